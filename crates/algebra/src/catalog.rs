@@ -1,0 +1,96 @@
+//! Tables as the binder and the optimizer see them.
+
+use muster_types::{Collation, KeyPart, Result, SqlType, Value};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A table's number: never reused within a data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableId(pub u64);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum DefaultValue {
+    Value(Value),
+    /// `DEFAULT CURRENT_TIMESTAMP`.
+    CurrentTimestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDef {
+    pub name: String,
+    pub ty: SqlType,
+    pub nullable: bool,
+    pub default: Option<DefaultValue>,
+    pub auto_increment: bool,
+    pub comment: String,
+}
+
+/// An index. The clustered one (`indexes[0]`, name `PRIMARY`) has no parts when the table has no primary key: then
+/// rows are in the order of a hidden row number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexDef {
+    /// Unique within the table, never reused.
+    pub id: u32,
+    pub name: String,
+    pub parts: Vec<KeyPart>,
+    pub unique: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableDef {
+    pub id: TableId,
+    pub database: String,
+    pub name: String,
+    pub columns: Vec<ColumnDef>,
+    /// The clustered index first.
+    pub indexes: Vec<IndexDef>,
+    /// Default for new text columns.
+    pub collation: Collation,
+    pub comment: String,
+}
+
+impl TableDef {
+    /// Position of a column; names compare without case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Position of an index; names compare without case.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|i| i.name.eq_ignore_ascii_case(name))
+    }
+
+    pub fn has_primary_key(&self) -> bool {
+        !self.indexes[0].parts.is_empty()
+    }
+
+    /// Whether entries of this index hold the whole value of a column: as a part of its own without prefix, or as a
+    /// part of the primary key, which every secondary entry ends with. The clustered index holds all.
+    pub fn index_has_column(&self, index: usize, column: usize) -> bool {
+        let holds = |i: &IndexDef| i.parts.iter().any(|p| p.column == column && p.prefix.is_none());
+        index == 0 || holds(&self.indexes[index]) || holds(&self.indexes[0])
+    }
+}
+
+/// A view: the text is bound anew in each statement that uses it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewDef {
+    pub database: String,
+    pub name: String,
+    /// Column names given in CREATE VIEW; empty: those of the query.
+    pub columns: Vec<String>,
+    /// The SELECT.
+    pub query: String,
+}
+
+/// What the binder asks. Names compare without case for databases' tables only where MySQL does (it does not on
+/// Linux): table and database names are exact, `information_schema` is found in any case.
+pub trait Catalog: Send + Sync {
+    /// Error 1049 when there is no such database.
+    fn check_database(&self, database: &str) -> Result<()>;
+    /// `None` when there is no such table (it may be a view).
+    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<TableDef>>>;
+    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>>;
+    /// Rows of a table that is computed, not stored (`information_schema`): its definition and its current rows.
+    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>>;
+}

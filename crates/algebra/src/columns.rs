@@ -1,0 +1,64 @@
+//! Columns of one query. Each has a number of its own, so that moving an expression never renames it.
+
+use muster_types::SqlType;
+use serde::{Deserialize, Serialize};
+
+/// A column of a query: unique over the whole statement, subqueries included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ColId(pub u32);
+
+/// Where a column's values come from unchanged, if they do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnOrigin {
+    pub database: String,
+    /// The table's own name.
+    pub table: String,
+    /// The name it has in the query.
+    pub alias: String,
+    pub column: String,
+}
+
+/// What is known of a column while a statement is bound and planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnMeta {
+    /// Name as the user sees it in the result.
+    pub name: String,
+    pub ty: SqlType,
+    /// Whether NULL can occur where the column is produced; an outer join above can still add NULLs.
+    pub nullable: bool,
+    pub origin: Option<ColumnOrigin>,
+}
+
+/// All columns of one statement, by number.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    metas: Vec<ColumnMeta>,
+}
+
+impl Columns {
+    pub fn add(&mut self, meta: ColumnMeta) -> ColId {
+        self.metas.push(meta);
+        ColId(self.metas.len() as u32 - 1)
+    }
+
+    /// A computed column.
+    pub fn add_computed(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColId {
+        self.add(ColumnMeta { name: name.into(), ty, nullable, origin: None })
+    }
+
+    pub fn get(&self, id: ColId) -> &ColumnMeta {
+        &self.metas[id.0 as usize]
+    }
+
+    pub fn ty(&self, id: ColId) -> SqlType {
+        self.get(id).ty
+    }
+
+    pub fn len(&self) -> usize {
+        self.metas.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.metas.is_empty()
+    }
+}

@@ -1,0 +1,451 @@
+//! Scalar expressions, typed when they are built: the binder inserts every cast that MySQL makes implicitly.
+
+use crate::{ColId, Columns, Plan, Rel};
+use muster_types::{SqlType, Value};
+use serde::{Deserialize, Serialize};
+
+/// `a op b`. Both sides have the same type after binding (for text also the same collation, which decides).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CompareOp {
+    Eq,
+    NotEq,
+    Lt,
+    LtEq,
+    Gt,
+    GtEq,
+    /// `<=>`: equal, or both NULL; never NULL itself.
+    NullSafeEq,
+}
+
+/// Three-valued logic over two or more arguments (`Xor`: exactly two).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LogicOp {
+    And,
+    Or,
+    Xor,
+}
+
+/// Arithmetic. The result type stands in the node; the arguments are integers of the result's signedness, decimals
+/// of any precision and scale, or doubles, all of one family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ArithmeticOp {
+    Add,
+    Sub,
+    Mul,
+    /// `/`: decimal or double; NULL when the divisor is zero. The decimal result has the node's scale, rounded half away from zero.
+    Div,
+    /// `DIV`: integer quotient, truncated; NULL when the divisor is zero.
+    IntDiv,
+    /// `%`, `MOD`: sign of the dividend; NULL when the divisor is zero.
+    Mod,
+}
+
+/// Unit of an INTERVAL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum IntervalUnit {
+    Microsecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+/// Functions over the values of one row. Argument order is MySQL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ScalarFunction {
+    /// `(date or datetime, integer count)`: `DATE_ADD`; `DATE_SUB` negates the count.
+    DateAdd(IntervalUnit),
+    /// `EXTRACT(unit FROM x)`, also YEAR(), MONTH(), DAY(), HOUR(), QUARTER() ...
+    Extract(IntervalUnit),
+    DayOfWeek,
+    Weekday,
+    DayOfYear,
+    /// `(a, b)`: days from b to a.
+    DateDiff,
+    LastDay,
+    /// `(date, format text)`.
+    DateFormat,
+    /// `(text, 1-based start, length?)`; negative starts count from the end.
+    Substring,
+    Concat,
+    /// `(separator, text...)`.
+    ConcatWs,
+    Upper,
+    Lower,
+    /// Length in characters.
+    CharLength,
+    /// Length in bytes.
+    Length,
+    /// `(text, remove text?)`.
+    Trim,
+    LTrim,
+    RTrim,
+    Left,
+    Right,
+    /// `(text, length, pad)`.
+    LPad,
+    RPad,
+    Replace,
+    Repeat,
+    Reverse,
+    /// `(needle, haystack)`: 1-based position, 0 if absent.
+    Locate,
+    Ascii,
+    Hex,
+    Coalesce,
+    /// `(a, b)`: NULL when equal.
+    NullIf,
+    Greatest,
+    Least,
+    Abs,
+    Sign,
+    Ceil,
+    Floor,
+    /// `(x, digits)`.
+    Round,
+    Truncate,
+    Sqrt,
+    Pow,
+    Exp,
+    Ln,
+    Log10,
+    Log2,
+    Sin,
+    Cos,
+    Tan,
+    /// `(text)`: the collation's sort key.
+    WeightString,
+    /// `(seconds)`: waits; 0. For tests of KILL and cancellation.
+    Sleep,
+    BitAnd,
+    BitOr,
+    BitXor,
+    BitNot,
+    ShiftLeft,
+    ShiftRight,
+}
+
+/// What a subquery yields to the expression around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Quantifier {
+    Any,
+    All,
+}
+
+/// How the rows of a subquery become one value. `left` of `In` and `Compare` has one entry per column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum SubqueryKind {
+    /// The single column of the single row; NULL without rows; error 1242 with more than one.
+    Scalar,
+    Exists {
+        negated: bool,
+    },
+    /// `(left...) [NOT] IN (rows)`, with MySQL's three-valued logic.
+    In {
+        left: Vec<Expr>,
+        negated: bool,
+    },
+    /// `left op ANY|ALL (rows)`.
+    Compare {
+        left: Box<Expr>,
+        op: CompareOp,
+        quantifier: Quantifier,
+    },
+}
+
+/// A subquery in an expression, before the optimizer has turned it into a join or a [`Subplan`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subquery {
+    pub kind: SubqueryKind,
+    pub rel: Box<Rel>,
+    /// The columns of `rel` that the expression uses, in order (one for `Scalar`).
+    pub outputs: Vec<ColId>,
+    /// Columns of the queries around it that `rel` mentions (free columns); empty when uncorrelated.
+    pub outer: Vec<ColId>,
+}
+
+/// A subquery that runs by itself: once for each distinct combination of its parameters, results cached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subplan {
+    pub kind: SubqueryKind,
+    pub plan: Box<Plan>,
+    pub outputs: Vec<ColId>,
+    /// Outer columns that `plan` mentions as `Expr::Column`; replaced by literals before it runs.
+    pub params: Vec<ColId>,
+}
+
+/// A scalar expression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Expr {
+    Column(ColId),
+    Literal {
+        value: Value,
+        ty: SqlType,
+    },
+    /// MySQL's conversion to `ty`, with warnings where MySQL warns.
+    Cast {
+        arg: Box<Expr>,
+        ty: SqlType,
+    },
+    Compare {
+        op: CompareOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Logic {
+        op: LogicOp,
+        args: Vec<Expr>,
+    },
+    Not(Box<Expr>),
+    IsNull {
+        arg: Box<Expr>,
+        negated: bool,
+    },
+    /// `IS [NOT] TRUE | FALSE`; never NULL.
+    IsTruth {
+        arg: Box<Expr>,
+        truth: bool,
+        negated: bool,
+    },
+    Arithmetic {
+        op: ArithmeticOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+        ty: SqlType,
+    },
+    Negate {
+        arg: Box<Expr>,
+        ty: SqlType,
+    },
+    /// `arg [NOT] IN (list)`; all of one type; NULL rules of MySQL.
+    InList {
+        arg: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    /// `arg [NOT] LIKE pattern ESCAPE escape`, under the collation of `arg`'s type.
+    Like {
+        arg: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<char>,
+        negated: bool,
+    },
+    /// Searched CASE; all results have type `ty`.
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+        ty: SqlType,
+    },
+    Call {
+        function: ScalarFunction,
+        args: Vec<Expr>,
+        ty: SqlType,
+    },
+    /// Logical plans only.
+    Subquery(Box<Subquery>),
+    /// Physical plans only.
+    Subplan(Box<Subplan>),
+}
+
+impl Expr {
+    pub fn literal(value: Value, ty: SqlType) -> Expr {
+        Expr::Literal { value, ty }
+    }
+
+    pub fn int(i: i64) -> Expr {
+        Expr::Literal { value: Value::Int(i), ty: SqlType::BIGINT }
+    }
+
+    pub fn bool(b: bool) -> Expr {
+        Expr::Literal { value: Value::Bool(b), ty: SqlType::Bool }
+    }
+
+    pub fn null(ty: SqlType) -> Expr {
+        Expr::Literal { value: Value::Null, ty }
+    }
+
+    pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Expr {
+        Expr::Compare { op, left: Box::new(left), right: Box::new(right) }
+    }
+
+    pub fn eq(left: Expr, right: Expr) -> Expr {
+        Expr::compare(CompareOp::Eq, left, right)
+    }
+
+    /// All conditions together; TRUE without any.
+    pub fn and(mut args: Vec<Expr>) -> Expr {
+        match args.len() {
+            0 => Expr::bool(true),
+            1 => args.remove(0),
+            _ => Expr::Logic { op: LogicOp::And, args },
+        }
+    }
+
+    /// The conditions that `self` is the AND of.
+    pub fn into_conjuncts(self) -> Vec<Expr> {
+        match self {
+            Expr::Logic { op: LogicOp::And, args } => args.into_iter().flat_map(Expr::into_conjuncts).collect(),
+            Expr::Literal { value: Value::Bool(true), .. } => Vec::new(),
+            other => vec![other],
+        }
+    }
+
+    pub fn ty(&self, columns: &Columns) -> SqlType {
+        match self {
+            Expr::Column(id) => columns.ty(*id),
+            Expr::Literal { ty, .. }
+            | Expr::Cast { ty, .. }
+            | Expr::Arithmetic { ty, .. }
+            | Expr::Negate { ty, .. }
+            | Expr::Case { ty, .. }
+            | Expr::Call { ty, .. } => *ty,
+            Expr::Compare { .. }
+            | Expr::Logic { .. }
+            | Expr::Not(_)
+            | Expr::IsNull { .. }
+            | Expr::IsTruth { .. }
+            | Expr::InList { .. }
+            | Expr::Like { .. } => SqlType::Bool,
+            Expr::Subquery(q) => subquery_type(&q.kind, &q.outputs, columns),
+            Expr::Subplan(p) => subquery_type(&p.kind, &p.outputs, columns),
+        }
+    }
+
+    /// The direct parts, left to right. Plans and relations inside subqueries are not entered.
+    pub fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Column(_) | Expr::Literal { .. } => Vec::new(),
+            Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
+            Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
+            Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],
+            Expr::Logic { args, .. } | Expr::Call { args, .. } => args.iter().collect(),
+            Expr::InList { arg, list, .. } => std::iter::once(&**arg).chain(list).collect(),
+            Expr::Like { arg, pattern, .. } => vec![arg, pattern],
+            Expr::Case { branches, otherwise, .. } => {
+                branches.iter().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref()).collect()
+            }
+            Expr::Subquery(q) => kind_children(&q.kind),
+            Expr::Subplan(p) => kind_children(&p.kind),
+        }
+    }
+
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Expr::Column(_) | Expr::Literal { .. } => Vec::new(),
+            Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
+            Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
+            Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],
+            Expr::Logic { args, .. } | Expr::Call { args, .. } => args.iter_mut().collect(),
+            Expr::InList { arg, list, .. } => std::iter::once(&mut **arg).chain(list).collect(),
+            Expr::Like { arg, pattern, .. } => vec![arg, pattern],
+            Expr::Case { branches, otherwise, .. } => {
+                branches.iter_mut().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref_mut()).collect()
+            }
+            Expr::Subquery(q) => kind_children_mut(&mut q.kind),
+            Expr::Subplan(p) => kind_children_mut(&mut p.kind),
+        }
+    }
+
+    /// Calls `f` on this expression and all its parts, parents first.
+    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(self);
+        self.children().into_iter().for_each(|c| c.visit(f));
+    }
+
+    /// Rebuilds the expression bottom-up; `f` sees each node after its parts were rebuilt.
+    pub fn rewrite(mut self, f: &mut dyn FnMut(Expr) -> Expr) -> Expr {
+        for child in self.children_mut() {
+            let taken = std::mem::replace(child, Expr::bool(true));
+            *child = taken.rewrite(f);
+        }
+        f(self)
+    }
+
+    /// The columns mentioned, in order of appearance, each once; a correlated subquery mentions its outer columns.
+    pub fn columns(&self) -> Vec<ColId> {
+        let mut found: Vec<ColId> = Vec::new();
+        self.visit(&mut |e| {
+            let ids: &[ColId] = match e {
+                Expr::Column(id) => std::slice::from_ref(id),
+                Expr::Subquery(q) => &q.outer,
+                Expr::Subplan(p) => &p.params,
+                _ => &[],
+            };
+            for id in ids {
+                if !found.contains(id) {
+                    found.push(*id);
+                }
+            }
+        });
+        found
+    }
+
+    pub fn has_subquery(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e, Expr::Subquery(_) | Expr::Subplan(_)));
+        found
+    }
+}
+
+fn subquery_type(kind: &SubqueryKind, outputs: &[ColId], columns: &Columns) -> SqlType {
+    match kind {
+        SubqueryKind::Scalar => columns.ty(outputs[0]),
+        _ => SqlType::Bool,
+    }
+}
+
+fn kind_children(kind: &SubqueryKind) -> Vec<&Expr> {
+    match kind {
+        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => Vec::new(),
+        SubqueryKind::In { left, .. } => left.iter().collect(),
+        SubqueryKind::Compare { left, .. } => vec![left],
+    }
+}
+
+fn kind_children_mut(kind: &mut SubqueryKind) -> Vec<&mut Expr> {
+    match kind {
+        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => Vec::new(),
+        SubqueryKind::In { left, .. } => left.iter_mut().collect(),
+        SubqueryKind::Compare { left, .. } => vec![left],
+    }
+}
+
+/// Functions over the rows of a group. NULL arguments are skipped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AggregateFunction {
+    /// `COUNT(*)` without arguments; `COUNT(a, b..)` counts rows without any NULL in them.
+    Count,
+    /// Over decimals and integers exact (`DECIMAL`), else double. NULL without rows.
+    Sum,
+    /// Scale of the argument plus `div_precision_increment` (4), rounded half away from zero.
+    Avg,
+    Min,
+    Max,
+    /// Any one value of the group (`ANY_VALUE`, or a column that the group determines).
+    AnyValue,
+    /// Values in `order`, joined by `separator`.
+    GroupConcat {
+        separator: String,
+        order: Vec<crate::SortKey>,
+    },
+    StdDevPop,
+    StdDevSamp,
+    VarPop,
+    VarSamp,
+    BitAnd,
+    BitOr,
+    BitXor,
+}
+
+/// One aggregate of a GROUP BY.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AggregateCall {
+    pub function: AggregateFunction,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    pub ty: SqlType,
+}

@@ -1,0 +1,28 @@
+//! The two algebras of a query, and what the optimizer may ask about tables.
+//!
+//! ```text
+//!   sql::bind -> Rel  (logical: what)      rel.rs, expr.rs
+//!   optimizer -> Plan (physical: how)      plan.rs
+//!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
+//!   Columns                                columns.rs: every column of one query has its own number
+//! ```
+//!
+//! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
+
+pub mod catalog;
+pub mod columns;
+pub mod expr;
+pub mod plan;
+pub mod rel;
+pub mod statistics;
+
+pub use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, TableId, ViewDef};
+pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
+pub use expr::{
+    AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier, ScalarFunction,
+    Subplan, Subquery, SubqueryKind,
+};
+pub use muster_types::{Collation, Decimal, KeyPart, KeyRange, SqlType, Value};
+pub use plan::{Estimate, Plan, PlanOp, Scan, Side};
+pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
+pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};

@@ -1,0 +1,150 @@
+//! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
+
+use crate::{AggregateCall, ColId, Expr, JoinKind, SortKey, TableDef};
+use muster_types::KeyRange;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the optimizer expects of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+pub struct Estimate {
+    pub rows: f64,
+    /// Milliseconds, this node and all below it.
+    pub cost_ms: f64,
+}
+
+/// Reads one table through one index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scan {
+    pub table: Arc<TableDef>,
+    pub alias: String,
+    /// Position in [`TableDef::indexes`]; 0 is the clustered index.
+    pub index: usize,
+    /// Disjoint and ascending; `[KeyRange::all()]` reads everything.
+    pub ranges: Vec<KeyRange>,
+    /// Columns delivered: query column and position in [`TableDef::columns`]. A secondary index that holds all of
+    /// them (and those of `filter`) is read alone; otherwise rows are fetched by primary key.
+    pub columns: Vec<(ColId, usize)>,
+    /// Columns that only `filter` needs.
+    pub filter_columns: Vec<(ColId, usize)>,
+    /// Only rows for which all are TRUE. No subqueries.
+    pub filter: Vec<Expr>,
+    /// Whether rows must come in key order (`reverse`: descending). Otherwise any order, in parallel.
+    pub ordered: bool,
+    pub reverse: bool,
+    /// Stop after this many rows.
+    pub limit: Option<u64>,
+}
+
+impl Scan {
+    /// Whether the index alone has everything the scan needs (a covering index, or the clustered one).
+    pub fn is_covering(&self) -> bool {
+        let needed = self.columns.iter().chain(&self.filter_columns).map(|(_, c)| *c);
+        self.index == 0 || needed.into_iter().all(|c| self.table.index_has_column(self.index, c))
+    }
+}
+
+/// One of a join's two inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+/// A physical operator with its inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum PlanOp {
+    Scan(Scan),
+    Values {
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Predicates may hold [`crate::Subplan`]s.
+    Filter {
+        input: Box<Plan>,
+        predicates: Vec<Expr>,
+    },
+    Project {
+        input: Box<Plan>,
+        exprs: Vec<(ColId, Expr)>,
+    },
+    /// Equi-join. `keys`: pairs (over left, over right) of one type. `residual`: further conditions of the join.
+    HashJoin {
+        kind: JoinKind,
+        left: Box<Plan>,
+        right: Box<Plan>,
+        keys: Vec<(Expr, Expr)>,
+        residual: Vec<Expr>,
+        build: Side,
+    },
+    /// Any condition; the right input is kept in memory.
+    NestedLoopJoin {
+        kind: JoinKind,
+        left: Box<Plan>,
+        right: Box<Plan>,
+        on: Vec<Expr>,
+    },
+    /// Both inputs ordered by the keys, ascending.
+    MergeJoin {
+        kind: JoinKind,
+        left: Box<Plan>,
+        right: Box<Plan>,
+        keys: Vec<(Expr, Expr)>,
+        residual: Vec<Expr>,
+    },
+    HashAggregate {
+        input: Box<Plan>,
+        group: Vec<ColId>,
+        aggregates: Vec<(ColId, AggregateCall)>,
+    },
+    /// The input is ordered by the group columns.
+    StreamAggregate {
+        input: Box<Plan>,
+        group: Vec<ColId>,
+        aggregates: Vec<(ColId, AggregateCall)>,
+    },
+    /// `fetch`: only the first rows are wanted (top-N).
+    Sort {
+        input: Box<Plan>,
+        keys: Vec<SortKey>,
+        fetch: Option<u64>,
+    },
+    Limit {
+        input: Box<Plan>,
+        offset: u64,
+        count: Option<u64>,
+    },
+    /// `columns[k][i]` of input k becomes output i.
+    UnionAll {
+        inputs: Vec<Plan>,
+        columns: Vec<Vec<ColId>>,
+    },
+}
+
+/// A node of a physical plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub op: PlanOp,
+    /// The columns delivered, in order.
+    pub output: Vec<ColId>,
+    pub estimate: Estimate,
+    /// The order the rows come in; empty when none is promised.
+    pub order: Vec<SortKey>,
+}
+
+impl Plan {
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match &self.op {
+            PlanOp::Scan(_) | PlanOp::Values { .. } => Vec::new(),
+            PlanOp::Filter { input, .. }
+            | PlanOp::Project { input, .. }
+            | PlanOp::HashAggregate { input, .. }
+            | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Sort { input, .. }
+            | PlanOp::Limit { input, .. } => vec![input],
+            PlanOp::HashJoin { left, right, .. }
+            | PlanOp::NestedLoopJoin { left, right, .. }
+            | PlanOp::MergeJoin { left, right, .. } => vec![left, right],
+            PlanOp::UnionAll { inputs, .. } => inputs.iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What the optimizer may ask about the data. The engine answers from storage; tests inject.
+
+use crate::TableDef;
+use muster_types::{KeyRange, Value};
+use serde::{Deserialize, Serialize};
+
+/// Of one column. All figures are estimates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnStatistics {
+    /// Number of distinct values, NULL not counted.
+    pub distinct: f64,
+    /// Share of rows that are NULL, 0 to 1.
+    pub null_share: f64,
+    pub min: Option<Value>,
+    pub max: Option<Value>,
+}
+
+/// Of one index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexStatistics {
+    /// `distinct[i]`: number of distinct values of the first `i + 1` key parts.
+    pub distinct: Vec<f64>,
+    pub leaf_pages: f64,
+    pub height: u32,
+}
+
+/// Statistics of all tables. An answer of `None` means: not known.
+pub trait Statistics: Send + Sync {
+    fn row_count(&self, table: &TableDef) -> Option<f64>;
+    /// `column`: position in [`TableDef::columns`].
+    fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics>;
+    /// `index`: position in [`TableDef::indexes`].
+    fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics>;
+    /// Rows in these ranges of the index, by descending its tree (an index dive).
+    fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64>;
+}

@@ -1,0 +1,51 @@
+//! What a statement gives back.
+
+use muster_exec::RowStream;
+use muster_types::SqlType;
+
+/// One column of a result, with what the protocol's column definition needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnInfo {
+    /// As the client sees it.
+    pub name: String,
+    /// Where it comes from unchanged; empty when computed.
+    pub database: String,
+    pub table: String,
+    pub org_table: String,
+    pub org_name: String,
+    pub ty: SqlType,
+    pub nullable: bool,
+    pub primary_key: bool,
+    pub unique_key: bool,
+    pub multiple_key: bool,
+    pub auto_increment: bool,
+}
+
+/// A result set under way. Dropping it cancels the query.
+pub struct ResultSet {
+    pub columns: Vec<ColumnInfo>,
+    /// Batches whose column i is `columns[i]`, Arrow types as [`SqlType`] documents.
+    pub rows: RowStream,
+}
+
+/// Outcome of one statement.
+pub enum Outcome {
+    Ok {
+        affected_rows: u64,
+        last_insert_id: u64,
+        /// As MySQL words it for LOAD DATA and the like; empty otherwise.
+        info: String,
+    },
+    Rows(ResultSet),
+}
+
+/// A prepared statement's shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// Unique within the session.
+    pub id: u32,
+    /// Number of `?`.
+    pub parameters: usize,
+    /// Empty when the statement yields no rows.
+    pub columns: Vec<ColumnInfo>,
+}

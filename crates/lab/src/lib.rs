@@ -1,0 +1,1 @@
+//! Workloads and experiments: DBT-3, SSB

@@ -1,0 +1,1 @@
+//! Rewrites, cardinality, join order and access paths: from Rel to Plan

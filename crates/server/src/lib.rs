@@ -1,0 +1,1 @@
+//! The MySQL protocol: packets, authentication, TLS, result sets

@@ -1,0 +1,1 @@
+//! Parsing and binding of MySQL's SQL into Rel

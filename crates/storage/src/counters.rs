@@ -1,0 +1,80 @@
+//! Counters of work done, global and per session. A session's counters add to their parent's too.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident => $status:literal;)*) => {
+        /// What storage did, in MySQL's words. All are counts except `data_read` (bytes).
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            parent: Option<Arc<Counters>>,
+            $($(#[$doc])* $name: AtomicU64,)*
+        }
+
+        impl Counters {
+            $(
+                $(#[$doc])*
+                pub fn $name(&self) -> u64 { self.$name.load(Relaxed) }
+            )*
+
+            /// Name in SHOW STATUS and value, for all counters.
+            pub fn status(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($status, self.$name.load(Relaxed)),)*]
+            }
+
+            /// Sets all to zero (`FLUSH STATUS`); the parent's stay.
+            pub fn reset(&self) { $(self.$name.store(0, Relaxed);)* }
+        }
+
+        /// Adding to a counter: `counters.add(Counter::rows_read, 100)`.
+        #[allow(non_camel_case_types)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Counter { $($name,)* }
+
+        impl Counters {
+            pub fn add(&self, counter: Counter, n: u64) {
+                match counter { $(Counter::$name => self.$name.fetch_add(n, Relaxed),)* };
+                if let Some(parent) = &self.parent { parent.add(counter, n); }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Pages asked of the buffer pool.
+    buffer_pool_read_requests => "Innodb_buffer_pool_read_requests";
+    /// Requests that had to wait for a read from the file.
+    buffer_pool_reads => "Innodb_buffer_pool_reads";
+    /// Pages read before they were asked for.
+    buffer_pool_read_ahead => "Innodb_buffer_pool_read_ahead";
+    /// Bytes read from files.
+    data_read => "Innodb_data_read";
+    /// Read operations on files.
+    data_reads => "Innodb_data_reads";
+    /// Pages read from files.
+    pages_read => "Innodb_pages_read";
+    pages_written => "Innodb_pages_written";
+    /// Rows that storage handed to the query (after its own filters).
+    rows_read => "Innodb_rows_read";
+    /// Descents of a tree to a key.
+    handler_read_key => "Handler_read_key";
+    /// Descents to the first entry of an index.
+    handler_read_first => "Handler_read_first";
+    handler_read_last => "Handler_read_last";
+    /// Entries read onward in index order.
+    handler_read_next => "Handler_read_next";
+    handler_read_prev => "Handler_read_prev";
+    /// Rows fetched by primary key for a secondary entry.
+    handler_read_rnd => "Handler_read_rnd";
+    /// Rows read by a full scan.
+    handler_read_rnd_next => "Handler_read_rnd_next";
+}
+
+impl Counters {
+    pub fn with_parent(parent: Arc<Counters>) -> Counters {
+        Counters { parent: Some(parent), ..Counters::default() }
+    }
+}

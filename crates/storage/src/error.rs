@@ -1,0 +1,64 @@
+//! What can go wrong below SQL, and what MySQL clients are told about it.
+
+use muster_types::{ErrorCode, SqlError};
+use std::path::PathBuf;
+
+pub type Result<T, E = StorageError> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+    /// A page that is not what it should be: wrong checksum, wrong identity, impossible content.
+    #[error("{path}: page {page}: {reason}")]
+    Corrupt { path: PathBuf, page: u32, reason: String },
+    #[error("{path}: not a Muster file")]
+    Foreign { path: PathBuf },
+    #[error("{path}: written by a newer version (format {found}, this build reads up to {supported})")]
+    NewerFormat { path: PathBuf, found: u32, supported: u32 },
+    #[error("{path}: in use by another process")]
+    Locked { path: PathBuf },
+    #[error("{path}: no space left")]
+    DiskFull { path: PathBuf },
+    /// `entry`: the key's values joined by `-`; `index`: position of the index in the table's schema.
+    #[error("Duplicate entry '{entry}' for index {index}")]
+    Duplicate { entry: String, index: usize },
+    #[error("row of {bytes} bytes is too large for a page of {limit}")]
+    RowTooLarge { bytes: usize, limit: usize },
+    #[error("the buffer pool is full: {frames} frames are all in use")]
+    NoFreeFrame { frames: usize },
+    #[error("interrupted")]
+    Interrupted,
+    /// From a filter that the caller pushed into a scan.
+    #[error("{0}")]
+    Filter(SqlError),
+}
+
+impl StorageError {
+    pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> StorageError {
+        let path = path.into();
+        match source.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull { path },
+            _ => StorageError::Io { path, source },
+        }
+    }
+}
+
+impl From<StorageError> for SqlError {
+    fn from(e: StorageError) -> SqlError {
+        let code = match &e {
+            StorageError::Duplicate { .. } => ErrorCode::DupEntry,
+            StorageError::DiskFull { .. } => ErrorCode::DiskFull,
+            StorageError::Locked { .. } => ErrorCode::CantLock,
+            StorageError::RowTooLarge { .. } => ErrorCode::TooBigRowSize,
+            StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
+            StorageError::Interrupted => return SqlError::interrupted(),
+            StorageError::Filter(inner) => return inner.clone(),
+            StorageError::Corrupt { .. } | StorageError::Foreign { .. } | StorageError::NewerFormat { .. } => {
+                ErrorCode::StorageCorrupt
+            }
+            StorageError::Io { .. } => ErrorCode::Unknown,
+        };
+        SqlError::new(code, e.to_string())
+    }
+}

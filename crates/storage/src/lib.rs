@@ -1,0 +1,32 @@
+//! Storage: files, pages, buffer pool, I/O and B+trees. Knows neither SQL nor operators; hands out Arrow arrays.
+//!
+//! ```text
+//!   Table      one clustered tree + its secondary trees    table.rs, scan/, load/
+//!     Tree     one B+tree in one file                      tree/
+//!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
+//!   BufferPool frames, page table, midpoint LRU            buffer_pool/
+//!   PageFile   page allocation, header page, free list     file.rs
+//!   PageIo     io_uring, pread, memory with faults         io/
+//! ```
+//!
+//! `docs/format.md` draws every byte.
+
+pub mod counters;
+pub mod error;
+pub mod load;
+pub mod read_view;
+pub mod scan;
+pub mod schema;
+pub mod statistics;
+pub mod store;
+pub mod table;
+
+pub use counters::Counters;
+pub use error::{Result, StorageError};
+pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
+pub use read_view::ReadView;
+pub use scan::{BatchFilter, Scan, ScanCursor, ScanRequest};
+pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
+pub use statistics::{ColumnStats, IndexStats, TableStatistics};
+pub use store::{IoBackend, Store, StoreOptions};
+pub use table::Table;

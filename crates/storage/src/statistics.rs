@@ -1,0 +1,32 @@
+//! What a load learns about the data; kept by the catalog, given back when the table is opened.
+
+use muster_types::{Value, collation::TextTraits};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct ColumnStats {
+    /// Estimated number of distinct values (HyperLogLog), NULL not counted.
+    pub distinct: f64,
+    pub null_count: u64,
+    /// Text bounds are cut to 64 bytes (the upper one is then not exact).
+    pub min: Option<Value>,
+    pub max: Option<Value>,
+    /// What is known of all text values ever stored; decides where bytes may be compared instead of sort keys.
+    pub text: TextTraits,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct IndexStats {
+    /// `distinct[i]`: distinct values of the first `i + 1` declared key parts.
+    pub distinct: Vec<f64>,
+    pub leaf_pages: u64,
+    /// Levels, the leaves included.
+    pub height: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct TableStatistics {
+    pub rows: u64,
+    pub columns: Vec<ColumnStats>,
+    pub indexes: Vec<IndexStats>,
+}

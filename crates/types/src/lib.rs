@@ -1,0 +1,28 @@
+//! MySQL's values, shared by every layer.
+//!
+//! ```text
+//!   SqlType    what a column or an expression is        sql_type.rs
+//!   Value      one value of it                          value.rs
+//!   Decimal    exact decimal numbers                    decimal.rs
+//!   temporal   days and microseconds, text both ways    temporal.rs
+//!   KeyPart    parts and ranges of index keys          key.rs
+//!   Collation  how text compares: sort keys             collation/
+//!   SqlError   MySQL's error numbers and wording        error.rs
+//! ```
+//!
+//! The crate knows neither SQL text nor pages nor operators, so all of them can share it.
+
+pub mod collation;
+pub mod decimal;
+pub mod error;
+pub mod key;
+pub mod sql_type;
+pub mod temporal;
+pub mod value;
+
+pub use collation::Collation;
+pub use decimal::Decimal;
+pub use error::{ErrorCode, Result, SqlError};
+pub use key::{KeyPart, KeyRange};
+pub use sql_type::{BytesKind, IntWidth, SqlType, TextKind};
+pub use value::Value;

@@ -1,0 +1,213 @@
+//! Types of columns and expressions, with MySQL's names and limits.
+
+use crate::Collation;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Largest precision that arithmetic can deliver (MySQL manual 14.24 "Precision Math").
+pub const DECIMAL_MAX_PRECISION: u8 = 65;
+/// Largest number of digits behind the point.
+pub const DECIMAL_MAX_SCALE: u8 = 30;
+/// Largest precision of a stored column: what 128 bits hold.
+pub const DECIMAL_MAX_STORED_PRECISION: u8 = 38;
+
+/// Bytes of an integer column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum IntWidth {
+    Tiny,
+    Small,
+    Medium,
+    Int,
+    Big,
+}
+
+/// Which of MySQL's text types a column was declared as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TextKind {
+    Char,
+    VarChar,
+    TinyText,
+    Text,
+    MediumText,
+    LongText,
+}
+
+/// Which of MySQL's byte-string types a column was declared as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum BytesKind {
+    Binary,
+    VarBinary,
+    TinyBlob,
+    Blob,
+    MediumBlob,
+    LongBlob,
+}
+
+/// The type of a column or an expression.
+///
+/// In memory (Arrow) a value of each type is: `Null` -> `Null`, `Bool` -> `Boolean`, `Int` -> `Int8/16/32/64` or
+/// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal128(min(precision, 38), scale)`, `Float` ->
+/// `Float32`, `Double` -> `Float64`, `Date` -> `Date32`, `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`,
+/// `Time` -> `Duration(Microsecond)`, `Text` -> `Utf8View`, `Bytes` -> `BinaryView`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SqlType {
+    /// The type of a bare `NULL`.
+    Null,
+    /// Outcome of a predicate. Clients see it as `BIGINT` 0 or 1.
+    Bool,
+    Int {
+        width: IntWidth,
+        unsigned: bool,
+    },
+    /// `precision` digits in all, `scale` of them behind the point.
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
+    Float,
+    Double,
+    Date,
+    /// `fsp`: digits of fractional seconds, 0 to 6.
+    DateTime {
+        fsp: u8,
+    },
+    Timestamp {
+        fsp: u8,
+    },
+    Time {
+        fsp: u8,
+    },
+    /// `length` in characters.
+    Text {
+        kind: TextKind,
+        length: u32,
+        collation: Collation,
+    },
+    /// `length` in bytes.
+    Bytes {
+        kind: BytesKind,
+        length: u32,
+    },
+}
+
+impl SqlType {
+    pub const TINYINT: SqlType = SqlType::Int { width: IntWidth::Tiny, unsigned: false };
+    pub const INT: SqlType = SqlType::Int { width: IntWidth::Int, unsigned: false };
+    pub const BIGINT: SqlType = SqlType::Int { width: IntWidth::Big, unsigned: false };
+    pub const BIGINT_UNSIGNED: SqlType = SqlType::Int { width: IntWidth::Big, unsigned: true };
+
+    /// `VARCHAR(length)` with this collation.
+    pub const fn varchar(length: u32, collation: Collation) -> SqlType {
+        SqlType::Text { kind: TextKind::VarChar, length, collation }
+    }
+
+    /// A decimal type, cut to MySQL's largest precision and scale.
+    pub fn decimal(precision: u32, scale: u32) -> SqlType {
+        let scale = scale.min(DECIMAL_MAX_SCALE as u32) as u8;
+        let precision = precision.clamp(1, DECIMAL_MAX_PRECISION as u32) as u8;
+        SqlType::Decimal { precision: precision.max(scale), scale }
+    }
+
+    pub fn is_text(&self) -> bool {
+        matches!(self, SqlType::Text { .. })
+    }
+
+    pub fn is_bytes(&self) -> bool {
+        matches!(self, SqlType::Bytes { .. })
+    }
+
+    pub fn is_integer(&self) -> bool {
+        matches!(self, SqlType::Int { .. } | SqlType::Bool)
+    }
+
+    pub fn is_unsigned(&self) -> bool {
+        matches!(self, SqlType::Int { unsigned: true, .. })
+    }
+
+    /// Integers, decimals and floating-point numbers.
+    pub fn is_numeric(&self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Decimal { .. } | SqlType::Float | SqlType::Double)
+    }
+
+    pub fn is_temporal(&self) -> bool {
+        matches!(self, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. })
+    }
+
+    /// The collation of a text type; `Binary` for byte strings; `None` for all others.
+    pub fn collation(&self) -> Option<Collation> {
+        match self {
+            SqlType::Text { collation, .. } => Some(*collation),
+            SqlType::Bytes { .. } => Some(Collation::Binary),
+            _ => None,
+        }
+    }
+
+    /// Decimal digits in front of and behind the point that values of a numeric type can have
+    /// (MySQL: `Item::decimal_precision`). `None` for approximate and non-numeric types.
+    pub fn decimal_digits(&self) -> Option<(u8, u8)> {
+        Some(match self {
+            SqlType::Bool => (1, 0),
+            SqlType::Int { width, unsigned } => {
+                let digits = match (width, unsigned) {
+                    (IntWidth::Tiny, _) => 3,
+                    (IntWidth::Small, _) => 5,
+                    (IntWidth::Medium, false) => 7,
+                    (IntWidth::Medium, true) => 8,
+                    (IntWidth::Int, _) => 10,
+                    (IntWidth::Big, false) => 19,
+                    (IntWidth::Big, true) => 20,
+                };
+                (digits, 0)
+            }
+            SqlType::Decimal { precision, scale } => (*precision, *scale),
+            _ => return None,
+        })
+    }
+}
+
+/// The type as MySQL prints it in `SHOW CREATE TABLE` (without character set).
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fsp = |f: &mut fmt::Formatter<'_>, name: &str, n: u8| match n {
+            0 => f.write_str(name),
+            n => write!(f, "{name}({n})"),
+        };
+        match self {
+            SqlType::Null => f.write_str("null"),
+            SqlType::Bool => f.write_str("tinyint(1)"),
+            SqlType::Int { width, unsigned } => {
+                f.write_str(match width {
+                    IntWidth::Tiny => "tinyint",
+                    IntWidth::Small => "smallint",
+                    IntWidth::Medium => "mediumint",
+                    IntWidth::Int => "int",
+                    IntWidth::Big => "bigint",
+                })?;
+                if *unsigned { f.write_str(" unsigned") } else { Ok(()) }
+            }
+            SqlType::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
+            SqlType::Float => f.write_str("float"),
+            SqlType::Double => f.write_str("double"),
+            SqlType::Date => f.write_str("date"),
+            SqlType::DateTime { fsp: n } => fsp(f, "datetime", *n),
+            SqlType::Timestamp { fsp: n } => fsp(f, "timestamp", *n),
+            SqlType::Time { fsp: n } => fsp(f, "time", *n),
+            SqlType::Text { kind, length, .. } => match kind {
+                TextKind::Char => write!(f, "char({length})"),
+                TextKind::VarChar => write!(f, "varchar({length})"),
+                TextKind::TinyText => f.write_str("tinytext"),
+                TextKind::Text => f.write_str("text"),
+                TextKind::MediumText => f.write_str("mediumtext"),
+                TextKind::LongText => f.write_str("longtext"),
+            },
+            SqlType::Bytes { kind, length } => match kind {
+                BytesKind::Binary => write!(f, "binary({length})"),
+                BytesKind::VarBinary => write!(f, "varbinary({length})"),
+                BytesKind::TinyBlob => f.write_str("tinyblob"),
+                BytesKind::Blob => f.write_str("blob"),
+                BytesKind::MediumBlob => f.write_str("mediumblob"),
+                BytesKind::LongBlob => f.write_str("longblob"),
+            },
+        }
+    }
+}

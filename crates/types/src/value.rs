@@ -1,0 +1,75 @@
+//! One value, as literals, keys, parameters and result cells carry it.
+
+use crate::{Decimal, temporal};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A single MySQL value. Units: `Date` in days since 1970-01-01, `DateTime` and `Time` in microseconds
+/// (`DateTime` since 1970-01-01 00:00:00, without a time zone).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Decimal(Decimal),
+    Float(f32),
+    Double(f64),
+    Date(i32),
+    DateTime(i64),
+    Time(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Value {
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The value as text of MySQL's text protocol; `None` for NULL. `fsp`: digits of fractional seconds to print.
+    pub fn to_text(&self, fsp: u8) -> Option<String> {
+        Some(match self {
+            Value::Null => return None,
+            Value::Bool(b) => (*b as u8).to_string(),
+            Value::Int(i) => i.to_string(),
+            Value::UInt(u) => u.to_string(),
+            Value::Decimal(d) => d.to_string(),
+            Value::Float(x) => format_float(*x),
+            Value::Double(x) => format_double(*x),
+            Value::Date(d) => temporal::format_date(*d),
+            Value::DateTime(t) => temporal::format_datetime(*t, fsp),
+            Value::Time(t) => temporal::format_time(*t, fsp),
+            Value::Text(s) => s.clone(),
+            Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(s) => write!(f, "'{}'", s.replace('\\', "\\\\").replace('\'', "''")),
+            Value::Bytes(b) => {
+                f.write_str("0x")?;
+                b.iter().try_for_each(|x| write!(f, "{x:02X}"))
+            }
+            Value::Date(_) => write!(f, "DATE'{}'", self.to_text(0).unwrap_or_default()),
+            Value::DateTime(_) => write!(f, "TIMESTAMP'{}'", self.to_text(6).unwrap_or_default()),
+            Value::Time(_) => write!(f, "TIME'{}'", self.to_text(6).unwrap_or_default()),
+            other => f.write_str(&other.to_text(6).unwrap_or_else(|| "NULL".into())),
+        }
+    }
+}
+
+/// A double the way MySQL prints it: shortest text that reads back the same, exponents from 1e15 on and below 1e-15.
+pub fn format_double(x: f64) -> String {
+    let a = x.abs();
+    if a != 0.0 && !(1e-15..1e15).contains(&a) { format!("{x:e}") } else { format!("{x}") }
+}
+
+/// A float the way MySQL prints it: six significant digits, trailing zeros dropped.
+pub fn format_float(x: f32) -> String {
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x as f64);
+    format_double(rounded)
+}
