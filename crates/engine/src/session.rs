@@ -70,8 +70,8 @@ impl Session {
         todo!()
     }
 
-    /// Warnings of the last statement.
-    pub fn warnings(&self) -> &[Warning] {
+    /// Warnings of the last statement; those raised while its rows are computed are there once they have been read.
+    pub fn warnings(&self) -> Vec<Warning> {
         todo!()
     }
 
