@@ -1,1 +1,60 @@
-//! Parsing and binding of MySQL's SQL into Rel
+//! MySQL's SQL: text to [`Statement`], and queries to the algebra's `Rel`.
+//!
+//! ```text
+//!   split      several statements in one text                       split.rs
+//!   parse      one statement: our own grammar on top of sqlparser   parse/
+//!   Statement  what was said                                        statement/
+//!   bind       names, types, implicit casts: Query -> Rel           bind/
+//!   typing     MySQL's type rules                                   typing/
+//!   hints      /*+ optimizer hints */                               hints.rs
+//! ```
+//!
+//! sqlparser reads queries and expressions, under a dialect of ours that gives MySQL's precedences (`parse/dialect.rs`).
+//! All other statements are read by our own grammar over the same tokens. Nothing here knows cost or storage.
+
+pub mod bind;
+pub mod hints;
+pub mod statement;
+
+pub use bind::{BindEnv, Bound, SessionValues};
+pub use hints::OptimizerHint;
+pub use statement::*;
+
+use muster_types::{Result, SqlError, SqlType, Value};
+
+/// The statements of a text, cut at `;` outside of quotes and comments, as written. Pieces without any statement (only
+/// space and comments) are left out.
+pub fn split(sql: &str) -> Vec<&str> {
+    vec![sql]
+}
+
+/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for what
+/// MySQL has and Muster has not.
+pub fn parse(sql: &str) -> Result<Statement> {
+    Err(SqlError::unsupported(sql))
+}
+
+/// Number of `?` in a statement.
+pub fn count_parameters(_statement: &Statement) -> usize {
+    0
+}
+
+/// Looks up all names of a query and types it.
+pub fn bind_query(query: &Query, _env: &BindEnv) -> Result<Bound> {
+    Err(SqlError::unsupported(&query.text))
+}
+
+/// Binds an expression without columns (SET, DO, KILL, LIMIT): it may hold subqueries of no tables only.
+pub fn bind_constant(expr: &ScalarExpr, _env: &BindEnv) -> Result<muster_algebra::Expr> {
+    Err(SqlError::unsupported(&expr.text))
+}
+
+/// Rows that the engine has made (SHOW) as a relation, with `WHERE` or `LIKE` (on the first column) applied.
+pub fn bind_rows(
+    _columns: &[(&str, SqlType)],
+    _rows: Vec<Vec<Value>>,
+    _filter: Option<&ShowFilter>,
+    _env: &BindEnv,
+) -> Result<Bound> {
+    Err(SqlError::unsupported("SHOW"))
+}

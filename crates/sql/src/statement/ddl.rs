@@ -1,0 +1,154 @@
+//! Definitions of databases, tables, indexes, views, and LOAD DATA.
+
+use super::TableName;
+use muster_types::{SqlType, Value};
+
+/// `CREATE DATABASE` and `ALTER DATABASE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateDatabase {
+    /// `None` only in ALTER DATABASE: the current one.
+    pub name: Option<String>,
+    pub if_not_exists: bool,
+    pub charset: Option<String>,
+    pub collation: Option<String>,
+}
+
+/// A DEFAULT clause of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefaultClause {
+    /// As written; not yet of the column's type.
+    Value(Value),
+    CurrentTimestamp,
+}
+
+/// A column of CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnSpec {
+    pub name: String,
+    /// For text the collation in it counts only when neither `charset` nor `collation` was given and there is no
+    /// other default: see [`ColumnSpec::resolve_type`].
+    pub ty: SqlType,
+    pub charset: Option<String>,
+    pub collation: Option<String>,
+    /// `None`: neither NULL nor NOT NULL was written (nullable, unless in the primary key).
+    pub nullable: Option<bool>,
+    pub default: Option<DefaultClause>,
+    pub auto_increment: bool,
+    pub primary_key: bool,
+    pub unique: bool,
+    pub comment: String,
+    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    pub on_update_now: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    Primary,
+    Unique,
+    Plain,
+}
+
+/// One part of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexColumn {
+    pub name: String,
+    pub prefix: Option<u32>,
+    pub descending: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSpec {
+    pub kind: IndexKind,
+    /// Without one, the name of the first column (with `_2`, `_3` .. if taken).
+    pub name: Option<String>,
+    pub columns: Vec<IndexColumn>,
+    pub comment: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableOptions {
+    pub engine: Option<String>,
+    pub charset: Option<String>,
+    pub collation: Option<String>,
+    pub comment: String,
+    pub auto_increment: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTable {
+    pub name: TableName,
+    pub if_not_exists: bool,
+    pub columns: Vec<ColumnSpec>,
+    pub indexes: Vec<IndexSpec>,
+    pub options: TableOptions,
+    /// `CREATE TABLE a LIKE b`; then there are no columns.
+    pub like: Option<TableName>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateIndex {
+    pub table: TableName,
+    pub index: IndexSpec,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum AlterAction {
+    AddIndex(IndexSpec),
+    DropIndex(String),
+    DropPrimaryKey,
+    Rename(TableName),
+    RenameIndex { from: String, to: String },
+    Options(TableOptions),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterTable {
+    pub table: TableName,
+    pub actions: Vec<AlterAction>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateView {
+    pub name: TableName,
+    pub or_replace: bool,
+    pub columns: Vec<String>,
+    /// The SELECT as written.
+    pub query_text: String,
+    pub query: Box<super::Query>,
+}
+
+/// What LOAD DATA does with a row whose key is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDuplicate {
+    Error,
+    Replace,
+    Ignore,
+}
+
+/// `LOAD DATA [LOCAL] INFILE`. Defaults are MySQL's: fields end with a tab, lines with a newline, escape `\`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadData {
+    pub local: bool,
+    pub path: String,
+    pub on_duplicate: OnDuplicate,
+    pub table: TableName,
+    pub charset: Option<String>,
+    pub fields_terminated_by: String,
+    pub fields_enclosed_by: Option<char>,
+    pub optionally_enclosed: bool,
+    /// `None`: `ESCAPED BY ''`.
+    pub fields_escaped_by: Option<char>,
+    pub lines_starting_by: String,
+    pub lines_terminated_by: String,
+    pub ignore_lines: u64,
+    /// Empty: all columns of the table in order.
+    pub columns: Vec<LoadColumn>,
+}
+
+/// Where a field of the file goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadColumn {
+    Column(String),
+    /// `@name`: read and dropped, for SET is not supported.
+    Variable(String),
+}

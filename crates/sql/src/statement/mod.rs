@@ -1,0 +1,130 @@
+//! What one statement says, before any name is looked up.
+
+mod account;
+mod ddl;
+mod query;
+mod session;
+mod show;
+
+pub use account::*;
+pub use ddl::*;
+pub use query::*;
+pub use session::*;
+pub use show::*;
+
+/// One SQL statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Statement {
+    Query(Box<Query>),
+    Explain(Explain),
+    /// `DESCRIBE table [column | 'pattern']`, `EXPLAIN table`, `SHOW COLUMNS` in short.
+    Describe {
+        table: TableName,
+        /// A column name or a LIKE pattern.
+        pattern: Option<String>,
+    },
+
+    CreateDatabase(CreateDatabase),
+    AlterDatabase(CreateDatabase),
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
+    CreateTable(Box<CreateTable>),
+    CreateIndex(CreateIndex),
+    DropIndex {
+        name: String,
+        table: TableName,
+    },
+    AlterTable(AlterTable),
+    DropTable {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+    TruncateTable(TableName),
+    RenameTable(Vec<(TableName, TableName)>),
+    CreateView(CreateView),
+    DropView {
+        names: Vec<TableName>,
+        if_exists: bool,
+    },
+    AnalyzeTable(Vec<TableName>),
+    LoadData(Box<LoadData>),
+
+    Set(Vec<SetItem>),
+    Show(Show),
+    Use(String),
+    Do(Vec<ScalarExpr>),
+    Kill {
+        query_only: bool,
+        id: ScalarExpr,
+    },
+    Flush(Vec<FlushOption>),
+    Begin {
+        read_only: bool,
+    },
+    Commit,
+    Rollback,
+    Savepoint(String),
+    RollbackToSavepoint(String),
+    ReleaseSavepoint(String),
+    /// Names and whether for writing.
+    LockTables(Vec<(TableName, bool)>),
+    UnlockTables,
+    Prepare {
+        name: String,
+        source: PrepareSource,
+    },
+    /// `EXECUTE name USING @a, @b`.
+    ExecutePrepared {
+        name: String,
+        variables: Vec<String>,
+    },
+    Deallocate {
+        name: String,
+    },
+
+    CreateUser {
+        if_not_exists: bool,
+        users: Vec<UserSpec>,
+    },
+    AlterUser {
+        if_exists: bool,
+        users: Vec<UserSpec>,
+    },
+    DropUser {
+        if_exists: bool,
+        users: Vec<UserName>,
+    },
+    SetPassword {
+        /// `None`: the session's own user.
+        user: Option<UserName>,
+        password: String,
+    },
+    Grant(Grant),
+    Revoke(Grant),
+}
+
+/// `[database.]name`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName {
+    pub database: Option<String>,
+    pub name: String,
+}
+
+/// Output of EXPLAIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExplainFormat {
+    Traditional,
+    Json,
+    Tree,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explain {
+    /// Runs the statement and shows what happened.
+    pub analyze: bool,
+    /// `None`: no FORMAT was given (MySQL: `@@explain_format`; TREE for EXPLAIN ANALYZE).
+    pub format: Option<ExplainFormat>,
+    pub statement: Box<Statement>,
+}
