@@ -1,0 +1,71 @@
+//! Rows of a generator as Arrow columns.
+
+use arrow_array::{
+    ArrayRef, Date32Array, Decimal128Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
+};
+use arrow_schema::{Field, Schema};
+use std::sync::Arc;
+
+/// Collects columns over one slice of rows, in table order.
+pub struct BatchBuilder<'a, R> {
+    rows: &'a [R],
+    columns: Vec<ArrayRef>,
+}
+
+impl<'a, R> BatchBuilder<'a, R> {
+    pub fn new(rows: &'a [R]) -> Self {
+        BatchBuilder { rows, columns: Vec::new() }
+    }
+
+    fn add(mut self, column: ArrayRef) -> Self {
+        self.columns.push(column);
+        self
+    }
+
+    pub fn tinyint(self, value: impl Fn(&R) -> i8) -> Self {
+        let column = Int8Array::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    pub fn smallint(self, value: impl Fn(&R) -> i16) -> Self {
+        let column = Int16Array::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    pub fn int(self, value: impl Fn(&R) -> i32) -> Self {
+        let column = Int32Array::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    pub fn bigint(self, value: impl Fn(&R) -> i64) -> Self {
+        let column = Int64Array::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    /// Days since 1970-01-01.
+    pub fn date(self, value: impl Fn(&R) -> i32) -> Self {
+        let column = Date32Array::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    /// Unscaled values.
+    pub fn decimal(self, precision: u8, scale: i8, value: impl Fn(&R) -> i64) -> Self {
+        let column = Decimal128Array::from_iter_values(self.rows.iter().map(|r| value(r) as i128))
+            .with_precision_and_scale(precision, scale)
+            .expect("the schema's precision and scale are valid");
+        self.add(Arc::new(column))
+    }
+
+    pub fn text<S: AsRef<str>>(self, value: impl Fn(&R) -> S) -> Self {
+        let column = StringViewArray::from_iter_values(self.rows.iter().map(value));
+        self.add(Arc::new(column))
+    }
+
+    /// The batch; columns are named by position, since tables are loaded by position.
+    pub fn finish(self) -> RecordBatch {
+        let fields: Vec<Field> = (self.columns.iter().enumerate())
+            .map(|(i, c)| Field::new(format!("column{i}"), c.data_type().clone(), false))
+            .collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), self.columns).expect("columns have one length")
+    }
+}
