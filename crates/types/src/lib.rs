@@ -7,11 +7,13 @@
 //!   temporal   days and microseconds, text both ways    temporal.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
+//!   charset    text to bytes of a character set     charset.rs
 //!   SqlError   MySQL's error numbers and wording        error.rs
 //! ```
 //!
 //! The crate knows neither SQL text nor pages nor operators, so all of them can share it.
 
+pub mod charset;
 pub mod collation;
 pub mod decimal;
 pub mod error;

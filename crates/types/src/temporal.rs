@@ -95,7 +95,7 @@ pub fn parse_time(text: &str) -> Option<i64> {
         (m < 60 && s < 60).then_some(((h * 60 + m) * 60 + s) * MICROS_PER_SECOND + fraction_micros(fraction)?)?
     };
     let micros = micros.checked_add(days.checked_mul(MICROS_PER_DAY)?)?;
-    (micros <= TIME_MAX_MICROS + MICROS_PER_SECOND - 1).then_some(if negative { -micros } else { micros })
+    (micros <= TIME_MAX_MICROS).then_some(if negative { -micros } else { micros })
 }
 
 pub fn format_date(days: i32) -> String {
