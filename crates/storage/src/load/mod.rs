@@ -1,6 +1,11 @@
 //! Bulk loading: sorts, then builds every tree bottom-up into new files. The table stays as it was until the caller
 //! swaps in the new files, so a load that fails changes nothing.
 
+mod merge;
+mod row;
+mod run_file;
+mod sort;
+
 use crate::{FileId, Result, Table, TableStatistics};
 use arrow_array::RecordBatch;
 use std::{
