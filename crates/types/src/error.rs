@@ -102,6 +102,7 @@ codes! {
     IncorrectGlobalLocalVar = 1238, "HY000";
     WrongUsage = 1221, "HY000";
     WrongNumberOfColumnsInSelect = 1222, "21000";
+    InvalidCharacterString = 1300, "HY000";
     TruncatedWrongValue = 1292, "22007";
     Unsupported = 1295, "HY000";
     DivisionByZero = 1365, "22012";
