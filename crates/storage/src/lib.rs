@@ -11,9 +11,14 @@
 //!
 //! `docs/format.md` draws every byte.
 
+pub mod buffer_pool;
 pub mod counters;
+mod directory;
 pub mod error;
+pub mod file;
+pub mod io;
 pub mod load;
+pub mod page;
 pub mod read_view;
 pub mod scan;
 pub mod schema;
