@@ -160,7 +160,7 @@ impl PageFile {
         let path = file_path(directory, id);
         let fail = |e| StorageError::io(&path, e);
         let file = io.open(&path, OpenMode::Existing).map_err(fail)?;
-        let bytes = io.len(&file).map_err(fail)?;
+        let bytes = io.file_len(&file).map_err(fail)?;
         let corrupt = |reason: String| StorageError::Corrupt { path: path.clone(), page: 0, reason };
         if bytes < MIN_PAGE_SIZE as u64 {
             return Err(corrupt(format!("the file is cut short: {bytes} bytes")));

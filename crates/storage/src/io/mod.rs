@@ -49,7 +49,7 @@ impl<'a> ReadOp<'a> {
         ReadOp { file, offset, buffers, result: Ok(()) }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.buffers.iter().map(|b| b.len()).sum()
     }
 }
@@ -59,7 +59,7 @@ impl<'a> WriteOp<'a> {
         WriteOp { file, offset, buffers, result: Ok(()) }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.buffers.iter().map(|b| b.len()).sum()
     }
 }
@@ -76,7 +76,7 @@ pub trait PageIo: Send + Sync + fmt::Debug {
     fn sync(&self, file: &IoFile) -> io::Result<()>;
     /// Makes creations and removals in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
-    fn len(&self, file: &IoFile) -> io::Result<u64>;
+    fn file_len(&self, file: &IoFile) -> io::Result<u64>;
     fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()>;
 }
 

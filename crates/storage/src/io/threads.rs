@@ -41,7 +41,7 @@ impl PageIo for ThreadsIo {
         File::open(path)?.sync_all()
     }
 
-    fn len(&self, file: &IoFile) -> io::Result<u64> {
+    fn file_len(&self, file: &IoFile) -> io::Result<u64> {
         Ok(file.os()?.metadata()?.len())
     }
 
