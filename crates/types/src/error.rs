@@ -62,7 +62,11 @@ codes! {
     NoSuchThread = 1094, "HY000";
     KillDenied = 1095, "HY000";
     NoTablesUsed = 1096, "HY000";
+    WrongFieldTerminators = 1083, "42000";
     BlobCantHaveDefault = 1101, "42000";
+    TooManyTables = 1116, "HY000";
+    ViewSelectVariable = 1351, "HY000";
+    KeyPartZero = 1391, "HY000";
     WrongDbName = 1102, "42000";
     WrongTableName = 1103, "42000";
     Unknown = 1105, "HY000";
