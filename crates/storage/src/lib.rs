@@ -17,6 +17,7 @@ mod directory;
 pub mod error;
 pub mod file;
 pub mod io;
+pub mod key;
 pub mod load;
 pub mod page;
 pub mod read_view;
@@ -25,6 +26,7 @@ pub mod schema;
 pub mod statistics;
 pub mod store;
 pub mod table;
+pub mod tree;
 
 pub use counters::Counters;
 pub use error::{Result, StorageError};

@@ -31,7 +31,10 @@ fn sample() -> Vec<(ArrayRef, bool)> {
         (Arc::new(UInt64Array::from(vec![None, Some(u64::MAX), Some(0)])), true),
         (decimal(18, vec![Some(-999_999_999_999_999_999), None, Some(1)]), true),
         (decimal(38, vec![Some(10i128.pow(38) - 1), Some(-1), None]), true),
-        (Arc::new(BinaryViewArray::from(vec![Some(&b"\0\xff"[..]), Some(b"twelve bytes"), Some(b"thirteen byte")])), true),
+        (
+            Arc::new(BinaryViewArray::from(vec![Some(&b"\0\xff"[..]), Some(b"twelve bytes"), Some(b"thirteen byte")])),
+            true,
+        ),
         (Arc::new(arrow_array::Float64Array::from(vec![0.5, -0.0, f64::MAX])), false),
         (Arc::new(arrow_array::Date32Array::from(vec![0, -1, 20_000])), false),
         (Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![1, 2, 3])), false),

@@ -95,9 +95,7 @@ impl Collector {
             DataType::Decimal128(precision, _) if *precision <= 18 => {
                 self.add_primitive::<Decimal128Type>(array, |v| v as u64)
             }
-            DataType::Decimal128(..) => {
-                self.add_primitive::<Decimal128Type>(array, |v| hash_u128(v as u128))
-            }
+            DataType::Decimal128(..) => self.add_primitive::<Decimal128Type>(array, |v| hash_u128(v as u128)),
             DataType::Utf8View => self.add_views(array.as_string_view()),
             DataType::BinaryView => self.add_views(array.as_binary_view()),
             _ => None,
@@ -263,10 +261,7 @@ mod tests {
         let bounds: Vec<_> = columns.iter().map(|c| c.min.clone().zip(c.max.clone())).collect();
         assert_eq!(bounds[0], Some((Value::Int(-2), Value::Int(7))));
         assert_eq!(bounds[1], Some((Value::Text("AB".into()), Value::Text("é".repeat(32)))));
-        assert_eq!(
-            bounds[2],
-            Some((Value::Decimal(Decimal::new(-7, 2)), Value::Decimal(Decimal::new(100, 2))))
-        );
+        assert_eq!(bounds[2], Some((Value::Decimal(Decimal::new(-7, 2)), Value::Decimal(Decimal::new(100, 2)))));
         assert_eq!(bounds[3], Some((Value::Double(0.0), Value::Double(2.5))));
         assert_eq!(bounds[4], None);
         let traits = columns[1].text;
