@@ -160,21 +160,13 @@ impl Lru {
         f.stamp.store(self.ticks.fetch_add(1, Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Moves the border between the lists so that the old one has its share.
+    /// Moves the border between the lists. The shares are of all frames, not of those in the lists: while frames are
+    /// out for reading only the old list is short, and the young one must not fill it up.
     fn balance(&self, lists: &mut Lists, frames: &Frames) {
-        let total = lists.young.len + lists.old.len;
-        let target = (u64::from(total) * u64::from(self.old_pct.load(Relaxed)) / 100) as u32;
-        let tolerance = total / 128;
+        let old_max = ((frames.len() as u64 * u64::from(self.old_pct.load(Relaxed)) / 100) as u32).max(1);
+        let young_max = frames.len() as u32 - old_max;
         // Every call adds one page, so that the border moves by few; after a change of the share by more.
-        while lists.old.len > target.max(1) + tolerance {
-            let frame = lists.old.head;
-            lists.unlink(IN_OLD, frame);
-            lists.push_tail(IN_YOUNG, frame);
-            frames.get(frame).list.store(IN_YOUNG, Relaxed);
-            let sunk = lists.young.len;
-            frames.get(frame).stamp.store(self.ticks.load(Relaxed).wrapping_sub(sunk), Relaxed);
-        }
-        while lists.old.len + tolerance < target && lists.young.len > 0 {
+        while lists.young.len > young_max {
             let frame = lists.young.tail;
             lists.unlink(IN_YOUNG, frame);
             lists.push_head(IN_OLD, frame);
@@ -182,6 +174,15 @@ impl Lru {
             // Used long ago: the next use makes it young again.
             let long_ago = now_ms().wrapping_sub(self.old_time_ms.load(Relaxed)).max(1);
             frames.get(frame).stamp.store(long_ago, Relaxed);
+        }
+        // While the pool fills, what comes first gets the room that nobody needs yet.
+        while lists.old.len > old_max && lists.young.len < young_max {
+            let frame = lists.old.head;
+            lists.unlink(IN_OLD, frame);
+            lists.push_tail(IN_YOUNG, frame);
+            frames.get(frame).list.store(IN_YOUNG, Relaxed);
+            // Its first use after read-ahead does not move it to the head.
+            frames.get(frame).stamp.store(self.ticks.load(Relaxed), Relaxed);
         }
         self.young_len.store(lists.young.len, Relaxed);
     }

@@ -477,4 +477,6 @@ impl std::fmt::Debug for BufferPool {
 }
 
 #[cfg(test)]
+mod pool_bench;
+#[cfg(test)]
 mod pool_tests;

@@ -5,9 +5,10 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use super::OpenMode;
+use super::{OpenMode, memory::MemoryFile};
 
 /// An open file; only the back end that opened it can use it.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub struct IoFile {
 #[derive(Debug)]
 pub(super) enum FileKind {
     Os { file: File, direct: bool },
+    Memory(Arc<MemoryFile>),
 }
 
 impl IoFile {
@@ -49,6 +51,7 @@ impl IoFile {
     pub(super) fn os(&self) -> io::Result<&File> {
         match &self.kind {
             FileKind::Os { file, .. } => Ok(file),
+            FileKind::Memory(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }

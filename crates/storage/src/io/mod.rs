@@ -9,11 +9,15 @@
 
 mod aligned;
 mod file;
+pub mod memory;
 pub mod threads;
+pub mod trace;
+pub mod uring;
 
 pub use aligned::AlignedBuf;
 pub use file::IoFile;
 
+use crate::IoBackend;
 use std::{fmt, io, path::Path, sync::Arc};
 
 /// Alignment of buffers, offsets and lengths: what direct I/O asks for on any disk in use.
@@ -80,7 +84,20 @@ pub trait PageIo: Send + Sync + fmt::Debug {
     fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()>;
 }
 
-/// The back end for `backend`, the best that this kernel has for `Auto`.
-pub fn open_backend(_backend: crate::IoBackend) -> io::Result<Arc<dyn PageIo>> {
-    Ok(Arc::new(threads::ThreadsIo::new()))
+/// The back end for `backend`; for `Auto` the best that this kernel has.
+pub fn open_backend(backend: IoBackend) -> io::Result<Arc<dyn PageIo>> {
+    match backend {
+        IoBackend::Threads => Ok(Arc::new(threads::ThreadsIo::new())),
+        IoBackend::Uring => Ok(Arc::new(uring::UringIo::new()?)),
+        IoBackend::Auto => match uring::UringIo::new() {
+            Ok(uring) => Ok(Arc::new(uring)),
+            Err(e) => {
+                tracing::info!("no io_uring ({e}), reading with threads");
+                Ok(Arc::new(threads::ThreadsIo::new()))
+            }
+        },
+    }
 }
+
+#[cfg(test)]
+mod backend_tests;

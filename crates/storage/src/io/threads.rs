@@ -78,35 +78,43 @@ fn share<T: Send>(ops: &mut [T], work: impl Fn(&mut T) + Sync) {
 }
 
 /// Buffers that one system call takes.
-const IOV_MAX: usize = 1024;
+pub(super) const IOV_MAX: usize = 1024;
 
-/// Skips `done` bytes of the buffers: index of the first unfinished one and the offset in it.
-fn position(lengths: impl Iterator<Item = usize>, mut done: usize) -> (usize, usize) {
-    let mut index = 0;
-    for len in lengths {
-        if done < len {
-            break;
+/// The buffers without their first `done` bytes, as many as one call takes.
+pub(super) fn read_iovecs(buffers: &mut [&mut [u8]], done: usize) -> Vec<libc::iovec> {
+    let mut skip = done;
+    let mut iovecs = Vec::with_capacity(buffers.len().min(IOV_MAX));
+    for buffer in buffers {
+        let skipped = skip.min(buffer.len());
+        skip -= skipped;
+        let rest = &mut buffer[skipped..];
+        if !rest.is_empty() && iovecs.len() < IOV_MAX {
+            iovecs.push(libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() });
         }
-        done -= len;
-        index += 1;
     }
-    (index, done)
+    iovecs
 }
 
-pub(super) fn read_all(file: &File, offset: u64, buffers: &mut [&mut [u8]]) -> io::Result<()> {
+/// The same for buffers that are only read.
+pub(super) fn write_iovecs(buffers: &[&[u8]], done: usize) -> Vec<libc::iovec> {
+    let mut skip = done;
+    let mut iovecs = Vec::with_capacity(buffers.len().min(IOV_MAX));
+    for buffer in buffers {
+        let skipped = skip.min(buffer.len());
+        skip -= skipped;
+        let rest = &buffer[skipped..];
+        if !rest.is_empty() && iovecs.len() < IOV_MAX {
+            iovecs.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
+        }
+    }
+    iovecs
+}
+
+fn read_all(file: &File, offset: u64, buffers: &mut [&mut [u8]]) -> io::Result<()> {
     let total: usize = buffers.iter().map(|b| b.len()).sum();
     let mut done = 0;
     while done < total {
-        let (first, skip) = position(buffers.iter().map(|b| b.len()), done);
-        let iovecs: Vec<libc::iovec> = buffers[first..]
-            .iter_mut()
-            .take(IOV_MAX)
-            .enumerate()
-            .map(|(i, b)| {
-                let rest = &mut b[if i == 0 { skip } else { 0 }..];
-                libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() }
-            })
-            .collect();
+        let iovecs = read_iovecs(buffers, done);
         let at = file_offset(offset, done)?;
         // SAFETY: the vectors describe buffers that are borrowed mutably for the whole call; the descriptor is open.
         let n = unsafe { libc::preadv(file.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32, at) };
@@ -119,20 +127,11 @@ pub(super) fn read_all(file: &File, offset: u64, buffers: &mut [&mut [u8]]) -> i
     Ok(())
 }
 
-pub(super) fn write_all(file: &File, offset: u64, buffers: &[&[u8]]) -> io::Result<()> {
+fn write_all(file: &File, offset: u64, buffers: &[&[u8]]) -> io::Result<()> {
     let total: usize = buffers.iter().map(|b| b.len()).sum();
     let mut done = 0;
     while done < total {
-        let (first, skip) = position(buffers.iter().map(|b| b.len()), done);
-        let iovecs: Vec<libc::iovec> = buffers[first..]
-            .iter()
-            .take(IOV_MAX)
-            .enumerate()
-            .map(|(i, b)| {
-                let rest = &b[if i == 0 { skip } else { 0 }..];
-                libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() }
-            })
-            .collect();
+        let iovecs = write_iovecs(buffers, done);
         let at = file_offset(offset, done)?;
         // SAFETY: the vectors describe buffers that are borrowed for the whole call, which only reads them.
         let n = unsafe { libc::pwritev(file.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32, at) };
