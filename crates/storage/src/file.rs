@@ -2,8 +2,10 @@
 //!
 //! Page 0 is the header and stays out of the buffer pool: [`PageFile`] keeps it in memory and writes it with
 //! [`PageFile::write_header`]. The free list is a chain of pages of type `Free` and is worked by the buffer pool
-//! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory.
+//! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
+//! fills a file with a [`SequentialWriter`].
 
+pub use crate::sequential_writer::SequentialWriter;
 use crate::{
     FileId, Result, StorageError,
     io::{AlignedBuf, IoFile, OpenMode, PageIo, ReadOp, WriteOp},
@@ -286,6 +288,10 @@ impl PageFile {
         })
     }
 
+    pub(crate) fn io(&self) -> &Arc<dyn PageIo> {
+        &self.io
+    }
+
     pub(crate) fn io_file(&self) -> &IoFile {
         &self.file
     }
@@ -343,85 +349,6 @@ impl PageFile {
     }
 }
 
-/// Bytes of one write of a [`SequentialWriter`].
-const WRITE_BYTES: usize = 1 << 20;
-
-/// Fills a new file from its beginning to its end, past the buffer pool, in large writes.
-///
-/// Page numbers go up by one from 1, so that a builder knows them before it has the pages. Holds [`WRITE_BYTES`].
-pub struct SequentialWriter {
-    file: Arc<PageFile>,
-    buffer: AlignedBuf,
-    /// Bytes of the buffer in use.
-    used: usize,
-    /// Page number of the first page in the buffer.
-    first: u32,
-    counters: Arc<crate::Counters>,
-}
-
-impl SequentialWriter {
-    /// `file` is fresh from [`PageFile::create`].
-    pub fn new(file: Arc<PageFile>, counters: Arc<crate::Counters>) -> SequentialWriter {
-        let first = file.page_count();
-        let bytes = WRITE_BYTES.max(file.page_size);
-        SequentialWriter { file, buffer: AlignedBuf::zeroed(bytes), used: 0, first, counters }
-    }
-
-    pub fn file(&self) -> &Arc<PageFile> {
-        &self.file
-    }
-
-    /// The number that the next page gets.
-    pub fn next_page_no(&self) -> u32 {
-        self.first + (self.used / self.file.page_size) as u32
-    }
-
-    /// Appends a page: takes a copy, gives it its number and index id, seals it. The rest of the header is the
-    /// caller's. Returns the page number.
-    pub fn append(&mut self, page: &[u8]) -> Result<u32> {
-        assert_eq!(page.len(), self.file.page_size, "a page has the size that the file was made with");
-        if self.used == self.buffer.len() {
-            self.write_buffer()?;
-        }
-        let page_no = self.next_page_no();
-        if page_no == u32::MAX {
-            return Err(self.file.error(std::io::Error::other("the file has as many pages as it can have")));
-        }
-        let copy = &mut self.buffer[self.used..self.used + page.len()];
-        copy.copy_from_slice(page);
-        PageHeaderMut(copy).set_identity(page_no, self.file.index_id);
-        page::seal(copy);
-        self.used += page.len();
-        Ok(page_no)
-    }
-
-    fn write_buffer(&mut self) -> Result<()> {
-        if self.used == 0 {
-            return Ok(());
-        }
-        let next = self.next_page_no();
-        let offset = self.file.offset(self.first);
-        let mut ops = [WriteOp::new(&self.file.file, offset, vec![&self.buffer[..self.used]])];
-        self.file.io.write(&mut ops);
-        let [op] = ops;
-        op.result.map_err(|e| self.file.error(e))?;
-        self.counters.add(crate::counters::Counter::pages_written, u64::from(next - self.first));
-        (self.first, self.used) = (next, 0);
-        Ok(())
-    }
-
-    /// Writes what is left and the header, whose fields the caller sets in `change` (not the page count), and syncs
-    /// the file and its directory.
-    pub fn finish(mut self, change: impl FnOnce(&mut FileHeader)) -> Result<Arc<PageFile>> {
-        self.write_buffer()?;
-        let pages = self.first;
-        self.file.update_header(|h| {
-            change(h);
-            h.page_count = pages;
-        });
-        self.file.write_header()?;
-        self.file.sync()?;
-        self.file.sync_directory()?;
-        Ok(self.file)
-    }
-}
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

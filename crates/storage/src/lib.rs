@@ -23,6 +23,7 @@ pub mod page;
 pub mod read_view;
 pub mod scan;
 pub mod schema;
+mod sequential_writer;
 pub mod statistics;
 pub mod store;
 pub mod table;

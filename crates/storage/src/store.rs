@@ -69,6 +69,12 @@ pub struct Store {
 impl Store {
     /// Opens or creates a directory. Errors: `Locked`, `Foreign`, `NewerFormat`, I/O.
     pub fn open(directory: &Path, options: StoreOptions) -> Result<Arc<Store>> {
+        let io = io::open_backend(options.io).map_err(|e| StorageError::io(directory, e))?;
+        Store::open_with_io(directory, options, io)
+    }
+
+    /// As [`Store::open`], with a back end of the caller's, such as one that records a trace.
+    pub fn open_with_io(directory: &Path, options: StoreOptions, io: Arc<dyn PageIo>) -> Result<Arc<Store>> {
         if !directory::valid_page_size(options.page_size) {
             let e = std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
@@ -88,7 +94,6 @@ impl Store {
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(directory)?.into_iter().map(|(id, _)| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let io = io::open_backend(options.io).map_err(|e| StorageError::io(directory, e))?;
         let pool = BufferPool::new(options.buffer_pool_bytes, identity.page_size, Arc::clone(&io))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
@@ -222,3 +227,7 @@ fn table_files(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
     }
     Ok(files)
 }
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -201,10 +201,9 @@ impl MemoryIo {
         let end = at + bytes.len();
         let target = memory(op.file)?;
         let grows = end.saturating_sub(target.images.lock().live.len()) as u64;
-        if let Some(capacity) = *self.capacity.lock() {
-            if grows > 0 && self.used() + grows > capacity {
-                return Err(io::Error::from_raw_os_error(libc::ENOSPC));
-            }
+        let capacity = *self.capacity.lock();
+        if capacity.is_some_and(|capacity| grows > 0 && self.used() + grows > capacity) {
+            return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
         let mut images = target.images.lock();
         if images.live.len() < end {
