@@ -124,7 +124,8 @@ pub enum PlanOp {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub op: PlanOp,
-    /// The columns delivered, in order.
+    /// The columns delivered, in order. A join or a filter may deliver fewer than its inputs have (only those that are
+    /// wanted above it); all others deliver what their own lists say.
     pub output: Vec<ColId>,
     pub estimate: Estimate,
     /// The order the rows come in; empty when none is promised.

@@ -1,1 +1,71 @@
-//! Rewrites, cardinality, join order and access paths: from Rel to Plan
+//! Rewrites, cardinality, join order and access paths: from `Rel` to `Plan`.
+//!
+//! ```text
+//!   Rel  ->  rewrite/      passes that keep the meaning: subqueries to joins, conditions down, ...
+//!        ->  plan/         one physical node for each logical one
+//!              join_order/   regions of joins: query graph, enumerator, cardinality
+//!              access_path   base tables: index, key ranges, order        (ranges, literal)
+//!              cost          what each choice costs
+//!        ->  Plan
+//! ```
+//!
+//! Knows tables only through `TableDef` and [`Statistics`]; plans can be made for tables that do not exist.
+
+pub mod access_path;
+mod copy;
+pub mod cost;
+pub mod join_order;
+mod literal;
+pub mod options;
+pub mod plan;
+mod properties;
+pub mod ranges;
+pub mod rewrite;
+mod scope;
+mod substitution;
+pub mod trace;
+
+pub use options::Options;
+pub use trace::{OptimizeTrace, Step};
+
+use muster_algebra::{Columns, Plan, Rel, Statistics};
+use muster_types::Result;
+use std::time::Instant;
+
+/// Chooses how a query runs. The plan delivers the columns of `rel.output()` in their order.
+///
+/// Errors: internal ones only, if a rewrite or the planner contradicts itself.
+pub fn optimize(rel: Rel, columns: &mut Columns, statistics: &dyn Statistics, options: &Options) -> Result<Plan> {
+    optimize_traced(rel, columns, statistics, options, None)
+}
+
+/// Like [`optimize`], and notes what each pass did.
+pub fn optimize_traced(
+    rel: Rel,
+    columns: &mut Columns,
+    statistics: &dyn Statistics,
+    options: &Options,
+    mut trace: Option<&mut OptimizeTrace>,
+) -> Result<Plan> {
+    let outputs = rel.output();
+    let mut rel = rel;
+    for pass in rewrite::PASSES.iter().filter(|p| options.is_on(p.name)) {
+        let before = trace.is_some().then(|| rel.clone());
+        let start = Instant::now();
+        rel = (pass.run)(rel, &mut rewrite::Context { columns })?;
+        if let Some(trace) = trace.as_deref_mut() {
+            let changed = before.as_ref() != Some(&rel);
+            trace.steps.push(Step { name: pass.name, changed, time: start.elapsed() });
+        }
+    }
+    let start = Instant::now();
+    let mut planner = plan::Planner::new(&rel, columns, statistics, options);
+    let plan = planner.plan_for(&rel, &outputs)?;
+    if let Some(trace) = trace {
+        trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
+    }
+    if cfg!(debug_assertions) {
+        plan::validate::validate(&plan, &scope::ColSet::new())?;
+    }
+    Ok(plan)
+}

@@ -1,0 +1,232 @@
+//! How one table is read: which index, which ranges of it, in which order, and what is checked on the way.
+
+use crate::cost;
+use crate::join_order::cardinality::{Estimator, table_rows};
+use crate::options::Options;
+use crate::ranges::{Domains, IndexRanges};
+use crate::scope::{self, ColSet};
+use muster_algebra::{
+    ColId, Estimate, Expr, IndexHint, IndexHintKind, KeyRange, Plan, PlanOp, Scan, SortKey, Statistics, TableDef,
+};
+use std::sync::Arc;
+
+/// A scan that reads in the wanted order and stops early is taken only if it wins by this factor: the rows that
+/// qualify may all lie at the far end.
+const EARLY_STOP_CAUTION: f64 = 8.0;
+
+/// One table with the conditions on it alone.
+pub struct Request<'a> {
+    pub table: &'a Arc<TableDef>,
+    pub alias: &'a str,
+    pub columns: &'a [(ColId, usize)],
+    pub hints: &'a [IndexHint],
+    /// Without subqueries.
+    pub conjuncts: Vec<Expr>,
+    /// Columns wanted above.
+    pub required: &'a ColSet,
+    /// Order in which rows are wanted, and how many of them at most: used if it is cheaper than sorting.
+    pub order: &'a [SortKey],
+    pub limit: Option<u64>,
+}
+
+/// One way to read the table.
+struct Path {
+    index: usize,
+    ranges: Option<IndexRanges>,
+    rows_read: f64,
+    cost_ms: f64,
+    /// Whether the order wanted is delivered, and backwards.
+    ordered: Option<bool>,
+}
+
+/// Chooses the cheapest way to read a table.
+pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Estimator, options: &Options) -> Plan {
+    let table = request.table;
+    let total = table_rows(statistics, table);
+    let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
+    let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
+    let domains = Domains::new(table, request.columns, &request.conjuncts);
+    let mut share = estimator.selectivity(&request.conjuncts);
+    let mut paths: Vec<Path> = Vec::new();
+    for index in 0..table.indexes.len() {
+        if !allowed(index, request.hints) || (index > 0 && !options.is_on("access_path")) {
+            continue;
+        }
+        let ranges = if options.is_on("access_path") { domains.ranges(index) } else { None };
+        let covering = index == 0 || columns.iter().all(|(_, c)| table.index_has_column(index, *c));
+        let ordered =
+            if options.is_on("index_order") { order_of(table, index, request.columns, &request) } else { None };
+        if index > 0 && ranges.is_none() && !covering && ordered.is_none() {
+            continue;
+        }
+        let rows_read = match &ranges {
+            Some(r) if r.ranges.is_empty() => 0.0,
+            Some(r) => range_rows(r, index, &request, total, statistics, estimator),
+            None => total,
+        };
+        share = share.min((rows_read / total).max(1e-12));
+        paths.push(path(index, ranges, rows_read, covering, ordered, &columns, &request));
+    }
+    let rows = (total * share).max(0.0);
+    let forced = forced(request.hints);
+    let best = paths
+        .into_iter()
+        .map(|p| {
+            let cost = full_cost(&p, rows, total, &request);
+            (cost, p)
+        })
+        .min_by(|(a, x), (b, y)| {
+            // FORCE INDEX: the table itself is scanned only if no index can be used.
+            let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
+            scan(x).cmp(&scan(y)).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
+        })
+        .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
+        .unwrap_or_else(|| path(0, None, total, true, None, &columns, &request));
+    build(best, rows, columns, request)
+}
+
+/// Rows that an index's ranges hold: asked of the index, else estimated.
+fn range_rows(
+    ranges: &IndexRanges,
+    index: usize,
+    request: &Request<'_>,
+    total: f64,
+    statistics: &dyn Statistics,
+    estimator: &Estimator,
+) -> f64 {
+    let definition = &request.table.indexes[index];
+    if definition.unique && !definition.parts.is_empty() && ranges.equal_parts == definition.parts.len() {
+        return (ranges.ranges.len() as f64).min(total);
+    }
+    if let Some(rows) = statistics.range_rows(request.table, index, &ranges.ranges) {
+        return rows.clamp(0.0, total);
+    }
+    let said: Vec<Expr> =
+        request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c.clone()).collect();
+    total * estimator.selectivity(&said)
+}
+
+fn path(
+    index: usize,
+    ranges: Option<IndexRanges>,
+    rows_read: f64,
+    covering: bool,
+    ordered: Option<bool>,
+    columns: &[(ColId, usize)],
+    request: &Request<'_>,
+) -> Path {
+    let checked = match &ranges {
+        Some(r) => r.implied.iter().filter(|i| !**i).count(),
+        None => request.conjuncts.len(),
+    };
+    let mut cost_ms = if index == 0 {
+        cost::clustered_scan(rows_read, columns.len(), checked)
+    } else {
+        cost::secondary_scan(rows_read, columns.len(), checked)
+    };
+    if !covering {
+        cost_ms += cost::fetch(rows_read);
+    }
+    cost_ms += cost::ranges(ranges.as_ref().map_or(1, |r| r.ranges.len()));
+    Path { index, ranges, rows_read, cost_ms, ordered }
+}
+
+/// Cost with the sort that a path saves or needs.
+fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>) -> f64 {
+    if request.order.is_empty() {
+        // Without an order, a limit stops any scan alike.
+        return path.cost_ms;
+    }
+    match (path.ordered, request.limit) {
+        (Some(_), Some(limit)) => {
+            // Rows come evenly, or they do not: then all are read.
+            let stop = (limit as f64 / rows.max(1.0)).min(1.0);
+            let caution = if request.conjuncts.is_empty() { 1.0 } else { EARLY_STOP_CAUTION };
+            path.cost_ms * (stop * caution).min(1.0)
+        }
+        // One stream in order, where others are read in parallel.
+        (Some(_), None) => path.cost_ms * 1.5,
+        (None, limit) => path.cost_ms + cost::sort(rows.min(total), limit),
+    }
+}
+
+fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'_>) -> Plan {
+    let stopped = path.ordered.is_some() || request.order.is_empty();
+    let limit = if stopped { request.limit } else { None };
+    let (ranges, filter) = match path.ranges {
+        Some(r) => {
+            let kept = request.conjuncts.into_iter().zip(&r.implied).filter(|(_, i)| !**i).map(|(c, _)| c).collect();
+            (r.ranges, kept)
+        }
+        None => (vec![KeyRange::all()], request.conjuncts),
+    };
+    let filter: Vec<Expr> = filter;
+    let in_filter = scope::exprs_columns(&filter);
+    let (columns, rest): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(id, _)| request.required.contains(id));
+    let filter_columns = rest.into_iter().filter(|(id, _)| in_filter.contains(id)).collect();
+    let output: Vec<ColId> = columns.iter().map(|(id, _)| *id).collect();
+    let order: Vec<SortKey> = match path.ordered {
+        Some(_) => {
+            let delivered = |k: &&SortKey| scope::expr_columns(&k.expr).iter().all(|c| output.contains(c));
+            request.order.iter().take_while(delivered).cloned().collect()
+        }
+        None => Vec::new(),
+    };
+    let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);
+    Plan {
+        op: PlanOp::Scan(Scan {
+            table: request.table.clone(),
+            alias: request.alias.to_string(),
+            index: path.index,
+            ranges,
+            columns,
+            filter_columns,
+            filter,
+            ordered: path.ordered.is_some(),
+            reverse: path.ordered == Some(true),
+            limit,
+        }),
+        output,
+        estimate: Estimate { rows, cost_ms: path.cost_ms },
+        order,
+    }
+}
+
+/// Whether index hints let an index be used for reading.
+fn allowed(index: usize, hints: &[IndexHint]) -> bool {
+    let is_read =
+        |h: &&IndexHint| matches!(h.scope, muster_algebra::IndexHintScope::All | muster_algebra::IndexHintScope::Join);
+    let mut chosen = hints.iter().filter(is_read).filter(|h| h.kind != IndexHintKind::Ignore).peekable();
+    let ignored = hints.iter().filter(is_read).any(|h| h.kind == IndexHintKind::Ignore && h.indexes.contains(&index));
+    if ignored {
+        // The table itself can always be read.
+        return index == 0;
+    }
+    // The clustered index stays: as a table scan it is what is left when no named index fits.
+    index == 0 || chosen.peek().is_none() || chosen.any(|h| h.indexes.contains(&index))
+}
+
+fn forced(hints: &[IndexHint]) -> bool {
+    hints.iter().any(|h| h.kind == IndexHintKind::Force && !h.indexes.contains(&0))
+}
+
+/// Whether reading the index in key order gives the wanted order: `Some(true)` backwards.
+fn order_of(table: &TableDef, index: usize, columns: &[(ColId, usize)], request: &Request<'_>) -> Option<bool> {
+    let first = request.order.first()?;
+    let parts = &table.indexes[index].parts;
+    if request.order.len() > parts.len() {
+        return None;
+    }
+    for (key, part) in request.order.iter().zip(parts) {
+        let Expr::Column(id) = &key.expr else { return None };
+        let is_part = columns.iter().any(|(c, position)| c == id && *position == part.column);
+        if !is_part || part.prefix.is_some() || part.descending || key.descending != first.descending {
+            return None;
+        }
+    }
+    Some(first.descending)
+}
+
+#[cfg(test)]
+#[path = "access_path_tests.rs"]
+mod tests;

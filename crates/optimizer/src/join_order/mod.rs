@@ -1,0 +1,260 @@
+//! Join regions: taken apart into a query graph, ordered by cost, put together as a plan.
+//!
+//! ```text
+//!   Rel -> graph (units, classes, edges, predicates)      graph.rs
+//!       -> plans of the units                             (planner)
+//!       -> units restricted by selective neighbours       reduction.rs
+//!       -> tree                                           enumerator.rs, asking model.rs
+//!       -> Plan                                           this file
+//! ```
+
+pub mod cardinality;
+pub mod enumerator;
+pub mod graph;
+mod model;
+mod reduction;
+
+use crate::cost;
+use crate::plan::Planner;
+use crate::scope::{self, ColSet};
+use enumerator::{JoinModel, Tree};
+use graph::{Graph, Role, Units};
+use model::Model;
+use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
+use muster_types::Result;
+
+/// Plans a join, with conditions above it.
+pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Result<Plan> {
+    let (join, predicates): (&Rel, &[Expr]) = match rel {
+        Rel::Filter { input, predicates } => (input, predicates),
+        _ => (rel, &[]),
+    };
+    if let Rel::Join { kind, left, right, on, straight } = join
+        && (*straight || !planner.options.is_on("join_order"))
+    {
+        return plan_as_written(planner, *kind, left, right, on, predicates, required);
+    }
+    let mut graph = Graph::of(rel);
+    let mut wanted = required.clone();
+    wanted.extend(scope::exprs_columns(&graph.constants));
+    let used = columns_used(&graph, &wanted);
+    let mut plans = Vec::new();
+    for unit in &graph.units {
+        plans.push(planner.plan(&unit.rel, &used)?);
+    }
+    if planner.options.is_on("semijoin_reduction") {
+        for unit in reduction::reduce(planner, &mut graph, &plans) {
+            plans[unit] = planner.plan(&graph.units[unit].rel, &used)?;
+        }
+    }
+    let model = Model::new(&graph, &plans, &planner.estimator);
+    let tree = enumerator::enumerate(&graph, &model, planner.options.exhaustive_relations_max);
+    let mut builder = Builder { planner, graph: &graph, model: &model, plans: plans.into_iter().map(Some).collect() };
+    let plan = builder.build(&tree, &wanted)?;
+    planner.filter(plan, graph.constants.clone(), required)
+}
+
+/// A join whose order is given: `STRAIGHT_JOIN`, or ordering switched off.
+fn plan_as_written(
+    planner: &mut Planner<'_>,
+    kind: JoinKind,
+    left: &Rel,
+    right: &Rel,
+    on: &[Expr],
+    predicates: &[Expr],
+    required: &ColSet,
+) -> Result<Plan> {
+    let mut above = required.clone();
+    above.extend(scope::exprs_columns(predicates));
+    let mut below = above.clone();
+    below.extend(scope::exprs_columns(on));
+    let left = planner.plan(left, &below)?;
+    let right = planner.plan(right, &below)?;
+    // Equal keys on one side at least are the usual case: a row finds about one partner.
+    let rows = match kind {
+        JoinKind::Inner | JoinKind::Left if has_key(on, &left, &right) => left.estimate.rows.max(right.estimate.rows),
+        JoinKind::Inner | JoinKind::Left => left.estimate.rows * right.estimate.rows,
+        _ => left.estimate.rows * 0.5,
+    };
+    let (on, checked) = split_inner(kind, on.to_vec());
+    let plan = join(planner, kind, left, right, on, rows, &above_with(&above, &checked))?;
+    let all = checked.into_iter().chain(predicates.iter().cloned()).collect();
+    planner.filter(plan, all, required)
+}
+
+fn above_with(above: &ColSet, more: &[Expr]) -> ColSet {
+    above.iter().copied().chain(scope::exprs_columns(more)).collect()
+}
+
+/// Conditions with subqueries are checked above an inner join.
+fn split_inner(kind: JoinKind, on: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
+    if kind != JoinKind::Inner {
+        return (on, Vec::new());
+    }
+    on.into_iter().partition(|e| !e.has_subquery())
+}
+
+/// All columns that the region or what is above it speaks of.
+fn columns_used(graph: &Graph, wanted: &ColSet) -> ColSet {
+    let mut used = wanted.clone();
+    used.extend(graph.classes.iter().flatten().map(|(_, id)| *id));
+    for edge in &graph.edges {
+        used.extend(scope::expr_columns(&edge.left));
+        used.extend(scope::expr_columns(&edge.right));
+    }
+    graph.predicates.iter().for_each(|p| used.extend(scope::expr_columns(&p.expr)));
+    for unit in &graph.units {
+        if let Role::Dependent { on, .. } = &unit.role {
+            used.extend(scope::exprs_columns(on));
+        }
+    }
+    used
+}
+
+struct Builder<'p, 'a, 'g> {
+    planner: &'p mut Planner<'a>,
+    graph: &'g Graph,
+    model: &'g Model<'g>,
+    plans: Vec<Option<Plan>>,
+}
+
+impl Builder<'_, '_, '_> {
+    fn build(&mut self, tree: &Tree, required: &ColSet) -> Result<Plan> {
+        let (left, right_units, kind) = match tree {
+            Tree::Unit(unit) => {
+                return self.plans[*unit].take().ok_or_else(|| muster_types::SqlError::internal("a unit joined twice"));
+            }
+            Tree::Inner(left, right) => (left, right.units(), JoinKind::Inner),
+            Tree::Dependent(left, unit) => match &self.graph.units[*unit].role {
+                Role::Dependent { kind, .. } => (left, 1 << unit, *kind),
+                Role::Inner => (left, 1 << unit, JoinKind::Inner),
+            },
+        };
+        let left_units = left.units();
+        let mut on = match tree {
+            Tree::Dependent(_, unit) => match &self.graph.units[*unit].role {
+                Role::Dependent { on, .. } => on.clone(),
+                Role::Inner => Vec::new(),
+            },
+            _ => self.equalities(left_units, right_units),
+        };
+        let (newly, mut checked) = self.newly_covered(left_units, right_units);
+        match kind {
+            JoinKind::Inner => on.extend(newly),
+            _ => checked.extend(newly),
+        }
+        let (on, subqueries) = split_inner(kind, on);
+        checked.extend(subqueries);
+        let above = above_with(required, &checked);
+        let below = above_with(&above, &on);
+        let left = self.build(left, &below)?;
+        let right = match tree {
+            Tree::Inner(_, right) => self.build(right, &below)?,
+            Tree::Dependent(_, unit) => self.build(&Tree::Unit(*unit), &below)?,
+            Tree::Unit(_) => unreachable!("returned above"),
+        };
+        let rows = self.model.rows(left_units | right_units);
+        let plan = join(self.planner, kind, left, right, on, rows, &above)?;
+        let mut plan = self.planner.filter(plan, checked, required)?;
+        plan.estimate.rows = rows;
+        Ok(plan)
+    }
+
+    /// One equality for each class that has columns on both sides; the others follow.
+    fn equalities(&self, left: Units, right: Units) -> Vec<Expr> {
+        let mut on = Vec::new();
+        for class in &self.graph.classes {
+            let of = |set: Units| class.iter().find(|(u, _)| set & (1 << u) != 0).map(|(_, id)| *id);
+            if let (Some(a), Some(b)) = (of(left), of(right)) {
+                on.push(Expr::eq(Expr::Column(a), Expr::Column(b)));
+            }
+        }
+        for edge in &self.graph.edges {
+            let both = edge.left_units | edge.right_units;
+            if self.is_new(both, left, right) {
+                on.push(Expr::eq(edge.left.clone(), edge.right.clone()));
+            }
+        }
+        on
+    }
+
+    fn is_new(&self, units: Units, left: Units, right: Units) -> bool {
+        units & !(left | right) == 0 && units & !left != 0 && units & !right != 0
+    }
+
+    /// Conditions that can be checked for the first time: in the join, and above it.
+    fn newly_covered(&self, left: Units, right: Units) -> (Vec<Expr>, Vec<Expr>) {
+        let inner = self.graph.inner_units();
+        let new = self.graph.predicates.iter().filter(|p| self.is_new(p.units, left, right));
+        let (inside, above): (Vec<_>, Vec<_>) = new.partition(|p| p.units & !inner == 0 && !p.expr.has_subquery());
+        let exprs = |list: Vec<&graph::Predicate>| list.into_iter().map(|p| p.expr.clone()).collect();
+        (exprs(inside), exprs(above))
+    }
+}
+
+/// The key pairs among join conditions, and the rest.
+fn split_keys(on: Vec<Expr>, left: &[ColId], right: &[ColId]) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+    let (left, right): (ColSet, ColSet) = (left.iter().copied().collect(), right.iter().copied().collect());
+    let (mut keys, mut residual) = (Vec::new(), Vec::new());
+    for condition in on {
+        if condition.has_subquery() {
+            residual.push(condition);
+            continue;
+        }
+        match condition {
+            Expr::Compare { op: CompareOp::Eq, left: a, right: b } => {
+                let (ca, cb) = (scope::expr_columns(&a), scope::expr_columns(&b));
+                let some = !ca.is_empty() && !cb.is_empty();
+                if some && ca.is_subset(&left) && cb.is_subset(&right) {
+                    keys.push((*a, *b));
+                } else if some && ca.is_subset(&right) && cb.is_subset(&left) {
+                    keys.push((*b, *a));
+                } else {
+                    residual.push(Expr::Compare { op: CompareOp::Eq, left: a, right: b });
+                }
+            }
+            other => residual.push(other),
+        }
+    }
+    (keys, residual)
+}
+
+fn has_key(on: &[Expr], left: &Plan, right: &Plan) -> bool {
+    !split_keys(on.to_vec(), &left.output, &right.output).0.is_empty()
+}
+
+/// One join of two plans: by hash if there is a key.
+fn join(
+    planner: &Planner<'_>,
+    kind: JoinKind,
+    left: Plan,
+    right: Plan,
+    on: Vec<Expr>,
+    rows: f64,
+    required: &ColSet,
+) -> Result<Plan> {
+    let on: Vec<Expr> = on.into_iter().flat_map(Expr::into_conjuncts).collect();
+    let (keys, residual) = split_keys(on.clone(), &left.output, &right.output);
+    let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
+    let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
+    // NOT IN with NULLs is decided by hash only for a single key.
+    let by_hash = !keys.is_empty() && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
+    let swap = !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
+    let (left, right) = if swap { (right, left) } else { (left, right) };
+    let mut available = left.output.clone();
+    if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+        available.extend(&right.output);
+    }
+    let output = planner.narrow(available, required);
+    let (left, right) = (Box::new(left), Box::new(right));
+    let (op, own_ms) = if by_hash {
+        let build_left = cost::hash_join(left_rows, right_rows, rows);
+        let build_right = cost::hash_join(right_rows, left_rows, rows);
+        let build = if build_left < build_right { Side::Left } else { Side::Right };
+        (PlanOp::HashJoin { kind, left, right, keys, residual, build }, build_left.min(build_right))
+    } else {
+        (PlanOp::NestedLoopJoin { kind, left, right, on }, cost::nested_loop_join(left_rows, right_rows, rows))
+    };
+    let estimate = Estimate { rows, cost_ms: inputs_ms + own_ms };
+    Ok(Plan { op, output, estimate, order: Vec::new() })
+}

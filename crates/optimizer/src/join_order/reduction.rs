@@ -1,0 +1,91 @@
+//! Semi-join reduction: an aggregated relation is joined by a group column to a relation of which conditions leave few
+//! rows; then only those groups need to be computed.
+//!
+//! ```text
+//!   part' (0.1 %)  x  lineitem  x  Aggregate[l_partkey] lineitem
+//!     ->  part'  x  lineitem  x  Aggregate[l_partkey] (lineitem SEMI part'' on l_partkey)
+//! ```
+//!
+//! The selective relation is read twice, so it has to be cheap: a base table with conditions.
+
+use super::graph::{Graph, Role};
+use crate::copy;
+use crate::plan::Planner;
+use crate::scope;
+use muster_algebra::{ColId, Expr, JoinKind, Plan, Rel};
+
+/// A neighbour must leave at most this share of a group column's values.
+const KEPT_SHARE_MAX: f64 = 0.2;
+/// Reading the neighbour again may cost at most this share of what the aggregate costs.
+const COST_SHARE_MAX: f64 = 0.5;
+
+/// Restricts aggregated units; returns which ones.
+pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> Vec<usize> {
+    let mut changed = Vec::new();
+    for unit in 0..graph.units.len() {
+        if graph.units[unit].role != Role::Inner {
+            continue;
+        }
+        let Some(group) = group_of(&graph.units[unit].rel) else { continue };
+        let Some((column, other, reducer)) = best_reducer(planner, graph, plans, unit, &group) else { continue };
+        let copied = copy::copy(&graph.units[reducer].rel, planner.columns);
+        let Some(key) = copied.columns.get(&other).copied() else { continue };
+        planner.estimator.learn(&copied.rel, planner.statistics);
+        let on = vec![Expr::eq(Expr::Column(column), Expr::Column(key))];
+        let rel = crate::substitution::take(&mut graph.units[unit].rel);
+        graph.units[unit].rel = restrict(rel, &on, &copied.rel);
+        changed.push(unit);
+    }
+    changed
+}
+
+/// The group columns of an aggregate under filters and projections that pass them through.
+fn group_of(rel: &Rel) -> Option<Vec<ColId>> {
+    match rel {
+        Rel::Filter { input, .. } | Rel::Project { input, .. } => group_of(input),
+        Rel::Aggregate { group, .. } if !group.is_empty() => Some(group.clone()),
+        _ => None,
+    }
+}
+
+/// The neighbour that leaves the smallest share of a group column's values.
+fn best_reducer(
+    planner: &Planner<'_>,
+    graph: &Graph,
+    plans: &[Plan],
+    unit: usize,
+    group: &[ColId],
+) -> Option<(ColId, ColId, usize)> {
+    let mut best: Option<(f64, (ColId, ColId, usize))> = None;
+    for class in &graph.classes {
+        let Some((_, column)) = class.iter().find(|(u, id)| *u == unit && group.contains(id)) else { continue };
+        for (other, id) in class.iter().filter(|(u, _)| *u != unit) {
+            let is_cheap = matches!(&graph.units[*other].rel, Rel::Filter { input, predicates }
+                if matches!(**input, Rel::Get { .. }) && !predicates.iter().any(Expr::has_subquery));
+            if !is_cheap || !scope::free_columns(&graph.units[*other].rel).is_empty() {
+                continue;
+            }
+            let values = planner.estimator.column(*column).map_or(f64::INFINITY, |c| c.distinct);
+            let share = plans[*other].estimate.rows / values.max(1.0);
+            let cheap = plans[*other].estimate.cost_ms <= plans[unit].estimate.cost_ms * COST_SHARE_MAX;
+            if cheap && share <= KEPT_SHARE_MAX && best.is_none_or(|(least, _)| share < least) {
+                best = Some((share, (*column, *id, *other)));
+            }
+        }
+    }
+    best.map(|(_, found)| found)
+}
+
+/// Puts a semi join below the aggregate.
+fn restrict(rel: Rel, on: &[Expr], reducer: &Rel) -> Rel {
+    match rel {
+        Rel::Filter { input, predicates } => Rel::Filter { input: Box::new(restrict(*input, on, reducer)), predicates },
+        Rel::Project { input, exprs } => Rel::Project { input: Box::new(restrict(*input, on, reducer)), exprs },
+        Rel::Aggregate { input, group, aggregates } => {
+            let (right, on) = (Box::new(reducer.clone()), on.to_vec());
+            let input = Rel::Join { kind: JoinKind::Semi, left: input, right, on, straight: false };
+            Rel::Aggregate { input: Box::new(input), group, aggregates }
+        }
+        other => other,
+    }
+}

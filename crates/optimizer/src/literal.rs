@@ -1,0 +1,178 @@
+//! Constants: comparing them, and turning one into another type without loss.
+
+use muster_algebra::{Decimal, Expr, SqlType, Value};
+use muster_types::{IntWidth, temporal::MICROS_PER_DAY};
+use std::cmp::Ordering;
+
+/// The value of a literal.
+pub fn literal(expr: &Expr) -> Option<(&Value, SqlType)> {
+    match expr {
+        Expr::Literal { value, ty } => Some((value, *ty)),
+        _ => None,
+    }
+}
+
+/// Whether the expression is the literal TRUE (or FALSE).
+pub fn is_truth(expr: &Expr, truth: bool) -> bool {
+    matches!(expr, Expr::Literal { value: Value::Bool(b), .. } if *b == truth)
+}
+
+/// Whether a predicate never holds: FALSE or NULL.
+pub fn never_true(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { value: Value::Bool(false) | Value::Null, .. })
+}
+
+fn int_bounds(width: IntWidth, unsigned: bool) -> (i128, i128) {
+    let bits = match width {
+        IntWidth::Tiny => 8,
+        IntWidth::Small => 16,
+        IntWidth::Medium => 24,
+        IntWidth::Int => 32,
+        IntWidth::Big => 64,
+    };
+    if unsigned { (0, (1i128 << bits) - 1) } else { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) }
+}
+
+/// The same value in another type, `None` if that type cannot hold it exactly (or the two do not compare the same).
+pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
+    if value.is_null() {
+        return Some(Value::Null);
+    }
+    match to {
+        SqlType::Bool => matches!(value, Value::Bool(_)).then(|| value.clone()),
+        SqlType::Int { width, unsigned } => {
+            let whole = match value {
+                Value::Int(i) => *i as i128,
+                Value::UInt(u) => *u as i128,
+                Value::Decimal(d) => {
+                    let unit = muster_types::decimal::pow10(d.scale as u32)?;
+                    if d.unscaled % unit != 0 {
+                        return None;
+                    }
+                    d.unscaled / unit
+                }
+                _ => return None,
+            };
+            let (low, high) = int_bounds(width, unsigned);
+            if !(low..=high).contains(&whole) {
+                return None;
+            }
+            Some(if unsigned { Value::UInt(whole as u64) } else { Value::Int(whole as i64) })
+        }
+        SqlType::Decimal { precision, scale } => {
+            let d = match value {
+                Value::Int(i) => Decimal::new(*i as i128, 0),
+                Value::UInt(u) => Decimal::new(*u as i128, 0),
+                Value::Decimal(d) => *d,
+                _ => return None,
+            };
+            let scaled = d.rescale(scale)?;
+            (scaled == d && scaled.precision() <= precision).then_some(Value::Decimal(scaled))
+        }
+        SqlType::Double => matches!(value, Value::Double(_)).then(|| value.clone()),
+        SqlType::Float => matches!(value, Value::Float(_)).then(|| value.clone()),
+        SqlType::Date => match value {
+            Value::Date(_) => Some(value.clone()),
+            Value::DateTime(t) if t % MICROS_PER_DAY == 0 => Some(Value::Date(i32::try_from(t / MICROS_PER_DAY).ok()?)),
+            _ => None,
+        },
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => match value {
+            Value::DateTime(_) => Some(value.clone()),
+            Value::Date(d) => Some(Value::DateTime(*d as i64 * MICROS_PER_DAY)),
+            _ => None,
+        },
+        SqlType::Time { .. } => matches!(value, Value::Time(_)).then(|| value.clone()),
+        SqlType::Text { collation, .. } => {
+            (matches!(value, Value::Text(_)) && from.collation() == Some(collation)).then(|| value.clone())
+        }
+        SqlType::Bytes { .. } => matches!(value, Value::Bytes(_)).then(|| value.clone()),
+        SqlType::Null => None,
+    }
+}
+
+/// Whether a cast from `from` to `to` keeps every value and the order of values, so that comparing after the cast is
+/// comparing before it.
+pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
+    match (from, to) {
+        (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) => {
+            let ((la, ha), (lb, hb)) = (int_bounds(a, ua), int_bounds(b, ub));
+            lb <= la && ha <= hb
+        }
+        (SqlType::Int { .. } | SqlType::Decimal { .. }, SqlType::Decimal { precision, scale }) => {
+            let Some((p, s)) = from.decimal_digits() else { return false };
+            scale >= s && precision - scale >= p - s
+        }
+        (SqlType::Date, SqlType::DateTime { .. }) => true,
+        (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b }) => a <= b,
+        (SqlType::Text { collation: a, length: la, .. }, SqlType::Text { collation: b, length: lb, .. }) => {
+            a == b && la <= lb
+        }
+        _ => false,
+    }
+}
+
+/// How two values of one type compare; NULL is below all others. `None` when that is not known here.
+pub fn compare(a: &Value, b: &Value, ty: SqlType) -> Option<Ordering> {
+    Some(match (a, b) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Less,
+        (_, Value::Null) => Ordering::Greater,
+        (Value::Bool(x), Value::Bool(y)) => x.cmp(y),
+        (Value::Int(x), Value::Int(y)) => x.cmp(y),
+        (Value::UInt(x), Value::UInt(y)) => x.cmp(y),
+        (Value::Decimal(x), Value::Decimal(y)) => x.cmp(y),
+        (Value::Double(x), Value::Double(y)) => x.partial_cmp(y)?,
+        (Value::Float(x), Value::Float(y)) => x.partial_cmp(y)?,
+        (Value::Date(x), Value::Date(y)) => x.cmp(y),
+        (Value::DateTime(x), Value::DateTime(y)) | (Value::Time(x), Value::Time(y)) => x.cmp(y),
+        (Value::Bytes(x), Value::Bytes(y)) => x.cmp(y),
+        (Value::Text(x), Value::Text(y)) => compare_text(x, y, ty)?,
+        _ => return None,
+    })
+}
+
+fn compare_text(x: &str, y: &str, ty: SqlType) -> Option<Ordering> {
+    Some(ty.collation()?.compare(x, y))
+}
+
+/// The value on a number line, for interpolation.
+pub fn to_number(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::Bool(b) => *b as u8 as f64,
+        Value::Int(i) => *i as f64,
+        Value::UInt(u) => *u as f64,
+        Value::Decimal(d) => d.to_f64(),
+        Value::Float(x) => *x as f64,
+        Value::Double(x) => *x,
+        Value::Date(d) => *d as f64 * MICROS_PER_DAY as f64,
+        Value::DateTime(t) | Value::Time(t) => *t as f64,
+        Value::Null | Value::Text(_) | Value::Bytes(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_conversions() {
+        let d = |text: &str| Value::Decimal(Decimal::parse(text).unwrap());
+        let money = SqlType::Decimal { precision: 15, scale: 2 };
+        assert_eq!(exact_value(&Value::Int(24), SqlType::BIGINT, money), Some(d("24.00")));
+        assert_eq!(exact_value(&d("0.055"), money, money), None);
+        assert_eq!(exact_value(&d("7.00"), money, SqlType::INT), Some(Value::Int(7)));
+        assert_eq!(exact_value(&d("7.50"), money, SqlType::INT), None);
+        assert_eq!(exact_value(&Value::Int(300), SqlType::BIGINT, SqlType::TINYINT), None);
+        let noon = Value::DateTime(MICROS_PER_DAY / 2);
+        assert_eq!(exact_value(&noon, SqlType::DateTime { fsp: 0 }, SqlType::Date), None);
+    }
+
+    #[test]
+    fn casts_that_keep_order() {
+        let dec = |precision, scale| SqlType::Decimal { precision, scale };
+        assert!(is_lossless_cast(SqlType::INT, SqlType::BIGINT));
+        assert!(!is_lossless_cast(SqlType::BIGINT, SqlType::BIGINT_UNSIGNED));
+        assert!(is_lossless_cast(dec(15, 2), dec(16, 3)) && !is_lossless_cast(dec(15, 2), dec(15, 3)));
+        assert!(!is_lossless_cast(SqlType::INT, SqlType::Double));
+    }
+}

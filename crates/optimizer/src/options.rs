@@ -1,0 +1,78 @@
+//! Switches: every rewrite and every optional physical choice has a name and can be turned off (or on) by it.
+
+use std::collections::BTreeMap;
+
+/// Physical choices that are not rewrites: name and default.
+const PHYSICAL: &[(&str, bool)] = &[
+    // Order joins by cost; off: as written.
+    ("join_order", true),
+    // Use key ranges and secondary indexes; off: full scans.
+    ("access_path", true),
+    // Restrict an aggregated derived relation to the keys that a selective neighbour of the join has.
+    ("semijoin_reduction", true),
+    // Joins deliver only the columns needed above them.
+    ("join_projection", true),
+    // Read in index order instead of sorting.
+    ("index_order", true),
+    // Aggregate an input that comes ordered by its group without a hash table.
+    ("stream_aggregate", false),
+    ("merge_join", false),
+];
+
+/// What the optimizer may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    switches: BTreeMap<&'static str, bool>,
+    /// Join regions of at most this many relations are ordered exhaustively, larger ones greedily.
+    pub exhaustive_relations_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let rewrites = crate::rewrite::PASSES.iter().map(|p| (p.name, true));
+        Options { switches: rewrites.chain(PHYSICAL.iter().copied()).collect(), exhaustive_relations_max: 10 }
+    }
+}
+
+impl Options {
+    /// Whether the switch is on; an unknown name is off.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.switches.get(name).copied().unwrap_or(false)
+    }
+
+    /// Sets a switch; `false` when no switch has this name.
+    pub fn set(&mut self, name: &str, on: bool) -> bool {
+        match self.switches.get_mut(name) {
+            Some(switch) => {
+                *switch = on;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// These options with one switch off.
+    pub fn without(mut self, name: &str) -> Options {
+        self.set(name, false);
+        self
+    }
+
+    /// All switches and their states, by name.
+    pub fn switches(&self) -> impl Iterator<Item = (&'static str, bool)> + '_ {
+        self.switches.iter().map(|(name, on)| (*name, *on))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_found_by_name() {
+        let mut options = Options::default();
+        assert!(options.is_on("predicate_pushdown") && !options.is_on("merge_join"));
+        assert!(options.set("predicate_pushdown", false));
+        assert!(!options.is_on("predicate_pushdown"));
+        assert!(!options.set("no_such_switch", true) && !options.is_on("no_such_switch"));
+    }
+}

@@ -1,0 +1,232 @@
+//! From the rewritten `Rel` to a `Plan`: one physical node for each logical one; joins and base tables go to
+//! [`crate::join_order`] and [`crate::access_path`].
+//!
+//! Every node is planned for the columns that are wanted above it (`required`) and delivers no others where it can.
+
+pub mod validate;
+
+mod aggregate;
+mod order;
+
+use crate::access_path::{self, Request};
+use crate::cost;
+use crate::join_order;
+use crate::join_order::cardinality::Estimator;
+use crate::options::Options;
+use crate::scope::{self, ColSet};
+use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind};
+use muster_types::Result;
+
+/// Turns one statement's relations into plans.
+pub struct Planner<'a> {
+    pub columns: &'a mut Columns,
+    pub statistics: &'a dyn Statistics,
+    pub options: &'a Options,
+    pub estimator: Estimator,
+}
+
+impl<'a> Planner<'a> {
+    pub fn new(
+        rel: &Rel,
+        columns: &'a mut Columns,
+        statistics: &'a dyn Statistics,
+        options: &'a Options,
+    ) -> Planner<'a> {
+        let mut estimator = Estimator::default();
+        estimator.learn(rel, statistics);
+        Planner { columns, statistics, options, estimator }
+    }
+
+    /// A plan that delivers exactly these columns, in order.
+    pub fn plan_for(&mut self, rel: &Rel, outputs: &[ColId]) -> Result<Plan> {
+        let plan = self.plan(rel, &outputs.iter().copied().collect())?;
+        Ok(deliver(plan, outputs))
+    }
+
+    /// A plan that delivers at least the required columns.
+    pub fn plan(&mut self, rel: &Rel, required: &ColSet) -> Result<Plan> {
+        match rel {
+            Rel::Get { .. } => self.plan_table(rel, &[], required, &[], None),
+            Rel::Values { columns, rows } => self.plan_values(columns, rows),
+            Rel::Filter { input, predicates } => match &**input {
+                Rel::Get { .. } => self.plan_table(input, predicates, required, &[], None),
+                Rel::Join { .. } => join_order::plan_joins(self, rel, required),
+                _ => {
+                    let mut below = required.clone();
+                    below.extend(scope::exprs_columns(predicates));
+                    let plan = self.plan(input, &below)?;
+                    self.filter(plan, predicates.clone(), required)
+                }
+            },
+            Rel::Project { input, exprs } => {
+                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let input = self.plan(input, &scope::exprs_columns(exprs.iter().map(|(_, e)| e)))?;
+                self.project(input, exprs)
+            }
+            Rel::Join { .. } => join_order::plan_joins(self, rel, required),
+            Rel::Aggregate { input, group, aggregates } => self.plan_aggregate(input, group, aggregates, required),
+            Rel::Sort { input, keys } => self.plan_sort(input, keys, None, required),
+            Rel::Limit { input, offset, count } => self.plan_limit(input, *offset, *count, required),
+            Rel::Union { inputs, columns } => self.plan_union(inputs, columns, required),
+        }
+    }
+
+    /// A base table with conditions; those with subqueries are checked above the scan.
+    pub fn plan_table(
+        &mut self,
+        get: &Rel,
+        predicates: &[Expr],
+        required: &ColSet,
+        order: &[SortKey],
+        limit: Option<u64>,
+    ) -> Result<Plan> {
+        let Rel::Get { table, alias, columns, hints } = get else {
+            return Err(muster_types::SqlError::internal("not a table"));
+        };
+        let (above, conjuncts): (Vec<Expr>, Vec<Expr>) =
+            predicates.iter().cloned().partition(|p| p.has_subquery() || !scope::is_movable(p));
+        let mut below = required.clone();
+        below.extend(scope::exprs_columns(&above));
+        let limit = if above.is_empty() { limit } else { None };
+        let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
+        let scan = access_path::choose(request, self.statistics, &self.estimator, self.options);
+        if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
+    }
+
+    fn plan_values(&mut self, columns: &[ColId], rows: &[Vec<Expr>]) -> Result<Plan> {
+        let rows: Result<Vec<Vec<Expr>>> =
+            rows.iter().map(|row| row.iter().map(|e| self.lower(e.clone())).collect()).collect();
+        let rows = rows?;
+        let estimate = Estimate { rows: rows.len() as f64, cost_ms: 0.0 };
+        Ok(Plan { op: PlanOp::Values { rows }, output: columns.to_vec(), estimate, order: Vec::new() })
+    }
+
+    /// Checks conditions above a plan.
+    pub fn filter(&mut self, input: Plan, predicates: Vec<Expr>, required: &ColSet) -> Result<Plan> {
+        if predicates.is_empty() {
+            return Ok(input);
+        }
+        let share = self.estimator.selectivity(&predicates);
+        let predicates: Vec<Expr> = predicates.into_iter().map(|p| self.lower(p)).collect::<Result<_>>()?;
+        let estimate = Estimate {
+            rows: input.estimate.rows * share,
+            cost_ms: input.estimate.cost_ms
+                + cost::filter(input.estimate.rows, predicates.len())
+                + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<f64>(),
+        };
+        let output = self.narrow(input.output.clone(), required);
+        let order = kept_order(&input.order, &output);
+        Ok(Plan { op: PlanOp::Filter { input: Box::new(input), predicates }, output, estimate, order })
+    }
+
+    /// The wanted ones of some columns, if nodes may drop columns.
+    pub fn narrow(&self, output: Vec<ColId>, required: &ColSet) -> Vec<ColId> {
+        if self.options.is_on("join_projection") {
+            output.into_iter().filter(|id| required.contains(id)).collect()
+        } else {
+            output
+        }
+    }
+
+    pub fn project(&mut self, input: Plan, exprs: Vec<(ColId, Expr)>) -> Result<Plan> {
+        let exprs: Vec<(ColId, Expr)> =
+            exprs.into_iter().map(|(id, e)| Ok((id, self.lower(e)?))).collect::<Result<_>>()?;
+        let output: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
+        if output == input.output && exprs.iter().all(|(id, e)| matches!(e, Expr::Column(c) if c == id)) {
+            return Ok(input);
+        }
+        let rows = input.estimate.rows;
+        let computed = exprs.iter().filter(|(_, e)| !matches!(e, Expr::Column(_))).count();
+        let cost_ms = input.estimate.cost_ms
+            + cost::project(rows, computed)
+            + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<f64>();
+        let passed: ColSet =
+            exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();
+        let passed: Vec<ColId> = passed.into_iter().collect();
+        let order = kept_order(&input.order, &passed);
+        let op = PlanOp::Project { input: Box::new(input), exprs };
+        Ok(Plan { op, output, estimate: Estimate { rows, cost_ms }, order })
+    }
+
+    fn plan_union(&mut self, inputs: &[(Rel, Vec<ColId>)], columns: &[ColId], required: &ColSet) -> Result<Plan> {
+        let kept: Vec<usize> = (0..columns.len()).filter(|i| required.contains(&columns[*i])).collect();
+        let (mut plans, mut lists) = (Vec::new(), Vec::new());
+        for (rel, ids) in inputs {
+            let ids: Vec<ColId> = kept.iter().map(|i| ids[*i]).collect();
+            plans.push(self.plan(rel, &ids.iter().copied().collect())?);
+            lists.push(ids);
+        }
+        let estimate = Estimate {
+            rows: plans.iter().map(|p| p.estimate.rows).sum(),
+            cost_ms: plans.iter().map(|p| p.estimate.cost_ms).sum(),
+        };
+        let output = kept.iter().map(|i| columns[*i]).collect();
+        Ok(Plan { op: PlanOp::UnionAll { inputs: plans, columns: lists }, output, estimate, order: Vec::new() })
+    }
+
+    /// Turns the subqueries left in an expression into subplans.
+    pub fn lower(&mut self, expr: Expr) -> Result<Expr> {
+        if !expr.has_subquery() {
+            return Ok(expr);
+        }
+        let mut failure = None;
+        let lowered = expr.rewrite(&mut |e| match e {
+            Expr::Subquery(q) => {
+                let exists = scope::is_exists(&q.kind);
+                let outputs = if exists { Vec::new() } else { q.outputs.clone() };
+                let limited;
+                let rel = match &q.kind {
+                    // One row decides.
+                    SubqueryKind::Exists { .. } => {
+                        limited = Rel::Limit { input: q.rel.clone(), offset: 0, count: Some(1) };
+                        &limited
+                    }
+                    _ => &*q.rel,
+                };
+                match self.plan_for(rel, &outputs) {
+                    Ok(plan) => {
+                        let params = scope::free_columns(&q.rel).into_iter().collect();
+                        Expr::Subplan(Box::new(Subplan { kind: q.kind, plan: Box::new(plan), outputs, params }))
+                    }
+                    Err(error) => {
+                        failure = Some(error);
+                        Expr::Subquery(q)
+                    }
+                }
+            }
+            other => other,
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(lowered),
+        }
+    }
+}
+
+/// The same rows with exactly these columns, in order.
+pub fn deliver(plan: Plan, outputs: &[ColId]) -> Plan {
+    if plan.output == outputs {
+        return plan;
+    }
+    let exprs = outputs.iter().map(|id| (*id, Expr::Column(*id))).collect();
+    let (estimate, order) = (plan.estimate, kept_order(&plan.order, outputs));
+    Plan { op: PlanOp::Project { input: Box::new(plan), exprs }, output: outputs.to_vec(), estimate, order }
+}
+
+/// The leading sort keys that can still be named with these columns.
+pub fn kept_order(order: &[SortKey], output: &[ColId]) -> Vec<SortKey> {
+    let named = |k: &&SortKey| scope::expr_columns(&k.expr).iter().all(|c| output.contains(c));
+    order.iter().take_while(named).cloned().collect()
+}
+
+/// Milliseconds that subplans in an expression take: once in all, or once a row if they have parameters.
+fn subplan_cost(expr: &Expr, rows: f64) -> f64 {
+    let mut total = 0.0;
+    expr.visit(&mut |e| {
+        if let Expr::Subplan(p) = e {
+            let runs = if p.params.is_empty() { 1.0 } else { rows.max(1.0) };
+            total += p.plan.estimate.cost_ms * runs;
+        }
+    });
+    total
+}

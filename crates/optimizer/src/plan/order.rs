@@ -1,0 +1,147 @@
+//! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
+
+use super::Planner;
+use crate::cost;
+use crate::scope::{self, ColSet};
+use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
+use muster_types::Result;
+
+impl Planner<'_> {
+    pub(super) fn plan_sort(
+        &mut self,
+        input: &Rel,
+        keys: &[SortKey],
+        fetch: Option<u64>,
+        required: &ColSet,
+    ) -> Result<Plan> {
+        let (keys, computed) = self.sort_keys(keys);
+        if keys.is_empty() {
+            // Constants only: any order will do.
+            let plan = self.plan(input, required)?;
+            return Ok(limit(plan, 0, fetch));
+        }
+        let mut below = required.clone();
+        below.extend(scope::exprs_columns(keys.iter().map(|k| &k.expr)));
+        below.extend(scope::exprs_columns(computed.iter().map(|(_, e)| e)));
+        computed.iter().for_each(|(id, _)| {
+            below.remove(id);
+        });
+        let mut plan = match (input, computed.is_empty()) {
+            (_, false) => self.plan(input, &below)?,
+            _ => self.plan_ordered(input, &keys, fetch, &below)?,
+        };
+        if !computed.is_empty() {
+            let mut exprs: Vec<(ColId, Expr)> = plan.output.iter().map(|id| (*id, Expr::Column(*id))).collect();
+            exprs.extend(computed);
+            plan = self.project(plan, exprs)?;
+        }
+        if plan.order.len() >= keys.len() && plan.order[..keys.len()] == keys[..] {
+            return Ok(limit(plan, 0, fetch));
+        }
+        let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
+        let cost_ms = plan.estimate.cost_ms + cost::sort(plan.estimate.rows, fetch);
+        let output = plan.output.clone();
+        let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
+        Ok(Plan { op, output, estimate: Estimate { rows, cost_ms }, order: keys })
+    }
+
+    /// Keys that mean something, and those with subqueries as columns to be computed before sorting.
+    fn sort_keys(&mut self, keys: &[SortKey]) -> (Vec<SortKey>, Vec<(ColId, Expr)>) {
+        let (mut kept, mut computed) = (Vec::<SortKey>::new(), Vec::new());
+        for key in keys {
+            let mut key = key.clone();
+            if matches!(key.expr, Expr::Literal { .. }) || kept.iter().any(|k| k.expr == key.expr) {
+                continue;
+            }
+            if key.expr.has_subquery() {
+                let id = self.columns.add_computed("sort key", key.expr.ty(self.columns), true);
+                computed.push((id, std::mem::replace(&mut key.expr, Expr::Column(id))));
+            }
+            kept.push(key);
+        }
+        (kept, computed)
+    }
+
+    /// The input of a sort, in order already if an index gives that order more cheaply.
+    fn plan_ordered(&mut self, input: &Rel, keys: &[SortKey], fetch: Option<u64>, required: &ColSet) -> Result<Plan> {
+        match input {
+            Rel::Get { .. } => self.plan_table(input, &[], required, keys, fetch),
+            Rel::Filter { input: get, predicates } if matches!(**get, Rel::Get { .. }) => {
+                self.plan_table(get, predicates, required, keys, fetch)
+            }
+            Rel::Project { input: below, exprs } if matches!(**below, Rel::Get { .. } | Rel::Filter { .. }) => {
+                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let passes = |k: &SortKey| match &k.expr {
+                    Expr::Column(id) => exprs.iter().any(|(o, e)| o == id && *e == Expr::Column(*id)),
+                    _ => false,
+                };
+                let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
+                let input = if keys.iter().all(passes) {
+                    self.plan_ordered(below, keys, fetch, &wanted)?
+                } else {
+                    self.plan(below, &wanted)?
+                };
+                self.project(input, exprs)
+            }
+            _ => self.plan(input, required),
+        }
+    }
+
+    pub(super) fn plan_limit(
+        &mut self,
+        input: &Rel,
+        offset: u64,
+        count: Option<u64>,
+        required: &ColSet,
+    ) -> Result<Plan> {
+        let fetch = count.map(|n| n.saturating_add(offset));
+        let plan = match (input, fetch) {
+            (Rel::Sort { input, keys }, Some(_)) => self.plan_sort(input, keys, fetch, required)?,
+            // A projection between them neither drops rows nor reorders them.
+            (Rel::Project { input: below, exprs }, Some(_)) if matches!(**below, Rel::Sort { .. }) => {
+                let Rel::Sort { input: sorted, keys } = &**below else { unreachable!("matched above") };
+                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
+                let plan = self.plan_sort(sorted, keys, fetch, &wanted)?;
+                self.project(plan, exprs)?
+            }
+            (Rel::Get { .. }, Some(_)) => self.plan_table(input, &[], required, &[], fetch)?,
+            (Rel::Filter { input: get, predicates }, Some(_)) if matches!(**get, Rel::Get { .. }) => {
+                self.plan_table(get, predicates, required, &[], fetch)?
+            }
+            (Rel::Project { input: below, exprs }, Some(_))
+                if matches!(**below, Rel::Get { .. } | Rel::Filter { .. }) =>
+            {
+                let exprs: Vec<_> = exprs.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+                let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
+                let plan = self.plan_limit(below, 0, fetch, &wanted)?;
+                self.project(plan, exprs)?
+            }
+            _ => self.plan(input, required)?,
+        };
+        Ok(limit(plan, offset, count))
+    }
+}
+
+/// At most `count` rows after the first `offset`; no node if the plan keeps to that by itself.
+pub fn limit(plan: Plan, offset: u64, count: Option<u64>) -> Plan {
+    if offset == 0 && count.is_none_or(|n| stops_at(&plan).is_some_and(|own| own <= n)) {
+        return plan;
+    }
+    let left = (plan.estimate.rows - offset as f64).max(0.0);
+    let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost_ms: plan.estimate.cost_ms };
+    let (output, order) = (plan.output.clone(), plan.order.clone());
+    Plan { op: PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order }
+}
+
+/// The most rows a plan delivers by its own limit.
+fn stops_at(plan: &Plan) -> Option<u64> {
+    match &plan.op {
+        PlanOp::Sort { fetch, .. } => *fetch,
+        PlanOp::Limit { count, .. } => *count,
+        PlanOp::Project { input, .. } => stops_at(input),
+        PlanOp::Values { rows } => Some(rows.len() as u64),
+        PlanOp::HashAggregate { group, .. } if group.is_empty() => Some(1),
+        _ => None,
+    }
+}

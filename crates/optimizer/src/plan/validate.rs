@@ -1,0 +1,186 @@
+//! Checks that a plan is well formed: every expression mentions only what its node's inputs deliver.
+//!
+//! Runs on every plan in debug builds and in tests; a violation is a defect of the optimizer.
+
+use crate::scope::{ColSet, expr_columns};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Plan, PlanOp, Scan, SortKey};
+use muster_types::Result;
+use muster_types::SqlError;
+
+/// Checks a whole plan. `params`: columns of queries around it that it may mention.
+pub fn validate(plan: &Plan, params: &ColSet) -> Result<()> {
+    let mut produced = ColSet::new();
+    check(plan, params, &mut produced)
+}
+
+fn fail(what: impl std::fmt::Display) -> Result<()> {
+    Err(SqlError::internal(format!("malformed plan: {what}")))
+}
+
+fn set(ids: &[ColId]) -> ColSet {
+    ids.iter().copied().collect()
+}
+
+fn produce(ids: impl IntoIterator<Item = ColId>, produced: &mut ColSet) -> Result<()> {
+    for id in ids {
+        if !produced.insert(id) {
+            return fail(format_args!("column {} has two origins", id.0));
+        }
+    }
+    Ok(())
+}
+
+fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
+    for input in plan.inputs() {
+        check(input, params, produced)?;
+    }
+    let mut known: ColSet = params.clone();
+    plan.inputs().iter().for_each(|p| known.extend(&p.output));
+    let output = set(&plan.output);
+    let within = |available: &ColSet, what: &str| match output.difference(available).next() {
+        Some(id) => fail(format_args!("{what} delivers column {} that it does not have", id.0)),
+        None => Ok(()),
+    };
+    match &plan.op {
+        PlanOp::Scan(scan) => check_scan(scan, plan, params, produced)?,
+        PlanOp::Values { rows } => {
+            produce(plan.output.iter().copied(), produced)?;
+            for row in rows {
+                if row.len() != plan.output.len() {
+                    return fail("a row of Values has another length than its output");
+                }
+                check_exprs(row, params, produced)?;
+            }
+        }
+        PlanOp::Filter { input, predicates } => {
+            within(&set(&input.output), "Filter")?;
+            check_exprs(predicates, &known, produced)?;
+        }
+        PlanOp::Project { exprs, .. } => {
+            if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
+                return fail("the output of Project is not its list");
+            }
+            check_exprs(exprs.iter().map(|(_, e)| e), &known, produced)?;
+        }
+        PlanOp::HashJoin { kind, left, right, keys, residual, .. }
+        | PlanOp::MergeJoin { kind, left, right, keys, residual } => {
+            if keys.is_empty() {
+                return fail("an equi-join without keys");
+            }
+            let l: ColSet = left.output.iter().chain(params).copied().collect();
+            let r: ColSet = right.output.iter().chain(params).copied().collect();
+            check_exprs(keys.iter().map(|(a, _)| a), &l, produced)?;
+            check_exprs(keys.iter().map(|(_, b)| b), &r, produced)?;
+            check_exprs(residual, &known, produced)?;
+            check_join(*kind, left, right, &output)?;
+        }
+        PlanOp::NestedLoopJoin { kind, left, right, on } => {
+            check_exprs(on, &known, produced)?;
+            check_join(*kind, left, right, &output)?;
+        }
+        PlanOp::HashAggregate { input, group, aggregates } | PlanOp::StreamAggregate { input, group, aggregates } => {
+            let expected: Vec<ColId> = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
+            if expected != plan.output {
+                return fail("the output of an aggregate is not its group and aggregates");
+            }
+            if !set(group).is_subset(&set(&input.output)) {
+                return fail("a group column is not in the input");
+            }
+            produce(aggregates.iter().map(|(id, _)| *id), produced)?;
+            for (_, call) in aggregates {
+                check_exprs(call_exprs(call), &known, produced)?;
+            }
+        }
+        PlanOp::Sort { input, keys, .. } => {
+            if input.output != plan.output {
+                return fail("Sort changes its columns");
+            }
+            check_keys(keys, &known, produced)?;
+        }
+        PlanOp::Limit { input, .. } => {
+            if input.output != plan.output {
+                return fail("Limit changes its columns");
+            }
+        }
+        PlanOp::UnionAll { inputs, columns } => {
+            produce(plan.output.iter().copied(), produced)?;
+            if inputs.len() != columns.len() {
+                return fail("UnionAll without a column list for each input");
+            }
+            for (input, ids) in inputs.iter().zip(columns) {
+                if ids.len() != plan.output.len() || !set(ids).is_subset(&set(&input.output)) {
+                    return fail("a column list of UnionAll does not fit its input");
+                }
+            }
+        }
+    }
+    let promised: ColSet = plan.output.iter().chain(params).copied().collect();
+    check_keys(&plan.order, &promised, produced)
+}
+
+fn check_scan(scan: &Scan, plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
+    if scan.columns.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
+        return fail("the output of Scan is not its columns");
+    }
+    let all = scan.columns.iter().chain(&scan.filter_columns);
+    if scan.index >= scan.table.indexes.len() || all.clone().any(|(_, c)| *c >= scan.table.columns.len()) {
+        return fail("Scan of an index or a column that the table does not have");
+    }
+    produce(all.clone().map(|(id, _)| *id), produced)?;
+    let known: ColSet = all.map(|(id, _)| *id).chain(params.iter().copied()).collect();
+    if scan.filter.iter().any(Expr::has_subquery) {
+        return fail("Scan with a subquery");
+    }
+    check_exprs(&scan.filter, &known, produced)
+}
+
+fn check_join(kind: JoinKind, left: &Plan, right: &Plan, output: &ColSet) -> Result<()> {
+    let mut available = set(&left.output);
+    if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+        available.extend(&right.output);
+    }
+    if !output.is_subset(&available) {
+        return fail("a join delivers columns that its inputs do not have");
+    }
+    if left.output.iter().any(|id| right.output.contains(id)) {
+        return fail("both sides of a join deliver the same column");
+    }
+    Ok(())
+}
+
+fn call_exprs(call: &AggregateCall) -> Vec<&Expr> {
+    let order = match &call.function {
+        muster_algebra::AggregateFunction::GroupConcat { order, .. } => order.as_slice(),
+        _ => &[],
+    };
+    call.args.iter().chain(order.iter().map(|k| &k.expr)).collect()
+}
+
+fn check_keys(keys: &[SortKey], known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    check_exprs(keys.iter().map(|k| &k.expr), known, produced)
+}
+
+fn check_exprs<'a>(exprs: impl IntoIterator<Item = &'a Expr>, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+    for expr in exprs {
+        if let Some(id) = expr_columns(expr).difference(known).next() {
+            return fail(format_args!("an expression mentions column {}, which no input delivers", id.0));
+        }
+        let mut outcome = Ok(());
+        expr.visit(&mut |e| match e {
+            Expr::Subquery(_) => outcome = fail("a subquery was left over"),
+            Expr::Subplan(p) if outcome.is_ok() => {
+                let params: ColSet = known.iter().chain(&p.params).copied().collect();
+                outcome = check(&p.plan, &p.params.iter().copied().collect(), produced);
+                if outcome.is_ok() && !set(&p.params).is_subset(&params) {
+                    outcome = fail("a parameter of a subplan is not known");
+                }
+                if outcome.is_ok() && p.outputs.iter().any(|id| !p.plan.output.contains(id)) {
+                    outcome = fail("a subplan does not deliver its outputs");
+                }
+            }
+            _ => {}
+        });
+        outcome?;
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What can have no rows is not computed: `WHERE FALSE`, `LIMIT 0`, joins with nothing.
+
+use super::{Context, bottom_up};
+use crate::literal::never_true;
+use muster_algebra::{Expr, JoinKind, Rel, Value};
+use muster_types::Result;
+
+pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+    bottom_up(rel, &mut |node| {
+        Ok(match node {
+            Rel::Filter { predicates, input } if predicates.iter().any(never_true) => empty(&input),
+            Rel::Filter { input, .. } if is_empty(&input) => *input,
+            Rel::Limit { count: Some(0), input, .. } => empty(&input),
+            Rel::Sort { input, .. } | Rel::Limit { input, .. } if is_empty(&input) => *input,
+            Rel::Project { ref input, .. } if is_empty(input) => empty(&node),
+            Rel::Aggregate { ref input, ref group, .. } if is_empty(input) && !group.is_empty() => empty(&node),
+            Rel::Join { kind, left, right, on, straight } => empty_join(kind, left, right, on, straight, context),
+            Rel::Union { inputs, columns } => {
+                let inputs: Vec<_> = inputs.into_iter().filter(|(r, _)| !is_empty(r)).collect();
+                if inputs.is_empty() {
+                    Rel::Values { columns, rows: Vec::new() }
+                } else {
+                    Rel::Union { inputs, columns }
+                }
+            }
+            other => other,
+        })
+    })
+}
+
+fn empty_join(
+    kind: JoinKind,
+    left: Box<Rel>,
+    right: Box<Rel>,
+    on: Vec<Expr>,
+    straight: bool,
+    context: &Context<'_>,
+) -> Rel {
+    let no_match = is_empty(&right) || (kind != JoinKind::NullAwareAnti && on.iter().any(never_true));
+    match kind {
+        _ if is_empty(&left) => empty(&Rel::Join { kind, left, right, on, straight }),
+        JoinKind::Inner if no_match => empty(&Rel::Join { kind, left, right, on, straight }),
+        JoinKind::Semi if no_match => empty(&left),
+        JoinKind::Anti | JoinKind::NullAwareAnti if no_match => *left,
+        JoinKind::Left if no_match => {
+            let mut exprs: Vec<_> = left.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
+            exprs.extend(
+                right
+                    .output()
+                    .into_iter()
+                    .map(|id| (id, Expr::Literal { value: Value::Null, ty: context.columns.ty(id) })),
+            );
+            Rel::Project { input: left, exprs }
+        }
+        _ => Rel::Join { kind, left, right, on, straight },
+    }
+}
+
+/// No rows, with the columns of this relation.
+fn empty(rel: &Rel) -> Rel {
+    Rel::Values { columns: rel.output(), rows: Vec::new() }
+}
+
+fn is_empty(rel: &Rel) -> bool {
+    matches!(rel, Rel::Values { rows, .. } if rows.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rewrite::testing::*;
+
+    #[test]
+    fn emptiness_goes_up_to_what_it_decides() {
+        let mut t = Tables::new();
+        let (l, a, x) = t.table("l", &["a", "x"]).pair();
+        let (r, b, y) = t.table("r", &["b", "y"]).pair();
+        let nothing = filter(r, vec![Expr::bool(false)]);
+        let inner = join(l.clone(), nothing.clone(), vec![eq(a, b)]);
+        assert_eq!(t.run(run, inner), Rel::Values { columns: vec![a, x, b, y], rows: vec![] });
+        let anti = join_of(JoinKind::Anti, l.clone(), nothing.clone(), vec![eq(a, b)]);
+        assert_eq!(t.run(run, anti), l);
+        // An aggregate without group has its one row all the same.
+        let (count, _) = t.aggregate(nothing, &[], muster_algebra::AggregateFunction::Count, None);
+        assert!(matches!(t.run(run, count), Rel::Aggregate { .. }));
+    }
+
+    #[test]
+    fn a_left_join_with_nothing_is_nulls() {
+        let mut t = Tables::new();
+        let (l, a, _) = t.table("l", &["a", "x"]).pair();
+        let (r, b, y) = t.table("r", &["b", "y"]).pair();
+        let rel = join_of(JoinKind::Left, l.clone(), filter(r, vec![Expr::bool(false)]), vec![eq(a, b)]);
+        let Rel::Project { input, exprs } = t.run(run, rel) else { panic!("a projection") };
+        assert_eq!(*input, l);
+        assert_eq!(exprs[3], (y, Expr::null(muster_types::SqlType::INT)));
+    }
+}

@@ -1,0 +1,111 @@
+//! Rewrites: passes from `Rel` to `Rel` that never make a plan worse or that open ways for later ones.
+//!
+//! One pass is one file; its file name, switch and trace name are one word. [`PASSES`] is the list, in order; a pass may
+//! run more than once. Intermediate relations may deliver more columns than they did: only the columns that are mentioned
+//! above matter, and the planner drops the rest.
+
+pub mod cast_unwrapping;
+pub mod constant_folding;
+pub mod distinct_aggregate;
+pub mod empty_relation;
+pub mod equality_closure;
+pub mod group_by_key;
+pub mod limit_pushdown;
+pub mod not_pushdown;
+pub mod or_factoring;
+pub mod or_implication;
+pub mod outer_join_simplification;
+pub mod predicate_pushdown;
+pub mod projection_merging;
+pub mod semijoin_to_inner;
+pub mod subquery_unnesting;
+
+use muster_algebra::{Columns, Expr, Rel};
+use muster_types::Result;
+
+/// What a pass may use.
+pub struct Context<'a> {
+    pub columns: &'a mut Columns,
+}
+
+/// One rewrite.
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(Rel, &mut Context<'_>) -> Result<Rel>,
+}
+
+macro_rules! passes {
+    ($($name:ident),* $(,)?) => {
+        /// All passes in the order they run.
+        pub const PASSES: &[Pass] = &[$(Pass { name: stringify!($name), run: $name::run }),*];
+    };
+}
+
+passes![
+    projection_merging,
+    constant_folding,
+    not_pushdown,
+    cast_unwrapping,
+    or_factoring,
+    predicate_pushdown,
+    subquery_unnesting,
+    projection_merging,
+    outer_join_simplification,
+    semijoin_to_inner,
+    equality_closure,
+    or_implication,
+    predicate_pushdown,
+    constant_folding,
+    group_by_key,
+    distinct_aggregate,
+    projection_merging,
+    limit_pushdown,
+    empty_relation,
+];
+
+/// Rebuilds a relation bottom-up, the relations of subqueries included.
+pub fn bottom_up(mut rel: Rel, f: &mut dyn FnMut(Rel) -> Result<Rel>) -> Result<Rel> {
+    for input in rel.inputs_mut() {
+        let taken = crate::substitution::take(input);
+        *input = bottom_up(taken, f)?;
+    }
+    let mut outcome = Ok(());
+    for expr in rel.exprs_mut() {
+        crate::scope::for_each_subquery(expr, &mut |inner| {
+            if outcome.is_ok() {
+                let taken = crate::substitution::take(inner);
+                match bottom_up(taken, f) {
+                    Ok(done) => *inner = done,
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        });
+    }
+    outcome?;
+    f(rel)
+}
+
+/// Rewrites every expression of a relation, those of subqueries included.
+pub fn map_exprs(rel: Rel, f: &mut dyn FnMut(Expr) -> Expr) -> Result<Rel> {
+    bottom_up(rel, &mut |mut node| {
+        for expr in node.exprs_mut() {
+            crate::substitution::replace_with(expr, &mut *f);
+        }
+        Ok(node)
+    })
+}
+
+/// The AND (or OR) of conditions, flattened.
+pub fn logic(op: muster_algebra::LogicOp, args: Vec<Expr>) -> Expr {
+    let mut flat = Vec::new();
+    for arg in args {
+        match arg {
+            Expr::Logic { op: inner, args } if inner == op => flat.extend(args),
+            other => flat.push(other),
+        }
+    }
+    if flat.len() == 1 { flat.remove(0) } else { Expr::Logic { op, args: flat } }
+}
+
+#[cfg(test)]
+pub mod testing;

@@ -1,0 +1,254 @@
+//! Projections disappear into what is above them: derived tables, views and CTEs become part of the query around them.
+//!
+//! A column that a projection only passes on, renames, or sets to a constant is replaced everywhere above it. One that
+//! is computed stays where it is computed, or moves above a join, unless it is used once only (then it is computed where it
+//! is used).
+
+use super::Context;
+use crate::scope;
+use crate::substitution::{Substitution, replace_with, substitute};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel};
+use muster_types::Result;
+
+pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+    let wanted = rel.output();
+    let (rel, map) = merge(rel, context)?;
+    Ok(deliver(rel, &map, &wanted))
+}
+
+/// The relation with exactly these columns.
+fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId]) -> Rel {
+    if map.is_empty() && rel.output() == wanted {
+        return rel;
+    }
+    let exprs: Vec<(ColId, Expr)> =
+        wanted.iter().map(|id| (*id, map.get(id).cloned().unwrap_or(Expr::Column(*id)))).collect();
+    // A projection right below is the same list with its meaning filled in.
+    if let Rel::Project { input, exprs: below } = rel {
+        let inlined: Substitution = below.iter().cloned().collect();
+        if exprs.iter().all(|(_, e)| can_inline(e, &below)) {
+            let exprs = exprs.into_iter().map(|(id, e)| (id, substitute(e, &inlined))).collect();
+            return Rel::Project { input, exprs };
+        }
+        let below = Rel::Project { input, exprs: below };
+        return Rel::Project { input: Box::new(below), exprs };
+    }
+    Rel::Project { input: Box::new(rel), exprs }
+}
+
+/// Whether putting a projection's expressions into `expr` computes nothing twice that is costly.
+fn can_inline(expr: &Expr, below: &[(ColId, Expr)]) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        _ => below.iter().filter(|(id, _)| expr_uses(expr, *id)).all(|(_, e)| is_trivial(e)),
+    }
+}
+
+fn expr_uses(expr: &Expr, id: ColId) -> bool {
+    scope::expr_columns(expr).contains(&id)
+}
+
+/// Columns and constants cost nothing, wherever they stand.
+fn is_trivial(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column(_) | Expr::Literal { .. })
+}
+
+/// The relation without needless projections, and what stands for each column that it delivers no longer.
+fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)> {
+    // Subqueries are statements of their own.
+    for expr in rel.exprs_mut() {
+        let mut outcome = Ok(());
+        scope::for_each_subquery(expr, &mut |inner| {
+            if outcome.is_ok() {
+                match run(crate::substitution::take(inner), context) {
+                    Ok(done) => *inner = done,
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        });
+        outcome?;
+    }
+    match rel {
+        Rel::Get { .. } => Ok((rel, Substitution::new())),
+        Rel::Values { .. } => Ok((rel, Substitution::new())),
+        Rel::Filter { input, predicates } => {
+            let (input, map) = merge(*input, context)?;
+            let predicates: Vec<Expr> = predicates.into_iter().map(|p| substitute(p, &map)).collect();
+            // Conditions of several levels are one list.
+            let rel = match input {
+                Rel::Filter { input, predicates: mut below } => {
+                    below.extend(predicates);
+                    Rel::Filter { input, predicates: below }
+                }
+                other => Rel::Filter { input: Box::new(other), predicates },
+            };
+            Ok((rel, map))
+        }
+        Rel::Project { input, exprs } => {
+            let (input, map) = merge(*input, context)?;
+            let mut exprs: Vec<(ColId, Expr)> = exprs.into_iter().map(|(id, e)| (id, substitute(e, &map))).collect();
+            let input = match input {
+                // Two projections are one, unless that computes something twice.
+                Rel::Project { input: below, exprs: inner } if exprs.iter().all(|(_, e)| can_inline(e, &inner)) => {
+                    let inlined: Substitution =
+                        inner.iter().filter(|(id, e)| *e != Expr::Column(*id)).cloned().collect();
+                    exprs.iter_mut().for_each(|(_, e)| replace_with(e, |e| substitute(e, &inlined)));
+                    *below
+                }
+                other => other,
+            };
+            Ok(keep_computed(input, exprs))
+        }
+        Rel::Join { kind, left, right, on, straight } => {
+            let (left, mut map) = merge(*left, context)?;
+            let (right, right_map) = merge(*right, context)?;
+            // Constants of the NULL-extended side are NULL where nothing matched.
+            let (right, right_map) =
+                if kind == JoinKind::Left { pin_constants(right, right_map) } else { (right, right_map) };
+            map.extend(right_map);
+            let on: Vec<Expr> = on.into_iter().map(|e| substitute(e, &map)).collect();
+            Ok((lift_projections(kind, left, right, on, straight), map))
+        }
+        Rel::Aggregate { input, group, aggregates } => {
+            let (input, map) = merge(*input, context)?;
+            Ok(merge_aggregate(input, group, aggregates, map))
+        }
+        Rel::Sort { input, keys } => {
+            let (input, map) = merge(*input, context)?;
+            let keys = keys
+                .into_iter()
+                .map(|k| muster_algebra::SortKey { expr: substitute(k.expr, &map), descending: k.descending })
+                .collect();
+            Ok((Rel::Sort { input: Box::new(input), keys }, map))
+        }
+        Rel::Limit { input, offset, count } => {
+            let (input, map) = merge(*input, context)?;
+            Ok((Rel::Limit { input: Box::new(input), offset, count }, map))
+        }
+        Rel::Union { inputs, columns } => {
+            let mut merged = Vec::new();
+            for (input, ids) in inputs {
+                let (input, map) = merge(input, context)?;
+                let renamed: Option<Vec<ColId>> = ids
+                    .iter()
+                    .map(|id| match map.get(id) {
+                        None => Some(*id),
+                        Some(Expr::Column(c)) => Some(*c),
+                        Some(_) => None,
+                    })
+                    .collect();
+                merged.push(match renamed {
+                    Some(ids) => (input, ids),
+                    None => (deliver(input, &map, &ids), ids),
+                });
+            }
+            Ok((Rel::Union { inputs: merged, columns }, Substitution::new()))
+        }
+    }
+}
+
+/// Takes what is trivial out of a projection; what is left is a projection of all columns of the input and the computed
+/// ones.
+fn keep_computed(input: Rel, exprs: Vec<(ColId, Expr)>) -> (Rel, Substitution) {
+    let (trivial, computed): (Vec<_>, Vec<_>) = exprs.into_iter().partition(|(_, e)| is_trivial(e));
+    let map: Substitution = trivial.into_iter().filter(|(id, e)| *e != Expr::Column(*id)).collect();
+    if computed.is_empty() {
+        return (input, map);
+    }
+    let mut all: Vec<(ColId, Expr)> = input.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
+    all.extend(computed);
+    (Rel::Project { input: Box::new(input), exprs: all }, map)
+}
+
+/// Makes columns of the constants in a map.
+fn pin_constants(rel: Rel, map: Substitution) -> (Rel, Substitution) {
+    let (constants, rest): (Substitution, Substitution) =
+        map.into_iter().partition(|(_, e)| !matches!(e, Expr::Column(_)));
+    if constants.is_empty() {
+        return (rel, rest);
+    }
+    let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
+    exprs.extend(constants);
+    (Rel::Project { input: Box::new(rel), exprs }, rest)
+}
+
+/// A join with the computed columns of its inputs computed above it, so that joins meet.
+fn lift_projections(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>, straight: bool) -> Rel {
+    let mut above: Vec<(ColId, Expr)> = Vec::new();
+    let mut lift = |side: Rel| match side {
+        Rel::Project { input, exprs } => {
+            let output = input.output();
+            let passes = exprs.iter().all(|(id, e)| !is_trivial(e) || (*e == Expr::Column(*id) && output.contains(id)));
+            let liftable = exprs.iter().all(|(_, e)| !e.has_subquery() && scope::is_movable(e));
+            if passes && liftable {
+                above.extend(exprs.into_iter().filter(|(_, e)| !is_trivial(e)));
+                *input
+            } else {
+                Rel::Project { input, exprs }
+            }
+        }
+        other => other,
+    };
+    let left = lift(left);
+    let right = if kind == JoinKind::Inner { lift(right) } else { right };
+    let map: Substitution = above.iter().cloned().collect();
+    let on = on.into_iter().map(|e| substitute(e, &map)).collect();
+    let join = Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, straight };
+    if above.is_empty() {
+        return join;
+    }
+    let mut exprs: Vec<(ColId, Expr)> = join.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
+    exprs.extend(above);
+    Rel::Project { input: Box::new(join), exprs }
+}
+
+fn merge_aggregate(
+    input: Rel,
+    group: Vec<ColId>,
+    aggregates: Vec<(ColId, AggregateCall)>,
+    map: Substitution,
+) -> (Rel, Substitution) {
+    let aggregates = aggregates
+        .into_iter()
+        .map(|(id, mut call)| {
+            for expr in call_exprs_mut(&mut call) {
+                replace_with(expr, |e| substitute(e, &map));
+            }
+            (id, call)
+        })
+        .collect();
+    // Renamed group columns take their old names; constants are computed below.
+    let constants: Substitution = map
+        .iter()
+        .filter(|(id, e)| group.contains(id) && !matches!(e, Expr::Column(_)))
+        .map(|(i, e)| (*i, e.clone()))
+        .collect();
+    let (input, _) = pin_constants(input, constants);
+    let (mut kept, mut renamed) = (Vec::<ColId>::new(), Substitution::new());
+    for id in group {
+        let source = match map.get(&id) {
+            Some(Expr::Column(source)) => {
+                renamed.insert(id, Expr::Column(*source));
+                *source
+            }
+            _ => id,
+        };
+        if !kept.contains(&source) {
+            kept.push(source);
+        }
+    }
+    (Rel::Aggregate { input: Box::new(input), group: kept, aggregates }, renamed)
+}
+
+/// The expressions of an aggregate.
+pub fn call_exprs_mut(call: &mut AggregateCall) -> Vec<&mut Expr> {
+    let order = match &mut call.function {
+        muster_algebra::AggregateFunction::GroupConcat { order, .. } => order.as_mut_slice(),
+        _ => &mut [],
+    };
+    call.args.iter_mut().chain(order.iter_mut().map(|k| &mut k.expr)).collect()
+}
+
+#[cfg(test)]
+#[path = "projection_merging_tests.rs"]
+mod tests;

@@ -1,0 +1,132 @@
+//! Subqueries become joins.
+//!
+//! ```text
+//!   [NOT] EXISTS, [NOT] IN, = ANY, <> ALL   ->  semi / anti join          quantified.rs
+//!   scalar aggregate, correlated            ->  grouped by the correlation, left join    scalar.rs
+//!   scalar by unique key, correlated        ->  left join                 scalar.rs
+//!   correlated conditions inside            ->  pulled up to the join     correlation.rs
+//! ```
+//!
+//! Innermost first. What has no rule stays an `Expr::Subquery` and becomes a subplan: uncorrelated scalars and EXISTS (one
+//! run each), anything under OR or CASE, correlation by inequality under an aggregate, correlation inside LIMIT or UNION.
+
+mod correlation;
+mod quantified;
+mod scalar;
+
+use super::Context;
+use crate::scope;
+use muster_algebra::{Expr, Rel, SubqueryKind};
+use muster_types::Result;
+
+pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+    unnest(rel, context)
+}
+
+fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+    for input in rel.inputs_mut() {
+        let taken = crate::substitution::take(input);
+        *input = unnest(taken, context)?;
+    }
+    for expr in rel.exprs_mut() {
+        let mut outcome = Ok(());
+        refresh_subqueries(expr, &mut |inner| {
+            if outcome.is_ok() {
+                match unnest(crate::substitution::take(inner), context) {
+                    Ok(done) => *inner = done,
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        });
+        outcome?;
+    }
+    Ok(match rel {
+        Rel::Filter { input, predicates } if predicates.iter().any(Expr::has_subquery) => {
+            filter(*input, predicates, context)
+        }
+        Rel::Project { input, mut exprs } => {
+            let mut below = *input;
+            for (_, expr) in &mut exprs {
+                below = replace_scalars(expr, below, context);
+            }
+            Rel::Project { input: Box::new(below), exprs }
+        }
+        Rel::Sort { input, mut keys } => {
+            let mut below = *input;
+            for key in &mut keys {
+                below = replace_scalars(&mut key.expr, below, context);
+            }
+            Rel::Sort { input: Box::new(below), keys }
+        }
+        Rel::Aggregate { input, group, mut aggregates } => {
+            let mut below = *input;
+            for (_, call) in &mut aggregates {
+                for expr in super::projection_merging::call_exprs_mut(call) {
+                    below = replace_scalars(expr, below, context);
+                }
+            }
+            Rel::Aggregate { input: Box::new(below), group, aggregates }
+        }
+        other => other,
+    })
+}
+
+/// Runs `f` on each subquery's relation and keeps the list of its outer columns true.
+fn refresh_subqueries(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
+    if let Expr::Subquery(q) = expr {
+        f(&mut q.rel);
+        q.outer = scope::free_columns(&q.rel).into_iter().collect();
+    }
+    expr.children_mut().into_iter().for_each(|c| refresh_subqueries(c, f));
+}
+
+fn filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -> Rel {
+    let (mut rel, mut kept) = (input, Vec::new());
+    // Plain conditions first: they stay below the joins that the others become.
+    let (subqueries, plain): (Vec<Expr>, Vec<Expr>) =
+        predicates.into_iter().flat_map(Expr::into_conjuncts).partition(Expr::has_subquery);
+    rel = crate::join_order::graph::filtered(rel, plain);
+    for predicate in subqueries {
+        match predicate {
+            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => match quantified::join(rel, *q, context) {
+                Ok(joined) => rel = joined,
+                Err((same, q)) => {
+                    rel = same;
+                    kept.push(Expr::Subquery(Box::new(q)));
+                }
+            },
+            mut other => {
+                rel = replace_scalars(&mut other, rel, context);
+                kept.push(other);
+            }
+        }
+    }
+    crate::join_order::graph::filtered(rel, kept)
+}
+
+/// Replaces the scalar subqueries in an expression by columns that joins add to the relation.
+fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel {
+    let mut rel = rel;
+    if !expr.has_subquery() {
+        return rel;
+    }
+    for child in expr.children_mut() {
+        rel = replace_scalars(child, rel, context);
+    }
+    if let Expr::Subquery(q) = expr
+        && matches!(q.kind, SubqueryKind::Scalar)
+    {
+        match scalar::join(rel, q, context) {
+            Ok((joined, value)) => {
+                *expr = value;
+                return joined;
+            }
+            Err(same) => return same,
+        }
+    }
+    rel
+}
+
+#[cfg(test)]
+#[path = "../subquery_unnesting_tests.rs"]
+mod tests;
