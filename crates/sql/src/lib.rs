@@ -14,30 +14,15 @@
 
 pub mod bind;
 pub mod hints;
+pub mod parse;
 pub mod statement;
 
 pub use bind::{BindEnv, Bound, SessionValues};
 pub use hints::OptimizerHint;
+pub use parse::{parse, parse_expression, split};
 pub use statement::*;
 
 use muster_types::{Result, SqlError, SqlType, Value};
-
-/// The statements of a text, cut at `;` outside of quotes and comments, as written. Pieces without any statement (only
-/// space and comments) are left out.
-pub fn split(sql: &str) -> Vec<&str> {
-    vec![sql]
-}
-
-/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for what
-/// MySQL has and Muster has not.
-pub fn parse(sql: &str) -> Result<Statement> {
-    Err(SqlError::unsupported(sql))
-}
-
-/// Number of `?` in a statement.
-pub fn count_parameters(_statement: &Statement) -> usize {
-    0
-}
 
 /// Looks up all names of a query and types it.
 pub fn bind_query(query: &Query, _env: &BindEnv) -> Result<Bound> {

@@ -25,6 +25,9 @@ pub enum StorageError {
     Duplicate { entry: String, index: usize },
     #[error("row of {bytes} bytes is too large for a page of {limit}")]
     RowTooLarge { bytes: usize, limit: usize },
+    /// A value or an array that its column cannot hold; whoever calls storage converts values first.
+    #[error("{value} does not have the column's type")]
+    WrongType { value: String },
     #[error("the buffer pool is full: {frames} frames are all in use")]
     NoFreeFrame { frames: usize },
     #[error("interrupted")]
@@ -57,7 +60,7 @@ impl From<StorageError> for SqlError {
             StorageError::Corrupt { .. } | StorageError::Foreign { .. } | StorageError::NewerFormat { .. } => {
                 ErrorCode::StorageCorrupt
             }
-            StorageError::Io { .. } => ErrorCode::Unknown,
+            StorageError::Io { .. } | StorageError::WrongType { .. } => ErrorCode::Unknown,
         };
         SqlError::new(code, e.to_string())
     }

@@ -11,15 +11,23 @@
 //!
 //! `docs/format.md` draws every byte.
 
+pub mod buffer_pool;
 pub mod counters;
+mod directory;
 pub mod error;
+pub mod file;
+pub mod io;
+pub mod key;
 pub mod load;
+pub mod page;
 pub mod read_view;
 pub mod scan;
 pub mod schema;
+mod sequential_writer;
 pub mod statistics;
 pub mod store;
 pub mod table;
+pub mod tree;
 
 pub use counters::Counters;
 pub use error::{Result, StorageError};

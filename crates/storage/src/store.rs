@@ -1,9 +1,19 @@
 //! A data directory: its lock, its files, its buffer pool.
 
-use crate::{Counters, FileId, Result, Table, TableSchema, TableStatistics};
+use crate::{
+    Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,
+    buffer_pool::BufferPool,
+    directory::{self, Identity},
+    file::{self, PageFile},
+    io::{self, PageIo},
+    page::PageType,
+};
+use parking_lot::Mutex;
 use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 /// How pages reach the disk.
@@ -32,16 +42,69 @@ impl Default for StoreOptions {
     }
 }
 
+/// File numbers that are written down as used at a time, so that not every new file costs a sync.
+const FILE_NUMBERS_AT_ONCE: u32 = 64;
+
+struct Files {
+    /// The number of the next new file.
+    next: u32,
+    /// Numbers below this are written down as used.
+    reserved: u32,
+    open: HashMap<FileId, Weak<PageFile>>,
+}
+
 /// An open data directory.
 pub struct Store {
     directory: PathBuf,
     counters: Arc<Counters>,
+    io: Arc<dyn PageIo>,
+    pool: Arc<BufferPool>,
+    page_size: usize,
+    sync: bool,
+    files: Mutex<Files>,
+    /// Keeps other processes out as long as it is open.
+    _lock: File,
 }
 
 impl Store {
     /// Opens or creates a directory. Errors: `Locked`, `Foreign`, `NewerFormat`, I/O.
-    pub fn open(_directory: &Path, _options: StoreOptions) -> Result<Arc<Store>> {
-        todo!()
+    pub fn open(directory: &Path, options: StoreOptions) -> Result<Arc<Store>> {
+        let io = io::open_backend(options.io).map_err(|e| StorageError::io(directory, e))?;
+        Store::open_with_io(directory, options, io)
+    }
+
+    /// As [`Store::open`], with a back end of the caller's, such as one that records a trace.
+    pub fn open_with_io(directory: &Path, options: StoreOptions, io: Arc<dyn PageIo>) -> Result<Arc<Store>> {
+        if !directory::valid_page_size(options.page_size) {
+            let e = std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!("page size {} is not a power of two from 4096 to 65536", options.page_size),
+            );
+            return Err(StorageError::io(directory, e));
+        }
+        let lock = directory::lock(directory)?;
+        let identity = match directory::read_identity(directory)? {
+            Some(identity) => identity,
+            None => {
+                let identity = Identity { page_size: options.page_size, next_file: 1 };
+                directory::write_identity(directory, identity, options.sync)?;
+                identity
+            }
+        };
+        // Numbers below the mark may be taken; so may those of files that a restored backup brought.
+        let highest = table_files(directory)?.into_iter().map(|(id, _)| id.0).max().unwrap_or(0);
+        let next = identity.next_file.max(highest.saturating_add(1));
+        let pool = BufferPool::new(options.buffer_pool_bytes, identity.page_size, Arc::clone(&io))?;
+        Ok(Arc::new(Store {
+            directory: directory.to_path_buf(),
+            counters: Arc::default(),
+            io,
+            pool,
+            page_size: identity.page_size,
+            sync: options.sync,
+            files: Mutex::new(Files { next, reserved: identity.next_file, open: HashMap::new() }),
+            _lock: lock,
+        }))
     }
 
     pub fn directory(&self) -> &Path {
@@ -53,23 +116,118 @@ impl Store {
         &self.counters
     }
 
+    pub fn buffer_pool(&self) -> &Arc<BufferPool> {
+        &self.pool
+    }
+
+    /// Bytes of a page, as fixed when the directory was made.
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    /// Makes a file of pages under a number that was never used: header only, not synced.
+    pub fn new_file(&self, index_id: u32) -> Result<Arc<PageFile>> {
+        let mut files = self.files.lock();
+        let id = FileId(files.next);
+        let too_many = || StorageError::io(&self.directory, std::io::Error::other("all file numbers are used up"));
+        let next = id.0.checked_add(1).ok_or_else(too_many)?;
+        if next > files.reserved {
+            let reserved = next.saturating_add(FILE_NUMBERS_AT_ONCE - 1);
+            let identity = Identity { page_size: self.page_size, next_file: reserved };
+            directory::write_identity(&self.directory, identity, self.sync)?;
+            files.reserved = reserved;
+        }
+        files.next = next;
+        let file = PageFile::create(Arc::clone(&self.io), &self.directory, id, index_id, self.page_size, self.sync)?;
+        files.open.retain(|_, file| file.strong_count() > 0);
+        files.open.insert(id, Arc::downgrade(&file));
+        Ok(file)
+    }
+
+    /// Opens a file, or hands out the one that is open. Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
+    pub fn open_file(&self, id: FileId) -> Result<Arc<PageFile>> {
+        let mut files = self.files.lock();
+        if let Some(file) = files.open.get(&id).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let file = PageFile::open(Arc::clone(&self.io), &self.directory, id, self.sync)?;
+        if file.page_size() != self.page_size {
+            let reason = format!("pages of {} bytes, the directory has {}", file.page_size(), self.page_size);
+            return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
+        }
+        files.open.insert(id, Arc::downgrade(&file));
+        Ok(file)
+    }
+
+    /// Deletes a file and forgets its pages. Whoever still has it open can read what is in memory or on disk.
+    pub fn delete_file(&self, file: &PageFile) -> Result<()> {
+        file.delete()?;
+        self.pool.discard_file(file);
+        Ok(())
+    }
+
     /// Makes an empty table: one new file per index, synced. The caller keeps the numbers.
-    pub fn create_table(self: &Arc<Self>, _schema: &TableSchema) -> Result<Vec<FileId>> {
-        todo!()
+    pub fn create_table(self: &Arc<Self>, schema: &TableSchema) -> Result<Vec<FileId>> {
+        let mut made: Vec<Arc<PageFile>> = Vec::new();
+        let result = schema.indexes.iter().try_for_each(|index| {
+            let file = self.new_file(index.id)?;
+            made.push(Arc::clone(&file));
+            let root = self.pool.new_page(&file, PageType::Leaf, &self.counters)?.page_no();
+            file.update_header(|h| {
+                h.root = root;
+                h.height = 1;
+                h.leaf_count = 1;
+            });
+            self.pool.flush_file(&file, &self.counters)?;
+            file.sync()
+        });
+        match result.and_then(|()| made.last().map_or(Ok(()), |file| file.sync_directory())) {
+            Ok(()) => Ok(made.iter().map(|file| file.id()).collect()),
+            Err(e) => {
+                for file in made {
+                    // The first error is the one to tell; what stays is removed when the directory is next opened.
+                    let _ = self.delete_file(&file);
+                }
+                Err(e)
+            }
+        }
     }
 
     /// Opens a table on its files, one per index.
     pub fn open_table(
         self: &Arc<Self>,
-        _schema: TableSchema,
-        _files: Vec<FileId>,
-        _statistics: TableStatistics,
+        schema: TableSchema,
+        files: Vec<FileId>,
+        statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        todo!()
+        Table::open(Arc::clone(self), schema, files, statistics)
     }
 
     /// Removes all table files but these (what a crash left behind). Called once after opening.
-    pub fn remove_unknown_files(&self, _known: &[FileId]) -> Result<()> {
-        todo!()
+    pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
+        let known: HashSet<FileId> = known.iter().copied().collect();
+        for (id, path) in table_files(&self.directory)? {
+            if !known.contains(&id) {
+                fs::remove_file(&path).map_err(|e| StorageError::io(&path, e))?;
+            }
+        }
+        Ok(())
     }
 }
+
+/// Table files in a directory, by their names.
+fn table_files(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
+    let fail = |e| StorageError::io(directory, e);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if let Some(id) = file::file_id(&path) {
+            files.push((id, path));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -13,6 +13,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// Opens a table on its files, one per index, in the schema's order.
+    pub(crate) fn open(
+        store: Arc<Store>,
+        schema: TableSchema,
+        files: Vec<FileId>,
+        statistics: TableStatistics,
+    ) -> Result<Arc<Table>> {
+        Ok(Arc::new(Table { store, schema, files, statistics }))
+    }
+
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }

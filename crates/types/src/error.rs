@@ -62,7 +62,11 @@ codes! {
     NoSuchThread = 1094, "HY000";
     KillDenied = 1095, "HY000";
     NoTablesUsed = 1096, "HY000";
+    WrongFieldTerminators = 1083, "42000";
     BlobCantHaveDefault = 1101, "42000";
+    TooManyTables = 1116, "HY000";
+    ViewSelectVariable = 1351, "HY000";
+    KeyPartZero = 1391, "HY000";
     WrongDbName = 1102, "42000";
     WrongTableName = 1103, "42000";
     Unknown = 1105, "HY000";
@@ -102,6 +106,7 @@ codes! {
     IncorrectGlobalLocalVar = 1238, "HY000";
     WrongUsage = 1221, "HY000";
     WrongNumberOfColumnsInSelect = 1222, "21000";
+    InvalidCharacterString = 1300, "HY000";
     TruncatedWrongValue = 1292, "22007";
     Unsupported = 1295, "HY000";
     DivisionByZero = 1365, "22012";

@@ -7,12 +7,14 @@
 //!   temporal   days and microseconds, text both ways    temporal.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
+//!   cast       conversion of values between types   cast.rs
 //!   charset    text to bytes of a character set     charset.rs
 //!   SqlError   MySQL's error numbers and wording        error.rs
 //! ```
 //!
 //! The crate knows neither SQL text nor pages nor operators, so all of them can share it.
 
+pub mod cast;
 pub mod charset;
 pub mod collation;
 pub mod decimal;
@@ -22,6 +24,7 @@ pub mod sql_type;
 pub mod temporal;
 pub mod value;
 
+pub use cast::{CastWarning, cast};
 pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};

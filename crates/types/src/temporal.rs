@@ -6,7 +6,8 @@
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// Largest TIME: 838:59:59 (manual 13.2.3).
-pub const TIME_MAX_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
+pub const TIME_MAX_MICROS: i64 = (HOURS_MAX * 3600 + 59 * 60 + 59) * MICROS_PER_SECOND;
+const HOURS_MAX: i64 = 838;
 
 /// Days since 1970-01-01 of a civil date; the fields are not checked.
 pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
@@ -52,6 +53,61 @@ pub fn add_months(days: i32, months: i32) -> Option<i32> {
     (0..=9999).contains(&y).then(|| days_from_civil(y, m, d.min(days_in_month(y, m))))
 }
 
+/// The date as the number YYYYMMDD.
+pub fn date_number(days: i32) -> i64 {
+    let (y, m, d) = civil_from_days(days);
+    y as i64 * 10_000 + m as i64 * 100 + d as i64
+}
+
+/// The time of day or TIME as the number hhmmss, negative for a negative time, without the fraction.
+pub fn clock_number(micros: i64) -> i64 {
+    let s = micros / MICROS_PER_SECOND;
+    s / 3600 * 10_000 + s / 60 % 60 * 100 + s % 60
+}
+
+/// The datetime as the number YYYYMMDDhhmmss, without the fraction.
+pub fn datetime_number(micros: i64) -> i64 {
+    date_number(micros.div_euclid(MICROS_PER_DAY) as i32) * 1_000_000 + clock_number(micros.rem_euclid(MICROS_PER_DAY))
+}
+
+/// Reads `[YY]YYMMDD` or `[YY]YYMMDDhhmmss` as microseconds; `None` for a number that is no date of the calendar.
+pub fn datetime_from_number(n: i64) -> Option<i64> {
+    // Two-digit years: 70-99 are 19xx.
+    let full = match n {
+        101..=691_231 => (n + 20_000_000) * 1_000_000,
+        700_101..=991_231 => (n + 19_000_000) * 1_000_000,
+        10_000_101..=99_991_231 => n * 1_000_000,
+        101_000_000..=691_231_235_959 => n + 20_000_000_000_000,
+        700_101_000_000..=991_231_235_959 => n + 19_000_000_000_000,
+        10_000_101_000_000..=99_991_231_235_959 => n,
+        _ => return None,
+    };
+    let (date, clock) = (full / 1_000_000, full % 1_000_000);
+    let (y, m, d) = ((date / 10_000) as i32, (date / 100 % 100) as u32, (date % 100) as u32);
+    if !(1..=12).contains(&m) || d < 1 || d > days_in_month(y, m) {
+        return None;
+    }
+    let (h, min, s) = (clock / 10_000, clock / 100 % 100, clock % 100);
+    (h < 24 && min < 60 && s < 60)
+        .then_some(days_from_civil(y, m, d) as i64 * MICROS_PER_DAY + ((h * 60 + min) * 60 + s) * MICROS_PER_SECOND)
+}
+
+/// Reads `[-]hhmmss` as microseconds.
+pub fn time_from_number(n: i64) -> Option<i64> {
+    let t = i64::try_from(n.unsigned_abs()).ok()?;
+    let (h, m, s) = (t / 10_000, t / 100 % 100, t % 100);
+    let micros = h.checked_mul(3600)?.checked_add(m * 60 + s)?.checked_mul(MICROS_PER_SECOND)?;
+    (m < 60 && s < 60 && micros <= TIME_MAX_MICROS).then_some(if n < 0 { -micros } else { micros })
+}
+
+/// Rounds to `fsp` digits of fractional seconds, half away from zero.
+pub fn round_fraction(micros: i64, fsp: u8) -> i64 {
+    let unit = 10i64.pow(6 - fsp.min(6) as u32);
+    let (whole, rest) = (micros.div_euclid(unit), micros.rem_euclid(unit));
+    let up = if micros < 0 { rest * 2 > unit } else { rest * 2 >= unit };
+    (whole + (up && unit > 1) as i64) * unit
+}
+
 /// Reads `YYYY-MM-DD` with MySQL's freedom: any punctuation between the fields, one-digit fields, two-digit years
 /// (70-99 are 19xx), or `YYYYMMDD` / `YYMMDD` without any. `None` for what is not a date of the calendar.
 pub fn parse_date(text: &str) -> Option<i32> {
@@ -79,20 +135,22 @@ pub fn parse_time(text: &str) -> Option<i64> {
         None => (false, text),
     };
     let (days, clock) = match text.split_once(' ') {
-        Some((d, c)) => (d.parse::<i64>().ok()?, c),
+        Some((d, c)) => (digits(d)?, c),
         None => (0, text),
     };
-    let micros = if clock.contains(':') {
+    // Behind days, a lone number is hours.
+    let micros = if clock.contains(':') || text.len() > clock.len() {
         let mut fields = clock.splitn(3, ':');
         let h: i64 = digits(fields.next()?)?;
-        let m: i64 = digits(fields.next()?)?;
+        let m: i64 = fields.next().map_or(Some(0), digits)?;
         let s = fields.next().map_or(Some(0), seconds)?;
-        (m < 60).then_some((h * 60 + m) * 60 * MICROS_PER_SECOND + s)?
+        (m < 60 && h <= HOURS_MAX).then(|| (h * 60 + m) * 60 * MICROS_PER_SECOND + s)?
     } else {
         let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
         let n: i64 = digits(whole)?;
         let (h, m, s) = (n / 10_000, n / 100 % 100, n % 100);
-        (m < 60 && s < 60).then_some(((h * 60 + m) * 60 + s) * MICROS_PER_SECOND + fraction_micros(fraction)?)?
+        let fraction = fraction_micros(fraction)?;
+        (m < 60 && s < 60 && h <= HOURS_MAX).then(|| ((h * 60 + m) * 60 + s) * MICROS_PER_SECOND + fraction)?
     };
     let micros = micros.checked_add(days.checked_mul(MICROS_PER_DAY)?)?;
     (micros <= TIME_MAX_MICROS).then_some(if negative { -micros } else { micros })
@@ -144,7 +202,8 @@ fn fraction_micros(text: &str) -> Option<i64> {
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let s = digits(whole)?;
-    (s < 60).then_some(s * MICROS_PER_SECOND + fraction_micros(fraction)?)
+    let fraction = fraction_micros(fraction)?;
+    (s < 60).then(|| s * MICROS_PER_SECOND + fraction)
 }
 
 fn parse_clock(text: &str) -> Option<i64> {
@@ -152,7 +211,7 @@ fn parse_clock(text: &str) -> Option<i64> {
     let h = digits(fields.next()?)?;
     let m = fields.next().map_or(Some(0), digits)?;
     let s = fields.next().map_or(Some(0), seconds)?;
-    (h < 24 && m < 60).then_some((h * 60 + m) * 60 * MICROS_PER_SECOND + s)
+    (h < 24 && m < 60).then(|| (h * 60 + m) * 60 * MICROS_PER_SECOND + s)
 }
 
 /// The date in front, and the text behind it.
@@ -218,10 +277,24 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[-0-9:. T/é]{0,24}") {
+            let _ = (parse_date(&text), parse_datetime(&text), parse_time(&text));
+            for to in [crate::SqlType::Date, crate::SqlType::DateTime { fsp: 6 }, crate::SqlType::Time { fsp: 0 }] {
+                let (got, warning) = crate::cast(&crate::Value::Text(text.clone()), to);
+                proptest::prop_assert!(!got.is_null() || warning.is_some());
+            }
+        }
+    }
+
     #[test]
     fn times_go_both_ways() {
         for text in ["00:00:00", "-838:59:59", "12:34:56"] {
             assert_eq!(format_time(parse_time(text).unwrap(), 0), text);
+        }
+        for (text, want) in [("1 10", "34:00:00"), ("1 10:11", "34:11:00"), ("1011", "00:10:11")] {
+            assert_eq!(format_time(parse_time(text).unwrap(), 0), want);
         }
         assert_eq!(format_datetime(parse_datetime("1999-12-31 23:59:59.5").unwrap(), 3), "1999-12-31 23:59:59.500");
     }

@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::TableName;
-use muster_types::{SqlType, Value};
+use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,4 +151,46 @@ pub enum LoadColumn {
     Column(String),
     /// `@name`: read and dropped, for SET is not supported.
     Variable(String),
+}
+
+impl ColumnSpec {
+    /// The column's type with its collation settled: its own, that of its character set, or the table's default. Text
+    /// in character set `binary` is a byte string. Errors: 1115 and 1273 for unknown names, 1253 if they do not match.
+    pub fn resolve_type(&self, default: Collation) -> Result<SqlType> {
+        let SqlType::Text { kind, length, .. } = self.ty else { return Ok(self.ty) };
+        let collation = resolve_collation(self.charset.as_deref(), self.collation.as_deref())?.unwrap_or(default);
+        if collation != Collation::Binary {
+            return Ok(SqlType::Text { kind, length, collation });
+        }
+        let kind = match kind {
+            TextKind::Char => BytesKind::Binary,
+            TextKind::VarChar => BytesKind::VarBinary,
+            TextKind::TinyText => BytesKind::TinyBlob,
+            TextKind::Text => BytesKind::Blob,
+            TextKind::MediumText => BytesKind::MediumBlob,
+            TextKind::LongText => BytesKind::LongBlob,
+        };
+        Ok(SqlType::Bytes { kind, length })
+    }
+}
+
+/// The collation that `CHARACTER SET charset COLLATE collation` means; `None` when neither was given. Errors: 1115 and
+/// 1273 for unknown names, 1253 when the collation is not one of the character set.
+pub fn resolve_collation(charset: Option<&str>, collation: Option<&str>) -> Result<Option<Collation>> {
+    let of_charset = match charset {
+        Some(name) => Some(Collation::default_of_charset(name).ok_or_else(|| {
+            SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"))
+        })?),
+        None => None,
+    };
+    let Some(name) = collation else { return Ok(of_charset) };
+    let found = Collation::from_name(name)
+        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, format!("Unknown collation: '{name}'")))?;
+    match of_charset {
+        Some(c) if c.charset() != found.charset() => Err(SqlError::new(
+            ErrorCode::CollationCharsetMismatch,
+            format!("COLLATION '{name}' is not valid for CHARACTER SET '{}'", charset.unwrap_or(c.charset())),
+        )),
+        _ => Ok(Some(found)),
+    }
 }

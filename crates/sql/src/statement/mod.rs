@@ -128,3 +128,19 @@ pub struct Explain {
     pub format: Option<ExplainFormat>,
     pub statement: Box<Statement>,
 }
+
+/// Number of `?` in a statement. Only queries and expressions can hold them.
+pub fn count_parameters(statement: &Statement) -> usize {
+    let most = |exprs: &mut dyn Iterator<Item = &ScalarExpr>| exprs.map(ScalarExpr::parameters).max().unwrap_or(0);
+    match statement {
+        Statement::Query(query) => query.parameters(),
+        Statement::Explain(explain) => count_parameters(&explain.statement),
+        Statement::Do(exprs) => most(&mut exprs.iter()),
+        Statement::Kill { id, .. } => id.parameters(),
+        Statement::Set(items) => most(&mut items.iter().filter_map(|item| match item {
+            SetItem::User { value, .. } | SetItem::Variable { value: SetValue::Expr(value), .. } => Some(value),
+            _ => None,
+        })),
+        _ => 0,
+    }
+}

@@ -10,7 +10,7 @@ pub struct Query {
     pub text: String,
     /// For each SELECT keyword by its place (line, column): the text of its items, in order.
     pub(crate) items: Vec<((u64, u64), Vec<String>)>,
-    /// Number of `?`.
+    /// Number of `?` in the whole statement.
     pub(crate) parameters: usize,
 }
 

@@ -1,6 +1,14 @@
 //! Bulk loading: sorts, then builds every tree bottom-up into new files. The table stays as it was until the caller
 //! swaps in the new files, so a load that fails changes nothing.
 
+mod cell;
+mod hyper_log_log;
+mod merge;
+mod row;
+mod run_file;
+mod sort;
+mod statistics;
+
 use crate::{FileId, Result, Table, TableStatistics};
 use arrow_array::RecordBatch;
 use std::{

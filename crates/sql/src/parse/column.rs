@@ -1,0 +1,343 @@
+//! Column definitions: types, defaults, attributes.
+
+use super::cursor::Cursor;
+use crate::{ColumnSpec, DefaultClause};
+use muster_types::{
+    BytesKind, Collation, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+};
+use sqlparser::tokenizer::Token;
+
+/// Longest VARCHAR and VARBINARY, in characters or bytes (MySQL: the row size).
+const VARCHAR_MAX: u64 = 65_535;
+
+/// `name type attributes..`.
+pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
+    let name = c.identifier()?;
+    let mut spec = ColumnSpec {
+        ty: SqlType::Null,
+        charset: None,
+        collation: None,
+        nullable: None,
+        default: None,
+        auto_increment: false,
+        primary_key: false,
+        unique: false,
+        comment: String::new(),
+        on_update_now: false,
+        name,
+    };
+    if data_type(c, &mut spec)? {
+        // SERIAL
+        spec.nullable = Some(false);
+        spec.auto_increment = true;
+        spec.unique = true;
+    }
+    while attribute(c, &mut spec)? {}
+    Ok(spec)
+}
+
+/// Reads one attribute; false when there is none.
+fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
+    if c.accept("NOT NULL") {
+        spec.nullable = Some(false);
+    } else if c.accept("NULL") {
+        spec.nullable = Some(true);
+    } else if c.accept("DEFAULT") {
+        spec.default = Some(default(c)?);
+    } else if c.accept("ON UPDATE") {
+        current_timestamp(c)?;
+        spec.on_update_now = true;
+    } else if c.accept("AUTO_INCREMENT") {
+        spec.auto_increment = true;
+    } else if c.accept("PRIMARY KEY") || c.accept("PRIMARY") || c.accept("KEY") {
+        spec.primary_key = true;
+    } else if c.accept("UNIQUE KEY") || c.accept("UNIQUE") {
+        spec.unique = true;
+    } else if c.accept("COMMENT") {
+        spec.comment = c.string()?;
+    } else if c.accept("COLLATE") {
+        spec.collation = Some(c.name_or_string()?);
+    } else if c.accept("CHARACTER SET") || c.accept("CHARSET") {
+        spec.charset = Some(c.name_or_string()?);
+    } else if c
+        .accept_any(&["VISIBLE", "COLUMN_FORMAT FIXED", "COLUMN_FORMAT DYNAMIC", "COLUMN_FORMAT DEFAULT"])
+        .is_some()
+        || c.accept_any(&["STORAGE DISK", "STORAGE MEMORY"]).is_some()
+    {
+        // Nothing to do with them here.
+    } else {
+        for (word, what) in [
+            ("GENERATED", "generated columns"),
+            ("AS", "generated columns"),
+            ("REFERENCES", "REFERENCES"),
+            ("CHECK", "CHECK"),
+            ("CONSTRAINT", "CHECK"),
+            ("INVISIBLE", "invisible columns"),
+            ("SRID", "spatial types"),
+        ] {
+            if c.at(word) {
+                return Err(SqlError::unsupported(what));
+            }
+        }
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// The type; true for SERIAL, which is more than a type.
+fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
+    let word = c.word(0);
+    if word.is_empty() {
+        return Err(c.error());
+    }
+    let place = c.position();
+    c.advance();
+    let name = spec.name.clone();
+    spec.ty = match word.as_str() {
+        "TINYINT" | "INT1" => integer(c, IntWidth::Tiny)?,
+        "BOOL" | "BOOLEAN" => SqlType::TINYINT,
+        "SMALLINT" | "INT2" => integer(c, IntWidth::Small)?,
+        "MEDIUMINT" | "INT3" | "MIDDLEINT" => integer(c, IntWidth::Medium)?,
+        "INT" | "INTEGER" | "INT4" => integer(c, IntWidth::Int)?,
+        "BIGINT" | "INT8" => integer(c, IntWidth::Big)?,
+        "SERIAL" => {
+            spec.ty = SqlType::BIGINT_UNSIGNED;
+            return Ok(true);
+        }
+        "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(c, &name)?,
+        "FLOAT" | "FLOAT4" => {
+            let precision = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
+            signedness(c)?;
+            // FLOAT(25) to FLOAT(53) is DOUBLE.
+            if matches!(precision[..], [25..=53]) { SqlType::Double } else { SqlType::Float }
+        }
+        "DOUBLE" | "REAL" | "FLOAT8" => {
+            c.accept("PRECISION");
+            if *c.peek(0) == Token::LParen {
+                c.parenthesised(|c| c.unsigned())?;
+            }
+            signedness(c)?;
+            SqlType::Double
+        }
+        "DATE" => SqlType::Date,
+        "DATETIME" => SqlType::DateTime { fsp: fsp(c, &name)? },
+        "TIMESTAMP" => SqlType::Timestamp { fsp: fsp(c, &name)? },
+        "TIME" => SqlType::Time { fsp: fsp(c, &name)? },
+        "CHAR" | "CHARACTER" if c.accept("VARYING") => varchar(c, &name)?,
+        "CHAR" | "CHARACTER" => text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &name)?),
+        "VARCHAR" => varchar(c, &name)?,
+        "NCHAR" => text(TextKind::Char, bounded(length(c)?.unwrap_or(1), 255, &name)?),
+        "NVARCHAR" => varchar(c, &name)?,
+        "TINYTEXT" => text(TextKind::TinyText, 255),
+        "TEXT" => {
+            length(c)?;
+            text(TextKind::Text, 65_535)
+        }
+        "MEDIUMTEXT" => text(TextKind::MediumText, 16_777_215),
+        "LONGTEXT" => text(TextKind::LongText, u32::MAX),
+        "LONG" => text(TextKind::MediumText, 16_777_215),
+        "BINARY" => bytes(BytesKind::Binary, bounded(length(c)?.unwrap_or(1), 255, &name)?),
+        "VARBINARY" => match length(c)? {
+            Some(n) => bytes(BytesKind::VarBinary, bounded(n, VARCHAR_MAX, &name)?),
+            None => return Err(c.error()),
+        },
+        "TINYBLOB" => bytes(BytesKind::TinyBlob, 255),
+        "BLOB" => {
+            length(c)?;
+            bytes(BytesKind::Blob, 65_535)
+        }
+        "MEDIUMBLOB" => bytes(BytesKind::MediumBlob, 16_777_215),
+        "LONGBLOB" => bytes(BytesKind::LongBlob, u32::MAX),
+        "BIT" | "YEAR" | "ENUM" | "SET" | "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT"
+        | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "VECTOR" => {
+            return Err(SqlError::unsupported(format!("type {word}")));
+        }
+        _ => return Err(c.source.error_at(place)),
+    };
+    if spec.ty.is_text() {
+        loop {
+            if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
+                spec.charset = Some(c.name_or_string()?);
+            } else if c.accept("ASCII") {
+                spec.charset = Some("latin1".into());
+            } else if c.accept("BINARY") {
+                return Err(SqlError::unsupported("BINARY attribute of text"));
+            } else {
+                break;
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn text(kind: TextKind, length: u32) -> SqlType {
+    SqlType::Text { kind, length, collation: Collation::DEFAULT }
+}
+
+fn bytes(kind: BytesKind, length: u32) -> SqlType {
+    SqlType::Bytes { kind, length }
+}
+
+fn length(c: &mut Cursor) -> Result<Option<u64>> {
+    if !c.accept_token(&Token::LParen) {
+        return Ok(None);
+    }
+    let n = c.unsigned()?;
+    c.expect_token(&Token::RParen)?;
+    Ok(Some(n))
+}
+
+fn varchar(c: &mut Cursor, name: &str) -> Result<SqlType> {
+    match length(c)? {
+        Some(n) => Ok(text(TextKind::VarChar, bounded(n, VARCHAR_MAX, name)?)),
+        None => Err(c.error()),
+    }
+}
+
+fn bounded(n: u64, max: u64, name: &str) -> Result<u32> {
+    match u32::try_from(n) {
+        Ok(small) if n <= max => Ok(small),
+        _ => Err(SqlError::new(
+            ErrorCode::TooBigFieldLength,
+            format!("Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead"),
+        )),
+    }
+}
+
+fn fsp(c: &mut Cursor, name: &str) -> Result<u8> {
+    match length(c)?.unwrap_or(0) {
+        n @ 0..=6 => Ok(n as u8),
+        n => Err(SqlError::new(
+            ErrorCode::TooBigPrecision,
+            format!("Too-big precision {n} specified for '{name}'. Maximum is 6."),
+        )),
+    }
+}
+
+/// UNSIGNED, SIGNED, ZEROFILL behind a number's type.
+fn signedness(c: &mut Cursor) -> Result<bool> {
+    let mut unsigned = false;
+    while let Some(word) = c.accept_any(&["UNSIGNED", "SIGNED"]) {
+        unsigned |= word == "UNSIGNED";
+    }
+    if c.at("ZEROFILL") {
+        return Err(SqlError::unsupported("ZEROFILL"));
+    }
+    Ok(unsigned)
+}
+
+fn integer(c: &mut Cursor, width: IntWidth) -> Result<SqlType> {
+    // The display width means nothing.
+    length(c)?;
+    Ok(SqlType::Int { width, unsigned: signedness(c)? })
+}
+
+fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
+    let digits = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { vec![10] };
+    let (precision, scale) = match digits[..] {
+        [p] => (if p == 0 { 10 } else { p }, 0),
+        [p, s] => (if p == 0 && s == 0 { 10 } else { p }, s),
+        _ => return Err(c.error()),
+    };
+    if signedness(c)? {
+        return Err(SqlError::unsupported("DECIMAL UNSIGNED"));
+    }
+    if scale > DECIMAL_MAX_SCALE as u64 {
+        return Err(SqlError::new(
+            ErrorCode::TooBigScale,
+            format!("Too big scale {scale} specified for column '{name}'. Maximum is {DECIMAL_MAX_SCALE}."),
+        ));
+    }
+    if precision > DECIMAL_MAX_PRECISION as u64 {
+        return Err(SqlError::new(
+            ErrorCode::TooBigPrecision,
+            format!("Too-big precision {precision} specified for '{name}'. Maximum is {DECIMAL_MAX_PRECISION}."),
+        ));
+    }
+    if scale > precision {
+        return Err(SqlError::new(
+            ErrorCode::MBiggerThanD,
+            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}')."),
+        ));
+    }
+    Ok(SqlType::Decimal { precision: precision as u8, scale: scale as u8 })
+}
+
+fn current_timestamp(c: &mut Cursor) -> Result<()> {
+    if c.accept_any(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]).is_none() {
+        return Err(c.error());
+    }
+    if c.accept_token(&Token::LParen) && !c.accept_token(&Token::RParen) {
+        c.unsigned()?;
+        c.expect_token(&Token::RParen)?;
+    }
+    Ok(())
+}
+
+fn default(c: &mut Cursor) -> Result<DefaultClause> {
+    if ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"].iter().any(|w| c.at(w)) {
+        current_timestamp(c)?;
+        return Ok(DefaultClause::CurrentTimestamp);
+    }
+    if *c.peek(0) == Token::LParen {
+        return Err(SqlError::unsupported("DEFAULT (expression)"));
+    }
+    Ok(DefaultClause::Value(literal(c)?))
+}
+
+/// A literal: number, string, NULL, TRUE, FALSE, hexadecimal, DATE '..'.
+fn literal(c: &mut Cursor) -> Result<Value> {
+    if let Some(word) = c.accept_any(&["NULL", "TRUE", "FALSE"]) {
+        return Ok(match word {
+            "NULL" => Value::Null,
+            word => Value::Int((word == "TRUE") as i64),
+        });
+    }
+    if c.accept_any(&["DATE", "TIME", "TIMESTAMP"]).is_some() {
+        return Ok(Value::Text(c.string()?));
+    }
+    if let Some(text) = c.try_string() {
+        return Ok(Value::Text(text));
+    }
+    if let Token::HexStringLiteral(digits) = c.peek(0) {
+        let bytes = hex_bytes(digits).ok_or_else(|| c.error())?;
+        c.advance();
+        return Ok(Value::Bytes(bytes));
+    }
+    let negative = c.accept_token(&Token::Minus);
+    if !negative {
+        c.accept_token(&Token::Plus);
+    }
+    let Token::Number(digits, _) = c.peek(0) else { return Err(c.error()) };
+    let value = number(digits, negative).ok_or_else(|| c.error())?;
+    c.advance();
+    Ok(value)
+}
+
+/// The value of a number as written: integer, decimal with a point, double with an exponent or too many digits.
+pub(crate) fn number(digits: &str, negative: bool) -> Option<Value> {
+    let signed = if negative { format!("-{digits}") } else { digits.to_string() };
+    if let Ok(i) = signed.parse::<i64>() {
+        return Some(Value::Int(i));
+    }
+    if let Ok(u) = signed.parse::<u64>() {
+        return Some(Value::UInt(u));
+    }
+    if !digits.contains(['e', 'E'])
+        && let Some(d) = Decimal::parse(&signed)
+        && d.scale <= DECIMAL_MAX_SCALE
+    {
+        return Some(Value::Decimal(d));
+    }
+    signed.parse::<f64>().ok().filter(|x| x.is_finite()).map(Value::Double)
+}
+
+/// The bytes of hexadecimal digits; an odd number of them begins with half a byte.
+pub(crate) fn hex_bytes(digits: &str) -> Option<Vec<u8>> {
+    let padded = if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_string() };
+    if !padded.is_ascii() {
+        return None;
+    }
+    (0..padded.len()).step_by(2).map(|i| u8::from_str_radix(&padded[i..i + 2], 16).ok()).collect()
+}

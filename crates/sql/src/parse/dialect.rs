@@ -1,0 +1,301 @@
+//! MySQL's grammar of expressions, as hooks of sqlparser.
+//!
+//! sqlparser's own MySQL dialect gives its operators other precedences than MySQL does, and lacks some of them. This one
+//! passes for it (`dialect`) and answers the same questions, but decides precedence by the manual (14.4.1 "Operator
+//! Precedence") and reads some operators itself.
+
+use sqlparser::{
+    ast::{
+        BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
+        FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, UnaryOperator,
+    },
+    dialect::{Dialect, MySqlDialect, Precedence},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, Word},
+};
+use std::any::TypeId;
+
+/// Names of the calls that stand for a flat `a AND b AND c` (and OR). No identifier can be written like them.
+pub(crate) const AND_CHAIN: &str = "\u{1}AND";
+pub(crate) const OR_CHAIN: &str = "\u{1}OR";
+
+const OR: u8 = 5;
+const XOR: u8 = 7;
+const AND: u8 = 10;
+const NOT: u8 = 15;
+/// `=`, `<=>`, `<` .. and IS; also the only place for ANY and ALL.
+const COMPARISON: u8 = 20;
+/// LIKE, IN, BETWEEN, REGEXP.
+const PREDICATE: u8 = 22;
+const BIT_OR: u8 = 24;
+const BIT_AND: u8 = 25;
+const SHIFT: u8 = 26;
+const ADD: u8 = 30;
+const MULTIPLY: u8 = 40;
+const BIT_XOR: u8 = 45;
+const UNARY: u8 = 48;
+const BANG: u8 = 49;
+
+#[derive(Debug)]
+pub(crate) struct MusterDialect;
+
+static MYSQL: MySqlDialect = MySqlDialect {};
+
+macro_rules! as_mysql {
+    ($($name:ident),* $(,)?) => { $(fn $name(&self) -> bool { MYSQL.$name() })* };
+}
+
+impl Dialect for MusterDialect {
+    fn dialect(&self) -> TypeId {
+        TypeId::of::<MySqlDialect>()
+    }
+
+    fn is_identifier_start(&self, c: char) -> bool {
+        MYSQL.is_identifier_start(c)
+    }
+
+    fn is_identifier_part(&self, c: char) -> bool {
+        MYSQL.is_identifier_part(c)
+    }
+
+    fn is_delimited_identifier_start(&self, c: char) -> bool {
+        MYSQL.is_delimited_identifier_start(c)
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        MYSQL.identifier_quote_style(identifier)
+    }
+
+    fn is_table_factor_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
+        MYSQL.is_table_factor_alias(explicit, keyword, parser)
+    }
+
+    as_mysql!(
+        supports_string_literal_backslash_escape,
+        ignores_wildcard_escapes,
+        supports_string_literal_concatenation,
+        supports_numeric_prefix,
+        supports_bitwise_shift_operators,
+        supports_limit_comma,
+        supports_table_hints,
+        requires_single_line_comment_whitespace,
+        supports_match_against,
+        supports_select_modifiers,
+        supports_data_type_signed_suffix,
+        supports_cross_join_constraint,
+        supports_double_ampersand_operator,
+        supports_comment_optimizer_hint,
+        supports_group_by_with_modifier,
+        supports_left_associative_joins_without_parens,
+        require_interval_qualifier,
+    );
+
+    /// Units such as `DAY_HOUR`; the binder says which it knows.
+    fn allow_extract_custom(&self) -> bool {
+        true
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        match precedence {
+            Precedence::Period => 100,
+            Precedence::DoubleColon | Precedence::AtTz | Precedence::Colon | Precedence::PgOther => UNARY,
+            Precedence::MulDivModOp => MULTIPLY,
+            Precedence::PlusMinus => ADD,
+            Precedence::Xor => XOR,
+            Precedence::Ampersand => BIT_AND,
+            Precedence::Caret => BIT_XOR,
+            Precedence::Pipe => BIT_OR,
+            Precedence::Between | Precedence::Like => PREDICATE,
+            Precedence::Eq | Precedence::Is => COMPARISON,
+            Precedence::UnaryNot => NOT,
+            Precedence::And => AND,
+            Precedence::Or => OR,
+        }
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        Some(Ok(match &parser.peek_token_ref().token {
+            Token::Word(word) => word_precedence(word, parser),
+            Token::Eq | Token::Lt | Token::LtEq | Token::Neq | Token::Gt | Token::GtEq | Token::Spaceship => COMPARISON,
+            Token::Assignment => COMPARISON,
+            Token::Pipe => BIT_OR,
+            Token::Ampersand => BIT_AND,
+            Token::ShiftLeft | Token::ShiftRight => SHIFT,
+            Token::Plus | Token::Minus => ADD,
+            Token::Mul | Token::Div | Token::Mod => MULTIPLY,
+            Token::Caret => BIT_XOR,
+            Token::Arrow | Token::LongArrow => 100,
+            _ => 0,
+        }))
+    }
+
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        let (token, next) = (parser.peek_nth_token_ref(0), parser.peek_nth_token_ref(1));
+        let operator = match (&token.token, &next.token) {
+            (Token::ExclamationMark, _) => UnaryOperator::BangNot,
+            (Token::Minus, _) => UnaryOperator::Minus,
+            (Token::Plus, _) => UnaryOperator::Plus,
+            (Token::Tilde, _) => UnaryOperator::BitwiseNot,
+            (Token::Word(w), next) if w.quote_style.is_none() => return word_prefix(w.clone(), next.clone(), parser),
+            _ => return None,
+        };
+        parser.advance_token();
+        let precedence = if operator == UnaryOperator::BangNot { BANG } else { UNARY };
+        // Operators of one level nest: `- - 1`.
+        let arg = parser.parse_subexpr(precedence);
+        Some(arg.map(|expr| Expr::UnaryOp { op: operator, expr: Box::new(expr) }))
+    }
+
+    fn parse_infix(&self, parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+        let Token::Word(word) = &parser.peek_token_ref().token else { return None };
+        let chain = match word.keyword {
+            Keyword::AND => AND_CHAIN,
+            Keyword::OR => OR_CHAIN,
+            Keyword::DIV => return Some(binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)),
+            _ if is_word(word, "MOD") => return Some(binary(parser, left, BinaryOperator::Modulo, precedence)),
+            _ => return None,
+        };
+        let keyword = word.keyword;
+        let mut args = vec![left.clone()];
+        while parser.parse_keyword(keyword) {
+            match parser.parse_subexpr(precedence) {
+                Ok(arg) => args.push(arg),
+                Err(e) => return Some(Err(e)),
+            }
+        }
+        Some(Ok(call(Ident::new(chain), Some(args))))
+    }
+}
+
+fn is_word(word: &Word, text: &str) -> bool {
+    word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text)
+}
+
+fn word_precedence(word: &Word, parser: &Parser) -> u8 {
+    if word.quote_style.is_some() {
+        return 0;
+    }
+    match word.keyword {
+        Keyword::OR => OR,
+        Keyword::XOR => XOR,
+        Keyword::AND => AND,
+        Keyword::IS => COMPARISON,
+        Keyword::IN | Keyword::BETWEEN | Keyword::LIKE | Keyword::REGEXP | Keyword::RLIKE => PREDICATE,
+        Keyword::MEMBER => PREDICATE,
+        Keyword::NOT => match &parser.peek_nth_token_ref(1).token {
+            Token::Word(w) => match w.keyword {
+                Keyword::IN | Keyword::BETWEEN | Keyword::LIKE | Keyword::REGEXP | Keyword::RLIKE => PREDICATE,
+                _ => 0,
+            },
+            _ => 0,
+        },
+        Keyword::DIV => MULTIPLY,
+        _ if is_word(word, "MOD") => MULTIPLY,
+        _ => 0,
+    }
+}
+
+fn binary(parser: &mut Parser, left: &Expr, op: BinaryOperator, precedence: u8) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    let right = parser.parse_subexpr(precedence)?;
+    Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right: Box::new(right) })
+}
+
+/// A call as the parser would build it; without parentheses when there is no list.
+fn call(name: Ident, args: Option<Vec<Expr>>) -> Expr {
+    let args = match args {
+        None => FunctionArguments::None,
+        Some(args) => FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.into_iter().map(|a| FunctionArg::Unnamed(FunctionArgExpr::Expr(a))).collect(),
+            clauses: Vec::new(),
+        }),
+    };
+    Expr::Function(Function {
+        name: ObjectName::from(vec![name]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args,
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// Expressions that begin with a word of their own grammar.
+fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let text = word.value.to_ascii_uppercase();
+    match (text.as_str(), next) {
+        // A cast of what follows, tighter than any binary operator.
+        ("BINARY", next) if !matches!(next, Token::Comma | Token::RParen | Token::Eq | Token::Period | Token::EOF) => {
+            parser.advance_token();
+            Some(parser.parse_subexpr(UNARY).map(|expr| Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(expr),
+                data_type: DataType::Binary(None),
+                format: None,
+            }))
+        }
+        ("INTERVAL", next)
+            if !matches!(next, Token::Comma | Token::RParen | Token::Eq | Token::Period | Token::EOF) =>
+        {
+            parser.advance_token();
+            Some(interval(parser))
+        }
+        ("CURRENT_USER" | "UTC_DATE" | "UTC_TIME" | "UTC_TIMESTAMP" | "CURRENT_ROLE", next)
+            if !matches!(next, Token::LParen | Token::Period) =>
+        {
+            let span = parser.next_token().span;
+            Some(Ok(call(word.into_ident(span), None)))
+        }
+        ("CAST", Token::LParen) => Some(cast(parser)),
+        _ => None,
+    }
+}
+
+/// `CAST(x AS CHAR(n) CHARACTER SET cs)` is `CONVERT(CAST(x AS CHAR(n)) USING cs)`.
+fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::CAST)?;
+    parser.expect_token(&Token::LParen)?;
+    let expr = Box::new(parser.parse_expr()?);
+    parser.expect_keyword_is(Keyword::AS)?;
+    let data_type = parser.parse_data_type()?;
+    let charset =
+        match parser.parse_keywords(&[Keyword::CHARACTER, Keyword::SET]) || parser.parse_keyword(Keyword::CHARSET) {
+            true => Some(parser.parse_object_name(false)?),
+            false => None,
+        };
+    parser.expect_token(&Token::RParen)?;
+    let cast = Expr::Cast { kind: CastKind::Cast, expr, data_type, format: None };
+    Ok(match charset {
+        None => cast,
+        Some(_) => Expr::Convert {
+            is_try: false,
+            expr: Box::new(cast),
+            data_type: None,
+            charset,
+            target_before_value: false,
+            styles: Vec::new(),
+        },
+    })
+}
+
+/// After INTERVAL: any expression and a unit.
+fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let value = parser.parse_expr()?;
+    let leading_field = match parser.parse_date_time_field()? {
+        DateTimeField::Custom(unit) if unit.quote_style.is_some() => {
+            return Err(ParserError::ParserError("Expected: a unit".into()));
+        }
+        field => field,
+    };
+    Ok(Expr::Interval(Interval {
+        value: Box::new(value),
+        leading_field: Some(leading_field),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    }))
+}

@@ -1,0 +1,100 @@
+//! Text to [`Statement`].
+//!
+//! ```text
+//!   scan       quotes and comments of the raw text; `split`, version comments
+//!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
+//!   dialect    MySQL's operators, as hooks of sqlparser
+//!   cursor     reading tokens: words, names, expressions and queries through sqlparser
+//!   items      the text of SELECT items, which names result columns
+//!   statement  which statement it is; the rest one file per family
+//! ```
+
+mod account;
+mod column;
+mod cursor;
+mod ddl;
+mod dialect;
+mod items;
+mod load;
+#[cfg(test)]
+mod parse_tests;
+mod scan;
+mod session;
+mod show;
+mod source;
+mod statement;
+
+pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
+pub use scan::split;
+
+use crate::{ScalarExpr, Statement};
+use cursor::Cursor;
+use muster_types::{ErrorCode, Result, SqlError};
+use source::Source;
+use sqlparser::{keywords::Keyword, tokenizer::Token};
+
+/// Longest run of operators of one expression without AND, OR or parentheses: what recurses over the tree needs stack
+/// in proportion.
+const MAX_CHAIN: usize = 600;
+/// Most set operations (UNION ..) of one statement.
+const MAX_SET_OPERATIONS: usize = 600;
+
+/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for what
+/// MySQL has and Muster has not.
+pub fn parse(sql: &str) -> Result<Statement> {
+    with_cursor(sql, |cursor| {
+        let statement = statement::statement(cursor)?;
+        cursor.finish()?;
+        Ok(statement)
+    })
+}
+
+/// Parses one expression (for tests and tools).
+pub fn parse_expression(sql: &str) -> Result<ScalarExpr> {
+    with_cursor(sql, |cursor| {
+        let expression = cursor.expression()?;
+        cursor.finish()?;
+        Ok(expression)
+    })
+}
+
+fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
+    let readable = scan::uncover(sql);
+    let source = Source::new(sql, &readable)?;
+    if source.significant().iter().all(|i| source.tokens[*i].token == Token::SemiColon) {
+        return Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty"));
+    }
+    check_length(&source)?;
+    read(&mut Cursor::new(&source))
+}
+
+/// Bounds what sqlparser builds without recursion but as deep trees: long chains of operators and of set operations.
+fn check_length(source: &Source) -> Result<()> {
+    let (mut chain, mut set_operations) = (0, 0);
+    for at in source.significant() {
+        match &source.tokens[at].token {
+            Token::Word(_) => match source.keyword(at) {
+                Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => {
+                    set_operations += 1;
+                    chain = 0;
+                }
+                Keyword::AND | Keyword::OR | Keyword::SELECT | Keyword::FROM | Keyword::WHERE => chain = 0,
+                Keyword::IS | Keyword::LIKE | Keyword::IN | Keyword::BETWEEN | Keyword::XOR | Keyword::DIV => {
+                    chain += 1
+                }
+                _ => {}
+            },
+            Token::Comma => chain = 0,
+            Token::LParen | Token::RParen | Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => {}
+            Token::Number(..) | Token::Period | Token::SemiColon | Token::Placeholder(_) => {}
+            _ => chain += 1,
+        }
+        if chain > MAX_CHAIN || set_operations > MAX_SET_OPERATIONS {
+            return Err(SqlError::new(
+                ErrorCode::TooHighLevelOfNesting,
+                format!("Too high level of nesting: more than {MAX_CHAIN} operators in a row"),
+            ));
+        }
+    }
+    Ok(())
+}

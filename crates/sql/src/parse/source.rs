@@ -1,0 +1,186 @@
+//! The tokens of one statement, and where they stand in its text.
+
+use muster_types::{Result, SqlError};
+use sqlparser::{
+    keywords::Keyword,
+    tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace, Word},
+};
+
+/// Longest text an error quotes, in characters (MySQL: `%-.80s`).
+const NEAR_CHARS: usize = 80;
+
+/// One statement's text and tokens. Every token knows its bytes; the vectors run in parallel.
+pub(crate) struct Source<'a> {
+    pub text: &'a str,
+    pub tokens: Vec<TokenWithSpan>,
+    pub starts: Vec<usize>,
+    pub ends: Vec<usize>,
+    /// Number of `?`.
+    pub parameters: usize,
+}
+
+impl<'a> Source<'a> {
+    /// Cuts the text into tokens. `readable` is `text` with version comments uncovered, byte for byte in place.
+    pub fn new(text: &'a str, readable: &str) -> Result<Source<'a>> {
+        let tokens = match Tokenizer::new(&super::dialect::MusterDialect, readable).tokenize_with_location() {
+            Ok(tokens) => tokens,
+            Err(e) => {
+                let lines = line_starts(text);
+                return Err(syntax_error(text, offset(text, &lines, e.location)));
+            }
+        };
+        let (starts, ends) = offsets(text, &tokens);
+        let mut source = Source { text, tokens, starts, ends, parameters: 0 };
+        source.number_parameters()?;
+        source.replace_operators();
+        source.replace_commas_in_from();
+        Ok(source)
+    }
+
+    /// Error 1064 at a byte of the text.
+    pub fn error_at(&self, at: usize) -> SqlError {
+        syntax_error(self.text, at)
+    }
+
+    /// Error 1064 at a place that the parser has named.
+    pub fn error_at_location(&self, at: Location) -> SqlError {
+        self.error_at(offset(self.text, &line_starts(self.text), at))
+    }
+
+    /// `?` becomes `?0`, `?1` ..: the binder needs to know which is which.
+    fn number_parameters(&mut self) -> Result<()> {
+        for i in 0..self.tokens.len() {
+            let Token::Placeholder(name) = &mut self.tokens[i].token else { continue };
+            if name != "?" {
+                return Err(syntax_error(self.text, self.starts[i]));
+            }
+            *name = format!("?{}", self.parameters);
+            self.parameters += 1;
+        }
+        Ok(())
+    }
+
+    /// `||` is OR and `&&` is AND (without PIPES_AS_CONCAT); LOCK IN SHARE MODE is FOR SHARE.
+    fn replace_operators(&mut self) {
+        for token in &mut self.tokens {
+            match token.token {
+                Token::StringConcat => token.token = Token::make_keyword("OR"),
+                Token::Overlap => token.token = Token::make_keyword("AND"),
+                _ => {}
+            }
+        }
+        let significant = self.significant();
+        for w in significant.windows(4) {
+            let words = w.iter().map(|i| self.keyword(*i));
+            if words.eq([Keyword::LOCK, Keyword::IN, Keyword::SHARE, Keyword::MODE]) {
+                let blank = Token::Whitespace(Whitespace::Space);
+                for (i, token) in
+                    w.iter().zip([Token::make_keyword("FOR"), Token::make_keyword("SHARE"), blank.clone(), blank])
+                {
+                    self.tokens[*i].token = token;
+                }
+            }
+        }
+    }
+
+    /// `FROM (t1, t2) LEFT JOIN t3`: the commas inside become CROSS JOIN, which means the same. Not with a RIGHT JOIN
+    /// beside them, which binds tighter than the comma but not than CROSS JOIN.
+    fn replace_commas_in_from(&mut self) {
+        let significant = self.significant();
+        let mut commas: Vec<usize> = Vec::new();
+        for (n, &at) in significant.iter().enumerate() {
+            let before = |k: usize| n.checked_sub(k).map_or(Keyword::NoKeyword, |n| self.keyword(significant[n]));
+            // Not the index names of `USE INDEX FOR JOIN (a, b)`.
+            let opens = self.tokens[at].token == Token::LParen
+                && matches!(before(1), Keyword::FROM | Keyword::JOIN | Keyword::STRAIGHT_JOIN)
+                && before(2) != Keyword::FOR;
+            if !opens {
+                continue;
+            }
+            let (mut depth, mut found, mut right) = (0usize, Vec::new(), false);
+            for (k, &i) in significant[n..].iter().enumerate() {
+                match &self.tokens[i].token {
+                    Token::LParen => depth += 1,
+                    Token::RParen => {
+                        depth -= 1;
+                        if depth == 0 {
+                            break;
+                        }
+                    }
+                    Token::Comma if depth == 1 => found.push(i),
+                    Token::Word(w)
+                        if k == 1 && matches!(w.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES) =>
+                    {
+                        right = true;
+                    }
+                    Token::Word(w) if depth == 1 && w.keyword == Keyword::RIGHT => right = true,
+                    _ => {}
+                }
+            }
+            if !right {
+                commas.extend(found);
+            }
+        }
+        commas.sort_unstable();
+        commas.dedup();
+        for at in commas.into_iter().rev() {
+            let span = self.tokens[at].span;
+            self.tokens[at].token = Token::make_keyword("CROSS");
+            self.tokens.insert(at + 1, TokenWithSpan { token: Token::make_keyword("JOIN"), span });
+            self.starts.insert(at + 1, self.starts[at]);
+            self.ends.insert(at + 1, self.ends[at]);
+        }
+    }
+
+    /// Positions of the tokens that are neither space nor comment.
+    pub fn significant(&self) -> Vec<usize> {
+        (0..self.tokens.len()).filter(|i| !matches!(self.tokens[*i].token, Token::Whitespace(_) | Token::EOF)).collect()
+    }
+
+    /// The keyword at a position, if it is a bare one.
+    pub fn keyword(&self, at: usize) -> Keyword {
+        match &self.tokens[at].token {
+            Token::Word(Word { keyword, quote_style: None, .. }) => *keyword,
+            _ => Keyword::NoKeyword,
+        }
+    }
+}
+
+/// Error 1064: the text from `at` on, and its line.
+fn syntax_error(text: &str, at: usize) -> SqlError {
+    let at = at.min(text.len());
+    let line = text[..at].matches('\n').count() as u64 + 1;
+    let near: String = text[at..].trim_end_matches([';', ' ', '\n', '\t', '\r']).chars().take(NEAR_CHARS).collect();
+    SqlError::syntax(near, line)
+}
+
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect()
+}
+
+/// The byte at a line and column, both counted from one; columns are characters.
+fn offset(text: &str, lines: &[usize], at: Location) -> usize {
+    let Some(start) = (at.line as usize).checked_sub(1).and_then(|l| lines.get(l)) else { return text.len() };
+    let column = (at.column as usize).saturating_sub(1);
+    text[*start..].char_indices().nth(column).map_or(text.len(), |(i, _)| start + i)
+}
+
+/// First byte and end of every token. Tokens follow each other in the text, so one walk finds all.
+fn offsets(text: &str, tokens: &[TokenWithSpan]) -> (Vec<usize>, Vec<usize>) {
+    let mut walk = text.char_indices();
+    let (mut line, mut column, mut at) = (1u64, 1u64, 0usize);
+    let mut reach = |to: Location| {
+        while (line, column) < (to.line, to.column) {
+            let Some((i, c)) = walk.next() else { break };
+            at = i + c.len_utf8();
+            if c == '\n' {
+                line += 1;
+                column = 1;
+            } else {
+                column += 1;
+            }
+        }
+        at
+    };
+    tokens.iter().map(|t| (reach(t.span.start), reach(t.span.end))).unzip()
+}

@@ -1,0 +1,132 @@
+//! Which statement it is.
+
+use super::{account, cursor::Cursor, ddl, load, session, show};
+use crate::{Explain, ExplainFormat, Statement};
+use muster_types::{Result, SqlError};
+use sqlparser::tokenizer::Token;
+
+pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
+    if *c.peek(0) == Token::LParen {
+        return Ok(Statement::Query(Box::new(c.query()?)));
+    }
+    let first = c.word(0);
+    match first.as_str() {
+        "SELECT" | "VALUES" => Ok(Statement::Query(Box::new(c.query()?))),
+        "WITH" => with(c),
+        "TABLE" => Err(SqlError::unsupported("TABLE statement")),
+        "EXPLAIN" | "DESCRIBE" | "DESC" => explain(c),
+        "CREATE" => ddl::create(c),
+        "DROP" => ddl::drop(c),
+        "ALTER" => ddl::alter(c),
+        "RENAME" => ddl::rename(c),
+        "TRUNCATE" => {
+            c.advance();
+            c.accept("TABLE");
+            Ok(Statement::TruncateTable(c.table_name()?))
+        }
+        "ANALYZE" => analyze(c),
+        "LOAD" => load::load_data(c),
+        "SET" => session::set(c),
+        "SHOW" => show::show(c),
+        "USE" => {
+            c.advance();
+            Ok(Statement::Use(c.identifier()?))
+        }
+        "DO" => {
+            c.advance();
+            Ok(Statement::Do(c.list(|c| c.expression())?))
+        }
+        "KILL" => {
+            c.advance();
+            let query_only = c.accept_any(&["QUERY", "CONNECTION"]) == Some("QUERY");
+            Ok(Statement::Kill { query_only, id: c.expression()? })
+        }
+        "FLUSH" => session::flush(c),
+        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => session::transaction(c),
+        "LOCK" | "UNLOCK" => session::lock(c),
+        "PREPARE" | "EXECUTE" | "DEALLOCATE" => session::prepared(c),
+        "GRANT" => account::grant(c),
+        "REVOKE" => account::revoke(c),
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "CHECK" | "REPAIR"
+        | "CHECKSUM" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG"
+        | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" | "SHUTDOWN" => {
+            Err(SqlError::unsupported(first))
+        }
+        _ => Err(c.error()),
+    }
+}
+
+/// `WITH .. SELECT`; with another statement behind it, it is not supported.
+fn with(c: &mut Cursor) -> Result<Statement> {
+    let significant = c.source.significant();
+    let mut depth = 0usize;
+    for i in significant {
+        match &c.source.tokens[i].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::Word(w) if depth == 0 && w.quote_style.is_none() => match w.value.to_ascii_uppercase().as_str() {
+                "SELECT" => break,
+                other @ ("UPDATE" | "DELETE") => return Err(SqlError::unsupported(format!("WITH .. {other}"))),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(Statement::Query(Box::new(c.query()?)))
+}
+
+fn explain(c: &mut Cursor) -> Result<Statement> {
+    c.advance();
+    let mut analyze = c.accept("ANALYZE");
+    let mut format = None;
+    loop {
+        if c.at("FORMAT") && *c.peek(1) == Token::Eq {
+            c.advance();
+            c.advance();
+            let name = c.name_or_string()?;
+            format = Some(match name.to_ascii_uppercase().as_str() {
+                "TRADITIONAL" => ExplainFormat::Traditional,
+                "JSON" => ExplainFormat::Json,
+                "TREE" => ExplainFormat::Tree,
+                _ => {
+                    return Err(SqlError::new(
+                        muster_types::ErrorCode::Unknown,
+                        format!("Unknown EXPLAIN format name: '{name}'"),
+                    ));
+                }
+            });
+        } else if !analyze && c.accept("ANALYZE") {
+            analyze = true;
+        } else if c.accept_any(&["EXTENDED", "PARTITIONS"]).is_none() {
+            break;
+        }
+    }
+    if c.at("FOR") && c.at_nth(1, "CONNECTION") {
+        return Err(SqlError::unsupported("EXPLAIN FOR CONNECTION"));
+    }
+    let begins_statement = *c.peek(0) == Token::LParen
+        || ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "REPLACE"].iter().any(|w| c.at(w));
+    if begins_statement {
+        let statement = Box::new(statement(c)?);
+        return Ok(Statement::Explain(Explain { analyze, format, statement }));
+    }
+    if analyze || format.is_some() {
+        return Err(c.error());
+    }
+    let table = c.table_name()?;
+    let pattern = if c.at_end() { None } else { Some(c.name_or_string()?) };
+    Ok(Statement::Describe { table, pattern })
+}
+
+fn analyze(c: &mut Cursor) -> Result<Statement> {
+    c.expect("ANALYZE")?;
+    c.accept_any(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+    if c.accept_any(&["TABLE", "TABLES"]).is_none() {
+        return Err(c.error());
+    }
+    let tables = c.list(|c| c.table_name())?;
+    if c.at("UPDATE") || c.at("DROP") {
+        return Err(SqlError::unsupported("ANALYZE TABLE .. HISTOGRAM"));
+    }
+    Ok(Statement::AnalyzeTable(tables))
+}

@@ -1,0 +1,133 @@
+//! Latched pages in the hands of their users.
+
+use super::BufferPool;
+use crate::{
+    FileId,
+    page::{PageHeader, PageHeaderMut},
+};
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::Arc,
+};
+
+/// A page latched for reading: it stays in memory and unchanged as long as this lives. May go to another thread.
+pub struct PageGuard {
+    pool: Arc<BufferPool>,
+    frame: u32,
+}
+
+/// A page latched for changing. It is dirty from now on, and sealed when it is written.
+pub struct PageGuardMut {
+    pool: Arc<BufferPool>,
+    frame: u32,
+    /// The latch belongs to another guard now.
+    handed_over: bool,
+}
+
+impl PageGuard {
+    /// The caller holds the latch shared and hands it over.
+    pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuard {
+        PageGuard { pool, frame }
+    }
+
+    pub fn page_no(&self) -> u32 {
+        self.pool.frames.get(self.frame).key().page_no()
+    }
+
+    pub fn file_id(&self) -> FileId {
+        self.pool.frames.get(self.frame).key().file()
+    }
+
+    pub fn header(&self) -> PageHeader<'_> {
+        PageHeader(self)
+    }
+}
+
+impl Deref for PageGuard {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: this guard holds the latch shared.
+        unsafe { self.pool.frames.bytes(self.frame) }
+    }
+}
+
+impl Drop for PageGuard {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this guard held the latch shared; nobody can use it any more.
+        unsafe { self.pool.frames.get(self.frame).unlock_shared() }
+    }
+}
+
+impl fmt::Debug for PageGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageGuard({}/{})", self.file_id().0, self.page_no())
+    }
+}
+
+impl PageGuardMut {
+    /// The caller holds the latch exclusively and hands it over.
+    pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuardMut {
+        PageGuardMut { pool, frame, handed_over: false }
+    }
+
+    pub fn page_no(&self) -> u32 {
+        self.pool.frames.get(self.frame).key().page_no()
+    }
+
+    pub fn file_id(&self) -> FileId {
+        self.pool.frames.get(self.frame).key().file()
+    }
+
+    pub fn header(&self) -> PageHeader<'_> {
+        PageHeader(self)
+    }
+
+    pub fn header_mut(&mut self) -> PageHeaderMut<'_> {
+        PageHeaderMut(self)
+    }
+
+    /// Lets readers in; the page stays latched for reading.
+    pub fn downgrade(self) -> PageGuard {
+        let mut this = self;
+        this.handed_over = true;
+        // SAFETY: this guard holds the latch exclusively, and leaves it to the new one.
+        unsafe { this.pool.frames.get(this.frame).downgrade() };
+        PageGuard::new(Arc::clone(&this.pool), this.frame)
+    }
+}
+
+impl Deref for PageGuardMut {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: this guard holds the latch exclusively.
+        unsafe { self.pool.frames.bytes(self.frame) }
+    }
+}
+
+impl DerefMut for PageGuardMut {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: this guard holds the latch exclusively, and `&mut self` makes this the only reference.
+        unsafe { self.pool.frames.bytes_mut(self.frame) }
+    }
+}
+
+impl Drop for PageGuardMut {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.handed_over {
+            // SAFETY: this guard held the latch exclusively; nobody can use it any more.
+            unsafe { self.pool.frames.get(self.frame).unlock_exclusive() }
+        }
+    }
+}
+
+impl fmt::Debug for PageGuardMut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageGuardMut({}/{})", self.file_id().0, self.page_no())
+    }
+}

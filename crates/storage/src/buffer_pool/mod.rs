@@ -1,0 +1,482 @@
+//! The buffer pool: a fixed amount of memory that holds pages of files.
+//!
+//! ```text
+//!   fetch(file, page_no) -> page_table: which frame?   one shard's lock, never held over I/O or a latch wait
+//!                        -> frames: latch it           the latch is the pin: a latched frame is never evicted
+//!                        -> lru: used again?           no lock unless the frame has to move
+//!   miss: a free frame, or evict one (lru) -> latched exclusively -> into the page table -> read, verify -> downgrade
+//!   prefetch: the same, but the read is done by a thread of read_ahead; who fetches the page waits for the latch
+//! ```
+//!
+//! Invariants: a frame in the page table has the key it is found under, unless its latch is held exclusively; a
+//! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
+//! the page table or the LRU. So whoever has waited for a latch looks at the key again.
+
+mod flush;
+mod frames;
+mod guard;
+mod lru;
+mod page_table;
+mod read_ahead;
+
+pub use guard::{PageGuard, PageGuardMut};
+
+use crate::{
+    Counters, Result, StorageError,
+    counters::Counter,
+    file::PageFile,
+    io::{PageIo, ReadOp},
+    page::{self, PageType},
+};
+use frames::{Frames, PageKey};
+use lru::Lru;
+use page_table::PageTable;
+use parking_lot::Mutex;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Why a page is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessHint {
+    /// A lookup: likely again.
+    Point,
+    /// One of many pages in order.
+    Scan,
+}
+
+/// Sizes of the pool, in pages, and what it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolStatistics {
+    pub frames: usize,
+    pub free: usize,
+    pub young: usize,
+    pub old: usize,
+    pub dirty: usize,
+    /// Pages being read ahead now.
+    pub reading: usize,
+    /// Requests that found their page in memory.
+    pub hits: u64,
+}
+
+/// Fewer frames than this cannot hold the pages that one descent and one split latch at once.
+const MIN_FRAMES: usize = 8;
+/// Looks at a page that was evicted again and again between being found and being latched.
+const ATTEMPTS: usize = 10_000;
+
+/// A fixed number of frames, shared by all files of a store.
+pub struct BufferPool {
+    frames: Frames,
+    table: PageTable,
+    lru: Lru,
+    free: Mutex<Vec<u32>>,
+    page_size: usize,
+    io: Arc<dyn PageIo>,
+    read_ahead: read_ahead::ReadAhead,
+    /// Frames that are being read ahead.
+    reading: AtomicUsize,
+    /// How long to wait for a frame when all are in use, in milliseconds.
+    frame_wait_ms: AtomicU64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Shared,
+    Exclusive,
+}
+
+impl BufferPool {
+    /// Maps `bytes` of memory (at least a few frames), which is touched as it fills.
+    pub fn new(bytes: usize, page_size: usize, io: Arc<dyn PageIo>) -> Result<Arc<BufferPool>> {
+        let count = (bytes / page_size).clamp(MIN_FRAMES, u32::MAX as usize / 2);
+        let frames = Frames::new(count, page_size).map_err(|e| StorageError::io(Path::new("buffer pool"), e))?;
+        Ok(Arc::new(BufferPool {
+            frames,
+            table: PageTable::new(),
+            lru: Lru::new(count),
+            free: Mutex::new((0..count as u32).rev().collect()),
+            page_size,
+            io,
+            read_ahead: read_ahead::ReadAhead::new(),
+            reading: AtomicUsize::new(0),
+            frame_wait_ms: AtomicU64::new(2000),
+        }))
+    }
+
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Share of the old list, 5 to 95 percent.
+    pub fn set_old_blocks_pct(&self, pct: u32) {
+        self.lru.set_old_pct(pct);
+    }
+
+    /// A page that is used again sooner than this after its first use stays old.
+    pub fn set_old_blocks_time_ms(&self, ms: u32) {
+        self.lru.set_old_time_ms(ms);
+    }
+
+    /// How long a request waits for a frame while all are in use, before it fails with `NoFreeFrame`.
+    pub fn set_frame_wait_ms(&self, ms: u64) {
+        self.frame_wait_ms.store(ms, Relaxed);
+    }
+
+    pub fn statistics(&self) -> PoolStatistics {
+        let (young, old) = self.lru.lengths();
+        PoolStatistics {
+            frames: self.frames.len(),
+            free: self.free.lock().len(),
+            young,
+            old,
+            dirty: self.frames.iter().filter(|(_, f)| f.dirty.load(Relaxed)).count(),
+            reading: self.reading.load(Relaxed),
+            hits: self.table.hits(),
+        }
+    }
+
+    /// Whether a page is in memory (or on its way).
+    pub fn is_resident(&self, file: &PageFile, page_no: u32) -> bool {
+        let key = PageKey::new(file.id(), page_no);
+        self.table.shard(key).frames.contains_key(&key)
+    }
+
+    /// A page for reading. Waits for a writer of it, or for its read to finish. Errors: `Corrupt`, I/O, `NoFreeFrame`.
+    #[inline]
+    pub fn fetch(
+        self: &Arc<Self>,
+        file: &Arc<PageFile>,
+        page_no: u32,
+        hint: AccessHint,
+        counters: &Counters,
+    ) -> Result<PageGuard> {
+        let frame = self.latch(file, page_no, hint, counters, Mode::Shared)?;
+        Ok(PageGuard::new(Arc::clone(self), frame))
+    }
+
+    /// A page for changing; as [`BufferPool::fetch`]. Blocks while anybody else holds the page.
+    pub fn fetch_mut(
+        self: &Arc<Self>,
+        file: &Arc<PageFile>,
+        page_no: u32,
+        hint: AccessHint,
+        counters: &Counters,
+    ) -> Result<PageGuardMut> {
+        let frame = self.latch(file, page_no, hint, counters, Mode::Exclusive)?;
+        self.frames.get(frame).dirty.store(true, Relaxed);
+        Ok(PageGuardMut::new(Arc::clone(self), frame))
+    }
+
+    #[inline]
+    fn latch(
+        &self,
+        file: &Arc<PageFile>,
+        page_no: u32,
+        hint: AccessHint,
+        counters: &Counters,
+        mode: Mode,
+    ) -> Result<u32> {
+        counters.add(Counter::buffer_pool_read_requests, 1);
+        let key = PageKey::new(file.id(), page_no);
+        for _ in 0..ATTEMPTS {
+            let mut shard = self.table.shard(key);
+            if let Some(&frame) = shard.frames.get(&key) {
+                let latch = self.frames.get(frame);
+                let latched = match mode {
+                    Mode::Shared => latch.try_lock_shared(),
+                    Mode::Exclusive => latch.try_lock_exclusive(),
+                };
+                if latched {
+                    shard.hits += 1;
+                    drop(shard);
+                    self.lru.touch(&self.frames, frame);
+                    return Ok(frame);
+                }
+                drop(shard);
+                if self.wait_for(frame, key, mode) {
+                    self.table.shard(key).hits += 1;
+                    self.lru.touch(&self.frames, frame);
+                    return Ok(frame);
+                }
+            } else {
+                drop(shard);
+                if let Some(frame) = self.read(file, key, hint, counters, mode)? {
+                    return Ok(frame);
+                }
+            }
+        }
+        Err(StorageError::NoFreeFrame { frames: self.frames.len() })
+    }
+
+    /// Waits for a latch; whether the frame then still holds the page.
+    #[cold]
+    fn wait_for(&self, frame: u32, key: PageKey, mode: Mode) -> bool {
+        let f = self.frames.get(frame);
+        match mode {
+            Mode::Shared => {
+                f.lock_shared();
+                if f.key() == key {
+                    return true;
+                }
+                // SAFETY: locked above.
+                unsafe { f.unlock_shared() };
+            }
+            Mode::Exclusive => {
+                f.lock_exclusive();
+                if f.key() == key {
+                    return true;
+                }
+                // SAFETY: locked above.
+                unsafe { f.unlock_exclusive() };
+            }
+        }
+        false
+    }
+
+    /// Reads a page that is not in memory. `None` when somebody else brought it meanwhile.
+    #[cold]
+    fn read(
+        &self,
+        file: &Arc<PageFile>,
+        key: PageKey,
+        hint: AccessHint,
+        counters: &Counters,
+        mode: Mode,
+    ) -> Result<Option<u32>> {
+        let page_no = key.page_no();
+        let pages = file.page_count();
+        if page_no == page::NO_PAGE || page_no >= pages {
+            let reason = format!("asked for, but the file has pages 1 to {}", pages - 1);
+            return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: page_no, reason });
+        }
+        let frame = self.take_frame(counters)?;
+        if !self.map(file, key, frame) {
+            self.give_back(frame);
+            return Ok(None);
+        }
+        counters.add(Counter::buffer_pool_reads, 1);
+        counters.add(Counter::data_reads, 1);
+        counters.add(Counter::data_read, self.page_size as u64);
+        counters.add(Counter::pages_read, 1);
+        // SAFETY: the frame is latched exclusively and this is the only use of its bytes.
+        let bytes = unsafe { self.frames.bytes_mut(frame) };
+        let result = {
+            let mut ops = [ReadOp::new(file.io_file(), file.offset(page_no), vec![&mut *bytes])];
+            self.io.read(&mut ops);
+            let [op] = ops;
+            op.result.map_err(|e| read_error(file, page_no, e))
+        };
+        match result.and_then(|()| page::verify(bytes, file.path(), page_no, file.index_id())) {
+            Ok(()) => {
+                self.lru.insert(&self.frames, frame, hint == AccessHint::Scan, true);
+                if mode == Mode::Shared {
+                    // SAFETY: latched exclusively by `take_frame`.
+                    unsafe { self.frames.get(frame).downgrade() };
+                }
+                Ok(Some(frame))
+            }
+            Err(e) => {
+                self.unmap(frame);
+                self.give_back(frame);
+                Err(e)
+            }
+        }
+    }
+
+    /// Appends a page to a file, or takes one from its free list. It is zeroed but for its identity.
+    pub fn new_page(
+        self: &Arc<Self>,
+        file: &Arc<PageFile>,
+        page_type: PageType,
+        counters: &Counters,
+    ) -> Result<PageGuardMut> {
+        let _allocation = file.lock_allocation();
+        let free = file.header().free_head;
+        if free != page::NO_PAGE {
+            let mut page = self.fetch_mut(file, free, AccessHint::Point, counters)?;
+            let next = page.header().next();
+            if page.header().page_type() != Some(PageType::Free) || next >= file.page_count() {
+                let reason = "the free list leads here, but it is not a free page".to_string();
+                return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: free, reason });
+            }
+            page.header_mut().init(page_type, free, file.index_id());
+            file.update_header(|h| {
+                h.free_head = next;
+                h.free_count = h.free_count.saturating_sub(1);
+            });
+            return Ok(page);
+        }
+        let frame = self.take_frame(counters)?;
+        let page_no = match file.extend() {
+            Ok(page_no) => page_no,
+            Err(e) => {
+                self.give_back(frame);
+                return Err(e);
+            }
+        };
+        let mapped = self.map(file, PageKey::new(file.id(), page_no), frame);
+        assert!(mapped, "a page that did not exist cannot be in memory");
+        self.frames.get(frame).dirty.store(true, Relaxed);
+        self.lru.insert(&self.frames, frame, false, true);
+        let mut page = PageGuardMut::new(Arc::clone(self), frame);
+        page.header_mut().init(page_type, page_no, file.index_id());
+        Ok(page)
+    }
+
+    /// Puts a page on the free list of its file. Nothing may lead to it any more.
+    pub fn free_page(&self, file: &Arc<PageFile>, mut page: PageGuardMut) {
+        debug_assert_eq!(page.file_id(), file.id());
+        let _allocation = file.lock_allocation();
+        let page_no = page.page_no();
+        page.header_mut().init(PageType::Free, page_no, file.index_id());
+        file.update_header(|h| {
+            page.header_mut().set_next(h.free_head);
+            h.free_head = page_no;
+            h.free_count += 1;
+        });
+    }
+
+    /// Puts a frame, latched exclusively, into the page table; false if the page is there already.
+    fn map(&self, file: &Arc<PageFile>, key: PageKey, frame: u32) -> bool {
+        let mut shard = self.table.shard(key);
+        if shard.frames.contains_key(&key) {
+            return false;
+        }
+        let f = self.frames.get(frame);
+        f.set_key(key);
+        *f.owner.lock() = Some(Arc::clone(file));
+        shard.frames.insert(key, frame);
+        file.count_resident(1);
+        true
+    }
+
+    /// Takes a frame, latched exclusively, out of the page table.
+    fn unmap(&self, frame: u32) {
+        let f = self.frames.get(frame);
+        let key = f.key();
+        self.table.shard(key).frames.remove(&key);
+        f.set_key(PageKey::NONE);
+        f.dirty.store(false, Relaxed);
+        if let Some(file) = f.owner.lock().take() {
+            file.count_resident(-1);
+        }
+    }
+
+    /// Puts an empty frame, latched exclusively, among the free ones and unlatches it.
+    fn give_back(&self, frame: u32) {
+        debug_assert_eq!(self.frames.get(frame).key(), PageKey::NONE);
+        // SAFETY: latched exclusively, by the function's contract.
+        unsafe { self.frames.get(frame).unlock_exclusive() };
+        self.free.lock().push(frame);
+    }
+
+    /// An empty frame, latched exclusively, in no list. Waits a while when all are in use.
+    fn take_frame(&self, counters: &Counters) -> Result<u32> {
+        let mut deadline = None;
+        loop {
+            if let Some(frame) = self.take_frame_now(counters)? {
+                return Ok(frame);
+            }
+            let wait = Duration::from_millis(self.frame_wait_ms.load(Relaxed));
+            if Instant::now() >= *deadline.get_or_insert_with(|| Instant::now() + wait) {
+                return Err(StorageError::NoFreeFrame { frames: self.frames.len() });
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn take_frame_now(&self, counters: &Counters) -> Result<Option<u32>> {
+        let free = self.free.lock().pop();
+        if let Some(frame) = free {
+            // Held by others only as long as they need to see that it is not their page.
+            self.frames.get(frame).lock_exclusive();
+            return Ok(Some(frame));
+        }
+        self.evict(counters)
+    }
+
+    /// Empties the frame that is the first to go and not in use; `None` if all are in use. Prefers pages that need
+    /// no writing, among the nearest to go.
+    fn evict(&self, counters: &Counters) -> Result<Option<u32>> {
+        let mut candidates = Vec::new();
+        let mut dirty = Vec::new();
+        let mut failed = None;
+        for limit in [8, 64, usize::MAX] {
+            self.lru.candidates(limit, &mut candidates);
+            dirty.clear();
+            for &frame in &candidates {
+                if self.frames.get(frame).dirty.load(Relaxed) {
+                    dirty.push(frame);
+                } else if self.try_evict(frame) {
+                    return Ok(Some(frame));
+                }
+            }
+            if dirty.is_empty() || failed.is_some() {
+                continue;
+            }
+            dirty.truncate(64);
+            match self.write_frames(&dirty, counters) {
+                Ok(_) => {
+                    if let Some(&frame) = dirty.iter().find(|&&frame| self.try_evict(frame)) {
+                        return Ok(Some(frame));
+                    }
+                }
+                // Go on: a clean page further away will do. The dirty ones stay as they are.
+                Err(e) => failed = Some(e),
+            }
+        }
+        failed.map_or(Ok(None), Err)
+    }
+
+    /// Empties a frame unless it is in use or dirty; then it is latched exclusively.
+    fn try_evict(&self, frame: u32) -> bool {
+        let f = self.frames.get(frame);
+        if !f.try_lock_exclusive() {
+            return false;
+        }
+        if f.key() == PageKey::NONE || f.dirty.load(Relaxed) || f.list.load(Relaxed) == lru::IN_NONE {
+            // SAFETY: locked above.
+            unsafe { f.unlock_exclusive() };
+            return false;
+        }
+        self.lru.remove(&self.frames, frame);
+        self.unmap(frame);
+        true
+    }
+}
+
+/// A page beyond the end of the file is a damaged file, not a failing device.
+fn read_error(file: &PageFile, page_no: u32, e: std::io::Error) -> StorageError {
+    if e.kind() == std::io::ErrorKind::UnexpectedEof {
+        let reason = "the file is cut short before the end of this page".to_string();
+        return StorageError::Corrupt { path: file.path().to_path_buf(), page: page_no, reason };
+    }
+    file.error(e)
+}
+
+impl Drop for BufferPool {
+    fn drop(&mut self) {
+        self.read_ahead.stop();
+    }
+}
+
+impl std::fmt::Debug for BufferPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.statistics().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod pool_bench;
+#[cfg(test)]
+mod pool_tests;

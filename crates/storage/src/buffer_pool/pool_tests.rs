@@ -1,0 +1,487 @@
+//! The pool on files in memory: contents, eviction, faults, read-ahead, many threads.
+
+use super::*;
+use crate::{
+    FileId,
+    io::{
+        memory::{Fault, FaultKind, MemoryIo, Operation},
+        threads::ThreadsIo,
+    },
+    page::{PAGE_HEADER, PageHeader},
+};
+use proptest::prelude::*;
+use std::{collections::HashMap, sync::atomic::AtomicU64};
+
+const SIZE: usize = 4096;
+
+/// A pool on a file whose pages hold their number.
+pub(super) struct Fixture {
+    pub io: Arc<MemoryIo>,
+    pub pool: Arc<BufferPool>,
+    pub file: Arc<PageFile>,
+    pub counters: Counters,
+}
+
+impl Fixture {
+    /// Pages 1 to `pages` on disk, nothing in memory.
+    pub fn new(frames: usize, page_size: usize, pages: u32) -> Fixture {
+        let io = Arc::new(MemoryIo::new());
+        let pool = BufferPool::new(frames * page_size, page_size, Arc::clone(&io) as Arc<dyn PageIo>).unwrap();
+        let file = PageFile::create(Arc::clone(&io) as _, Path::new("/d"), FileId(1), 7, page_size, true).unwrap();
+        let f = Fixture { io, pool, file, counters: Counters::default() };
+        f.append(&f.file, pages);
+        f.pool.discard_file(&f.file);
+        f.pool.set_frame_wait_ms(20);
+        f.counters.reset();
+        f
+    }
+
+    fn append(&self, file: &Arc<PageFile>, pages: u32) {
+        for i in 1..=pages {
+            let mut page = self.pool.new_page(file, PageType::Leaf, &self.counters).unwrap();
+            page[PAGE_HEADER..PAGE_HEADER + 4].copy_from_slice(&i.to_le_bytes());
+            drop(page);
+            if i.is_multiple_of(4) {
+                self.pool.flush_file(file, &self.counters).unwrap();
+            }
+        }
+        self.pool.flush_file(file, &self.counters).unwrap();
+    }
+
+    fn second_file(&self, index_id: u32, pages: u32) -> Arc<PageFile> {
+        let io = Arc::clone(&self.io) as Arc<dyn PageIo>;
+        let size = self.pool.page_size();
+        let file = PageFile::create(io, Path::new("/d"), FileId(2), index_id, size, true).unwrap();
+        self.append(&file, pages);
+        self.pool.discard_file(&file);
+        file
+    }
+
+    fn get(&self, page_no: u32, hint: AccessHint) -> Result<PageGuard> {
+        self.pool.fetch(&self.file, page_no, hint, &self.counters)
+    }
+
+    /// Reads a page and checks that it is the right one.
+    fn check(&self, page_no: u32, hint: AccessHint) {
+        let page = self.get(page_no, hint).unwrap();
+        assert_eq!((number(&page), page.page_no(), page.file_id()), (page_no, page_no, FileId(1)));
+    }
+
+    fn fault(&self, on: Operation, kind: FaultKind, forever: bool) {
+        self.io.inject(Fault { on, after: 0, kind, forever });
+    }
+
+    /// All frames are free or in a list, none is lost.
+    fn check_frames(&self) {
+        let s = self.pool.statistics();
+        assert_eq!(s.free + s.young + s.old + s.reading, s.frames, "{s:?}");
+    }
+}
+
+fn number(page: &[u8]) -> u32 {
+    u32::from_le_bytes(page[PAGE_HEADER..PAGE_HEADER + 4].try_into().unwrap())
+}
+
+#[test]
+fn pages_survive_eviction_and_reopening_on_a_real_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let io: Arc<dyn PageIo> = Arc::new(ThreadsIo::new());
+    let file = PageFile::create(Arc::clone(&io), directory.path(), FileId(1), 7, SIZE, true).unwrap();
+    let pool = BufferPool::new(16 * SIZE, SIZE, Arc::clone(&io)).unwrap();
+    let counters = Counters::default();
+    for i in 1..=100u32 {
+        let mut page = pool.new_page(&file, PageType::Leaf, &counters).unwrap();
+        assert_eq!(page.page_no(), i);
+        page[64..68].copy_from_slice(&i.to_le_bytes());
+    }
+    pool.flush_file(&file, &counters).unwrap();
+    file.sync().unwrap();
+    assert_eq!(counters.pages_written(), 100);
+    drop((pool, file));
+
+    let file = PageFile::open(Arc::clone(&io), directory.path(), FileId(1), true).unwrap();
+    let pool = BufferPool::new(16 * SIZE, SIZE, io).unwrap();
+    assert_eq!(pool.prefetch(&file, &[50, 51, 53], &counters), 3);
+    for i in 1..=100u32 {
+        let page = pool.fetch(&file, i, AccessHint::Scan, &counters).unwrap();
+        assert_eq!(page[64..68], i.to_le_bytes());
+    }
+    assert_eq!(file.resident_pages(), 16);
+}
+
+#[test]
+fn counters_are_true() {
+    let f = Fixture::new(8, SIZE, 20);
+    for page_no in [1, 2, 1, 1, 3] {
+        f.check(page_no, AccessHint::Point);
+    }
+    let c = &f.counters;
+    assert_eq!((c.buffer_pool_read_requests(), c.buffer_pool_reads()), (5, 3));
+    assert_eq!((c.data_reads(), c.data_read(), c.pages_read()), (3, 3 * SIZE as u64, 3));
+    assert_eq!(c.pages_written(), 0);
+    assert_eq!((f.file.resident_pages(), f.pool.statistics().free), (3, 5));
+    assert_eq!(f.pool.statistics().hits, 2);
+}
+
+#[test]
+fn pages_that_do_not_exist_are_corrupt_references() {
+    let f = Fixture::new(8, SIZE, 3);
+    for page_no in [0, 4, u32::MAX] {
+        let e = f.get(page_no, AccessHint::Point).unwrap_err();
+        assert!(matches!(&e, StorageError::Corrupt { page, .. } if *page == page_no), "{e}");
+    }
+    f.check_frames();
+}
+
+#[test]
+fn torn_and_swapped_pages_are_corrupt() {
+    let f = Fixture::new(16, SIZE, 10);
+    let other = f.second_file(8, 10);
+    let page_of_other = {
+        let page = f.pool.fetch(&other, 3, AccessHint::Point, &f.counters).unwrap();
+        let mut copy = page.to_vec();
+        page::seal(&mut copy);
+        copy
+    };
+    let reason = |page_no| match f.get(page_no, AccessHint::Point).unwrap_err() {
+        StorageError::Corrupt { path, page, reason } => {
+            assert_eq!((path.as_path(), page), (f.file.path(), page_no));
+            reason
+        }
+        e => panic!("{e}"),
+    };
+    f.io.tamper(f.file.path(), |bytes| bytes[2 * SIZE + 2048..3 * SIZE].fill(0xEE));
+    assert!(reason(2).contains("checksum"), "{}", reason(2));
+    f.io.tamper(f.file.path(), |bytes| bytes[3 * SIZE..4 * SIZE].copy_from_slice(&page_of_other));
+    assert_eq!(reason(3), "it belongs to index 8, not 7");
+    f.io.tamper(f.file.path(), |bytes| bytes.copy_within(5 * SIZE..6 * SIZE, 4 * SIZE));
+    assert_eq!(reason(4), "it says it is page 5");
+    f.io.tamper(f.file.path(), |bytes| bytes.truncate(9 * SIZE + 100));
+    assert!(reason(9).contains("cut short"));
+    assert_eq!(f.pool.prefetch(&f.file, &[2, 3, 4, 9], &f.counters), 4);
+    assert!(reason(2).contains("checksum"), "after read-ahead too");
+    // A write that tore says nothing; the read does.
+    f.pool.fetch_mut(&f.file, 6, AccessHint::Point, &f.counters).unwrap()[SIZE - 8..].fill(1);
+    f.fault(Operation::Write, FaultKind::Torn, false);
+    f.pool.flush_file(&f.file, &f.counters).unwrap();
+    f.pool.discard_file(&f.file);
+    assert!(reason(6).contains("checksum"));
+    for good in [1, 5, 7, 8] {
+        f.check(good, AccessHint::Point);
+    }
+    f.check_frames();
+}
+
+#[test]
+fn a_failed_read_leaves_the_frame_usable() {
+    let f = Fixture::new(8, SIZE, 30);
+    f.fault(Operation::Read, FaultKind::Error(libc::EIO), true);
+    for page_no in 1..=30 {
+        assert!(matches!(f.get(page_no, AccessHint::Point), Err(StorageError::Io { .. })));
+    }
+    assert_eq!(f.pool.prefetch(&f.file, &[1, 2, 3], &f.counters), 2, "a quarter of the frames");
+    f.io.clear_faults();
+    for page_no in 1..=30 {
+        f.check(page_no, AccessHint::Point);
+    }
+    f.check_frames();
+}
+
+#[test]
+fn a_full_disk_keeps_the_data_in_memory() {
+    let f = Fixture::new(8, SIZE, 4);
+    f.io.set_capacity(Some(5 * SIZE as u64));
+    for page_no in 5..=7u32 {
+        let mut page = f.pool.new_page(&f.file, PageType::Leaf, &f.counters).unwrap();
+        page[PAGE_HEADER..PAGE_HEADER + 4].copy_from_slice(&page_no.to_le_bytes());
+    }
+    assert!(matches!(f.pool.flush_file(&f.file, &f.counters), Err(StorageError::DiskFull { .. })));
+    assert_eq!(f.pool.statistics().dirty, 3);
+    // The rest of the file can be read past them: they are not evicted, others are.
+    for page_no in (1..=7).chain(1..=7) {
+        f.check(page_no, AccessHint::Point);
+    }
+    // More new pages than frames: an error, not a loss.
+    let mut full = None;
+    for _ in 0..8 {
+        match f.pool.new_page(&f.file, PageType::Leaf, &f.counters) {
+            Ok(_) => {}
+            Err(e) => full = Some(e),
+        }
+    }
+    assert!(matches!(full, Some(StorageError::DiskFull { .. })), "{full:?}");
+    f.io.set_capacity(None);
+    f.pool.flush_file(&f.file, &f.counters).unwrap();
+    f.pool.discard_file(&f.file);
+    for page_no in 1..=7 {
+        f.check(page_no, AccessHint::Point);
+    }
+    f.check_frames();
+}
+
+#[test]
+fn all_frames_in_use_is_an_error_and_not_for_ever() {
+    let f = Fixture::new(8, SIZE, 20);
+    let mut held: Vec<PageGuard> = (1..=8).map(|p| f.get(p, AccessHint::Scan).unwrap()).collect();
+    assert!(matches!(f.get(9, AccessHint::Scan), Err(StorageError::NoFreeFrame { frames: 8 })));
+    assert!(matches!(
+        f.pool.new_page(&f.file, PageType::Leaf, &f.counters),
+        Err(StorageError::NoFreeFrame { frames: 8 })
+    ));
+    assert_eq!(f.pool.prefetch(&f.file, &[10], &f.counters), 0);
+    assert_eq!(f.file.page_count(), 21, "no page was taken");
+    held.pop();
+    f.check(9, AccessHint::Scan);
+    assert_eq!(held.iter().map(|p| number(p)).sum::<u32>(), 28);
+}
+
+#[test]
+fn a_latched_page_may_be_latched_again_while_a_writer_waits() {
+    let f = Fixture::new(8, SIZE, 4);
+    let first = f.get(1, AccessHint::Point).unwrap();
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            f.pool.fetch_mut(&f.file, 1, AccessHint::Point, &f.counters).unwrap()[SIZE - 1] = 9;
+        });
+        thread::sleep(Duration::from_millis(20));
+        let second = f.get(1, AccessHint::Point).unwrap();
+        assert_eq!(second[SIZE - 1], 0);
+        drop((first, second));
+        writer.join().unwrap();
+    });
+    assert_eq!(f.get(1, AccessHint::Point).unwrap()[SIZE - 1], 9);
+    let page = f.pool.fetch_mut(&f.file, 1, AccessHint::Point, &f.counters).unwrap().downgrade();
+    assert_eq!(number(&page), number(&f.get(1, AccessHint::Point).unwrap()));
+}
+
+#[test]
+fn a_fetch_waits_for_the_read_ahead() {
+    let f = Fixture::new(64, SIZE, 60);
+    f.io.set_read_delay(Duration::from_millis(50));
+    let start = Instant::now();
+    assert_eq!(f.pool.prefetch(&f.file, &[9, 8, 7, 20, 61, 0], &f.counters), 4);
+    assert!(start.elapsed() < Duration::from_millis(40), "the caller does not wait");
+    f.check(8, AccessHint::Scan);
+    assert!(start.elapsed() >= Duration::from_millis(50));
+    f.io.set_read_delay(Duration::ZERO);
+    for page_no in [7, 9, 20] {
+        f.check(page_no, AccessHint::Scan);
+    }
+    let c = &f.counters;
+    assert_eq!((c.buffer_pool_read_ahead(), c.buffer_pool_reads(), c.pages_read()), (4, 0, 4));
+    assert_eq!((c.data_reads(), c.data_read()), (2, 4 * SIZE as u64), "7 to 9 together, and 20");
+    assert_eq!(f.pool.prefetch(&f.file, &[7, 8, 9, 20], &f.counters), 0, "they are in memory");
+}
+
+#[test]
+fn a_long_scan_leaves_the_hot_pages() {
+    let f = Fixture::new(200, SIZE, 1300);
+    f.pool.set_old_blocks_time_ms(0);
+    for _ in 0..4 {
+        (1..=80).for_each(|p| f.check(p, AccessHint::Point));
+    }
+    f.pool.set_old_blocks_time_ms(1000);
+    for start in (100..1300).step_by(10) {
+        let pages: Vec<u32> = (start..start + 10).collect();
+        f.pool.prefetch(&f.file, &pages, &f.counters);
+        pages.iter().for_each(|&p| f.check(p, AccessHint::Scan));
+    }
+    let kept = (1..=80).filter(|&p| f.pool.is_resident(&f.file, p)).count();
+    assert!(kept >= 72, "{kept} of 80 hot pages after a scan of six times the pool");
+}
+
+#[test]
+fn a_repeated_scan_of_a_little_more_than_the_pool_profits() {
+    let f = Fixture::new(200, SIZE, 240);
+    (1..=240).for_each(|p| f.check(p, AccessHint::Scan));
+    for _ in 0..5 {
+        f.counters.reset();
+        (1..=240).for_each(|p| f.check(p, AccessHint::Scan));
+        let reads = f.counters.buffer_pool_reads();
+        // LRU alone would read all 240.
+        assert!(reads < 150, "{reads} of 240 pages read again");
+    }
+}
+
+#[test]
+fn a_new_working_set_takes_over() {
+    let f = Fixture::new(200, SIZE, 400);
+    f.pool.set_old_blocks_time_ms(0);
+    for _ in 0..3 {
+        (1..=190).for_each(|p| f.check(p, AccessHint::Point));
+    }
+    // Pages 1 to 190 are not used any more; 150 others are scanned again and again.
+    f.pool.set_old_blocks_time_ms(1000);
+    let mut reads = Vec::new();
+    for _ in 0..60 {
+        f.counters.reset();
+        (201..=350).for_each(|p| f.check(p, AccessHint::Scan));
+        reads.push(f.counters.buffer_pool_reads());
+    }
+    assert_eq!(reads[0], 150);
+    assert!(reads[59] < 30, "{reads:?}");
+}
+
+#[test]
+fn free_pages_are_used_again() {
+    let f = Fixture::new(8, SIZE, 10);
+    for page_no in [3, 5, 9] {
+        let page = f.pool.fetch_mut(&f.file, page_no, AccessHint::Point, &f.counters).unwrap();
+        f.pool.free_page(&f.file, page);
+    }
+    assert_eq!((f.file.header().free_head, f.file.header().free_count), (9, 3));
+    f.pool.flush_file(&f.file, &f.counters).unwrap();
+    f.pool.discard_file(&f.file);
+    let mut got = Vec::new();
+    for _ in 0..4 {
+        let page = f.pool.new_page(&f.file, PageType::Inner, &f.counters).unwrap();
+        assert_eq!(page.header().page_type(), Some(PageType::Inner));
+        assert!(page[48..].iter().all(|&b| b == 0));
+        got.push(page.page_no());
+    }
+    assert_eq!(got, [9, 5, 3, 11]);
+    // A free list that leads into a used page is told, not followed.
+    f.file.update_header(|h| h.free_head = 1);
+    let e = f.pool.new_page(&f.file, PageType::Leaf, &f.counters).unwrap_err();
+    assert!(matches!(e, StorageError::Corrupt { page: 1, .. }), "{e}");
+}
+
+#[test]
+fn discarded_files_leave_nothing() {
+    let f = Fixture::new(16, SIZE, 10);
+    (1..=5).for_each(|p| f.check(p, AccessHint::Point));
+    f.pool.fetch_mut(&f.file, 6, AccessHint::Point, &f.counters).unwrap()[SIZE - 1] = 1;
+    let held = f.get(2, AccessHint::Point).unwrap();
+    f.file.delete().unwrap();
+    f.pool.discard_file(&f.file);
+    assert_eq!((f.file.resident_pages(), f.pool.statistics().dirty), (1, 0));
+    assert_eq!(number(&held), 2);
+    drop(held);
+    f.pool.discard_file(&f.file);
+    assert_eq!((f.file.resident_pages(), f.pool.statistics().free), (0, 16));
+    assert_eq!(f.counters.pages_written(), 0);
+}
+
+/// Pages with a counter each, changed and read by threads that share a pool with fewer frames than pages.
+#[test]
+fn threads_see_whole_pages_and_lose_no_change() {
+    const PAGES: u32 = 40;
+    let f = Fixture::new(16, SIZE, PAGES);
+    f.pool.set_frame_wait_ms(5000);
+    let expected: Vec<AtomicU64> = (0..=PAGES).map(|_| AtomicU64::new(0)).collect();
+    let count = |page: &[u8], at: usize| u64::from_le_bytes(page[at..at + 8].try_into().unwrap());
+    thread::scope(|scope| {
+        for t in 0..4u64 {
+            let (f, expected) = (&f, &expected);
+            scope.spawn(move || {
+                let mut x = 0x2545_F491_4F6C_DD1D ^ (t << 32);
+                for round in 0..4000 {
+                    x ^= x << 13;
+                    x ^= x >> 7;
+                    x ^= x << 17;
+                    let page_no = (x % u64::from(PAGES)) as u32 + 1;
+                    match x >> 40 & 7 {
+                        0 | 1 => {
+                            let mut page = f.pool.fetch_mut(&f.file, page_no, AccessHint::Point, &f.counters).unwrap();
+                            let n = count(&page, 1000) + 1;
+                            page[1000..1008].copy_from_slice(&n.to_le_bytes());
+                            page[SIZE - 8..].copy_from_slice(&n.to_le_bytes());
+                            expected[page_no as usize].fetch_add(1, Relaxed);
+                        }
+                        2 => {
+                            f.pool.prefetch(&f.file, &[page_no, page_no + 1, page_no + 2], &f.counters);
+                        }
+                        3 if round % 50 == 0 => f.pool.flush_file(&f.file, &f.counters).unwrap(),
+                        _ => {
+                            let page = f.pool.fetch(&f.file, page_no, AccessHint::Scan, &f.counters).unwrap();
+                            assert_eq!(number(&page), page_no);
+                            assert_eq!(count(&page, 1000), count(&page, SIZE - 8));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    f.pool.flush_file(&f.file, &f.counters).unwrap();
+    f.pool.discard_file(&f.file);
+    for page_no in 1..=PAGES {
+        let page = f.get(page_no, AccessHint::Point).unwrap();
+        assert_eq!(count(&page, 1000), expected[page_no as usize].load(Relaxed), "page {page_no}");
+    }
+    f.check_frames();
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    New,
+    Free(u32),
+    Read(u32),
+    Write(u32, u8),
+    Prefetch(Vec<u32>),
+    Flush,
+    Reopen,
+    Pct(u32),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        3 => Just(Op::New),
+        1 => any::<u32>().prop_map(Op::Free),
+        6 => any::<u32>().prop_map(Op::Read),
+        4 => (any::<u32>(), any::<u8>()).prop_map(|(p, b)| Op::Write(p, b)),
+        2 => prop::collection::vec(0..60u32, 0..6).prop_map(Op::Prefetch),
+        1 => Just(Op::Flush),
+        1 => Just(Op::Reopen),
+        1 => (0..100u32).prop_map(Op::Pct),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is evicted, flushed, freed and read ahead: a page holds what was written to it last.
+    #[test]
+    fn the_pool_is_a_map_from_page_to_content(frames in 8..20usize, ops in prop::collection::vec(op(), 1..200)) {
+        let mut f = Fixture::new(frames, SIZE, 0);
+        let mut model: HashMap<u32, u8> = HashMap::new();
+        let pick = |model: &HashMap<u32, u8>, n: u32| {
+            let mut pages: Vec<u32> = model.keys().copied().collect();
+            pages.sort_unstable();
+            pages.get(n as usize % pages.len().max(1)).copied()
+        };
+        for op in ops {
+            match op {
+                Op::New => {
+                    let page = f.pool.new_page(&f.file, PageType::Leaf, &f.counters).unwrap();
+                    prop_assert_eq!(page[SIZE - 1], 0);
+                    prop_assert!(model.insert(page.page_no(), 0).is_none());
+                }
+                Op::Free(n) => if let Some(page_no) = pick(&model, n) {
+                    let page = f.pool.fetch_mut(&f.file, page_no, AccessHint::Point, &f.counters).unwrap();
+                    f.pool.free_page(&f.file, page);
+                    model.remove(&page_no);
+                },
+                Op::Read(n) => if let Some(page_no) = pick(&model, n) {
+                    let hint = if n.is_multiple_of(2) { AccessHint::Scan } else { AccessHint::Point };
+                    prop_assert_eq!(f.get(page_no, hint).unwrap()[SIZE - 1], model[&page_no]);
+                },
+                Op::Write(n, byte) => if let Some(page_no) = pick(&model, n) {
+                    f.pool.fetch_mut(&f.file, page_no, AccessHint::Point, &f.counters).unwrap()[SIZE - 1] = byte;
+                    model.insert(page_no, byte);
+                },
+                Op::Prefetch(pages) => { f.pool.prefetch(&f.file, &pages, &f.counters); }
+                Op::Flush => f.pool.flush_all(&f.counters).unwrap(),
+                Op::Reopen => {
+                    f.pool.flush_file(&f.file, &f.counters).unwrap();
+                    f.pool.discard_file(&f.file);
+                    f.file = PageFile::open(Arc::clone(&f.io) as _, Path::new("/d"), FileId(1), true).unwrap();
+                }
+                Op::Pct(pct) => f.pool.set_old_blocks_pct(pct),
+            }
+        }
+        for (&page_no, &byte) in &model {
+            let page = f.get(page_no, AccessHint::Point).unwrap();
+            prop_assert_eq!((PageHeader(&page).page_no(), page[SIZE - 1]), (page_no, byte));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The data directory's own small files: `LOCK` and the identity file `MUSTER`.
+
+use crate::{
+    Result, StorageError,
+    page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE},
+};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::fd::AsRawFd,
+    path::Path,
+};
+
+const LOCK: &str = "LOCK";
+const IDENTITY: &str = "MUSTER";
+const IDENTITY_NEW: &str = "MUSTER.new";
+const FIRST_LINE: &str = "muster data directory";
+/// The identity file has a few short lines; a longer one is not ours.
+const IDENTITY_MAX_BYTES: u64 = 4096;
+
+/// What `MUSTER` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub page_size: usize,
+    /// File numbers below this may have been given out.
+    pub next_file: u32,
+}
+
+/// Makes the directory if it is not there, and locks it until the file returned is closed. Errors: `Foreign` for a
+/// directory with other people's files, `Locked`, I/O.
+pub(crate) fn lock(directory: &Path) -> Result<File> {
+    let fail = |e| StorageError::io(directory, e);
+    fs::create_dir_all(directory).map_err(fail)?;
+    if !directory.join(IDENTITY).exists() {
+        for entry in fs::read_dir(directory).map_err(fail)? {
+            let name = entry.map_err(fail)?.file_name();
+            // What a crash in the middle of making the directory leaves.
+            if name != LOCK && name != IDENTITY_NEW {
+                return Err(StorageError::Foreign { path: directory.to_path_buf() });
+            }
+        }
+    }
+    let path = directory.join(LOCK);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|e| StorageError::io(&path, e))?;
+    // SAFETY: the descriptor is open; the call touches no memory.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        let e = io::Error::last_os_error();
+        return Err(match e.kind() {
+            io::ErrorKind::WouldBlock => StorageError::Locked { path: directory.to_path_buf() },
+            _ => StorageError::io(path, e),
+        });
+    }
+    Ok(file)
+}
+
+/// Reads `MUSTER`; `None` in a new directory. Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
+pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
+    let path = directory.join(IDENTITY);
+    let fail = |e| StorageError::io(&path, e);
+    let bytes = match fs::metadata(&path) {
+        Ok(metadata) if metadata.len() > IDENTITY_MAX_BYTES => return Err(StorageError::Foreign { path }),
+        Ok(_) => fs::read(&path).map_err(fail)?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(fail(e)),
+    };
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    let mut lines = text.lines();
+    if lines.next() != Some(FIRST_LINE) {
+        return Err(StorageError::Foreign { path });
+    }
+    let (mut format, mut page_size, mut next_file) = (None, None, None);
+    for line in lines {
+        let field = match line.split_once(' ') {
+            Some(("format", n)) => (&mut format, n),
+            Some(("page_size", n)) => (&mut page_size, n),
+            Some(("next_file", n)) => (&mut next_file, n),
+            // A newer version may say more; its number comes first.
+            _ => continue,
+        };
+        *field.0 = field.1.parse::<u32>().ok();
+    }
+    let supported = u32::from(FORMAT_VERSION);
+    match format {
+        Some(found) if found > supported => return Err(StorageError::NewerFormat { path, found, supported }),
+        _ => {}
+    }
+    match (format, page_size, next_file) {
+        (Some(_), Some(page_size), Some(next_file)) if valid_page_size(page_size as usize) => {
+            Ok(Some(Identity { page_size: page_size as usize, next_file }))
+        }
+        _ => Err(StorageError::Corrupt { path, page: 0, reason: "format, page_size or next_file is missing".into() }),
+    }
+}
+
+/// Replaces `MUSTER`, all or nothing.
+pub(crate) fn write_identity(directory: &Path, identity: Identity, sync: bool) -> Result<()> {
+    let new = directory.join(IDENTITY_NEW);
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&new)?;
+        let Identity { page_size, next_file } = identity;
+        write!(file, "{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\n")?;
+        if sync {
+            file.sync_all()?;
+        }
+        fs::rename(&new, directory.join(IDENTITY))?;
+        if sync {
+            File::open(directory)?.sync_all()?;
+        }
+        Ok(())
+    };
+    write().map_err(|e| StorageError::io(&new, e))
+}
+
+pub(crate) fn valid_page_size(bytes: usize) -> bool {
+    bytes.is_power_of_two() && (MIN_PAGE_SIZE..=MAX_PAGE_SIZE).contains(&bytes)
+}

@@ -1,0 +1,354 @@
+//! One file of pages: its header page, how it grows, how it is checked when opened, how it goes away.
+//!
+//! Page 0 is the header and stays out of the buffer pool: [`PageFile`] keeps it in memory and writes it with
+//! [`PageFile::write_header`]. The free list is a chain of pages of type `Free` and is worked by the buffer pool
+//! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
+//! fills a file with a [`SequentialWriter`].
+
+pub use crate::sequential_writer::SequentialWriter;
+use crate::{
+    FileId, Result, StorageError,
+    io::{AlignedBuf, IoFile, OpenMode, PageIo, ReadOp, WriteOp},
+    page::{self, FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
+};
+use parking_lot::{Mutex, MutexGuard};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+const FILE_MAGIC: [u8; 8] = *b"MUSTER\r\n";
+/// Numbers in the file header that belong to the tree.
+pub const TREE_FIELDS: usize = 8;
+
+/// What page 0 says of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileHeader {
+    pub page_size: u32,
+    pub index_id: u32,
+    /// 0 while there is no tree.
+    pub root: u32,
+    /// Levels, the leaves included.
+    pub height: u32,
+    /// Pages of the file, this header included.
+    pub page_count: u32,
+    /// First page of the free list, or 0.
+    pub free_head: u32,
+    pub free_count: u32,
+    pub leaf_count: u64,
+    /// Rows of a clustered tree, entries of a secondary one.
+    pub row_count: u64,
+    /// The hidden row number that the next row gets.
+    pub next_row_id: u64,
+    /// For the tree's own use.
+    pub tree: [u64; TREE_FIELDS],
+}
+
+impl FileHeader {
+    fn encode(&self, page: &mut [u8]) {
+        PageHeaderMut(page).init(PageType::FileHeader, 0, self.index_id);
+        let mut at = PAGE_HEADER;
+        let mut put = |bytes: &[u8]| {
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&FILE_MAGIC);
+        for field in [
+            u32::from(FORMAT_VERSION),
+            self.page_size,
+            self.index_id,
+            self.root,
+            self.height,
+            self.page_count,
+            self.free_head,
+            self.free_count,
+        ] {
+            put(&field.to_le_bytes());
+        }
+        for field in [self.leaf_count, self.row_count, self.next_row_id] {
+            put(&field.to_le_bytes());
+        }
+        for field in self.tree {
+            put(&field.to_le_bytes());
+        }
+    }
+
+    /// Of a page that was verified.
+    fn decode(page: &[u8]) -> FileHeader {
+        let small = |i: usize| page::u32_at(page, PAGE_HEADER + 8 + 4 * i);
+        let large = |i: usize| page::u64_at(page, PAGE_HEADER + 40 + 8 * i);
+        FileHeader {
+            page_size: small(1),
+            index_id: small(2),
+            root: small(3),
+            height: small(4),
+            page_count: small(5),
+            free_head: small(6),
+            free_count: small(7),
+            leaf_count: large(0),
+            row_count: large(1),
+            next_row_id: large(2),
+            tree: std::array::from_fn(|i| large(3 + i)),
+        }
+    }
+}
+
+/// An open file of pages, one B+tree.
+#[derive(Debug)]
+pub struct PageFile {
+    id: FileId,
+    io: Arc<dyn PageIo>,
+    file: IoFile,
+    page_size: usize,
+    index_id: u32,
+    /// Whether syncing is asked for at all.
+    sync: bool,
+    header: Mutex<FileHeader>,
+    header_dirty: AtomicBool,
+    /// Held while pages are taken from or put on the free list.
+    allocation: Mutex<()>,
+    deleted: AtomicBool,
+    resident: AtomicU64,
+}
+
+/// Path of a file in the data directory.
+pub fn file_path(directory: &Path, id: FileId) -> PathBuf {
+    directory.join(format!("{:08}.mus", id.0))
+}
+
+/// The number in the name of a table file; `None` for other names.
+pub fn file_id(path: &Path) -> Option<FileId> {
+    if path.extension()? != "mus" {
+        return None;
+    }
+    let stem = path.file_stem()?.to_str()?;
+    if stem.len() < 8 || !stem.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    stem.parse().ok().map(FileId)
+}
+
+impl PageFile {
+    /// Makes a file that holds nothing but its header, which is written but not synced. `page_size` is a power of
+    /// two from 4 to 64 KiB. On an error nothing stays behind.
+    pub fn create(
+        io: Arc<dyn PageIo>,
+        directory: &Path,
+        id: FileId,
+        index_id: u32,
+        page_size: usize,
+        sync: bool,
+    ) -> Result<Arc<PageFile>> {
+        assert!(page_size.is_power_of_two() && (MIN_PAGE_SIZE..=MAX_PAGE_SIZE).contains(&page_size));
+        let path = file_path(directory, id);
+        let file = io.open(&path, OpenMode::CreateNew).map_err(|e| StorageError::io(&path, e))?;
+        let header = FileHeader { page_size: page_size as u32, index_id, page_count: 1, ..FileHeader::default() };
+        let created = PageFile::with_header(io, file, id, header, sync);
+        created.header_dirty.store(true, Ordering::Relaxed);
+        if let Err(e) = created.write_header() {
+            // The first error is the one to tell.
+            let _ = created.io.remove(&path);
+            return Err(e);
+        }
+        Ok(Arc::new(created))
+    }
+
+    /// Opens a file and checks that it is one of ours, of this format, and as long as its header says.
+    /// Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
+    pub fn open(io: Arc<dyn PageIo>, directory: &Path, id: FileId, sync: bool) -> Result<Arc<PageFile>> {
+        let path = file_path(directory, id);
+        let fail = |e| StorageError::io(&path, e);
+        let file = io.open(&path, OpenMode::Existing).map_err(fail)?;
+        let bytes = io.file_len(&file).map_err(fail)?;
+        let corrupt = |reason: String| StorageError::Corrupt { path: path.clone(), page: 0, reason };
+        if bytes < MIN_PAGE_SIZE as u64 {
+            return Err(corrupt(format!("the file is cut short: {bytes} bytes")));
+        }
+        let read = |bytes: usize| -> Result<AlignedBuf> {
+            let mut buffer = AlignedBuf::zeroed(bytes);
+            let mut ops = [ReadOp::new(&file, 0, vec![&mut buffer])];
+            io.read(&mut ops);
+            let [op] = ops;
+            op.result.map_err(fail)?;
+            Ok(buffer)
+        };
+        // The smallest page holds all fields; how large the page is, they say.
+        let start = read(MIN_PAGE_SIZE)?;
+        if start[..4] != page::PAGE_MAGIC || start[PAGE_HEADER..PAGE_HEADER + 8] != FILE_MAGIC {
+            return Err(StorageError::Foreign { path });
+        }
+        let version = PageHeader(&start).version();
+        if version > FORMAT_VERSION {
+            let (found, supported) = (version.into(), FORMAT_VERSION.into());
+            return Err(StorageError::NewerFormat { path, found, supported });
+        }
+        let page_size = FileHeader::decode(&start).page_size as usize;
+        if !page_size.is_power_of_two() || !(MIN_PAGE_SIZE..=MAX_PAGE_SIZE).contains(&page_size) {
+            return Err(corrupt(format!("impossible page size {page_size}")));
+        }
+        if bytes < page_size as u64 {
+            return Err(corrupt(format!("the file is cut short: {bytes} bytes")));
+        }
+        let whole = read(page_size)?;
+        let header = FileHeader::decode(&whole);
+        page::verify(&whole, &path, 0, header.index_id)?;
+        if PageHeader(&whole).page_type() != Some(PageType::FileHeader) || header.page_count == 0 {
+            return Err(corrupt("not a file header".into()));
+        }
+        let expected = u64::from(header.page_count) * page_size as u64;
+        if bytes < expected {
+            return Err(StorageError::Corrupt {
+                path: path.clone(),
+                page: (bytes / page_size as u64) as u32,
+                reason: format!("the file is cut short: {bytes} bytes of {expected}"),
+            });
+        }
+        for (name, page_no) in [("root", header.root), ("free list", header.free_head)] {
+            if page_no >= header.page_count {
+                return Err(corrupt(format!("{name} at page {page_no} of {}", header.page_count)));
+            }
+        }
+        Ok(Arc::new(PageFile::with_header(io, file, id, header, sync)))
+    }
+
+    fn with_header(io: Arc<dyn PageIo>, file: IoFile, id: FileId, header: FileHeader, sync: bool) -> PageFile {
+        PageFile {
+            id,
+            io,
+            file,
+            page_size: header.page_size as usize,
+            index_id: header.index_id,
+            sync,
+            header: Mutex::new(header),
+            header_dirty: AtomicBool::new(false),
+            allocation: Mutex::new(()),
+            deleted: AtomicBool::new(false),
+            resident: AtomicU64::new(0),
+        }
+    }
+
+    pub fn id(&self) -> FileId {
+        self.id
+    }
+
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    /// Stands in every page of the file.
+    pub fn index_id(&self) -> u32 {
+        self.index_id
+    }
+
+    pub fn header(&self) -> FileHeader {
+        *self.header.lock()
+    }
+
+    /// Changes the header in memory; [`PageFile::write_header`] writes it. `page_size`, `index_id`, `page_count` and
+    /// the free list are not the caller's to change.
+    pub fn update_header<T>(&self, change: impl FnOnce(&mut FileHeader) -> T) -> T {
+        let mut header = self.header.lock();
+        let result = change(&mut header);
+        self.header_dirty.store(true, Ordering::Release);
+        result
+    }
+
+    pub fn page_count(&self) -> u32 {
+        self.header.lock().page_count
+    }
+
+    /// Pages of this file in the buffer pool now.
+    pub fn resident_pages(&self) -> u64 {
+        self.resident.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_resident(&self, change: i64) {
+        self.resident.fetch_add(change as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lock_allocation(&self) -> MutexGuard<'_, ()> {
+        self.allocation.lock()
+    }
+
+    /// A page at the end of the file: its number.
+    pub(crate) fn extend(&self) -> Result<u32> {
+        self.update_header(|h| {
+            let page_no = h.page_count;
+            h.page_count = page_no.checked_add(1).ok_or_else(|| {
+                StorageError::io(self.path(), std::io::Error::other("the file has as many pages as it can have"))
+            })?;
+            Ok(page_no)
+        })
+    }
+
+    pub(crate) fn io(&self) -> &Arc<dyn PageIo> {
+        &self.io
+    }
+
+    pub(crate) fn io_file(&self) -> &IoFile {
+        &self.file
+    }
+
+    pub(crate) fn offset(&self, page_no: u32) -> u64 {
+        u64::from(page_no) * self.page_size as u64
+    }
+
+    /// Names the file in an I/O error.
+    pub(crate) fn error(&self, e: std::io::Error) -> StorageError {
+        StorageError::io(self.path(), e)
+    }
+
+    /// Writes the header page when it has changed.
+    pub fn write_header(&self) -> Result<()> {
+        if !self.header_dirty.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let mut page = AlignedBuf::zeroed(self.page_size);
+        self.header().encode(&mut page);
+        page::seal(&mut page);
+        let mut ops = [WriteOp::new(&self.file, 0, vec![&page])];
+        self.io.write(&mut ops);
+        let [op] = ops;
+        op.result.map_err(|e| {
+            self.header_dirty.store(true, Ordering::Release);
+            self.error(e)
+        })
+    }
+
+    /// Makes what was written durable.
+    pub fn sync(&self) -> Result<()> {
+        if self.sync { self.io.sync(&self.file).map_err(|e| self.error(e)) } else { Ok(()) }
+    }
+
+    /// Makes the file's name durable.
+    pub fn sync_directory(&self) -> Result<()> {
+        match self.path().parent() {
+            Some(directory) if self.sync => {
+                self.io.sync_directory(directory).map_err(|e| StorageError::io(directory, e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the file from the directory. Frames that still hold its pages are never written again; the space is
+    /// freed with the last reference. Call [`crate::buffer_pool::BufferPool::discard_file`] too.
+    pub fn delete(&self) -> Result<()> {
+        self.deleted.store(true, Ordering::Release);
+        self.io.remove(self.path()).map_err(|e| self.error(e))
+    }
+
+    pub fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

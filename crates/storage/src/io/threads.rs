@@ -1,0 +1,155 @@
+//! `preadv` and `pwritev`, a few threads for a batch. Works on every kernel.
+
+use super::{IoFile, OpenMode, PageIo, ReadOp, WriteOp};
+use parking_lot::Mutex;
+use std::{fs::File, io, os::fd::AsRawFd, path::Path, thread};
+
+/// Operations of one batch that run at the same time.
+const PARALLEL: usize = 8;
+
+#[derive(Debug, Default)]
+pub struct ThreadsIo {}
+
+impl ThreadsIo {
+    pub fn new() -> ThreadsIo {
+        ThreadsIo {}
+    }
+}
+
+impl PageIo for ThreadsIo {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        IoFile::open_os(path, mode)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn read(&self, ops: &mut [ReadOp<'_>]) {
+        share(ops, |op| op.result = op.file.os().and_then(|file| read_all(file, op.offset, &mut op.buffers)));
+    }
+
+    fn write(&self, ops: &mut [WriteOp<'_>]) {
+        share(ops, |op| op.result = op.file.os().and_then(|file| write_all(file, op.offset, &op.buffers)));
+    }
+
+    fn sync(&self, file: &IoFile) -> io::Result<()> {
+        file.os()?.sync_all()
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn file_len(&self, file: &IoFile) -> io::Result<u64> {
+        Ok(file.os()?.metadata()?.len())
+    }
+
+    fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+        file.os()?.set_len(bytes)
+    }
+}
+
+/// Runs `work` on every operation: here when there is one, else on up to [`PARALLEL`] threads.
+fn share<T: Send>(ops: &mut [T], work: impl Fn(&mut T) + Sync) {
+    if ops.len() <= 1 {
+        return ops.iter_mut().for_each(work);
+    }
+    let workers = ops.len().min(PARALLEL);
+    let queue = Mutex::new(ops.iter_mut());
+    let drain = || {
+        loop {
+            let next = queue.lock().next();
+            match next {
+                Some(op) => work(op),
+                None => return,
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            // A thread that cannot be had is not missed: the others do its share.
+            if thread::Builder::new().spawn_scoped(scope, drain).is_err() {
+                break;
+            }
+        }
+        drain();
+    });
+}
+
+/// Buffers that one system call takes.
+pub(super) const IOV_MAX: usize = 1024;
+
+/// The buffers without their first `done` bytes, as many as one call takes.
+pub(super) fn read_iovecs(buffers: &mut [&mut [u8]], done: usize) -> Vec<libc::iovec> {
+    let mut skip = done;
+    let mut iovecs = Vec::with_capacity(buffers.len().min(IOV_MAX));
+    for buffer in buffers {
+        let skipped = skip.min(buffer.len());
+        skip -= skipped;
+        let rest = &mut buffer[skipped..];
+        if !rest.is_empty() && iovecs.len() < IOV_MAX {
+            iovecs.push(libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() });
+        }
+    }
+    iovecs
+}
+
+/// The same for buffers that are only read.
+pub(super) fn write_iovecs(buffers: &[&[u8]], done: usize) -> Vec<libc::iovec> {
+    let mut skip = done;
+    let mut iovecs = Vec::with_capacity(buffers.len().min(IOV_MAX));
+    for buffer in buffers {
+        let skipped = skip.min(buffer.len());
+        skip -= skipped;
+        let rest = &buffer[skipped..];
+        if !rest.is_empty() && iovecs.len() < IOV_MAX {
+            iovecs.push(libc::iovec { iov_base: rest.as_ptr().cast_mut().cast(), iov_len: rest.len() });
+        }
+    }
+    iovecs
+}
+
+fn read_all(file: &File, offset: u64, buffers: &mut [&mut [u8]]) -> io::Result<()> {
+    let total: usize = buffers.iter().map(|b| b.len()).sum();
+    let mut done = 0;
+    while done < total {
+        let iovecs = read_iovecs(buffers, done);
+        let at = file_offset(offset, done)?;
+        // SAFETY: the vectors describe buffers that are borrowed mutably for the whole call; the descriptor is open.
+        let n = unsafe { libc::preadv(file.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32, at) };
+        match n {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n if n > 0 => done += n as usize,
+            _ => retry_interrupted()?,
+        }
+    }
+    Ok(())
+}
+
+fn write_all(file: &File, offset: u64, buffers: &[&[u8]]) -> io::Result<()> {
+    let total: usize = buffers.iter().map(|b| b.len()).sum();
+    let mut done = 0;
+    while done < total {
+        let iovecs = write_iovecs(buffers, done);
+        let at = file_offset(offset, done)?;
+        // SAFETY: the vectors describe buffers that are borrowed for the whole call, which only reads them.
+        let n = unsafe { libc::pwritev(file.as_raw_fd(), iovecs.as_ptr(), iovecs.len() as i32, at) };
+        match n {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            n if n > 0 => done += n as usize,
+            _ => retry_interrupted()?,
+        }
+    }
+    Ok(())
+}
+
+fn file_offset(offset: u64, done: usize) -> io::Result<libc::off_t> {
+    libc::off_t::try_from(offset + done as u64).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// The error of the last system call, unless it was a signal.
+fn retry_interrupted() -> io::Result<()> {
+    let e = io::Error::last_os_error();
+    if e.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(e) }
+}

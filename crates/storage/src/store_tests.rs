@@ -1,0 +1,143 @@
+//! Data directories: new, locked, foreign, newer, and what stays in them.
+
+use super::*;
+use crate::{buffer_pool::AccessHint, page::PAGE_HEADER};
+
+fn options(page_size: usize) -> StoreOptions {
+    StoreOptions { page_size, buffer_pool_bytes: 1 << 20, ..StoreOptions::default() }
+}
+
+fn open(directory: &Path) -> Result<Arc<Store>> {
+    Store::open(directory, options(16384))
+}
+
+fn identity(directory: &Path) -> String {
+    fs::read_to_string(directory.join("MUSTER")).unwrap()
+}
+
+#[test]
+fn a_new_directory_is_made_and_opened_again() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("a/b");
+    let store = Store::open(&directory, options(8192)).unwrap();
+    assert_eq!((store.page_size(), store.directory()), (8192, directory.as_path()));
+    let file = store.new_file(5).unwrap();
+    assert_eq!(file.id(), FileId(1));
+    assert!(Arc::ptr_eq(&file, &store.open_file(FileId(1)).unwrap()), "one object per open file");
+    let mut page = store.buffer_pool().new_page(&file, PageType::Leaf, store.counters()).unwrap();
+    page[PAGE_HEADER] = 42;
+    drop(page);
+    store.buffer_pool().flush_file(&file, store.counters()).unwrap();
+    drop((store, file));
+
+    // The page size is the directory's, not the option's.
+    let store = open(&directory).unwrap();
+    assert_eq!(store.page_size(), 8192);
+    let file = store.open_file(FileId(1)).unwrap();
+    let page = store.buffer_pool().fetch(&file, 1, AccessHint::Point, store.counters()).unwrap();
+    assert_eq!((page[PAGE_HEADER], file.index_id()), (42, 5));
+}
+
+#[test]
+fn a_directory_has_one_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).unwrap();
+    assert!(matches!(open(directory.path()), Err(StorageError::Locked { .. })));
+    drop(store);
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn other_peoples_directories_stay_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("thesis.tex"), "x").unwrap();
+    assert!(matches!(open(directory.path()), Err(StorageError::Foreign { .. })));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    fs::write(directory.path().join("MUSTER"), "a cat, after all\n").unwrap();
+    assert!(matches!(open(directory.path()), Err(StorageError::Foreign { .. })));
+    fs::write(directory.path().join("MUSTER"), vec![b'x'; 10_000]).unwrap();
+    assert!(matches!(open(directory.path()), Err(StorageError::Foreign { .. })));
+}
+
+#[test]
+fn an_interrupted_creation_is_taken_up() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("LOCK"), "").unwrap();
+    fs::write(directory.path().join("MUSTER.new"), "must").unwrap();
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn newer_and_damaged_identities_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()).unwrap());
+    let good = identity(directory.path());
+    let write = |text: String| fs::write(directory.path().join("MUSTER"), text).unwrap();
+    write(good.replace("format 1", "format 2\nsecret 7"));
+    let e = open(directory.path()).map(drop).unwrap_err();
+    assert!(matches!(e, StorageError::NewerFormat { found: 2, supported: 1, .. }), "{e}");
+    for bad in [good.replace("16384", "16385"), good.replace("page_size", "pagesize"), good.replace("16384", "big")] {
+        write(bad);
+        assert!(matches!(open(directory.path()), Err(StorageError::Corrupt { .. })));
+    }
+    write(good);
+    open(directory.path()).unwrap();
+}
+
+#[test]
+fn page_sizes_are_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    for bad in [0, 1000, 2048, 12288, 131_072] {
+        assert!(Store::open(&directory.path().join("d"), options(bad)).is_err());
+    }
+    assert!(!directory.path().join("d").exists());
+}
+
+#[test]
+fn file_numbers_are_never_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut last = 0;
+    for _ in 0..3 {
+        let store = open(directory.path()).unwrap();
+        for _ in 0..100 {
+            let file = store.new_file(1).unwrap();
+            assert!(file.id().0 > last);
+            last = file.id().0;
+            store.delete_file(&file).unwrap();
+        }
+    }
+    // A backup brought a file with a higher number.
+    let higher = file::file_path(directory.path(), FileId(5000));
+    fs::write(&higher, "x").unwrap();
+    let store = open(directory.path()).unwrap();
+    assert_eq!(store.new_file(1).unwrap().id(), FileId(5001));
+    let e = store.open_file(FileId(5000)).map(drop).unwrap_err();
+    assert!(e.to_string().contains("cut short"), "{e}");
+}
+
+#[test]
+fn unknown_table_files_are_removed_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).unwrap();
+    let files: Vec<FileId> = (0..4).map(|_| store.new_file(1).unwrap().id()).collect();
+    fs::write(directory.path().join("catalog.json"), "{}").unwrap();
+    store.remove_unknown_files(&files[1..3]).unwrap();
+    let mut names: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["00000002.mus", "00000003.mus", "LOCK", "MUSTER", "catalog.json"]);
+}
+
+#[test]
+fn a_file_of_another_page_size_is_refused() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    Store::open(a.path(), options(4096)).unwrap().new_file(1).unwrap();
+    fs::copy(a.path().join("00000001.mus"), b.path().join("tmp")).unwrap();
+    fs::create_dir(b.path().join("d")).unwrap();
+    let store = open(&b.path().join("d")).unwrap();
+    fs::rename(b.path().join("tmp"), b.path().join("d/00000001.mus")).unwrap();
+    let e = store.open_file(FileId(1)).map(drop).unwrap_err();
+    assert!(e.to_string().contains("pages of 4096 bytes, the directory has 16384"), "{e}");
+}

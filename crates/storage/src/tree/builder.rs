@@ -1,0 +1,257 @@
+//! A tree bottom-up: leaves in key order as rows come, inner pages at the end. Writes past the buffer pool.
+
+use super::{
+    block::{BlockValues, OverflowPointer, RowBlock},
+    inner::{self, Child},
+    layout::{Physical, TreeLayout},
+    leaf::{self, Fit, RowExtents, write_leaf},
+    overflow,
+};
+use crate::{
+    Result, StorageError,
+    file::{PageFile, SequentialWriter},
+    page::{NO_PAGE, PageHeaderMut},
+};
+use arrow_array::ArrayRef;
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+/// Leaves and inner pages are filled to this share, so that the first inserts do not split them.
+const FILL: (usize, usize) = (15, 16);
+
+/// Takes rows in key order. The file is complete and synced when [`TreeBuilder::finish`] returns; on an error the
+/// caller deletes it.
+pub struct TreeBuilder {
+    layout: Arc<TreeLayout>,
+    writer: SequentialWriter,
+    fit: Fit,
+    /// Rows not yet in a leaf, from `start` on.
+    block: RowBlock,
+    start: usize,
+    /// Long values of these rows; their pointers hold the number here instead of a page.
+    long: HashMap<u32, Vec<u8>>,
+    next_long: u32,
+    page: Vec<u8>,
+    /// Rows of the leaf before.
+    guess: usize,
+    prev: u32,
+    last_key: Vec<u8>,
+    leaves: Vec<Child>,
+    rows: u64,
+}
+
+/// What was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeShape {
+    pub rows: u64,
+    pub leaf_pages: u64,
+    /// Levels, the leaves included.
+    pub height: u32,
+}
+
+impl TreeBuilder {
+    /// `writer` is on a fresh file.
+    pub fn new(layout: Arc<TreeLayout>, writer: SequentialWriter) -> TreeBuilder {
+        let page_size = writer.file().page_size();
+        let mut fit = fit(&layout, page_size);
+        fit.bytes = fit.bytes * FILL.0 / FILL.1;
+        TreeBuilder {
+            fit,
+            block: RowBlock::new(&layout),
+            start: 0,
+            long: HashMap::new(),
+            next_long: 0,
+            page: vec![0; page_size],
+            guess: 64,
+            prev: NO_PAGE,
+            last_key: Vec::new(),
+            leaves: Vec::new(),
+            rows: 0,
+            layout,
+            writer,
+        }
+    }
+
+    pub fn layout(&self) -> &Arc<TreeLayout> {
+        &self.layout
+    }
+
+    /// Appends rows: one Arrow array per stored column of the layout, with the types that
+    /// [`muster_types::SqlType`] documents (Int64 for the hidden row number), no NULLs in NOT NULL columns. Values
+    /// of prefix columns are cut here. Keys are greater than all before; the caller has seen to duplicates.
+    ///
+    /// Errors: `WrongType`, `RowTooLarge`, I/O.
+    pub fn append(&mut self, columns: &[ArrayRef], rows: Range<usize>) -> Result<()> {
+        // In pieces, so that the block stays small.
+        for start in rows.clone().step_by(PIECE_ROWS) {
+            let piece = start..(start + PIECE_ROWS).min(rows.end);
+            let before = self.block.rows();
+            self.block.append_arrays(&self.layout, columns, piece)?;
+            self.spill(before)?;
+            self.write_full_leaves()?;
+        }
+        Ok(())
+    }
+
+    /// Rows appended so far.
+    pub fn rows(&self) -> u64 {
+        self.rows + (self.block.rows() - self.start) as u64
+    }
+
+    fn spill(&mut self, from: usize) -> Result<()> {
+        let rows = from..self.block.rows();
+        let (long, next) = (&mut self.long, &mut self.next_long);
+        overflow::spill(&mut self.block, rows, &self.layout, self.page.len(), |value| {
+            let len = u32::try_from(value.len());
+            let len = len.map_err(|_| StorageError::RowTooLarge { bytes: value.len(), limit: u32::MAX as usize })?;
+            long.insert(*next, value.to_vec());
+            let pointer = OverflowPointer { page: *next, len };
+            *next = next.wrapping_add(1);
+            Ok(pointer)
+        })
+    }
+
+    fn write_full_leaves(&mut self) -> Result<()> {
+        loop {
+            let extents = self.fit.take(&self.block, self.start, self.guess);
+            if extents.rows().end == self.block.rows() {
+                break;
+            }
+            self.write_leaf(&extents, false)?;
+        }
+        // Moving what is left is cheap only if much has gone.
+        if self.start >= PIECE_ROWS {
+            self.block.drain(self.start);
+            self.start = 0;
+        }
+        Ok(())
+    }
+
+    fn write_leaf(&mut self, extents: &RowExtents, last: bool) -> Result<()> {
+        let rows = extents.rows();
+        let own = self.writer.next_page_no();
+        let values = self.place_long_values(rows.clone(), own + 1)?;
+        let overflow_pages: usize = values.iter().map(|v| overflow::pages(v.len(), self.page.len())).sum();
+        write_leaf(&self.block, extents, &self.fit.widths, &mut self.page);
+        let mut header = PageHeaderMut(&mut self.page);
+        header.set_prev(self.prev);
+        header.set_next(if last { NO_PAGE } else { own + 1 + overflow_pages as u32 });
+        self.writer.append(&self.page)?;
+        for value in values {
+            let mut rest = value.as_slice();
+            while !rest.is_empty() {
+                let more = rest.len() > overflow::piece_bytes(self.page.len());
+                let next = if more { self.writer.next_page_no() + 1 } else { NO_PAGE };
+                rest = overflow::write_piece(rest, next, &mut self.page);
+                self.writer.append(&self.page)?;
+            }
+        }
+        let mut key = Vec::new();
+        if !rows.is_empty() {
+            self.layout.key.append_row(&self.block.row(rows.start), &mut key);
+            self.check_key(&key)?;
+            debug_assert!(self.leaves.is_empty() || self.last_key < key, "rows come in key order");
+            let separator = inner::separator(&self.last_key, &key);
+            self.leaves.push(Child { separator, page: own, rows: rows.len() as u64 });
+            self.last_key.clear();
+            self.layout.key.append_row(&self.block.row(rows.end - 1), &mut self.last_key);
+            self.check_key(&self.last_key)?;
+        } else {
+            self.leaves.push(Child { separator: Vec::new(), page: own, rows: 0 });
+        }
+        self.rows += rows.len() as u64;
+        self.guess = rows.len();
+        self.start = rows.end;
+        self.prev = own;
+        Ok(())
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        let limit = inner::max_key(self.page.len());
+        if key.len() > limit { Err(StorageError::RowTooLarge { bytes: key.len(), limit }) } else { Ok(()) }
+    }
+
+    /// Gives the long values of these rows their pages, from `page` on, in the order returned.
+    fn place_long_values(&mut self, rows: Range<usize>, mut page: u32) -> Result<Vec<Vec<u8>>> {
+        let mut values = Vec::new();
+        for column in self.block.columns.iter_mut().filter(|c| !c.overflow.is_empty()) {
+            for row in rows.clone().filter(|row| column.overflow[*row]) {
+                let Some(pointer) = OverflowPointer::from_bytes(column.bytes(row)) else { continue };
+                let Some(value) = self.long.remove(&pointer.page) else { continue };
+                let placed = OverflowPointer { page, len: pointer.len }.to_bytes();
+                if let BlockValues::Bytes { ends, heap } = &mut column.values {
+                    let end = ends[row] as usize;
+                    heap[end - placed.len()..end].copy_from_slice(&placed);
+                }
+                page += overflow::pages(value.len(), self.page.len()) as u32;
+                values.push(value);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Writes the last leaves and all inner pages, the file's header, and syncs.
+    pub fn finish(mut self) -> Result<(Arc<PageFile>, TreeShape)> {
+        loop {
+            let extents = self.fit.take(&self.block, self.start, self.guess);
+            let last = extents.rows().end == self.block.rows();
+            self.write_leaf(&extents, last)?;
+            if last {
+                break;
+            }
+        }
+        let next_row_id = match self.layout.row_number() {
+            Some(column) if self.rows > 0 => self.block.columns[column].int(self.start - 1) as u64 + 1,
+            _ => 1,
+        };
+        let shape_leaves = self.leaves.len() as u64;
+        let mut level = std::mem::take(&mut self.leaves);
+        let mut height = 1;
+        while level.len() > 1 {
+            level = self.write_level(level, height)?;
+            height += 1;
+        }
+        let shape = TreeShape { rows: self.rows, leaf_pages: shape_leaves, height };
+        let root = level[0].page;
+        let file = self.writer.finish(|h| {
+            h.root = root;
+            h.height = height;
+            h.leaf_count = shape.leaf_pages;
+            h.row_count = shape.rows;
+            h.next_row_id = next_row_id;
+        })?;
+        Ok((file, shape))
+    }
+
+    /// Writes the inner pages above these; returns them as children of the next level.
+    fn write_level(&mut self, children: Vec<Child>, level: u32) -> Result<Vec<Child>> {
+        let limit = inner::room(self.page.len()) * FILL.0 / FILL.1;
+        let mut parents = Vec::new();
+        let mut rest = children.as_slice();
+        while !rest.is_empty() {
+            let mut count = inner::count_within(rest, limit);
+            if count + 1 == rest.len() && count > 2 {
+                // No page with one child only.
+                count -= 1;
+            }
+            let (own, others) = rest.split_at(count);
+            inner::write_inner(level as u8, own, &mut self.page);
+            let page = self.writer.append(&self.page)?;
+            parents.push(Child { separator: own[0].separator.clone(), page, rows: own.iter().map(|c| c.rows).sum() });
+            rest = others;
+        }
+        Ok(parents)
+    }
+}
+
+/// Rows taken over at a time.
+const PIECE_ROWS: usize = 8192;
+
+/// How rows of a tree fit a full leaf.
+pub fn fit(layout: &TreeLayout, page_size: usize) -> Fit {
+    let hidden = std::iter::repeat_n(super::block::HIDDEN, super::block::HIDDEN_COLUMNS);
+    let widths = layout.columns.iter().map(|c| c.physical).chain(hidden).map(|physical| match physical {
+        Physical::Int { width, .. } => width,
+        _ => 0,
+    });
+    Fit { bytes: leaf::room(page_size), max_rows: leaf::max_rows(page_size), widths: widths.collect() }
+}

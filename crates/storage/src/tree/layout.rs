@@ -1,0 +1,162 @@
+//! What a tree's leaves hold and what its key is made of, derived from the table's schema.
+
+use crate::{
+    ColumnSchema, TableSchema,
+    key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
+};
+use muster_types::SqlType;
+
+/// How a value lies in a page. See "Stored columns" in `docs/format.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Physical {
+    /// Integers of 1, 2, 4 or 8 bytes, and what is kept as such.
+    Int { width: usize, signed: bool },
+    /// 16-byte integers.
+    Wide,
+    /// Strings; `text`: UTF-8.
+    Bytes { text: bool },
+}
+
+impl Physical {
+    pub fn of(ty: &SqlType) -> Physical {
+        let int = |width, signed| Physical::Int { width, signed };
+        match *ty {
+            SqlType::Null | SqlType::Bool => int(1, true),
+            SqlType::Int { width, unsigned } => int(int_bytes(width), !unsigned),
+            SqlType::Decimal { precision, .. } if precision <= 18 => int(8, true),
+            SqlType::Decimal { .. } => Physical::Wide,
+            SqlType::Float => int(4, false),
+            SqlType::Double => int(8, false),
+            SqlType::Date => int(4, true),
+            SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => int(8, true),
+            SqlType::Text { .. } => Physical::Bytes { text: true },
+            SqlType::Bytes { .. } => Physical::Bytes { text: false },
+        }
+    }
+}
+
+/// Where a stored column's values come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnSource {
+    /// A table column, cut to its first `prefix` characters (bytes of byte strings).
+    Table { column: usize, prefix: Option<u32> },
+    /// The hidden row number of tables without a primary key: an Int64.
+    RowNumber,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredColumn {
+    pub source: ColumnSource,
+    pub ty: SqlType,
+    pub nullable: bool,
+    pub physical: Physical,
+}
+
+/// A tree's stored columns and key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeLayout {
+    /// Position among the table's indexes; 0 is the clustered tree.
+    pub index: usize,
+    /// The index's number, in every page of the tree.
+    pub index_id: u32,
+    pub columns: Vec<StoredColumn>,
+    /// Declared parts, then what makes entries unique.
+    pub key: KeyCodec,
+    /// Declared parts of the key. 0 in a clustered tree ordered by the hidden row number.
+    pub declared_parts: usize,
+    pub unique: bool,
+    /// Makes the clustered tree's key from this tree's stored columns.
+    pub clustered_key: KeyCodec,
+}
+
+impl TreeLayout {
+    /// The layout of `schema.indexes[index]`.
+    pub fn new(schema: &TableSchema, index: usize) -> TreeLayout {
+        let clustered_parts = &schema.indexes[0].parts;
+        let spec = &schema.indexes[index];
+        let mut layout = TreeLayout {
+            index,
+            index_id: spec.id,
+            columns: Vec::new(),
+            key: KeyCodec { parts: Vec::new() },
+            declared_parts: spec.parts.len(),
+            unique: spec.unique || index == 0,
+            clustered_key: KeyCodec { parts: Vec::new() },
+        };
+        if index == 0 {
+            for (column, c) in schema.columns.iter().enumerate() {
+                layout.add(ColumnSource::Table { column, prefix: None }, c);
+            }
+        }
+        let part = |layout: &mut TreeLayout, p: &muster_types::KeyPart| {
+            let c = &schema.columns[p.column];
+            // A prefix that no value can exceed is none.
+            let prefix = p.prefix.filter(|n| match c.ty {
+                SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => *n < length,
+                _ => false,
+            });
+            let whole = layout.column_of(p.column);
+            let column = match whole {
+                Some(column) => column,
+                None => layout.add(ColumnSource::Table { column: p.column, prefix }, c),
+            };
+            let kind = KeyKind::of(&c.ty);
+            KeyPartCodec { column, kind, nullable: c.nullable, descending: p.descending, prefix }
+        };
+        for p in &spec.parts {
+            let codec = part(&mut layout, p);
+            layout.key.parts.push(codec);
+        }
+        for p in clustered_parts {
+            let codec = part(&mut layout, p);
+            let held = layout
+                .key
+                .parts
+                .iter()
+                .any(|k| k.column == codec.column && (k.prefix.is_none() || k.prefix == codec.prefix));
+            if !held {
+                layout.key.parts.push(codec.clone());
+            }
+            layout.clustered_key.parts.push(codec);
+        }
+        if clustered_parts.is_empty() {
+            let c = ColumnSchema { ty: SqlType::BIGINT, nullable: false };
+            let column = layout.add(ColumnSource::RowNumber, &c);
+            let kind = KeyKind::of(&c.ty);
+            let codec = KeyPartCodec { column, kind, nullable: false, descending: false, prefix: None };
+            layout.key.parts.push(codec.clone());
+            layout.clustered_key.parts.push(codec);
+        }
+        layout
+    }
+
+    /// The stored column with this source, added if it is new.
+    fn add(&mut self, source: ColumnSource, column: &ColumnSchema) -> usize {
+        self.columns.iter().position(|c| c.source == source).unwrap_or_else(|| {
+            let physical = Physical::of(&column.ty);
+            self.columns.push(StoredColumn { source, ty: column.ty, nullable: column.nullable, physical });
+            self.columns.len() - 1
+        })
+    }
+
+    /// The stored column that holds a table column wholly.
+    pub fn column_of(&self, table_column: usize) -> Option<usize> {
+        let wanted = ColumnSource::Table { column: table_column, prefix: None };
+        self.columns.iter().position(|c| c.source == wanted)
+    }
+
+    /// Whether the tree holds all of these table columns wholly.
+    pub fn covers(&self, table_columns: &[usize]) -> bool {
+        table_columns.iter().all(|c| self.column_of(*c).is_some())
+    }
+
+    /// The stored column of the hidden row number, in tables without a primary key.
+    pub fn row_number(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.source == ColumnSource::RowNumber)
+    }
+
+    /// Whether values of a stored column are parts of a key and so must stay in the leaf.
+    pub fn is_key_column(&self, column: usize) -> bool {
+        self.key.parts.iter().chain(&self.clustered_key.parts).any(|p| p.column == column)
+    }
+}

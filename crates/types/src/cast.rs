@@ -1,0 +1,82 @@
+//! MySQL's conversion of one value to another type: `CAST`, and the casts that MySQL makes by itself.
+//!
+//! ```text
+//!   cast.rs           which conversion
+//!   cast/number.rs    to integers, decimals, doubles; the number that a text begins with
+//!   cast/temporal.rs  to dates and times
+//!   cast/text.rs      to text and byte strings
+//! ```
+//!
+//! A conversion never fails. What does not fit is cut to what does, or becomes NULL, with a warning (manual 14.10
+//! "Cast Functions", 14.3 "Type Conversion", 13.2 "Date and Time").
+
+mod number;
+mod temporal;
+mod text;
+
+pub use number::{decimal_prefix, double_prefix, integer_prefix, to_double};
+
+use crate::{ErrorCode, SqlType, Value};
+
+/// What `SHOW WARNINGS` tells of a conversion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CastWarning {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl CastWarning {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Option<CastWarning> {
+        Some(CastWarning { code, message: message.into() })
+    }
+
+    /// 1292: `what` is MySQL's name of the wanted type.
+    fn truncated(what: &str, value: &str) -> Option<CastWarning> {
+        CastWarning::new(ErrorCode::TruncatedWrongValue, format!("Truncated incorrect {what} value: '{value}'"))
+    }
+
+    /// 1264.
+    fn out_of_range() -> Option<CastWarning> {
+        CastWarning::new(ErrorCode::OutOfRange, "Out of range value")
+    }
+}
+
+/// The value with type `to`. NULL stays NULL. Datetimes and times turn into text with six digits of fraction if they
+/// have any; [`cast_from`] knows better.
+pub fn cast(value: &Value, to: SqlType) -> (Value, Option<CastWarning>) {
+    cast_from(value, None, to)
+}
+
+/// As [`cast`], for a value of type `from`: its `fsp` decides how many fractional digits text gets.
+pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, Option<CastWarning>) {
+    if value.is_null() {
+        return (Value::Null, None);
+    }
+    match to {
+        SqlType::Null => (Value::Null, None),
+        SqlType::Bool => {
+            let (x, warning) = to_double(value);
+            (Value::Bool(x != 0.0), warning)
+        }
+        SqlType::Int { width, unsigned } => number::to_int(value, width, unsigned),
+        SqlType::Decimal { precision, scale } => number::to_decimal(value, precision, scale),
+        SqlType::Float => {
+            let (x, warning) = to_double(value);
+            let narrow = (x as f32).clamp(f32::MIN, f32::MAX);
+            (Value::Float(narrow), warning)
+        }
+        SqlType::Double => {
+            let (x, warning) = to_double(value);
+            (Value::Double(x), warning)
+        }
+        SqlType::Date => temporal::to_date(value),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => temporal::to_datetime(value, fsp),
+        SqlType::Time { fsp } => temporal::to_time(value, fsp),
+        SqlType::Text { length, collation, .. } => text::to_text(value, from, length, collation),
+        SqlType::Bytes { kind, length } => text::to_bytes(value, from, kind, length),
+    }
+}
+
+#[cfg(test)]
+#[path = "cast_tests.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! Conversion to text and byte strings.
+
+use super::CastWarning;
+use crate::{
+    BytesKind, Collation, ErrorCode, SqlType, Value,
+    charset::{self, Charset},
+    collation, temporal,
+};
+
+/// The text of any value but NULL, before it is cut.
+fn text_of(value: &Value, from: Option<SqlType>) -> Result<String, Option<CastWarning>> {
+    let fsp_of = |micros: i64| match from {
+        Some(SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp }) => fsp,
+        _ if micros % temporal::MICROS_PER_SECOND == 0 => 0,
+        _ => 6,
+    };
+    match value {
+        Value::DateTime(t) | Value::Time(t) => Ok(value.to_text(fsp_of(*t)).unwrap_or_default()),
+        Value::Bytes(b) => String::from_utf8(b.clone()).map_err(|_| {
+            let bytes: String = b.iter().take(6).map(|x| format!("{x:02X}")).collect();
+            let message = format!("Invalid utf8mb4 character string: '{bytes}'");
+            CastWarning::new(ErrorCode::InvalidCharacterString, message)
+        }),
+        _ => Ok(value.to_text(0).unwrap_or_default()),
+    }
+}
+
+pub(super) fn to_text(
+    value: &Value,
+    from: Option<SqlType>,
+    length: u32,
+    collation: Collation,
+) -> (Value, Option<CastWarning>) {
+    let mut text = match text_of(value, from) {
+        Ok(text) => text,
+        Err(warning) => return (Value::Null, warning),
+    };
+    if collation.charset() == "latin1" && !text.is_ascii() {
+        let bytes = charset::encode(Charset::Latin1, &text).into_owned();
+        if let Some(kept) = charset::decode(Charset::Latin1, &bytes) {
+            text = kept.into_owned();
+        }
+    }
+    let kept = collation::prefix(&text, length as usize).len();
+    if kept == text.len() {
+        return (Value::Text(text), None);
+    }
+    // Only spaces lost: nobody is told.
+    let warning = match text[kept..].trim_end_matches(' ') {
+        "" => None,
+        _ => CastWarning::truncated(&format!("CHAR({length})"), &text),
+    };
+    text.truncate(kept);
+    (Value::Text(text), warning)
+}
+
+pub(super) fn to_bytes(
+    value: &Value,
+    from: Option<SqlType>,
+    kind: BytesKind,
+    length: u32,
+) -> (Value, Option<CastWarning>) {
+    let mut bytes = match value {
+        Value::Bytes(b) => b.clone(),
+        _ => match text_of(value, from) {
+            Ok(text) => text.into_bytes(),
+            Err(warning) => return (Value::Null, warning),
+        },
+    };
+    let mut warning = None;
+    if bytes.len() > length as usize {
+        let text = value.to_text(6).unwrap_or_default();
+        warning = CastWarning::truncated(&format!("BINARY({length})"), &text);
+        bytes.truncate(length as usize);
+    } else if kind == BytesKind::Binary {
+        bytes.resize(length as usize, 0);
+    }
+    (Value::Bytes(bytes), warning)
+}
