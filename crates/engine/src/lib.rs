@@ -2,6 +2,7 @@
 
 pub mod database;
 pub mod infile;
+pub mod load;
 pub mod outcome;
 pub mod session;
 

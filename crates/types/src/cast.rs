@@ -26,7 +26,6 @@ pub struct CastWarning {
 }
 
 impl CastWarning {
-    /// Shaped for the end of a conversion, which wants an option.
     fn new(code: ErrorCode, message: impl Into<String>) -> Option<CastWarning> {
         Some(CastWarning { code, message: message.into() })
     }

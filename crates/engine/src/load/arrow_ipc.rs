@@ -1,0 +1,235 @@
+//! Reads Arrow IPC files and streams as batches of a table's columns.
+
+use super::{
+    convert::{arrow_schema, arrow_type, constant, decimal_max, integer_range},
+    format::{TargetColumn, no_default},
+    problem::{Problem, ProblemKind},
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchReader, StringViewArray,
+    builder::BinaryViewBuilder,
+    cast::AsArray,
+    types::{Decimal128Type, Float64Type, Int32Type, UInt32Type},
+};
+use arrow_cast::{
+    CastOptions, cast_with_options,
+    display::{ArrayFormatter, FormatOptions},
+};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType};
+use muster_types::{BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value};
+use std::{
+    fs::File,
+    io::{BufReader, Read, Seek, SeekFrom},
+    path::Path,
+    sync::Arc,
+};
+
+/// What an IPC file (not a stream) begins with.
+const FILE_MAGIC: &[u8; 6] = b"ARROW1";
+
+/// Reads all of an Arrow IPC file or stream (told apart by the first bytes); gives batches with all columns of the
+/// table to `take`. Columns are found by name, without case; what the file lacks gets its default. Values are cast to
+/// the column's type; one that does not fit is an error with MySQL's number, as are NULLs in NOT NULL columns and
+/// texts that are too long. Returns the number of rows.
+pub fn read_arrow(
+    path: &Path,
+    columns: &[TargetColumn],
+    take: &mut dyn FnMut(RecordBatch) -> Result<()>,
+) -> Result<u64> {
+    let name = path.display().to_string();
+    let broken = |e: &dyn std::fmt::Display| SqlError::new(ErrorCode::Unknown, format!("{name}: {e}"));
+    let mut file = File::open(path).map_err(|e| broken(&e))?;
+    let mut magic = [0; FILE_MAGIC.len()];
+    let is_file = match file.read_exact(&mut magic) {
+        Ok(()) => &magic == FILE_MAGIC,
+        Err(_) => false,
+    };
+    file.seek(SeekFrom::Start(0)).map_err(|e| broken(&e))?;
+    let file = BufReader::with_capacity(1 << 18, file);
+    let reader: Box<dyn RecordBatchReader> = if is_file {
+        Box::new(FileReader::try_new(file, None).map_err(|e| broken(&e))?)
+    } else {
+        Box::new(StreamReader::try_new(file, None).map_err(|e| broken(&e))?)
+    };
+    let sources = match_columns(reader.schema().fields(), columns)?;
+    let schema = arrow_schema(columns);
+    let mut rows = 0;
+    for batch in reader {
+        let batch = batch.map_err(|e: ArrowError| broken(&e))?;
+        let mut arrays = Vec::with_capacity(columns.len());
+        let mut first: Option<Problem> = None;
+        for (column, source) in columns.iter().zip(&sources) {
+            arrays.push(match source {
+                Source::Field(i) => match cast_column(batch.column(*i), column) {
+                    Ok(array) => array,
+                    Err(CastError::Problem(problem)) => {
+                        if first.as_ref().is_none_or(|f| problem.row < f.row) {
+                            first = Some(problem);
+                        }
+                        arrow_array::new_null_array(&arrow_type(&column.ty), batch.num_rows())
+                    }
+                    Err(CastError::Other(e)) => return Err(e),
+                },
+                Source::Constant(value) => constant(&column.ty, value, batch.num_rows())?,
+            });
+        }
+        if let Some(problem) = first {
+            let row = rows + problem.row as u64 + 1;
+            return Err(problem.into_error(row, row, &name));
+        }
+        rows += batch.num_rows() as u64;
+        if batch.num_rows() > 0 {
+            take(RecordBatch::try_new(schema.clone(), arrays).map_err(SqlError::internal)?)?;
+        }
+    }
+    Ok(rows)
+}
+
+enum Source {
+    Field(usize),
+    Constant(Value),
+}
+
+/// Which field of the file each column is. Error 1054 for a field that is no column, 1364 for a column without value.
+fn match_columns(fields: &arrow_schema::Fields, columns: &[TargetColumn]) -> Result<Vec<Source>> {
+    if let Some(unknown) = fields.iter().find(|f| !columns.iter().any(|c| same_name(&c.name, f.name()))) {
+        return Err(SqlError::unknown_column(unknown.name(), "field list"));
+    }
+    let source = |column: &TargetColumn| match fields.iter().position(|f| same_name(&column.name, f.name())) {
+        Some(i) => Ok(Source::Field(i)),
+        None => match &column.default {
+            Some(value) => Ok(Source::Constant(value.clone())),
+            None if column.nullable => Ok(Source::Constant(Value::Null)),
+            None => Err(no_default(column)),
+        },
+    };
+    columns.iter().map(source).collect()
+}
+
+fn same_name(a: &str, b: &str) -> bool {
+    a.to_lowercase() == b.to_lowercase()
+}
+
+enum CastError {
+    Problem(Problem),
+    Other(SqlError),
+}
+
+fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, CastError> {
+    let problem = |row: usize, kind: ProblemKind| {
+        let value = ArrayFormatter::try_new(array, &FormatOptions::default())
+            .map(|f| f.value(row).to_string())
+            .unwrap_or_default();
+        CastError::Problem(Problem { row, column: column.name.clone(), kind, value })
+    };
+    let to = arrow_type(&column.ty);
+    // What does not fit becomes NULL, so that the row is known.
+    let options = CastOptions { safe: true, ..CastOptions::default() };
+    let cast = |array: &ArrayRef, to: &DataType| {
+        cast_with_options(array, to, &options).map_err(|e| {
+            let message = format!("column '{}' of type {}: {e}", column.name, column.ty);
+            CastError::Other(SqlError::new(ErrorCode::NotSupported, message))
+        })
+    };
+    let cast_array = if array.data_type().is_floating() && to.is_integer() {
+        // Arrow cuts fractions off, MySQL rounds.
+        let float = cast(array, &DataType::Float64)?;
+        let rounded = float.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::round_ties_even);
+        cast(&(Arc::new(rounded) as ArrayRef), &to)?
+    } else {
+        cast(array, &to)?
+    };
+    if cast_array.null_count() > array.logical_null_count() {
+        let nulls = array.logical_nulls();
+        let lost = |row: &usize| cast_array.is_null(*row) && nulls.as_ref().is_none_or(|n| n.is_valid(*row));
+        if let Some(row) = (0..array.len()).find(lost) {
+            return Err(problem(row, lost_kind(&column.ty)));
+        }
+    }
+    if !column.nullable && cast_array.null_count() > 0 {
+        let row = (0..cast_array.len()).find(|&row| cast_array.is_null(row)).unwrap_or(0);
+        return Err(problem(row, ProblemKind::NullForNotNull));
+    }
+    match out_of_bounds(&cast_array, &column.ty) {
+        Some((row, kind)) => Err(problem(row, kind)),
+        None => Ok(in_stored_form(cast_array, &column.ty)),
+    }
+}
+
+fn lost_kind(ty: &SqlType) -> ProblemKind {
+    match ty {
+        SqlType::Date => ProblemKind::Incorrect("date"),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => ProblemKind::Incorrect("datetime"),
+        SqlType::Time { .. } => ProblemKind::Incorrect("time"),
+        SqlType::Text { .. } => ProblemKind::Incorrect("string"),
+        _ => ProblemKind::OutOfRange,
+    }
+}
+
+/// The first value that its Arrow type can hold and the column cannot.
+fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, ProblemKind)> {
+    let find = |bad: &dyn Fn(usize) -> bool| (0..array.len()).find(|&row| array.is_valid(row) && bad(row));
+    match *ty {
+        SqlType::Int { width: IntWidth::Medium, unsigned } => {
+            let (min, max) = integer_range(IntWidth::Medium, unsigned);
+            let row = if unsigned {
+                let values = array.as_primitive::<UInt32Type>().values();
+                find(&|row| values[row] as i128 > max)
+            } else {
+                let values = array.as_primitive::<Int32Type>().values();
+                find(&|row| !(min..=max).contains(&(values[row] as i128)))
+            };
+            Some((row?, ProblemKind::OutOfRange))
+        }
+        SqlType::Decimal { precision, .. } => {
+            let (values, max) = (array.as_primitive::<Decimal128Type>().values(), decimal_max(precision));
+            Some((find(&|row| values[row].unsigned_abs() > max as u128)?, ProblemKind::OutOfRange))
+        }
+        SqlType::Text { kind, length, .. } => {
+            let texts: &StringViewArray = array.as_string_view();
+            let fits = |text: &str| match kind {
+                TextKind::Char => text.trim_end_matches(' ').chars().count() <= length as usize,
+                TextKind::VarChar => text.len() <= length as usize || text.chars().count() <= length as usize,
+                _ => text.len() <= length as usize,
+            };
+            Some((find(&|row| !fits(texts.value(row)))?, ProblemKind::TooLong))
+        }
+        SqlType::Bytes { length, .. } => {
+            let bytes: &BinaryViewArray = array.as_binary_view();
+            Some((find(&|row| bytes.value(row).len() > length as usize)?, ProblemKind::TooLong))
+        }
+        _ => None,
+    }
+}
+
+/// CHAR without its padding, BINARY with it.
+fn in_stored_form(array: ArrayRef, ty: &SqlType) -> ArrayRef {
+    match *ty {
+        SqlType::Text { kind: TextKind::Char, .. } => {
+            let texts = array.as_string_view();
+            if texts.iter().flatten().any(|t| t.ends_with(' ')) {
+                let trimmed = texts.iter().map(|t| t.map(|t| t.trim_end_matches(' ')));
+                Arc::new(trimmed.collect::<StringViewArray>())
+            } else {
+                array
+            }
+        }
+        SqlType::Bytes { kind: BytesKind::Binary, length } => {
+            let mut builder = BinaryViewBuilder::with_capacity(array.len());
+            for bytes in array.as_binary_view().iter() {
+                builder.append_option(bytes.map(|b| {
+                    let mut padded = b.to_vec();
+                    padded.resize(length as usize, 0);
+                    padded
+                }));
+            }
+            Arc::new(builder.finish())
+        }
+        _ => array,
+    }
+}
+
+#[cfg(test)]
+#[path = "arrow_ipc_tests.rs"]
+mod tests;

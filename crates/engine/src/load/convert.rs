@@ -1,0 +1,451 @@
+//! Fields to Arrow arrays, a column at a time.
+
+use super::{
+    format::TargetColumn,
+    parse::{self, Bad},
+    problem::{ProblemKind, Problems},
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray,
+    builder::{BinaryViewBuilder, StringViewBuilder, make_view},
+    types::{
+        ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type,
+        Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    },
+};
+use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use muster_types::{BytesKind, IntWidth, Result, SqlError, SqlType, TextKind, Value, decimal::pow10};
+use std::sync::Arc;
+
+/// Where a field stands in the bytes of its chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: u32,
+    /// Bytes, or one of the two marks.
+    length: u32,
+}
+
+impl Span {
+    pub const NULL: Span = Span { start: 0, length: u32::MAX };
+    /// The line ended before this field.
+    pub const MISSING: Span = Span { start: 0, length: u32::MAX - 1 };
+
+    pub fn new(start: usize, end: usize) -> Span {
+        Span { start: start as u32, length: (end - start) as u32 }
+    }
+
+    pub fn has_bytes(self) -> bool {
+        self.length < Span::MISSING.length
+    }
+
+    pub fn bytes(self, chunk: &[u8]) -> &[u8] {
+        &chunk[self.start as usize..self.start as usize + self.length as usize]
+    }
+}
+
+/// One column's fields in a chunk.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub chunk: &'a Buffer,
+    /// Of all fields, row after row.
+    pub spans: &'a [Span],
+    /// Fields in a row.
+    pub stride: usize,
+    pub field: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn spans(&self) -> impl Iterator<Item = Span> + use<'a> {
+        self.spans.iter().skip(self.field).step_by(self.stride).copied()
+    }
+
+    fn rows(&self) -> usize {
+        self.spans.len() / self.stride
+    }
+}
+
+/// The Arrow type of a column, as [`SqlType`] documents.
+pub fn arrow_type(ty: &SqlType) -> DataType {
+    match *ty {
+        SqlType::Null => DataType::Null,
+        SqlType::Bool => DataType::Boolean,
+        SqlType::Int { width, unsigned } => match (width, unsigned) {
+            (IntWidth::Tiny, false) => DataType::Int8,
+            (IntWidth::Small, false) => DataType::Int16,
+            (IntWidth::Medium | IntWidth::Int, false) => DataType::Int32,
+            (IntWidth::Big, false) => DataType::Int64,
+            (IntWidth::Tiny, true) => DataType::UInt8,
+            (IntWidth::Small, true) => DataType::UInt16,
+            (IntWidth::Medium | IntWidth::Int, true) => DataType::UInt32,
+            (IntWidth::Big, true) => DataType::UInt64,
+        },
+        SqlType::Decimal { precision, scale } => DataType::Decimal128(precision.min(38), scale as i8),
+        SqlType::Float => DataType::Float32,
+        SqlType::Double => DataType::Float64,
+        SqlType::Date => DataType::Date32,
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
+        SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
+        SqlType::Text { .. } => DataType::Utf8View,
+        SqlType::Bytes { .. } => DataType::BinaryView,
+    }
+}
+
+/// The schema of batches of all columns of a table.
+pub fn arrow_schema(columns: &[TargetColumn]) -> SchemaRef {
+    let field = |c: &TargetColumn| Field::new(&c.name, arrow_type(&c.ty), c.nullable);
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Least and greatest value of an integer type.
+pub(super) fn integer_range(width: IntWidth, unsigned: bool) -> (i128, i128) {
+    let bits = match width {
+        IntWidth::Tiny => 8,
+        IntWidth::Small => 16,
+        IntWidth::Medium => 24,
+        IntWidth::Int => 32,
+        IntWidth::Big => 64,
+    };
+    if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+}
+
+/// Largest unscaled value of a decimal type.
+pub(super) fn decimal_max(precision: u8) -> i128 {
+    pow10(precision.min(38) as u32).map_or(i128::MAX, |p| p - 1)
+}
+
+/// The column's values; what is wrong with them goes to `problems`. When that is an error the array means nothing.
+pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Problems) -> Result<ArrayRef> {
+    let ctx = Context { column, fields };
+    macro_rules! int {
+        ($t:ty, $range:expr) => {
+            ctx.numbers::<$t>(problems, 0, |text| {
+                let cast = |n: i128| n as <$t as ArrowPrimitiveType>::Native;
+                match parse::integer(text, $range.0, $range.1) {
+                    Ok(n) => Ok(cast(n)),
+                    Err(bad) => Err(Bad { kind: bad.kind, instead: bad.instead.map(cast) }),
+                }
+            })
+        };
+    }
+    Ok(match column.ty {
+        SqlType::Int { width, unsigned } => {
+            let range = integer_range(width, unsigned);
+            match arrow_type(&column.ty) {
+                DataType::Int8 => int!(Int8Type, range),
+                DataType::Int16 => int!(Int16Type, range),
+                DataType::Int32 => int!(Int32Type, range),
+                DataType::Int64 => int!(Int64Type, range),
+                DataType::UInt8 => int!(UInt8Type, range),
+                DataType::UInt16 => int!(UInt16Type, range),
+                DataType::UInt32 => int!(UInt32Type, range),
+                _ => int!(UInt64Type, range),
+            }
+        }
+        SqlType::Decimal { precision, scale } => {
+            let max = decimal_max(precision);
+            let array = ctx.primitive::<Decimal128Type>(problems, Some(0), |text| parse::decimal(text, scale, max));
+            let array = array.with_precision_and_scale(precision.min(38), scale as i8);
+            Arc::new(array.map_err(SqlError::internal)?)
+        }
+        SqlType::Float => ctx.numbers::<Float32Type>(problems, 0.0, |text| {
+            let cast = |bad: Bad<f64>| Bad { kind: bad.kind, instead: bad.instead.map(|v| v as f32) };
+            parse::float(text, f32::MAX as f64).map(|v| v as f32).map_err(cast)
+        }),
+        SqlType::Double => ctx.numbers::<Float64Type>(problems, 0.0, |text| parse::float(text, f64::MAX)),
+        SqlType::Date => Arc::new(ctx.primitive::<Date32Type>(problems, None, parse::date)),
+        SqlType::DateTime { fsp } => {
+            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::datetime(t, fsp)))
+        }
+        SqlType::Timestamp { fsp } => {
+            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::timestamp(t, fsp)))
+        }
+        SqlType::Time { fsp } => ctx.numbers::<DurationMicrosecondType>(problems, 0, |t| parse::time(t, fsp)),
+        SqlType::Text { kind, length, .. } => ctx.text(problems, kind, length)?,
+        SqlType::Bytes { kind, length } => ctx.byte_strings(problems, kind, length)?,
+        SqlType::Bool | SqlType::Null => return Err(SqlError::internal("no column has this type")),
+    })
+}
+
+struct Context<'a> {
+    column: &'a TargetColumn,
+    fields: Fields<'a>,
+}
+
+impl Context<'_> {
+    /// As `primitive`, for types that have a zero.
+    fn numbers<T: ArrowPrimitiveType>(
+        &self,
+        problems: &mut Problems,
+        zero: T::Native,
+        parse: impl Fn(&[u8]) -> Result<T::Native, Bad<T::Native>>,
+    ) -> ArrayRef {
+        Arc::new(self.primitive::<T>(problems, Some(zero), parse))
+    }
+
+    /// `zero`: what IGNORE stores for a NULL in a NOT NULL column.
+    #[inline]
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        problems: &mut Problems,
+        zero: Option<T::Native>,
+        parse: impl Fn(&[u8]) -> Result<T::Native, Bad<T::Native>>,
+    ) -> PrimitiveArray<T> {
+        let rows = self.fields.rows();
+        let mut values: Vec<T::Native> = Vec::with_capacity(rows);
+        let mut nulls = NullBufferBuilder::new(rows);
+        let default = self.default_native::<T>();
+        for (row, span) in self.fields.spans().enumerate() {
+            if span.has_bytes() {
+                let text = span.bytes(self.fields.chunk);
+                match parse(text) {
+                    Ok(value) => {
+                        values.push(value);
+                        nulls.append_non_null();
+                    }
+                    Err(bad) => {
+                        // Without a value to put in its place, NULL is put there, or it stays an error.
+                        let fatal = bad.instead.is_none() && !self.column.nullable;
+                        let add = if fatal { Problems::add_fatal } else { Problems::add };
+                        add(problems, row, &self.column.name, bad.kind, text);
+                        values.push(bad.instead.unwrap_or_default());
+                        nulls.append(bad.instead.is_some());
+                    }
+                }
+            } else {
+                let instead = if span == Span::MISSING { default } else { None };
+                if instead.is_none() && !self.column.nullable {
+                    let add = if zero.is_none() { Problems::add_fatal } else { Problems::add };
+                    add(problems, row, &self.column.name, ProblemKind::NullForNotNull, b"");
+                    values.push(zero.unwrap_or_default());
+                    nulls.append_non_null();
+                } else {
+                    values.push(instead.unwrap_or_default());
+                    nulls.append(instead.is_some());
+                }
+            }
+            if problems.strict && problems.first.as_ref().is_some_and(|first| first.row <= row) {
+                values.resize(rows, T::Native::default());
+                (row + 1..rows).for_each(|_| nulls.append_non_null());
+                break;
+            }
+        }
+        PrimitiveArray::new(ScalarBuffer::from(values), nulls.finish())
+    }
+
+    fn default_native<T: ArrowPrimitiveType>(&self) -> Option<T::Native> {
+        let array = constant(&self.column.ty, self.column.default.as_ref()?, 1).ok()?;
+        let array = array.as_any().downcast_ref::<PrimitiveArray<T>>()?;
+        (array.null_count() == 0).then(|| array.value(0))
+    }
+
+    fn default_bytes(&self) -> Option<&[u8]> {
+        match self.column.default.as_ref()? {
+            Value::Text(text) => Some(text.as_bytes()),
+            Value::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Views into the chunk itself: no text is copied.
+    fn text(&self, problems: &mut Problems, kind: TextKind, length: u32) -> Result<ArrayRef> {
+        let rows = self.fields.rows();
+        let mut views: Vec<u128> = Vec::with_capacity(rows);
+        let mut nulls = NullBufferBuilder::new(rows);
+        // The default stands in a buffer of its own.
+        let default = self.default_bytes().map(|bytes| (make_view(bytes, 1, 0), bytes));
+        for (row, span) in self.fields.spans().enumerate() {
+            let (view, valid) = if span.has_bytes() {
+                let mut bytes = span.bytes(self.fields.chunk);
+                if kind == TextKind::Char {
+                    // MySQL takes the padding of CHAR off when it is read.
+                    bytes = bytes.trim_suffix_spaces();
+                }
+                if bytes.len() > length as usize && self.too_long(bytes, kind, length) {
+                    let cut = cut_to(bytes, kind, length);
+                    // Spaces that do not fit are dropped silently, from CHAR and VARCHAR alike.
+                    if bytes[cut..].iter().any(|b| *b != b' ') {
+                        problems.add(row, &self.column.name, ProblemKind::TooLong, bytes);
+                    }
+                    bytes = &bytes[..cut];
+                }
+                (make_view(bytes, 0, span.start), true)
+            } else {
+                self.instead_of_text(span, default.map(|d| d.0), row, problems)
+            };
+            views.push(view);
+            nulls.append(valid);
+        }
+        let views = ScalarBuffer::from(views);
+        let nulls = nulls.finish();
+        let mut buffers = vec![self.fields.chunk.clone()];
+        buffers.extend(default.map(|(_, bytes)| Buffer::from(bytes)));
+        match StringViewArray::try_new(views.clone(), buffers.clone(), nulls.clone()) {
+            Ok(array) => Ok(Arc::new(array)),
+            // Some text is not UTF-8.
+            Err(_) => self.repair_text(BinaryViewArray::try_new(views, buffers, nulls), problems),
+        }
+    }
+
+    /// Finds the values that are not UTF-8; IGNORE keeps what stands in front of the wrong byte.
+    #[cold]
+    fn repair_text(
+        &self,
+        array: Result<BinaryViewArray, arrow_schema::ArrowError>,
+        problems: &mut Problems,
+    ) -> Result<ArrayRef> {
+        let array = array.map_err(SqlError::internal)?;
+        let mut builder = StringViewBuilder::with_capacity(array.len());
+        for (row, value) in array.iter().enumerate() {
+            builder.append_option(value.map(|bytes| {
+                let chunk = bytes.utf8_chunks().next();
+                let (valid, invalid) = chunk.map_or(("", &b""[..]), |c| (c.valid(), c.invalid()));
+                if !invalid.is_empty() {
+                    let kind = ProblemKind::Incorrect("string");
+                    problems.add(row, &self.column.name, kind, &bytes[valid.len()..]);
+                }
+                valid
+            }));
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    fn too_long(&self, bytes: &[u8], kind: TextKind, length: u32) -> bool {
+        match kind {
+            // Lengths of the TEXT types are bytes.
+            TextKind::Char | TextKind::VarChar => char_count(bytes) > length as usize,
+            _ => true,
+        }
+    }
+
+    /// View and validity of a field that is NULL or missing.
+    fn instead_of_text(&self, span: Span, default: Option<u128>, row: usize, problems: &mut Problems) -> (u128, bool) {
+        let instead = if span == Span::MISSING { default } else { None };
+        if instead.is_none() && !self.column.nullable {
+            problems.add(row, &self.column.name, ProblemKind::NullForNotNull, b"");
+            return (0, true);
+        }
+        (instead.unwrap_or(0), instead.is_some())
+    }
+
+    fn byte_strings(&self, problems: &mut Problems, kind: BytesKind, length: u32) -> Result<ArrayRef> {
+        let rows = self.fields.rows();
+        let mut builder = BinaryViewBuilder::with_capacity(rows);
+        for (row, span) in self.fields.spans().enumerate() {
+            let mut bytes = if span.has_bytes() {
+                span.bytes(self.fields.chunk)
+            } else {
+                match (span == Span::MISSING, self.default_bytes()) {
+                    (true, Some(default)) => default,
+                    _ if self.column.nullable => {
+                        builder.append_null();
+                        continue;
+                    }
+                    _ => {
+                        problems.add(row, &self.column.name, ProblemKind::NullForNotNull, b"");
+                        b""
+                    }
+                }
+            };
+            if bytes.len() > length as usize {
+                problems.add(row, &self.column.name, ProblemKind::TooLong, bytes);
+                bytes = &bytes[..length as usize];
+            }
+            if kind == BytesKind::Binary && bytes.len() < length as usize {
+                let mut padded = bytes.to_vec();
+                padded.resize(length as usize, 0);
+                builder.append_value(padded);
+            } else {
+                builder.append_value(bytes);
+            }
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+}
+
+trait TrimSpaces {
+    fn trim_suffix_spaces(&self) -> &Self;
+}
+
+impl TrimSpaces for [u8] {
+    fn trim_suffix_spaces(&self) -> &[u8] {
+        let end = self.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
+        &self[..end]
+    }
+}
+
+/// Characters of UTF-8 text: bytes that do not continue one.
+fn char_count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|b| **b & 0xC0 != 0x80).count()
+}
+
+/// Where a text that is too long is cut.
+fn cut_to(bytes: &[u8], kind: TextKind, length: u32) -> usize {
+    let starts = |(_, b): &(usize, &u8)| **b & 0xC0 != 0x80;
+    match kind {
+        TextKind::Char | TextKind::VarChar => {
+            bytes.iter().enumerate().filter(starts).nth(length as usize).map_or(bytes.len(), |(at, _)| at)
+        }
+        _ => (0..=length as usize).rev().find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(0),
+    }
+}
+
+/// An array of `rows` times this value. Error: a value of another type.
+pub(super) fn constant(ty: &SqlType, value: &Value, rows: usize) -> Result<ArrayRef> {
+    if value.is_null() {
+        return Ok(arrow_array::new_null_array(&arrow_type(ty), rows));
+    }
+    let wrong = || SqlError::internal(format!("a default {value} for a column of type {ty}"));
+    let integer = || match *value {
+        Value::Int(i) => Ok(i as i128),
+        Value::UInt(u) => Ok(u as i128),
+        Value::Bool(b) => Ok(b as i128),
+        _ => Err(wrong()),
+    };
+    macro_rules! int {
+        ($t:ty) => {
+            Arc::new(PrimitiveArray::<$t>::from_value(integer()?.try_into().map_err(|_| wrong())?, rows))
+        };
+    }
+    Ok(match (arrow_type(ty), value) {
+        (DataType::Boolean, Value::Bool(b)) => Arc::new(BooleanArray::from(vec![*b; rows])),
+        (DataType::Int8, _) => int!(Int8Type),
+        (DataType::Int16, _) => int!(Int16Type),
+        (DataType::Int32, _) => int!(Int32Type),
+        (DataType::Int64, _) => int!(Int64Type),
+        (DataType::UInt8, _) => int!(UInt8Type),
+        (DataType::UInt16, _) => int!(UInt16Type),
+        (DataType::UInt32, _) => int!(UInt32Type),
+        (DataType::UInt64, _) => int!(UInt64Type),
+        (DataType::Decimal128(precision, scale), _) => {
+            let decimal = match value {
+                Value::Decimal(d) => *d,
+                _ => muster_types::Decimal::new(integer()?, 0),
+            };
+            let unscaled = decimal.rescale(scale as u8).ok_or_else(wrong)?.unscaled;
+            let array = PrimitiveArray::<Decimal128Type>::from_value(unscaled, rows);
+            Arc::new(array.with_precision_and_scale(precision, scale).map_err(|_| wrong())?)
+        }
+        (DataType::Float32, Value::Float(x)) => Arc::new(PrimitiveArray::<Float32Type>::from_value(*x, rows)),
+        (DataType::Float32, Value::Double(x)) => Arc::new(PrimitiveArray::<Float32Type>::from_value(*x as f32, rows)),
+        (DataType::Float64, Value::Double(x)) => Arc::new(PrimitiveArray::<Float64Type>::from_value(*x, rows)),
+        (DataType::Date32, Value::Date(d)) => Arc::new(PrimitiveArray::<Date32Type>::from_value(*d, rows)),
+        (DataType::Timestamp(..), Value::DateTime(t)) => {
+            Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from_value(*t, rows))
+        }
+        (DataType::Duration(_), Value::Time(t)) => {
+            Arc::new(PrimitiveArray::<DurationMicrosecondType>::from_value(*t, rows))
+        }
+        (DataType::Utf8View, Value::Text(s)) => {
+            let mut builder = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+            (0..rows).for_each(|_| builder.append_value(s));
+            Arc::new(builder.finish())
+        }
+        (DataType::BinaryView, Value::Bytes(b)) => {
+            let mut builder = BinaryViewBuilder::with_capacity(rows).with_deduplicate_strings();
+            (0..rows).for_each(|_| builder.append_value(b));
+            Arc::new(builder.finish())
+        }
+        _ => return Err(wrong()),
+    })
+}

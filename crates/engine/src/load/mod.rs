@@ -1,0 +1,23 @@
+//! Files as batches for [`muster_storage::TableLoader`].
+//!
+//! ```text
+//!   DelimitedOptions  the FIELDS and LINES clauses, columns    format.rs
+//!   read_delimited    LOAD DATA, .tbl, CSV -> batches          delimited.rs
+//!     tokenize        bytes -> fields                          tokenize.rs
+//!     convert, parse  fields -> columns, values                convert.rs, parse.rs
+//!     problem         what is wrong with a value               problem.rs
+//!   read_arrow        Arrow IPC -> batches                     arrow_ipc.rs
+//! ```
+
+mod arrow_ipc;
+mod convert;
+mod delimited;
+mod format;
+mod parse;
+mod problem;
+mod tokenize;
+
+pub use arrow_ipc::read_arrow;
+pub use convert::{arrow_schema, arrow_type};
+pub use delimited::{DelimitedSummary, read_delimited};
+pub use format::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, csv_header};
