@@ -227,7 +227,8 @@ pub enum Expr {
         list: Vec<Expr>,
         negated: bool,
     },
-    /// `arg [NOT] LIKE pattern ESCAPE escape`, under the collation of `arg`'s type.
+    /// `arg [NOT] LIKE pattern ESCAPE escape`, under the collation of `arg`'s type. Without an ESCAPE clause `escape` is
+    /// `Some('\\')`; `None` is `ESCAPE ''`.
     Like {
         arg: Box<Expr>,
         pattern: Box<Expr>,

@@ -5,12 +5,16 @@
 //!   optimizer -> Plan (physical: how)      plan.rs
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   Columns                                columns.rs: every column of one query has its own number
+//!   eval                                   eval.rs: the value of an expression
+//!   explain                                explain.rs: plans and expressions as text
 //! ```
 //!
 //! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
 
 pub mod catalog;
 pub mod columns;
+pub mod eval;
+pub mod explain;
 pub mod expr;
 pub mod plan;
 pub mod rel;

@@ -5,7 +5,8 @@
 //!     Tree     one B+tree in one file                      tree/
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, midpoint LRU            buffer_pool/
-//!   PageFile   page allocation, header page, free list     file.rs
+//!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
+//!   Store      the data directory                          store.rs, directory.rs (lock, identity)
 //!   PageIo     io_uring, pread, memory with faults         io/
 //! ```
 //!

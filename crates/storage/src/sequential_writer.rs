@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn an_abandoned_writer_ends() {
         let (mut w, _) = writer(Arc::new(MemoryIo::new()));
-        (1..=300).for_each(|n| drop(w.append(&page(n)).unwrap()));
+        (1..=300).for_each(|n| assert_eq!(w.append(&page(n)).unwrap(), n));
         let file = Arc::clone(w.file());
         drop(w);
         assert_eq!(Arc::strong_count(&file), 1, "no thread holds it");

@@ -26,6 +26,7 @@ pub struct CastWarning {
 }
 
 impl CastWarning {
+    /// Shaped for the end of a conversion, which wants an option.
     fn new(code: ErrorCode, message: impl Into<String>) -> Option<CastWarning> {
         Some(CastWarning { code, message: message.into() })
     }

@@ -107,6 +107,8 @@ codes! {
     WrongUsage = 1221, "HY000";
     WrongNumberOfColumnsInSelect = 1222, "21000";
     InvalidCharacterString = 1300, "HY000";
+    AllowedPacketOverflowed = 1301, "HY000";
+    InvalidArgumentForLogarithm = 3020, "2201E";
     TruncatedWrongValue = 1292, "22007";
     Unsupported = 1295, "HY000";
     DivisionByZero = 1365, "22012";

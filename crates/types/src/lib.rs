@@ -4,6 +4,7 @@
 //!   SqlType    what a column or an expression is        sql_type.rs
 //!   Value      one value of it                          value.rs
 //!   Decimal    exact decimal numbers                    decimal.rs
+//!   wide       256-bit products for exact division      wide.rs
 //!   temporal   days and microseconds, text both ways    temporal.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
@@ -23,8 +24,9 @@ pub mod key;
 pub mod sql_type;
 pub mod temporal;
 pub mod value;
+pub mod wide;
 
-pub use cast::{CastWarning, cast};
+pub use cast::{CastWarning, cast, cast_from};
 pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};

@@ -411,7 +411,7 @@ impl BufferPool {
         let mut candidates = Vec::new();
         let mut dirty = Vec::new();
         let mut failed = None;
-        for limit in [8, 64, usize::MAX] {
+        for limit in [8, 64, 1024, usize::MAX] {
             self.lru.candidates(limit, &mut candidates);
             dirty.clear();
             for &frame in &candidates {

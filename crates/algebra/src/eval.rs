@@ -1,0 +1,243 @@
+//! What an expression is worth: MySQL's semantics, one row at a time.
+//!
+//! Constant folding uses it, operators fall back on it, and tests compare faster implementations with it.
+//!
+//! ```text
+//!   eval.rs             logic, CASE, IN, LIKE, CAST; which function
+//!   eval/compare.rs     comparison, truth
+//!   eval/arithmetic.rs  + - * / DIV %, unary minus
+//!   eval/number.rs      rounding, logarithms, bits
+//!   eval/text.rs        functions over text
+//!   eval/temporal.rs    functions over dates and times
+//!   eval/date_format.rs DATE_FORMAT and week numbers
+//!   eval/call.rs        arguments of functions
+//! ```
+
+pub mod arithmetic;
+mod call;
+pub mod compare;
+pub mod date_format;
+pub mod number;
+pub mod temporal;
+pub mod text;
+
+use crate::{ColId, Expr, LogicOp};
+use muster_types::{CastWarning, Collation, Result, SqlType, Value, cast_from, collation::LikePattern};
+
+/// What evaluation may ask of its surroundings.
+pub struct Evaluator<'a> {
+    /// The value of a column; `None`: not known.
+    pub value: &'a dyn Fn(ColId) -> Option<Value>,
+    /// The type of a column: its collation decides comparisons, its `fsp` how it prints.
+    pub ty: &'a dyn Fn(ColId) -> Option<SqlType>,
+    /// Takes warnings.
+    pub warn: &'a mut dyn FnMut(CastWarning),
+}
+
+/// The value of an expression; `None` if it depends on a column without a value, on a subquery, or waits (SLEEP).
+/// Columns of text compare under the default collation; [`Evaluator`] can know theirs. Warnings are dropped.
+pub fn eval(expr: &Expr, columns: &dyn Fn(ColId) -> Option<Value>) -> Option<Result<Value>> {
+    Evaluator { value: columns, ty: &|_| None, warn: &mut |_| {} }.eval(expr)
+}
+
+/// `None`: not constant; else a value or MySQL's error.
+type Outcome = Option<Result<Value>>;
+
+/// Passes on what is not a value.
+macro_rules! value {
+    ($outcome:expr) => {
+        match $outcome {
+            Some(Ok(value)) => value,
+            other => return other,
+        }
+    };
+}
+use value;
+
+impl Evaluator<'_> {
+    /// The value of an expression; `None` if it depends on a column without a value, on a subquery, or waits (SLEEP).
+    ///
+    /// Errors: 1690 where arithmetic leaves the range of its type.
+    pub fn eval(&mut self, expr: &Expr) -> Outcome {
+        match expr {
+            Expr::Column(id) => (self.value)(*id).map(Ok),
+            Expr::Literal { value, .. } => Some(Ok(value.clone())),
+            Expr::Cast { arg, ty } => {
+                let value = value!(self.eval(arg));
+                let (value, warning) = cast_from(&value, self.type_of(arg), *ty);
+                warning.into_iter().for_each(|w| (self.warn)(w));
+                Some(Ok(value))
+            }
+            Expr::Compare { op, left, right } => {
+                let (a, b) = (value!(self.eval(left)), value!(self.eval(right)));
+                Some(Ok(compare::compare(*op, &a, &b, self.collation_of(&[left, right], &[&a, &b]))))
+            }
+            Expr::Logic { op, args } => self.logic(*op, args),
+            Expr::Not(arg) => Some(Ok(from_truth(compare::truth(&value!(self.eval(arg))).map(|b| !b)))),
+            Expr::IsNull { arg, negated } => Some(Ok(Value::Bool(value!(self.eval(arg)).is_null() != *negated))),
+            Expr::IsTruth { arg, truth, negated } => {
+                let is = compare::truth(&value!(self.eval(arg))) == Some(*truth);
+                Some(Ok(Value::Bool(is != *negated)))
+            }
+            Expr::Arithmetic { op, left, right, ty } => {
+                let (a, b) = (value!(self.eval(left)), value!(self.eval(right)));
+                Some(arithmetic::arithmetic(*op, &a, &b, *ty, self.warn).map_err(|e| e.in_expr(&self.printed(expr))))
+            }
+            Expr::Negate { arg, ty } => {
+                let value = value!(self.eval(arg));
+                Some(arithmetic::negate(&value, *ty).map_err(|e| e.in_expr(&self.printed(expr))))
+            }
+            Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
+            Expr::Like { arg, pattern, escape, negated } => {
+                let (a, p) = (value!(self.eval(arg)), value!(self.eval(pattern)));
+                let collation = self.collation_of(&[arg, pattern], &[&a, &p]);
+                let (Some(pattern), false) = (self.text_of(pattern, &p), a.is_null()) else {
+                    return Some(Ok(Value::Null));
+                };
+                let pattern = LikePattern::new(&pattern, *escape, collation);
+                let matches = match &a {
+                    Value::Bytes(bytes) => pattern.matches_bytes(bytes),
+                    _ => pattern.matches(&self.text_of(arg, &a).unwrap_or_default()),
+                };
+                Some(Ok(Value::Bool(matches != *negated)))
+            }
+            Expr::Case { branches, otherwise, ty } => {
+                for (condition, result) in branches {
+                    if compare::truth(&value!(self.eval(condition))) == Some(true) {
+                        let value = value!(self.eval(result));
+                        return Some(Ok(self.conform(value, self.type_of(result), *ty)));
+                    }
+                }
+                match otherwise {
+                    Some(result) => {
+                        let value = value!(self.eval(result));
+                        Some(Ok(self.conform(value, self.type_of(result), *ty)))
+                    }
+                    None => Some(Ok(Value::Null)),
+                }
+            }
+            Expr::Call { function, args, ty } => self.call(expr, *function, args, *ty),
+            Expr::Subquery(_) | Expr::Subplan(_) => None,
+        }
+    }
+
+    /// A decisive argument decides even if others are not known.
+    fn logic(&mut self, op: LogicOp, args: &[Expr]) -> Outcome {
+        let decisive = match op {
+            LogicOp::And => Some(false),
+            LogicOp::Or => Some(true),
+            LogicOp::Xor => None,
+        };
+        let (mut unknown, mut null, mut odd) = (false, false, false);
+        for arg in args {
+            match self.eval(arg) {
+                None => unknown = true,
+                Some(Err(e)) => return Some(Err(e)),
+                Some(Ok(value)) => match compare::truth(&value) {
+                    None => null = true,
+                    truth if truth == decisive => return Some(Ok(from_truth(truth))),
+                    Some(truth) => odd ^= truth,
+                },
+            }
+        }
+        if unknown {
+            return None;
+        }
+        Some(Ok(match (null, op) {
+            (true, _) => Value::Null,
+            (false, LogicOp::Xor) => Value::Bool(odd),
+            (false, _) => Value::Bool(op == LogicOp::And),
+        }))
+    }
+
+    fn in_list(&mut self, arg: &Expr, list: &[Expr], negated: bool) -> Outcome {
+        let value = value!(self.eval(arg));
+        if value.is_null() {
+            return Some(Ok(Value::Null));
+        }
+        let mut null = false;
+        for item in list {
+            let other = value!(self.eval(item));
+            let collation = self.collation_of(&[arg, item], &[&value, &other]);
+            match compare::order(&value, &other, collation) {
+                None => null = true,
+                Some(std::cmp::Ordering::Equal) => return Some(Ok(Value::Bool(!negated))),
+                Some(_) => {}
+            }
+        }
+        Some(Ok(if null { Value::Null } else { Value::Bool(negated) }))
+    }
+
+    /// The type of an expression as far as it is known.
+    fn type_of(&self, expr: &Expr) -> Option<SqlType> {
+        match expr {
+            Expr::Column(id) => (self.ty)(*id),
+            Expr::Literal { ty, .. }
+            | Expr::Cast { ty, .. }
+            | Expr::Arithmetic { ty, .. }
+            | Expr::Negate { ty, .. }
+            | Expr::Case { ty, .. }
+            | Expr::Call { ty, .. } => Some(*ty),
+            Expr::Subquery(_) | Expr::Subplan(_) => None,
+            _ => Some(SqlType::Bool),
+        }
+    }
+
+    /// The collation that values of these expressions compare under: byte strings compare as bytes, else the first
+    /// that is known.
+    fn collation_of(&self, exprs: &[&Expr], values: &[&Value]) -> Collation {
+        if values.iter().any(|v| matches!(v, Value::Bytes(_))) {
+            return Collation::Binary;
+        }
+        exprs.iter().find_map(|e| self.type_of(e)?.collation()).unwrap_or(Collation::DEFAULT)
+    }
+
+    /// A value as text; `None` for NULL.
+    fn text_of(&self, expr: &Expr, value: &Value) -> Option<String> {
+        text::to_text(value, self.type_of(expr))
+    }
+
+    /// The value in the shape that type `ty` has: results of functions and of CASE.
+    fn conform(&mut self, value: Value, from: Option<SqlType>, ty: SqlType) -> Value {
+        let fits = match (&value, ty) {
+            (Value::Null, _) | (_, SqlType::Null) => true,
+            (Value::Bool(_), SqlType::Bool) => true,
+            (Value::Int(_), SqlType::Int { unsigned: false, .. }) => true,
+            (Value::UInt(_), SqlType::Int { unsigned: true, .. }) => true,
+            (Value::Decimal(d), SqlType::Decimal { scale, .. }) => d.scale == scale,
+            (Value::Double(_), SqlType::Double) | (Value::Float(_), SqlType::Float) => true,
+            (Value::Date(_), SqlType::Date) | (Value::Time(_), SqlType::Time { .. }) => true,
+            (Value::DateTime(_), SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => true,
+            (Value::Text(_), SqlType::Text { .. }) | (Value::Bytes(_), SqlType::Bytes { .. }) => true,
+            _ => false,
+        };
+        if fits {
+            return value;
+        }
+        // The declared length of a function's result is an estimate of its longest, never a reason to cut it.
+        let ty = match ty {
+            SqlType::Text { kind, collation, .. } => SqlType::Text { kind, collation, length: u32::MAX },
+            SqlType::Bytes { .. } => SqlType::Bytes { kind: muster_types::BytesKind::LongBlob, length: u32::MAX },
+            other => other,
+        };
+        let (value, warning) = cast_from(&value, from, ty);
+        warning.into_iter().for_each(|w| (self.warn)(w));
+        value
+    }
+
+    /// The expression for an error message, with columns' values in their place.
+    fn printed(&self, expr: &Expr) -> String {
+        crate::explain::nested_text_with(expr, &|id| match (self.value)(id) {
+            Some(value) => value.to_string(),
+            None => format!("#{}", id.0),
+        })
+    }
+}
+
+fn from_truth(truth: Option<bool>) -> Value {
+    truth.map_or(Value::Null, Value::Bool)
+}
+
+#[cfg(test)]
+#[path = "eval_tests.rs"]
+mod tests;

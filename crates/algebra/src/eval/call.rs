@@ -1,0 +1,79 @@
+//! Functions: which arguments they look at, and what NULLs do to them.
+
+use super::{Evaluator, Outcome, compare, number, temporal, text, value};
+use crate::{Expr, ScalarFunction};
+use muster_types::{Collation, SqlType, Value};
+use std::cmp::Ordering;
+
+impl Evaluator<'_> {
+    pub(super) fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
+        match function {
+            ScalarFunction::Sleep => return None,
+            ScalarFunction::Coalesce => {
+                for arg in args {
+                    let value = value!(self.eval(arg));
+                    if !value.is_null() {
+                        return Some(Ok(self.conform(value, self.type_of(arg), ty)));
+                    }
+                }
+                return Some(Ok(Value::Null));
+            }
+            _ => {}
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(value!(self.eval(arg)));
+        }
+        if values.is_empty() {
+            return None;
+        }
+        let mut types: Vec<Option<SqlType>> = args.iter().map(|a| self.type_of(a)).collect();
+        let collation = self.collation_of(&args.iter().collect::<Vec<_>>(), &values.iter().collect::<Vec<_>>());
+        match function {
+            ScalarFunction::NullIf => {
+                let [a, b] = values.as_slice() else { return None };
+                let equal = compare::order(a, b, collation) == Some(Ordering::Equal);
+                let result = if equal { Value::Null } else { a.clone() };
+                return Some(Ok(self.conform(result, types[0], ty)));
+            }
+            ScalarFunction::ConcatWs if !values[0].is_null() => {
+                let kept: Vec<bool> = values.iter().map(|v| !v.is_null()).collect();
+                let mut keep = kept.iter();
+                types.retain(|_| keep.next() == Some(&true));
+                values.retain(|v| !v.is_null());
+            }
+            _ => {}
+        }
+        if values.iter().any(Value::is_null) {
+            return Some(Ok(Value::Null));
+        }
+        if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
+            let i = extreme(&values, collation, function == ScalarFunction::Greatest)?;
+            return Some(Ok(self.conform(values.swap_remove(i), types[i], ty)));
+        }
+        let result = match number::call(function, &values, self.warn) {
+            Some(Ok(result)) => result,
+            Some(Err(e)) => return Some(Err(e.in_expr(&self.printed(expr)))),
+            None => {
+                let text_args = text::TextArgs { values: &values, types: &types, collation };
+                match text::call(function, &text_args, self.warn) {
+                    Some(result) => result,
+                    None => temporal::call(function, &values, self.warn)?,
+                }
+            }
+        };
+        Some(Ok(self.conform(result, None, ty)))
+    }
+}
+
+/// Position of the greatest or least value, the first of equal ones.
+fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usize> {
+    let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
+    let mut best = 0;
+    for i in 1..values.len() {
+        if compare::order(&values[i], &values[best], collation)? == wanted {
+            best = i;
+        }
+    }
+    Some(best)
+}

@@ -1,0 +1,162 @@
+//! Functions over numbers.
+
+use super::arithmetic::{OutOfRange, bits, finite, to_decimal};
+use crate::ScalarFunction;
+use muster_types::{
+    CastWarning, Decimal, ErrorCode, Value,
+    cast::to_double,
+    decimal::{div_round, pow10},
+};
+
+/// A function of one or two numbers, none of them NULL; `None` for functions of other topics. The caller gives the
+/// result its type.
+pub(super) fn call(
+    function: ScalarFunction,
+    args: &[Value],
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<Result<Value, OutOfRange>> {
+    use ScalarFunction::*;
+    let x = args.first()?;
+    let double = || to_double(x).0;
+    Some(Ok(match function {
+        Abs => return Some(abs(x)),
+        Sign => Value::Int(sign(x)),
+        Ceil => to_integer(x, f64::ceil, |n, unit| n.div_euclid(unit) + (n.rem_euclid(unit) != 0) as i128),
+        Floor => to_integer(x, f64::floor, |n, unit| n.div_euclid(unit)),
+        Round => return Some(round(x, args.get(1).map_or(0, |d| bits(d) as i64))),
+        Truncate => truncate(x, bits(args.get(1)?) as i64),
+        Sqrt if double() < 0.0 => Value::Null,
+        Sqrt => Value::Double(double().sqrt()),
+        Pow => return Some(finite(double().powf(to_double(args.get(1)?).0)).map(Value::Double)),
+        Exp => return Some(finite(double().exp()).map(Value::Double)),
+        Ln | Log10 | Log2 if double() <= 0.0 => {
+            let message = "Invalid argument for logarithm".to_string();
+            warn(CastWarning { code: ErrorCode::InvalidArgumentForLogarithm, message });
+            Value::Null
+        }
+        Ln => Value::Double(double().ln()),
+        Log10 => Value::Double(double().log10()),
+        Log2 => Value::Double(double().log2()),
+        Sin => Value::Double(double().sin()),
+        Cos => Value::Double(double().cos()),
+        Tan => Value::Double(double().tan()),
+        BitAnd => Value::UInt(bits(x) & bits(args.get(1)?)),
+        BitOr => Value::UInt(bits(x) | bits(args.get(1)?)),
+        BitXor => Value::UInt(bits(x) ^ bits(args.get(1)?)),
+        BitNot => Value::UInt(!bits(x)),
+        ShiftLeft => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shl)),
+        ShiftRight => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shr)),
+        _ => return None,
+    }))
+}
+
+/// Shifting by 64 and more gives 0.
+fn shift(x: u64, by: u64, op: fn(u64, u32) -> Option<u64>) -> u64 {
+    u32::try_from(by).ok().and_then(|by| op(x, by)).unwrap_or(0)
+}
+
+fn abs(x: &Value) -> Result<Value, OutOfRange> {
+    Ok(match x {
+        Value::Int(i) => Value::Int(i.checked_abs().ok_or(OutOfRange("BIGINT"))?),
+        Value::UInt(_) | Value::Bool(_) => x.clone(),
+        Value::Decimal(d) => Value::Decimal(Decimal::new(d.unscaled.abs(), d.scale)),
+        _ => Value::Double(to_double(x).0.abs()),
+    })
+}
+
+fn sign(x: &Value) -> i64 {
+    match x {
+        Value::Int(i) => i.signum(),
+        Value::UInt(u) => (*u > 0) as i64,
+        Value::Decimal(d) => d.unscaled.signum() as i64,
+        _ => {
+            let x = to_double(x).0;
+            if x > 0.0 {
+                1
+            } else if x < 0.0 {
+                -1
+            } else {
+                0
+            }
+        }
+    }
+}
+
+/// CEIL and FLOOR; `exact` takes an unscaled number and 10 to its scale.
+fn to_integer(x: &Value, approximate: fn(f64) -> f64, exact: fn(i128, i128) -> i128) -> Value {
+    match x {
+        Value::Int(_) | Value::UInt(_) | Value::Bool(_) => x.clone(),
+        Value::Decimal(d) => match pow10(d.scale as u32) {
+            Some(unit) => Value::Decimal(Decimal::new(exact(d.unscaled, unit), 0)),
+            None => Value::Null,
+        },
+        _ => Value::Double(approximate(to_double(x).0)),
+    }
+}
+
+/// `ROUND(x, digits)`: exact numbers half away from zero, doubles to the nearest (halves to even).
+fn round(x: &Value, digits: i64) -> Result<Value, OutOfRange> {
+    match x {
+        Value::Int(_) | Value::UInt(_) | Value::Bool(_) => {
+            let n = to_decimal(x).unscaled;
+            let rounded = match digits {
+                0.. => n,
+                // A 64-bit number has at most 20 digits.
+                -20..0 => pow10(digits.unsigned_abs() as u32).map_or(0, |unit| div_round(n, unit) * unit),
+                _ => 0,
+            };
+            match x {
+                Value::UInt(_) => u64::try_from(rounded).map(Value::UInt).map_err(|_| OutOfRange("BIGINT UNSIGNED")),
+                _ => i64::try_from(rounded).map(Value::Int).map_err(|_| OutOfRange("BIGINT")),
+            }
+        }
+        Value::Decimal(d) => Ok(Value::Decimal(at_digits(*d, digits, div_round))),
+        _ => Ok(Value::Double(double_at_digits(to_double(x).0, digits, f64::round_ties_even))),
+    }
+}
+
+/// `TRUNCATE(x, digits)`: towards zero.
+fn truncate(x: &Value, digits: i64) -> Value {
+    let toward_zero = |n: i128, unit: i128| n / unit;
+    match x {
+        Value::Int(_) | Value::UInt(_) | Value::Bool(_) => {
+            let n = at_digits(to_decimal(x), digits, toward_zero).unscaled;
+            match x {
+                Value::UInt(_) => Value::UInt(n as u64),
+                _ => Value::Int(n as i64),
+            }
+        }
+        Value::Decimal(d) => Value::Decimal(at_digits(*d, digits, toward_zero)),
+        _ => Value::Double(double_at_digits(to_double(x).0, digits, f64::trunc)),
+    }
+}
+
+/// The number cut to a number of digits behind the point (negative: in front of it) by a division.
+fn at_digits(d: Decimal, digits: i64, divide: fn(i128, i128) -> i128) -> Decimal {
+    let dropped = d.scale as i64 - digits;
+    if dropped <= 0 {
+        return d;
+    }
+    let Some(unit) = u32::try_from(dropped).ok().and_then(pow10) else {
+        return Decimal::new(0, 0);
+    };
+    let kept = divide(d.unscaled, unit);
+    match u8::try_from(digits) {
+        Ok(scale) => Decimal::new(kept, scale),
+        Err(_) => {
+            let factor = u32::try_from(-digits).ok().and_then(pow10);
+            Decimal::new(factor.and_then(|f| kept.checked_mul(f)).unwrap_or(0), 0)
+        }
+    }
+}
+
+fn double_at_digits(x: f64, digits: i64, cut: fn(f64) -> f64) -> f64 {
+    let digits = digits.clamp(-400, 400) as i32;
+    let power = 10f64.powi(digits.abs());
+    match digits >= 0 {
+        true if (x * power).is_finite() => cut(x * power) / power,
+        true => x,
+        false if power.is_finite() => cut(x / power) * power,
+        false => 0.0,
+    }
+}

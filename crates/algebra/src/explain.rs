@@ -1,0 +1,343 @@
+//! Plans and expressions as text, in the manner of MySQL's `EXPLAIN FORMAT=TREE`.
+//!
+//! ```text
+//!   explain.rs            the tree: one line per operator, inputs indented by four spaces
+//!   explain/expr_text.rs  expressions
+//!   explain/key_range.rs  ranges of an index
+//! ```
+//!
+//! Projections have no line, as in MySQL. Costs are milliseconds.
+
+mod expr_text;
+mod key_range;
+
+use crate::{AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey, Subplan, SubqueryKind};
+use expr_text::Printer;
+use std::fmt::Write;
+
+/// An expression as MySQL prints it: `lineitem.l_quantity < 24.00`. Subqueries print as `(select)`.
+pub fn expr_text(expr: &Expr, columns: &Columns) -> String {
+    expr_text_with(expr, &|id| column_name(columns, id))
+}
+
+/// As [`expr_text`], with other names for columns.
+pub fn expr_text_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
+    Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
+}
+
+/// As [`expr_text_with`], keeping the parentheses around the whole, as error messages have them.
+pub(crate) fn nested_text_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
+    Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
+}
+
+/// An aggregate as MySQL prints it: `sum(lineitem.l_quantity)`.
+pub fn aggregate_text(call: &AggregateCall, columns: &Columns) -> String {
+    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into() }.aggregate(call)
+}
+
+/// A column's name: `table.column`, or the name of what computes it.
+fn column_name(columns: &Columns, id: ColId) -> String {
+    let meta = columns.get(id);
+    match &meta.origin {
+        Some(origin) => format!("{}.{}", origin.alias, origin.column),
+        None => meta.name.clone(),
+    }
+}
+
+/// The plan as a tree, each line with its estimates, ending in a newline.
+pub fn tree(plan: &Plan, columns: &Columns) -> String {
+    tree_with(plan, columns, &|p| {
+        Some(format!("(cost={} rows={})", figure(p.estimate.cost_ms), figure(p.estimate.rows)))
+    })
+}
+
+/// As [`tree`]; `note` gives what stands behind each operator: estimates, or what really happened.
+pub fn tree_with(plan: &Plan, columns: &Columns, note: &dyn Fn(&Plan) -> Option<String>) -> String {
+    let mut tree = Tree { columns, note, subplans: Vec::new(), out: String::new() };
+    tree.plan(plan, 0);
+    tree.out
+}
+
+/// A number in at most about nine characters.
+fn figure(x: f64) -> String {
+    if x != 0.0 && !(0.01..1e9).contains(&x.abs()) {
+        format!("{x:.2e}")
+    } else if x.fract() == 0.0 {
+        format!("{x}")
+    } else if x.abs() < 100.0 {
+        format!("{x:.2}")
+    } else {
+        format!("{x:.0}")
+    }
+}
+
+struct Tree<'a> {
+    columns: &'a Columns,
+    note: &'a dyn Fn(&Plan) -> Option<String>,
+    /// Numbered from 2 in this order.
+    subplans: Vec<*const Subplan>,
+    out: String,
+}
+
+impl<'a> Tree<'a> {
+    fn plan(&mut self, plan: &Plan, depth: usize) {
+        let found = subplans_of(plan);
+        self.subplans.extend(found.iter().map(|s| *s as *const Subplan));
+        let below = match &plan.op {
+            PlanOp::Project { input, .. } => {
+                self.plan(input, depth);
+                depth
+            }
+            op => {
+                let text = self.operator(plan, op);
+                let note = (self.note)(plan).map(|n| format!("  {n}")).unwrap_or_default();
+                self.line(depth, &format!("{text}{note}"));
+                self.inputs(op, depth + 1);
+                depth + 1
+            }
+        };
+        let place = match &plan.op {
+            PlanOp::Project { .. } | PlanOp::Values { .. } => "projection",
+            _ => "condition",
+        };
+        for subplan in found {
+            let when = if subplan.params.is_empty() { "run only once" } else { "dependent" };
+            let number = self.number(subplan);
+            self.line(below, &format!("Select #{number} (subquery in {place}; {when})"));
+            self.plan(&subplan.plan, below + 1);
+        }
+    }
+
+    fn inputs(&mut self, op: &PlanOp, depth: usize) {
+        match op {
+            PlanOp::Scan(_) | PlanOp::Values { .. } => {}
+            PlanOp::Filter { input, .. }
+            | PlanOp::Project { input, .. }
+            | PlanOp::HashAggregate { input, .. }
+            | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Sort { input, .. }
+            | PlanOp::Limit { input, .. } => self.plan(input, depth),
+            PlanOp::HashJoin { left, right, build, .. } => {
+                let (probe, build) = if *build == Side::Left { (right, left) } else { (left, right) };
+                self.plan(probe, depth);
+                self.line(depth, "Hash");
+                self.plan(build, depth + 1);
+            }
+            PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
+                self.plan(left, depth);
+                self.plan(right, depth);
+            }
+            PlanOp::UnionAll { inputs, .. } => inputs.iter().for_each(|i| self.plan(i, depth)),
+        }
+    }
+
+    fn operator(&self, plan: &Plan, op: &PlanOp) -> String {
+        match op {
+            PlanOp::Scan(scan) => self.scan(scan),
+            PlanOp::Values { rows } => match (rows.len(), plan.output.len()) {
+                (0, _) => "Zero rows".into(),
+                (1, _) => "Rows fetched before execution".into(),
+                (n, _) => format!("Rows fetched before execution ({n} rows)"),
+            },
+            PlanOp::Filter { predicates, .. } => format!("Filter: {}", self.conditions(predicates)),
+            PlanOp::Project { .. } => String::new(),
+            PlanOp::HashJoin { kind, keys, residual, .. } => {
+                let name = match kind {
+                    JoinKind::Inner => "Inner hash join",
+                    JoinKind::Left => "Left hash join",
+                    JoinKind::Semi => "Hash semijoin",
+                    JoinKind::Anti => "Hash antijoin",
+                    JoinKind::NullAwareAnti => "Hash antijoin (null-aware)",
+                };
+                format!("{name} {}", self.join_keys(keys, residual))
+            }
+            PlanOp::MergeJoin { kind, keys, residual, .. } => {
+                let name = match kind {
+                    JoinKind::Inner => "Inner merge join",
+                    JoinKind::Left => "Left merge join",
+                    JoinKind::Semi => "Merge semijoin",
+                    JoinKind::Anti => "Merge antijoin",
+                    JoinKind::NullAwareAnti => "Merge antijoin (null-aware)",
+                };
+                format!("{name} {}", self.join_keys(keys, residual))
+            }
+            PlanOp::NestedLoopJoin { kind, on, .. } => {
+                let name = match kind {
+                    JoinKind::Inner => "Nested loop inner join",
+                    JoinKind::Left => "Nested loop left join",
+                    JoinKind::Semi => "Nested loop semijoin",
+                    JoinKind::Anti => "Nested loop antijoin",
+                    JoinKind::NullAwareAnti => "Nested loop antijoin (null-aware)",
+                };
+                if on.is_empty() { name.into() } else { format!("{name} on {}", self.conditions(on)) }
+            }
+            PlanOp::HashAggregate { group, aggregates, .. } if group.is_empty() => {
+                format!("Aggregate{}", self.aggregates(group, aggregates))
+            }
+            PlanOp::HashAggregate { group, aggregates, .. } => {
+                format!("Aggregate using hash{}", self.aggregates(group, aggregates))
+            }
+            PlanOp::StreamAggregate { group, aggregates, .. } => {
+                format!("Group aggregate{}", self.aggregates(group, aggregates))
+            }
+            PlanOp::Sort { keys, fetch, .. } => {
+                let limit = fetch.map(|n| format!(", limit input to {n} row(s) per chunk")).unwrap_or_default();
+                format!("Sort: {}{limit}", self.sort_keys(keys))
+            }
+            PlanOp::Limit { offset: 0, count: Some(n), .. } => format!("Limit: {n} row(s)"),
+            PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
+            PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
+            PlanOp::UnionAll { .. } => "Append".into(),
+        }
+    }
+
+    fn scan(&self, scan: &Scan) -> String {
+        let (table, index) = (&scan.alias, &scan.table.indexes[scan.index]);
+        let covering = scan.index != 0 && scan.is_covering();
+        let kind = key_range::access(scan);
+        let ranges = || key_range::ranges_text(scan);
+        let mut text = match (kind, scan.index) {
+            (key_range::Access::Nothing, _) => format!("No rows of {table}"),
+            (key_range::Access::All, 0) if !scan.ordered => format!("Table scan on {table}"),
+            (key_range::Access::All, _) => format!("Index scan on {table} using {}", index.name),
+            (key_range::Access::Row, _) => {
+                format!("Single-row index lookup on {table} using {} {}", index.name, ranges())
+            }
+            (key_range::Access::Lookup, _) => format!("Index lookup on {table} using {} {}", index.name, ranges()),
+            (key_range::Access::Range, _) => {
+                format!("Index range scan on {table} using {} over {}", index.name, ranges())
+            }
+        };
+        if covering {
+            // "Covering index scan", "Single-row covering index lookup".
+            text = text.replacen("index", "covering index", 1).replacen("Index", "Covering index", 1);
+        }
+        if scan.reverse {
+            text.push_str(" (reverse)");
+        }
+        if !scan.filter.is_empty() {
+            let _ = write!(text, ", with pushed condition: {}", self.conditions(&scan.filter));
+        }
+        if let Some(n) = scan.limit {
+            let _ = write!(text, ", limit {n} row(s)");
+        }
+        text
+    }
+
+    fn join_keys(&self, keys: &[(Expr, Expr)], residual: &[Expr]) -> String {
+        let pairs: Vec<String> = keys.iter().map(|(a, b)| format!("({} = {})", self.inner(a), self.inner(b))).collect();
+        let mut text = if pairs.is_empty() { "(no condition)".into() } else { pairs.join(", ") };
+        if !residual.is_empty() {
+            let _ = write!(text, ", extra conditions: {}", self.conditions(residual));
+        }
+        text
+    }
+
+    fn aggregates(&self, group: &[ColId], aggregates: &[(ColId, AggregateCall)]) -> String {
+        let mut text = String::new();
+        if !group.is_empty() {
+            let names: Vec<String> = group.iter().map(|id| column_name(self.columns, *id)).collect();
+            let _ = write!(text, " (group by {})", names.join(", "));
+        }
+        if !aggregates.is_empty() {
+            let calls: Vec<String> =
+                aggregates.iter().map(|(_, call)| self.with_printer(|p| p.aggregate(call))).collect();
+            let _ = write!(text, ": {}", calls.join(", "));
+        }
+        text
+    }
+
+    fn sort_keys(&self, keys: &[SortKey]) -> String {
+        self.with_printer(|p| p.sort_keys(keys))
+    }
+
+    /// All together, in parentheses.
+    fn conditions(&self, conditions: &[Expr]) -> String {
+        match conditions {
+            [single] => {
+                let text = self.inner(single);
+                if text.starts_with('(') { text } else { format!("({text})") }
+            }
+            many => format!("({})", many.iter().map(|c| self.inner(c)).collect::<Vec<_>>().join(" and ")),
+        }
+    }
+
+    fn inner(&self, expr: &Expr) -> String {
+        self.with_printer(|p| p.expr(expr))
+    }
+
+    fn with_printer(&self, print: impl FnOnce(&Printer<'_>) -> String) -> String {
+        let name = |id| column_name(self.columns, id);
+        let subplan = |s: &Subplan| format!("(select #{})", self.number(s));
+        print(&Printer { name: &name, subplan: &subplan })
+    }
+
+    fn number(&self, subplan: &Subplan) -> usize {
+        let position = self.subplans.iter().position(|s| std::ptr::eq(*s, subplan));
+        position.map_or(0, |i| i + 2)
+    }
+
+    fn line(&mut self, depth: usize, text: &str) {
+        let _ = writeln!(self.out, "{:width$}-> {text}", "", width = depth * 4);
+    }
+}
+
+/// The subplans in a node's own expressions; those on the left of `IN` and comparisons come first.
+fn subplans_of(plan: &Plan) -> Vec<&Subplan> {
+    let mut found = Vec::new();
+    for expr in own_exprs(&plan.op) {
+        expr.visit(&mut |e| {
+            if let Expr::Subplan(s) = e {
+                found.push(&**s);
+            }
+        });
+    }
+    found
+}
+
+fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
+    fn pairs(keys: &[(Expr, Expr)]) -> impl Iterator<Item = &Expr> {
+        keys.iter().flat_map(|(a, b)| [a, b])
+    }
+    match op {
+        PlanOp::Scan(scan) => scan.filter.iter().collect(),
+        PlanOp::Values { rows } => rows.iter().flatten().collect(),
+        PlanOp::Filter { predicates, .. } => predicates.iter().collect(),
+        PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
+        PlanOp::HashJoin { keys, residual, .. } | PlanOp::MergeJoin { keys, residual, .. } => {
+            pairs(keys).chain(residual).collect()
+        }
+        PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
+        PlanOp::HashAggregate { aggregates, .. } | PlanOp::StreamAggregate { aggregates, .. } => {
+            aggregates.iter().flat_map(|(_, a)| &a.args).collect()
+        }
+        PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+        PlanOp::Limit { .. } | PlanOp::UnionAll { .. } => Vec::new(),
+    }
+}
+
+/// What stands around the `(select #n)` of a subquery.
+fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
+    match kind {
+        SubqueryKind::Scalar => select,
+        SubqueryKind::Exists { negated } => format!("{}exists{select}", if *negated { "not " } else { "" }),
+        SubqueryKind::In { left, negated } => {
+            let left = match left.as_slice() {
+                [single] => printer.expr(single),
+                many => format!("({})", printer.list(many)),
+            };
+            format!("({left} {}in {select})", if *negated { "not " } else { "" })
+        }
+        SubqueryKind::Compare { left, op, quantifier } => {
+            let word = match quantifier {
+                crate::Quantifier::Any => "any",
+                crate::Quantifier::All => "all",
+            };
+            format!("({} {} {word} {select})", printer.expr(left), expr_text::compare_sign(*op))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

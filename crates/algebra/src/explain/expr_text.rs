@@ -1,0 +1,253 @@
+//! Expressions as MySQL prints them: lower-case words, parentheses around every operator.
+
+use super::subquery_text;
+use crate::{
+    AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, IntervalUnit, LogicOp, ScalarFunction,
+    SortKey, Subplan,
+};
+use muster_types::{SqlType, Value};
+
+pub(super) struct Printer<'a> {
+    pub name: &'a dyn Fn(ColId) -> String,
+    /// `(select #n)`
+    pub subplan: &'a dyn Fn(&Subplan) -> String,
+}
+
+pub(super) fn compare_sign(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "=",
+        CompareOp::NotEq => "<>",
+        CompareOp::Lt => "<",
+        CompareOp::LtEq => "<=",
+        CompareOp::Gt => ">",
+        CompareOp::GtEq => ">=",
+        CompareOp::NullSafeEq => "<=>",
+    }
+}
+
+impl Printer<'_> {
+    /// Without the parentheses around the whole.
+    pub fn outermost(&self, expr: &Expr) -> String {
+        let text = self.expr(expr);
+        let bare = matches!(
+            expr,
+            Expr::Compare { .. }
+                | Expr::Logic { .. }
+                | Expr::Arithmetic { .. }
+                | Expr::IsNull { .. }
+                | Expr::IsTruth { .. }
+                | Expr::InList { .. }
+                | Expr::Like { .. }
+        );
+        match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+            Some(inside) if bare => inside.to_string(),
+            _ => text,
+        }
+    }
+
+    pub fn expr(&self, expr: &Expr) -> String {
+        let not = |negated: &bool| if *negated { "not " } else { "" };
+        match expr {
+            Expr::Column(id) => (self.name)(*id),
+            Expr::Literal { value: Value::Bool(b), .. } => b.to_string(),
+            Expr::Literal { value, .. } => value.to_string(),
+            Expr::Cast { arg, ty } => format!("cast({} as {})", self.expr(arg), cast_name(*ty)),
+            Expr::Compare { op, left, right } => {
+                format!("({} {} {})", self.expr(left), compare_sign(*op), self.expr(right))
+            }
+            Expr::Logic { op, args } => {
+                let word = match op {
+                    LogicOp::And => " and ",
+                    LogicOp::Or => " or ",
+                    LogicOp::Xor => " xor ",
+                };
+                format!("({})", args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(word))
+            }
+            Expr::Not(arg) => format!("(not({}))", self.outermost(arg)),
+            Expr::IsNull { arg, negated } => format!("({} is {}null)", self.expr(arg), not(negated)),
+            Expr::IsTruth { arg, truth, negated } => format!("({} is {}{truth})", self.expr(arg), not(negated)),
+            Expr::Arithmetic { op, left, right, .. } => {
+                let sign = match op {
+                    ArithmeticOp::Add => "+",
+                    ArithmeticOp::Sub => "-",
+                    ArithmeticOp::Mul => "*",
+                    ArithmeticOp::Div => "/",
+                    ArithmeticOp::IntDiv => "DIV",
+                    ArithmeticOp::Mod => "%",
+                };
+                format!("({} {sign} {})", self.expr(left), self.expr(right))
+            }
+            Expr::Negate { arg, .. } => format!("-({})", self.outermost(arg)),
+            Expr::InList { arg, list, negated } => {
+                format!("({} {}in ({}))", self.expr(arg), not(negated), self.list(list))
+            }
+            Expr::Like { arg, pattern, escape, negated } => {
+                let escape = match escape {
+                    Some('\\') => String::new(),
+                    Some(c) => format!(" escape {}", Value::Text(c.to_string())),
+                    None => " escape ''".into(),
+                };
+                format!("({} {}like {}{escape})", self.expr(arg), not(negated), self.expr(pattern))
+            }
+            Expr::Case { branches, otherwise, .. } => {
+                let mut text = String::from("(case");
+                for (condition, result) in branches {
+                    text += &format!(" when {} then {}", self.expr(condition), self.expr(result));
+                }
+                if let Some(result) = otherwise {
+                    text += &format!(" else {}", self.expr(result));
+                }
+                text + " end)"
+            }
+            Expr::Call { function, args, .. } => self.call(*function, args),
+            Expr::Subquery(q) => subquery_text(&q.kind, "(select)".into(), self),
+            Expr::Subplan(s) => subquery_text(&s.kind, (self.subplan)(s), self),
+        }
+    }
+
+    /// Separated by commas, as MySQL does.
+    pub fn list(&self, exprs: &[Expr]) -> String {
+        exprs.iter().map(|e| self.outermost(e)).collect::<Vec<_>>().join(",")
+    }
+
+    fn call(&self, function: ScalarFunction, args: &[Expr]) -> String {
+        use ScalarFunction::*;
+        let infix = match function {
+            BitAnd => "&",
+            BitOr => "|",
+            BitXor => "^",
+            ShiftLeft => "<<",
+            ShiftRight => ">>",
+            _ => "",
+        };
+        match (function, args) {
+            (DateAdd(unit), [date, count]) => {
+                format!("({} + interval {} {})", self.expr(date), self.expr(count), unit_name(unit))
+            }
+            (Extract(unit), [arg]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
+            (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
+            (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
+            _ => format!("{}({})", function_name(function), self.list(args)),
+        }
+    }
+
+    pub fn aggregate(&self, call: &AggregateCall) -> String {
+        let distinct = if call.distinct { "distinct " } else { "" };
+        let args = if call.args.is_empty() { "0".to_string() } else { self.list(&call.args) };
+        let name = match &call.function {
+            AggregateFunction::Count => "count",
+            AggregateFunction::Sum => "sum",
+            AggregateFunction::Avg => "avg",
+            AggregateFunction::Min => "min",
+            AggregateFunction::Max => "max",
+            AggregateFunction::AnyValue => "any_value",
+            AggregateFunction::GroupConcat { separator, order } => {
+                let order =
+                    if order.is_empty() { String::new() } else { format!(" order by {}", self.sort_keys(order)) };
+                let separator = Value::Text(separator.clone());
+                return format!("group_concat({distinct}{args}{order} separator {separator})");
+            }
+            AggregateFunction::StdDevPop => "std",
+            AggregateFunction::StdDevSamp => "stddev_samp",
+            AggregateFunction::VarPop => "variance",
+            AggregateFunction::VarSamp => "var_samp",
+            AggregateFunction::BitAnd => "bit_and",
+            AggregateFunction::BitOr => "bit_or",
+            AggregateFunction::BitXor => "bit_xor",
+        };
+        format!("{name}({distinct}{args})")
+    }
+
+    pub fn sort_keys(&self, keys: &[SortKey]) -> String {
+        let key = |k: &SortKey| format!("{}{}", self.outermost(&k.expr), if k.descending { " DESC" } else { "" });
+        keys.iter().map(key).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The type as CAST takes it.
+fn cast_name(ty: SqlType) -> String {
+    match ty {
+        SqlType::Int { unsigned: true, .. } => "unsigned".into(),
+        SqlType::Int { .. } | SqlType::Bool => "signed".into(),
+        SqlType::Text { length: u32::MAX, .. } => "char".into(),
+        SqlType::Text { length, .. } => format!("char({length})"),
+        SqlType::Bytes { length: u32::MAX, .. } => "binary".into(),
+        SqlType::Bytes { length, .. } => format!("binary({length})"),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn unit_name(unit: IntervalUnit) -> &'static str {
+    match unit {
+        IntervalUnit::Microsecond => "microsecond",
+        IntervalUnit::Second => "second",
+        IntervalUnit::Minute => "minute",
+        IntervalUnit::Hour => "hour",
+        IntervalUnit::Day => "day",
+        IntervalUnit::Week => "week",
+        IntervalUnit::Month => "month",
+        IntervalUnit::Quarter => "quarter",
+        IntervalUnit::Year => "year",
+    }
+}
+
+fn function_name(function: ScalarFunction) -> &'static str {
+    use ScalarFunction::*;
+    match function {
+        DateAdd(_) => "date_add",
+        Extract(_) => "extract",
+        DayOfWeek => "dayofweek",
+        Weekday => "weekday",
+        DayOfYear => "dayofyear",
+        DateDiff => "datediff",
+        LastDay => "last_day",
+        DateFormat => "date_format",
+        Substring => "substr",
+        Concat => "concat",
+        ConcatWs => "concat_ws",
+        Upper => "upper",
+        Lower => "lower",
+        CharLength => "char_length",
+        Length => "length",
+        Trim => "trim",
+        LTrim => "ltrim",
+        RTrim => "rtrim",
+        Left => "left",
+        Right => "right",
+        LPad => "lpad",
+        RPad => "rpad",
+        Replace => "replace",
+        Repeat => "repeat",
+        Reverse => "reverse",
+        Locate => "locate",
+        Ascii => "ascii",
+        Hex => "hex",
+        Coalesce => "coalesce",
+        NullIf => "nullif",
+        Greatest => "greatest",
+        Least => "least",
+        Abs => "abs",
+        Sign => "sign",
+        Ceil => "ceiling",
+        Floor => "floor",
+        Round => "round",
+        Truncate => "truncate",
+        Sqrt => "sqrt",
+        Pow => "pow",
+        Exp => "exp",
+        Ln => "ln",
+        Log10 => "log10",
+        Log2 => "log2",
+        Sin => "sin",
+        Cos => "cos",
+        Tan => "tan",
+        WeightString => "weight_string",
+        Sleep => "sleep",
+        BitAnd => "bit_and",
+        BitOr => "bit_or",
+        BitXor => "bit_xor",
+        BitNot => "bit_not",
+        ShiftLeft => "shift_left",
+        ShiftRight => "shift_right",
+    }
+}
