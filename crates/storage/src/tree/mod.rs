@@ -7,16 +7,33 @@
 //!   inner.rs     inner pages
 //!   overflow.rs  values too long for a leaf
 //!   builder.rs   a tree bottom-up from sorted rows
+//!   btree.rs     an open tree: descents, counts
+//!   modify.rs    insert, replace, delete; split and merge
+//!   run.rs       ranges of keys as runs of leaves
+//!   cursor.rs    rows one by one
+//!   check.rs     whether a tree is what it should be
 //! ```
 
 #[cfg(test)]
 pub(crate) mod arbitrary;
 pub mod block;
+mod btree;
 pub mod builder;
+mod check;
+mod cursor;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
+mod modify;
 pub mod overflow;
+mod run;
+#[cfg(test)]
+mod tests;
 
+pub use btree::{Tree, TreeOverflow};
 pub use builder::{TreeBuilder, TreeShape};
+pub use check::TreeReport;
+pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
+pub use modify::fsp;
+pub use run::{LeafRun, LeafSlice};

@@ -15,7 +15,7 @@ pub mod visible;
 mod write;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use extent::{Fit, RowExtents};
 pub use read::{Column, Leaf};

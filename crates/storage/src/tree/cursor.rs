@@ -1,0 +1,67 @@
+//! Rows one by one, as values: for lookups and small work. Scans decode to Arrow instead ([`crate::scan`]).
+
+use super::{block::RowBlock, btree::Tree, leaf::visible::visible, run::LeafRun};
+use crate::{
+    Counters, ReadView, Result,
+    buffer_pool::AccessHint,
+    key::{ByteRange, prefix_end},
+};
+use muster_types::Value;
+
+/// A position between rows of a range. Holds no latch between calls.
+pub struct RowCursor<'a> {
+    tree: &'a Tree,
+    run: LeafRun,
+    view: ReadView,
+    counters: &'a Counters,
+    reverse: bool,
+    /// Rows of the current leaf that are still to come, in key order.
+    block: RowBlock,
+    rows: Vec<usize>,
+}
+
+impl Tree {
+    /// A cursor before the first row of a range, or behind the last if `reverse`.
+    pub fn rows<'a>(
+        &'a self,
+        range: ByteRange,
+        reverse: bool,
+        view: &ReadView,
+        counters: &'a Counters,
+    ) -> Result<RowCursor<'a>> {
+        let (mut run, rest) = self.plan(range.clone(), reverse, 1, counters)?;
+        if rest.is_some() {
+            run.continue_to(range);
+        }
+        let block = RowBlock::new(self.layout());
+        Ok(RowCursor { tree: self, run, view: view.clone(), counters, reverse, block, rows: Vec::new() })
+    }
+
+    /// The row with this key.
+    pub fn get(&self, key: &[u8], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+        let range = ByteRange { lower: key.to_vec(), upper: prefix_end(key) };
+        self.rows(range, false, view, counters)?.next()
+    }
+}
+
+impl RowCursor<'_> {
+    /// The next row's stored columns; before the last one returned if the cursor goes backward.
+    #[allow(clippy::should_implement_trait, reason = "fallible")]
+    pub fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        loop {
+            let row = if self.reverse { self.rows.pop() } else { self.rows.first().copied() };
+            if let Some(row) = row {
+                if !self.reverse {
+                    self.rows.remove(0);
+                }
+                return Ok(Some(self.tree.row_values(&self.block, row, self.counters)?));
+            }
+            let leaves = self.tree.next_leaves(&mut self.run, 1, AccessHint::Point, self.counters)?;
+            let Some(slice) = leaves.first() else { return Ok(None) };
+            let corrupt = |e| self.tree.corrupt(slice.page.page_no(), e);
+            let leaf = self.tree.leaf(&slice.page)?;
+            self.block = leaf.to_block(self.tree.layout()).map_err(corrupt)?;
+            self.rows = visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?.iter().collect();
+        }
+    }
+}
