@@ -383,3 +383,123 @@ fn nothing_waits_or_guesses() {
     assert!(eval(&call(ScalarFunction::Sleep, vec![int(1)], BIG), &no_columns).is_none());
     assert!(eval(&Expr::Column(ColId(3)), &no_columns).is_none());
 }
+
+/// Every function, every pair of awkward values, every type of result: a value or an error, never a panic.
+#[test]
+fn nothing_panics() {
+    use ScalarFunction::*;
+    let units = [
+        IntervalUnit::Microsecond,
+        IntervalUnit::Second,
+        IntervalUnit::Minute,
+        IntervalUnit::Hour,
+        IntervalUnit::Day,
+        IntervalUnit::Week,
+        IntervalUnit::Month,
+        IntervalUnit::Quarter,
+        IntervalUnit::Year,
+    ];
+    let mut functions = vec![
+        DayOfWeek,
+        Weekday,
+        DayOfYear,
+        DateDiff,
+        LastDay,
+        DateFormat,
+        Substring,
+        Concat,
+        ConcatWs,
+        Upper,
+        Lower,
+        CharLength,
+        Length,
+        Trim,
+        LTrim,
+        RTrim,
+        Left,
+        Right,
+        LPad,
+        RPad,
+        Replace,
+        Repeat,
+        Reverse,
+        Locate,
+        Ascii,
+        Hex,
+        Coalesce,
+        NullIf,
+        Greatest,
+        Least,
+        Abs,
+        Sign,
+        Ceil,
+        Floor,
+        Round,
+        Truncate,
+        Sqrt,
+        Pow,
+        Exp,
+        Ln,
+        Log10,
+        Log2,
+        Sin,
+        Cos,
+        Tan,
+        WeightString,
+        BitAnd,
+        BitOr,
+        BitXor,
+        BitNot,
+        ShiftLeft,
+        ShiftRight,
+    ];
+    functions.extend(units.iter().flat_map(|u| [DateAdd(*u), Extract(*u)]));
+    let values = [
+        null(),
+        Expr::bool(true),
+        int(i64::MIN),
+        int(-1),
+        int(0),
+        int(3),
+        int(i64::MAX),
+        Expr::literal(Value::UInt(u64::MAX), UBIG),
+        dec("99999999999999999999999999999999999999"),
+        dec("-0.99999999999999999999999999999999999999"),
+        dec("0.0"),
+        double(f64::MAX),
+        double(-1e-300),
+        date("9999-12-31"),
+        date("0000-01-01"),
+        datetime("2024-02-29 23:59:59.999999"),
+        time("-838:59:59"),
+        text(""),
+        text("äöü%d %Y"),
+        text("1e999"),
+        text("2024-02-30"),
+        bytes(b"\xFF\x00"),
+    ];
+    let types = [BIG, UBIG, DOUBLE, dec_type(38, 30), dec_type(5, 2), DATE, DATETIME, SqlType::Time { fsp: 3 }, TEXT];
+    let mut evaluated = 0;
+    for a in &values {
+        for b in &values {
+            for (i, function) in functions.iter().enumerate() {
+                let ty = types[(i + evaluated) % types.len()];
+                for args in [vec![a.clone()], vec![a.clone(), b.clone()], vec![a.clone(), b.clone(), a.clone()]] {
+                    evaluated += eval(&call(*function, args, ty), &no_columns).is_some() as usize;
+                }
+            }
+            for ty in types {
+                use ArithmeticOp::*;
+                for o in [Add, Sub, Mul, Div, IntDiv, Mod] {
+                    evaluated += eval(&op(o, a.clone(), b.clone(), ty), &no_columns).is_some() as usize;
+                }
+                let negated = Expr::Negate { arg: Box::new(a.clone()), ty };
+                evaluated += eval(&negated, &no_columns).is_some() as usize;
+            }
+            for o in [CompareOp::Eq, CompareOp::NullSafeEq] {
+                evaluated += eval(&Expr::compare(o, a.clone(), b.clone()), &no_columns).is_some() as usize;
+            }
+        }
+    }
+    assert!(evaluated > 100_000, "{evaluated}");
+}

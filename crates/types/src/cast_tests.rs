@@ -165,3 +165,53 @@ fn text_and_bytes_are_cut_and_padded() {
     let c = SqlType::Text { kind: TextKind::Char, length: 3, collation: Collation::DEFAULT };
     check(text("a "), c, text("a "), None);
 }
+
+/// Any value to any type: the type's own kind of value or NULL, never a panic; and cast again it stays the same.
+#[test]
+fn everything_casts_to_everything() {
+    let values = [
+        Value::Bool(true),
+        Value::Int(i64::MIN),
+        Value::Int(-1),
+        Value::Int(i64::MAX),
+        Value::UInt(u64::MAX),
+        dec("99999999999999999999999999999999999999"),
+        dec("-0.99999999999999999999999999999999999999"),
+        Value::Double(f64::MAX),
+        Value::Double(-1e-300),
+        Value::Float(f32::MIN),
+        Value::Date(-719_528),
+        Value::DateTime(253_402_300_799_999_999),
+        Value::Time(-temporal::TIME_MAX_MICROS),
+        text(""),
+        text("-838:59:59.9999999"),
+        text("2024-02-29 23:59:59.9999999"),
+        text("ä1e400"),
+        text("1e-400"),
+        Value::Bytes(vec![0xFF, 0]),
+    ];
+    let types = [
+        SqlType::Bool,
+        int(IntWidth::Tiny, false),
+        int(IntWidth::Medium, true),
+        SqlType::BIGINT,
+        SqlType::BIGINT_UNSIGNED,
+        SqlType::Decimal { precision: 65, scale: 30 },
+        SqlType::Decimal { precision: 5, scale: 5 },
+        SqlType::Float,
+        SqlType::Double,
+        SqlType::Date,
+        SqlType::DateTime { fsp: 0 },
+        SqlType::Timestamp { fsp: 6 },
+        SqlType::Time { fsp: 3 },
+        SqlType::varchar(4, Collation::DEFAULT),
+        SqlType::Bytes { kind: BytesKind::Binary, length: 4 },
+    ];
+    for value in &values {
+        for ty in types {
+            let (once, _) = cast(value, ty);
+            let (twice, warning) = cast(&once, ty);
+            assert_eq!((&twice, &warning), (&once, &None), "{value} to {ty}");
+        }
+    }
+}

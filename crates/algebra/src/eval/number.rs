@@ -23,8 +23,8 @@ pub(super) fn call(
         Sign => Value::Int(sign(x)),
         Ceil => to_integer(x, f64::ceil, |n, unit| n.div_euclid(unit) + (n.rem_euclid(unit) != 0) as i128),
         Floor => to_integer(x, f64::floor, |n, unit| n.div_euclid(unit)),
-        Round => return Some(round(x, args.get(1).map_or(0, |d| bits(d) as i64))),
-        Truncate => truncate(x, bits(args.get(1)?) as i64),
+        Round => return Some(round(x, args.get(1).map_or(0, digits_arg))),
+        Truncate => truncate(x, digits_arg(args.get(1)?)),
         Sqrt if double() < 0.0 => Value::Null,
         Sqrt => Value::Double(double().sqrt()),
         Pow => return Some(finite(double().powf(to_double(args.get(1)?).0)).map(Value::Double)),
@@ -48,6 +48,15 @@ pub(super) fn call(
         ShiftRight => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shr)),
         _ => return None,
     }))
+}
+
+/// The second argument of ROUND and TRUNCATE, as far as it can matter.
+fn digits_arg(value: &Value) -> i64 {
+    match value {
+        Value::UInt(u) => i64::try_from(*u).unwrap_or(i64::MAX),
+        other => bits(other) as i64,
+    }
+    .clamp(-400, 400)
 }
 
 /// Shifting by 64 and more gives 0.
@@ -151,8 +160,7 @@ fn at_digits(d: Decimal, digits: i64, divide: fn(i128, i128) -> i128) -> Decimal
 }
 
 fn double_at_digits(x: f64, digits: i64, cut: fn(f64) -> f64) -> f64 {
-    let digits = digits.clamp(-400, 400) as i32;
-    let power = 10f64.powi(digits.abs());
+    let power = 10f64.powi(digits.unsigned_abs() as i32);
     match digits >= 0 {
         true if (x * power).is_finite() => cut(x * power) / power,
         true => x,

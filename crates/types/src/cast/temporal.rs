@@ -84,7 +84,7 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
         _ => match whole_and_micros(value) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
-                None if whole.abs() > 8_385_959 && whole.abs() < 10_000_000_000 => return cut(whole < 0, value),
+                None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return cut(whole < 0, value),
                 None => datetime_from_number(whole).map(|t| t.rem_euclid(MICROS_PER_DAY) + fraction),
             },
             None => None,

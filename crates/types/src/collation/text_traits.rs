@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct TextTraits {
     /// No byte above 0x7F.
     pub ascii: bool,
-    /// Bit i: the letter 'A' + i occurs in upper case.
+    /// Bit i: the letter 'A' + i occurs in upper case. Complete until some letter occurs in both cases; from then on
+    /// the other letters decide nothing and may be missing.
     pub upper: u32,
-    /// Bit i: the letter 'a' + i occurs in lower case.
+    /// Bit i: the letter 'a' + i occurs in lower case; complete as long as `upper` is.
     pub lower: u32,
     /// Some value ends with a space.
     pub trailing_space: bool,
@@ -42,7 +43,8 @@ impl TextTraits {
         }
         self.ascii &= high < 0x80;
         self.control |= control;
-        if (upper && self.upper != ALL_LETTERS) || (lower && self.lower != ALL_LETTERS) {
+        let undecided = self.upper & self.lower == 0;
+        if undecided && ((upper && self.upper != ALL_LETTERS) || (lower && self.lower != ALL_LETTERS)) {
             self.add_letters(value);
         }
     }
