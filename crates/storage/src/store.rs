@@ -4,9 +4,9 @@ use crate::{
     Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,
     buffer_pool::BufferPool,
     directory::{self, Identity},
-    file::{self, PageFile},
+    file::{self, PageFile, SequentialWriter},
     io::{self, PageIo},
-    page::PageType,
+    tree::{TreeBuilder, TreeLayout},
 };
 use parking_lot::Mutex;
 use std::{
@@ -169,19 +169,13 @@ impl Store {
     /// Makes an empty table: one new file per index, synced. The caller keeps the numbers.
     pub fn create_table(self: &Arc<Self>, schema: &TableSchema) -> Result<Vec<FileId>> {
         let mut made: Vec<Arc<PageFile>> = Vec::new();
-        let result = schema.indexes.iter().try_for_each(|index| {
+        let result = schema.indexes.iter().enumerate().try_for_each(|(i, index)| {
             let file = self.new_file(index.id)?;
             made.push(Arc::clone(&file));
-            let root = self.pool.new_page(&file, PageType::Leaf, &self.counters)?.page_no();
-            file.update_header(|h| {
-                h.root = root;
-                h.height = 1;
-                h.leaf_count = 1;
-            });
-            self.pool.flush_file(&file, &self.counters)?;
-            file.sync()
+            let layout = Arc::new(TreeLayout::new(schema, i));
+            TreeBuilder::new(layout, SequentialWriter::new(file, Arc::clone(&self.counters))).finish().map(drop)
         });
-        match result.and_then(|()| made.last().map_or(Ok(()), |file| file.sync_directory())) {
+        match result {
             Ok(()) => Ok(made.iter().map(|file| file.id()).collect()),
             Err(e) => {
                 for file in made {

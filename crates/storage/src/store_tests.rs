@@ -1,7 +1,13 @@
 //! Data directories: new, locked, foreign, newer, and what stays in them.
 
 use super::*;
-use crate::{buffer_pool::AccessHint, page::PAGE_HEADER};
+use crate::{
+    ColumnSchema, IndexSchema,
+    buffer_pool::AccessHint,
+    page::{PAGE_HEADER, PageType},
+    tree::leaf::Leaf,
+};
+use muster_types::{KeyPart, SqlType};
 
 fn options(page_size: usize) -> StoreOptions {
     StoreOptions { page_size, buffer_pool_bytes: 1 << 20, ..StoreOptions::default() }
@@ -140,4 +146,30 @@ fn a_file_of_another_page_size_is_refused() {
     fs::rename(b.path().join("tmp"), b.path().join("d/00000001.mus")).unwrap();
     let e = store.open_file(FileId(1)).map(drop).unwrap_err();
     assert!(e.to_string().contains("pages of 4096 bytes, the directory has 16384"), "{e}");
+}
+
+#[test]
+fn an_empty_table_has_a_leaf_per_index_and_a_failed_one_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path()).unwrap();
+    let double = |nullable| ColumnSchema { ty: SqlType::Double, nullable };
+    let index = |id, column| IndexSchema {
+        id,
+        parts: vec![KeyPart { column, prefix: None, descending: false }],
+        unique: false,
+    };
+    let schema = TableSchema { columns: vec![double(false), double(true)], indexes: vec![index(8, 0), index(9, 1)] };
+    let files = store.create_table(&schema).unwrap();
+    assert_eq!(files, [FileId(1), FileId(2)]);
+    for (i, id) in files.into_iter().enumerate() {
+        let file = store.open_file(id).unwrap();
+        let h = file.header();
+        assert_eq!((h.index_id, h.height, h.leaf_count, h.row_count), (schema.indexes[i].id, 1, 1, 0));
+        let root = store.buffer_pool().fetch(&file, h.root, AccessHint::Point, store.counters()).unwrap();
+        assert!(Leaf::of(&root, &TreeLayout::new(&schema, i)).is_ok());
+    }
+    // The third file's name is taken.
+    fs::write(file::file_path(directory.path(), FileId(4)), "x").unwrap();
+    assert!(store.create_table(&schema).is_err());
+    assert!(!file::file_path(directory.path(), FileId(3)).exists());
 }
