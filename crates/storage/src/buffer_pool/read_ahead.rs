@@ -111,7 +111,6 @@ impl Job {
         for op in ops {
             for (bytes, &(page_no, frame)) in op.buffers.iter().zip(&mut rest) {
                 let good = op.result.is_ok() && page::verify(bytes, file.path(), page_no, file.index_id()).is_ok();
-                pool.reading.fetch_sub(1, Relaxed);
                 if good {
                     pool.lru.insert(&pool.frames, frame, true, false);
                     // SAFETY: latched exclusively when the job was made.
@@ -120,6 +119,7 @@ impl Job {
                     pool.unmap(frame);
                     pool.give_back(frame);
                 }
+                pool.reading.fetch_sub(1, Relaxed);
             }
         }
     }
