@@ -23,7 +23,12 @@ pub mod ranges;
 pub mod rewrite;
 mod scope;
 mod substitution;
+#[cfg(test)]
+mod testing;
 pub mod trace;
+
+#[cfg(test)]
+mod equivalence_tests;
 
 pub use options::Options;
 pub use trace::{OptimizeTrace, Step};

@@ -49,18 +49,18 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 if row.len() != plan.output.len() {
                     return fail("a row of Values has another length than its output");
                 }
-                check_exprs(row, params, produced)?;
+                check_exprs(row, params)?;
             }
         }
         PlanOp::Filter { input, predicates } => {
             within(&set(&input.output), "Filter")?;
-            check_exprs(predicates, &known, produced)?;
+            check_exprs(predicates, &known)?;
         }
         PlanOp::Project { exprs, .. } => {
             if exprs.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
                 return fail("the output of Project is not its list");
             }
-            check_exprs(exprs.iter().map(|(_, e)| e), &known, produced)?;
+            check_exprs(exprs.iter().map(|(_, e)| e), &known)?;
         }
         PlanOp::HashJoin { kind, left, right, keys, residual, .. }
         | PlanOp::MergeJoin { kind, left, right, keys, residual } => {
@@ -69,13 +69,13 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
             let l: ColSet = left.output.iter().chain(params).copied().collect();
             let r: ColSet = right.output.iter().chain(params).copied().collect();
-            check_exprs(keys.iter().map(|(a, _)| a), &l, produced)?;
-            check_exprs(keys.iter().map(|(_, b)| b), &r, produced)?;
-            check_exprs(residual, &known, produced)?;
+            check_exprs(keys.iter().map(|(a, _)| a), &l)?;
+            check_exprs(keys.iter().map(|(_, b)| b), &r)?;
+            check_exprs(residual, &known)?;
             check_join(*kind, left, right, &output)?;
         }
         PlanOp::NestedLoopJoin { kind, left, right, on } => {
-            check_exprs(on, &known, produced)?;
+            check_exprs(on, &known)?;
             check_join(*kind, left, right, &output)?;
         }
         PlanOp::HashAggregate { input, group, aggregates } | PlanOp::StreamAggregate { input, group, aggregates } => {
@@ -88,14 +88,14 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
             produce(aggregates.iter().map(|(id, _)| *id), produced)?;
             for (_, call) in aggregates {
-                check_exprs(call_exprs(call), &known, produced)?;
+                check_exprs(call_exprs(call), &known)?;
             }
         }
         PlanOp::Sort { input, keys, .. } => {
             if input.output != plan.output {
                 return fail("Sort changes its columns");
             }
-            check_keys(keys, &known, produced)?;
+            check_keys(keys, &known)?;
         }
         PlanOp::Limit { input, .. } => {
             if input.output != plan.output {
@@ -115,7 +115,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
         }
     }
     let promised: ColSet = plan.output.iter().chain(params).copied().collect();
-    check_keys(&plan.order, &promised, produced)
+    check_keys(&plan.order, &promised)
 }
 
 fn check_scan(scan: &Scan, plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
@@ -131,7 +131,7 @@ fn check_scan(scan: &Scan, plan: &Plan, params: &ColSet, produced: &mut ColSet) 
     if scan.filter.iter().any(Expr::has_subquery) {
         return fail("Scan with a subquery");
     }
-    check_exprs(&scan.filter, &known, produced)
+    check_exprs(&scan.filter, &known)
 }
 
 fn check_join(kind: JoinKind, left: &Plan, right: &Plan, output: &ColSet) -> Result<()> {
@@ -156,11 +156,11 @@ fn call_exprs(call: &AggregateCall) -> Vec<&Expr> {
     call.args.iter().chain(order.iter().map(|k| &k.expr)).collect()
 }
 
-fn check_keys(keys: &[SortKey], known: &ColSet, produced: &mut ColSet) -> Result<()> {
-    check_exprs(keys.iter().map(|k| &k.expr), known, produced)
+fn check_keys(keys: &[SortKey], known: &ColSet) -> Result<()> {
+    check_exprs(keys.iter().map(|k| &k.expr), known)
 }
 
-fn check_exprs<'a>(exprs: impl IntoIterator<Item = &'a Expr>, known: &ColSet, produced: &mut ColSet) -> Result<()> {
+fn check_exprs<'a>(exprs: impl IntoIterator<Item = &'a Expr>, known: &ColSet) -> Result<()> {
     for expr in exprs {
         if let Some(id) = expr_columns(expr).difference(known).next() {
             return fail(format_args!("an expression mentions column {}, which no input delivers", id.0));
@@ -170,7 +170,8 @@ fn check_exprs<'a>(exprs: impl IntoIterator<Item = &'a Expr>, known: &ColSet, pr
             Expr::Subquery(_) => outcome = fail("a subquery was left over"),
             Expr::Subplan(p) if outcome.is_ok() => {
                 let params: ColSet = known.iter().chain(&p.params).copied().collect();
-                outcome = check(&p.plan, &p.params.iter().copied().collect(), produced);
+                // A copied expression copies its subplan; each runs by itself.
+                outcome = check(&p.plan, &p.params.iter().copied().collect(), &mut ColSet::new());
                 if outcome.is_ok() && !set(&p.params).is_subset(&params) {
                     outcome = fail("a parameter of a subplan is not known");
                 }

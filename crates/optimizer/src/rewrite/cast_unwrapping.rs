@@ -55,7 +55,7 @@ fn unwrap_list(arg: &Expr, list: &[Expr], columns: &Columns) -> Option<(Expr, Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
     use muster_algebra::Value;
 
     #[test]

@@ -62,7 +62,7 @@ fn two_levels(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn counts_the_rows_of_a_finer_group() {

@@ -68,7 +68,7 @@ fn is_empty(rel: &Rel) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn emptiness_goes_up_to_what_it_decides() {

@@ -124,7 +124,7 @@ fn same_type(a: SqlType, b: SqlType) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn constants_and_bounds_reach_all_equal_columns() {

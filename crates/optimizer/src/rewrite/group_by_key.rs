@@ -61,7 +61,7 @@ fn shrink(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn a_key_determines_its_row_and_what_is_joined_by_keys() {

@@ -33,7 +33,7 @@ fn at_most(rel: Rel, most: u64) -> Rel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn each_input_stops_at_offset_plus_count() {

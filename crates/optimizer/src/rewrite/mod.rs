@@ -106,6 +106,3 @@ pub fn logic(op: muster_algebra::LogicOp, args: Vec<Expr>) -> Expr {
     }
     if flat.len() == 1 { flat.remove(0) } else { Expr::Logic { op, args: flat } }
 }
-
-#[cfg(test)]
-pub mod testing;

@@ -84,7 +84,7 @@ fn is_predicate(expr: &Expr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn goes_through_and_or_to_the_comparisons() {

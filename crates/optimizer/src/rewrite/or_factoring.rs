@@ -90,7 +90,7 @@ fn as_in_list(branches: &[Vec<Expr>]) -> Option<Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn common_conditions_come_out() {

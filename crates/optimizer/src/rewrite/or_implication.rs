@@ -87,7 +87,8 @@ pub fn implied(expr: &Expr, columns: &ColSet) -> Option<Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::{logic, testing::*};
+    use crate::rewrite::logic;
+    use crate::testing::builder::*;
 
     #[test]
     fn each_relation_learns_its_part() {

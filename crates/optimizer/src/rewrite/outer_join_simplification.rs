@@ -70,7 +70,7 @@ fn simplify(rel: Rel, known: &[Expr]) -> Rel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     fn kind_after(rel: Rel, t: &mut Tables) -> JoinKind {
         fn find(rel: &Rel) -> Option<JoinKind> {

@@ -27,7 +27,7 @@ pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::testing::*;
+    use crate::testing::builder::*;
 
     #[test]
     fn needs_a_key_on_the_right() {

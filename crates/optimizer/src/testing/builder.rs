@@ -1,6 +1,6 @@
 //! A small builder of relations for tests.
 
-use super::Context;
+use crate::rewrite::Context;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, ColumnDef, ColumnMeta, Columns, CompareOp, Expr, IndexDef, JoinKind, Rel,
     Subquery, SubqueryKind, TableDef, TableId,
