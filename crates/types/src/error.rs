@@ -139,6 +139,28 @@ codes! {
     RegexpError = 3685, "HY000";
     ReadOnly = 1290, "HY000";
     TooHighLevelOfNesting = 1473, "HY000";
+    TableMustHaveColumns = 1113, "42000";
+    WrongColumnName = 1166, "42000";
+    BlobKeyWithoutLength = 1170, "42000";
+    PrimaryCantHaveNull = 1171, "42000";
+    WrongNameForIndex = 1280, "42000";
+    InvalidOnUpdate = 1294, "HY000";
+    CantChangeTxCharacteristics = 1568, "25001";
+    WrongObject = 1347, "HY000";
+    ViewInvalid = 1356, "HY000";
+    TableDefChanged = 1412, "HY000";
+    WrongStringLength = 1470, "HY000";
+    PasswordFormat = 1827, "HY000";
+    CantCreateUserWithGrant = 1410, "42000";
+    UnknownTimeZone = 1298, "HY000";
+    UsingOtherEngine = 1266, "HY000";
+    UserAlreadyExists = 3163, "HY000";
+    UserDoesNotExist = 3162, "HY000";
+    MaxPreparedStatements = 1461, "42000";
+    PluginIsNotLoaded = 1524, "HY000";
+    LocalInfileDisabled = 3948, "42000";
+    CantReadFile = 13, "HY000";
+    TooLongComment = 1629, "HY000";
 }
 
 /// An error as a MySQL client sees it.
