@@ -1,9 +1,30 @@
 //! An open data directory with its catalog, sessions and shared memory.
 
-use crate::{Session, SessionOptions};
-use muster_storage::Counters;
-use muster_types::Result;
-use std::{path::Path, sync::Arc};
+use crate::{
+    Session, SessionOptions,
+    catalog::Catalog,
+    privileges::Accounts,
+    session::{Account, Variables, shared::Registry},
+    status::CommandCounters,
+};
+use muster_exec::Runtime;
+use muster_storage::{Counters, IoBackend, Store, StoreOptions};
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use parking_lot::RwLock;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The server's version as clients read it: they decide by the number in front what to send.
+pub const SERVER_VERSION: &str = concat!("8.0.36-Muster-", env!("CARGO_PKG_VERSION"));
+const VERSION_COMMENT: &str = concat!("Muster ", env!("CARGO_PKG_VERSION"), ", MySQL-compatible decision support");
+
+/// Directories inside the data directory.
+const TEMP_DIR: &str = "tmp";
+const IMPORT_DIR: &str = "import";
 
 /// When a write counts as done (MySQL's `innodb_flush_log_at_trx_commit`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,45 +59,187 @@ pub struct ProcessInfo {
     pub statement: Option<String>,
 }
 
-pub struct Database {}
+pub struct Database {
+    options: DatabaseOptions,
+    store: Arc<Store>,
+    catalog: Catalog,
+    accounts: Accounts,
+    runtime: Arc<Runtime>,
+    temp_dir: PathBuf,
+    import_dir: PathBuf,
+    globals: RwLock<Variables>,
+    commands: CommandCounters,
+    sessions: Registry,
+    started: Instant,
+}
 
 impl Database {
-    /// Opens or creates a data directory.
-    pub fn open(_directory: impl AsRef<Path>, _options: DatabaseOptions) -> Result<Arc<Database>> {
-        todo!()
+    /// Opens or creates a data directory. One process at a time: error 1015 when it is open elsewhere. A directory of a
+    /// newer format, a foreign or a damaged one is error 1712.
+    pub fn open(directory: impl AsRef<Path>, options: DatabaseOptions) -> Result<Arc<Database>> {
+        let directory = directory.as_ref();
+        let sync = options.durability == Durability::Full;
+        let store_options = StoreOptions {
+            page_size: options.page_size,
+            buffer_pool_bytes: options.buffer_pool_bytes,
+            io: IoBackend::Auto,
+            sync,
+        };
+        // Takes the directory's lock, so everything behind it has it alone.
+        let store = Store::open(directory, store_options)?;
+        let directory = store.directory().to_path_buf();
+        let temp_dir = fresh_directory(&directory.join(TEMP_DIR))?;
+        let import_dir = directory.join(IMPORT_DIR);
+        fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
+        let catalog = Catalog::open(store.clone(), sync)?;
+        let accounts = Accounts::open(&directory, sync)?;
+        let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
+        let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
+        Ok(Arc::new(Database {
+            options,
+            store,
+            catalog,
+            accounts,
+            runtime,
+            temp_dir,
+            import_dir,
+            globals: RwLock::new(globals),
+            commands: CommandCounters::default(),
+            sessions: Registry::default(),
+            started: Instant::now(),
+        }))
     }
 
     /// A new session. Embedded callers are `root`; the server says who it has authenticated.
-    pub fn session(self: &Arc<Self>, _options: SessionOptions) -> Session {
-        todo!()
+    pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
+        Session::new(self.clone(), options)
     }
 
     /// Global counters.
     pub fn counters(&self) -> &Arc<Counters> {
-        todo!()
+        self.store.counters()
     }
 
     /// What is needed to check a login: the stored hash of a user at a host, `None` if there is no such account.
-    pub fn authentication(&self, _user: &str, _host: &str) -> Option<crate::session::Account> {
-        todo!()
+    pub fn authentication(&self, user: &str, host: &str) -> Option<Account> {
+        self.accounts.find(user, host)
     }
 
     /// Whether `root` has a password (the server listens beyond loopback only then).
     pub fn root_has_password(&self) -> bool {
-        todo!()
+        self.accounts.root_has_password()
     }
 
     /// Sets a user's password (`--root-password-file`).
-    pub fn set_password(&self, _user: &str, _host: &str, _password: &str) -> Result<()> {
-        todo!()
+    pub fn set_password(&self, user: &str, host: &str, password: &str) -> Result<()> {
+        self.accounts.set_password(user, host, password)
     }
 
     pub fn processes(&self) -> Vec<ProcessInfo> {
-        todo!()
+        self.sessions.all().iter().map(|s| s.process_info()).collect()
     }
 
     /// KILL: `query_only` leaves the connection alive. Error 1094 when there is no such session.
-    pub fn kill(&self, _id: u32, _query_only: bool) -> Result<()> {
-        todo!()
+    pub fn kill(&self, id: u32, query_only: bool) -> Result<()> {
+        let session = self
+            .sessions
+            .get(id)
+            .ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, format!("Unknown thread id: {id}")))?;
+        if query_only {
+            session.interrupt()
+        } else {
+            session.killed.cancel()
+        }
+        Ok(())
     }
+
+    /// A global variable as text; empty for one that is not there.
+    pub fn variable(&self, name: &str) -> String {
+        self.globals.read().text(name)
+    }
+
+    /// Sets a global variable that the server knows better (`port`, `bind_address`, `hostname`).
+    pub fn set_server_variable(&self, name: &'static str, value: Value) {
+        self.set_global(name, value);
+    }
+
+    /// Where server-side LOAD DATA INFILE may read (`secure_file_priv`): `import` in the data directory.
+    pub fn import_dir(&self) -> &Path {
+        &self.import_dir
+    }
+
+    pub(crate) fn set_global(&self, name: &'static str, value: Value) {
+        self.globals.write().put(name, value);
+    }
+
+    pub(crate) fn globals(&self) -> Variables {
+        self.globals.read().clone()
+    }
+
+    pub(crate) fn options(&self) -> &DatabaseOptions {
+        &self.options
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    pub(crate) fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
+    }
+
+    pub(crate) fn temp_dir(&self) -> &Path {
+        &self.temp_dir
+    }
+
+    pub(crate) fn commands(&self) -> &CommandCounters {
+        &self.commands
+    }
+
+    pub(crate) fn sessions(&self) -> &Registry {
+        &self.sessions
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+fn io_error(path: &Path, e: std::io::Error) -> SqlError {
+    muster_storage::StorageError::io(path, e).into()
+}
+
+/// An empty directory: what a crash left in it is gone.
+fn fresh_directory(path: &Path) -> Result<PathBuf> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(io_error(path, e)),
+        _ => {}
+    }
+    fs::create_dir_all(path).map_err(|e| io_error(path, e))?;
+    Ok(path.to_path_buf())
+}
+
+/// Variables whose values this server knows better than the table of defaults.
+fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path) -> Vec<(&'static str, Value)> {
+    let text = |s: &str| Value::Text(s.to_owned());
+    let path = |p: &Path| Value::Text(format!("{}/", p.display()));
+    let number = |n: usize| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    vec![
+        ("datadir", path(directory)),
+        ("innodb_buffer_pool_size", number(options.buffer_pool_bytes)),
+        ("innodb_flush_log_at_trx_commit", Value::Int(if options.durability == Durability::Full { 1 } else { 2 })),
+        ("innodb_page_size", number(options.page_size)),
+        ("innodb_version", text(env!("CARGO_PKG_VERSION"))),
+        ("secure_file_priv", path(import)),
+        ("system_time_zone", Value::Text(chrono::Local::now().format("%Z").to_string())),
+        ("tmpdir", path(temp)),
+        ("version", text(SERVER_VERSION)),
+        ("version_comment", text(VERSION_COMMENT)),
+        ("version_compile_machine", text(std::env::consts::ARCH)),
+        ("version_compile_os", text(std::env::consts::OS)),
+    ]
 }

@@ -1,0 +1,116 @@
+//! The catalog as one statement sees it: a snapshot, `information_schema`, and statistics.
+
+use super::{Snapshot, TableEntry};
+use crate::{
+    information_schema::{self, Viewpoint},
+    privileges::Privilege,
+};
+use muster_algebra::{Catalog, ColumnStatistics, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
+use muster_storage::{Store, Table};
+use muster_types::{KeyRange, Result, SqlError, Value};
+use std::sync::Arc;
+
+/// What a statement resolves names with. Keeps its snapshot alive as long as the statement runs.
+pub struct StatementTables {
+    pub snapshot: Arc<Snapshot>,
+    pub store: Arc<Store>,
+    /// Who looks: decides what `information_schema` shows.
+    pub viewpoint: Arc<dyn Viewpoint>,
+}
+
+impl StatementTables {
+    fn entry(&self, table: &TableDef) -> Option<&Arc<TableEntry>> {
+        self.snapshot.schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
+    }
+}
+
+/// [`Catalog::check_database`] of a snapshot.
+pub fn check_database(snapshot: &Snapshot, database: &str) -> Result<()> {
+    if information_schema::is_name(database) {
+        return Ok(());
+    }
+    snapshot.schema(database).map(|_| ())
+}
+
+/// [`Catalog::table`] of a snapshot. Who may not read tables of the database does not learn whether there is one.
+pub fn table(snapshot: &Snapshot, view: &dyn Viewpoint, database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
+    if information_schema::is_name(database) {
+        return match information_schema::table(name) {
+            Some(def) => Ok(Some(def)),
+            None => Err(unknown_information_schema_table(name)),
+        };
+    }
+    view.access().check_table(database, name, Privilege::Select, "SELECT")?;
+    Ok(snapshot.schema(database)?.tables.get(name).map(|e| e.def.clone()))
+}
+
+/// [`Catalog::view`] of a snapshot. The tables of a view are read with the rights of who uses it.
+pub fn view(snapshot: &Snapshot, view: &dyn Viewpoint, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
+    if information_schema::is_name(database) {
+        return Ok(None);
+    }
+    view.access().check_table(database, name, Privilege::Select, "SELECT")?;
+    Ok(snapshot.schema(database)?.views.get(name).map(|v| v.def.clone()))
+}
+
+/// [`Catalog::virtual_rows`] of a snapshot.
+pub fn virtual_rows(snapshot: &Snapshot, view: &dyn Viewpoint, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
+    (table.id >= super::FIRST_VIRTUAL_TABLE).then(|| information_schema::rows(table, snapshot, view))
+}
+
+impl Catalog for StatementTables {
+    fn check_database(&self, database: &str) -> Result<()> {
+        check_database(&self.snapshot, database)
+    }
+
+    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
+        table(&self.snapshot, &*self.viewpoint, database, name)
+    }
+
+    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
+        view(&self.snapshot, &*self.viewpoint, database, name)
+    }
+
+    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
+        virtual_rows(&self.snapshot, &*self.viewpoint, table)
+    }
+}
+
+fn unknown_information_schema_table(name: &str) -> SqlError {
+    let message = format!("Unknown table '{}' in information_schema", name.to_uppercase());
+    SqlError::new(muster_types::ErrorCode::UnknownTable, message)
+}
+
+impl Statistics for StatementTables {
+    fn row_count(&self, table: &TableDef) -> Option<f64> {
+        self.entry(table).map(|e| e.statistics.rows as f64)
+    }
+
+    fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics> {
+        let statistics = &self.entry(table)?.statistics;
+        let c = statistics.columns.get(column)?;
+        Some(ColumnStatistics {
+            distinct: c.distinct,
+            null_share: if statistics.rows == 0 { 0.0 } else { c.null_count as f64 / statistics.rows as f64 },
+            min: c.min.clone(),
+            max: c.max.clone(),
+        })
+    }
+
+    fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
+        let i = self.entry(table)?.statistics.indexes.get(index)?;
+        Some(IndexStatistics { distinct: i.distinct.clone(), leaf_pages: i.leaf_pages as f64, height: i.height })
+    }
+
+    fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+        let storage = self.entry(table)?.storage(&self.store).ok()?;
+        storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
+    }
+}
+
+impl muster_exec::TableSource for StatementTables {
+    fn storage(&self, table: TableId) -> Result<Arc<Table>> {
+        let entry = self.snapshot.by_id(table);
+        entry.ok_or_else(|| SqlError::internal(format!("no table {}", table.0)))?.storage(&self.store)
+    }
+}

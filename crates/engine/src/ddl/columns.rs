@@ -1,0 +1,197 @@
+//! Columns of CREATE TABLE: types with their character sets, nullability, defaults, limits.
+
+use super::{check_length, default};
+use crate::charset;
+use muster_algebra::{ColumnDef, DefaultValue};
+use muster_sql::{ColumnSpec, DefaultClause};
+use muster_types::{
+    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+};
+
+/// MySQL's limits (manual 8.4.7).
+const MAX_COLUMNS: usize = 4096;
+const MAX_ROW_BYTES: u64 = 65_535;
+const MAX_COMMENT_CHARS: usize = 1024;
+
+/// The columns, checked. `collation`: the table's.
+pub fn columns(specs: &[ColumnSpec], collation: Collation) -> Result<Vec<ColumnDef>> {
+    if specs.is_empty() {
+        return Err(SqlError::new(ErrorCode::TableMustHaveColumns, "A table must have at least 1 column"));
+    }
+    if specs.len() > MAX_COLUMNS {
+        return Err(SqlError::new(ErrorCode::TooManyFields, "Too many columns"));
+    }
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        if columns.iter().any(|c| c.name.eq_ignore_ascii_case(&spec.name)) {
+            return Err(duplicate_column(&spec.name));
+        }
+        columns.push(column(spec, collation)?);
+    }
+    let row: u64 = columns.iter().map(|c| stored_bytes(&c.ty)).sum();
+    if row > MAX_ROW_BYTES {
+        let message = format!(
+            "Row size too large. The maximum row size for the used table type, not counting BLOBs, is \
+             {MAX_ROW_BYTES}. This includes storage overhead, check the manual. You have to change some columns to \
+             TEXT or BLOBs"
+        );
+        return Err(SqlError::new(ErrorCode::TooBigRowSize, message));
+    }
+    Ok(columns)
+}
+
+pub fn duplicate_column(name: &str) -> SqlError {
+    SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{name}'"))
+}
+
+fn column(spec: &ColumnSpec, collation: Collation) -> Result<ColumnDef> {
+    let name = &spec.name;
+    check_length(name)?;
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
+        return Err(SqlError::new(ErrorCode::WrongColumnName, format!("Incorrect column name '{name}'")));
+    }
+    let ty = column_type(spec, collation)?;
+    let invalid_default = || SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"));
+    if spec.auto_increment {
+        if !matches!(ty, SqlType::Int { .. }) {
+            let message = format!("Incorrect column specifier for column '{name}'");
+            return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
+        }
+        if spec.default.is_some() {
+            return Err(invalid_default());
+        }
+    }
+    let is_clock = matches!(ty, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+    if spec.on_update_now && !is_clock {
+        let message = format!("Invalid ON UPDATE clause for '{name}' column");
+        return Err(SqlError::new(ErrorCode::InvalidOnUpdate, message));
+    }
+    // A primary key column is NOT NULL without saying so, and so is an AUTO_INCREMENT column.
+    let nullable = spec.nullable.unwrap_or(!spec.primary_key && !spec.auto_increment);
+    let default = match &spec.default {
+        None => None,
+        Some(DefaultClause::CurrentTimestamp) if is_clock => Some(DefaultValue::CurrentTimestamp),
+        Some(DefaultClause::CurrentTimestamp) => return Err(invalid_default()),
+        Some(DefaultClause::Value(Value::Null)) if nullable => None,
+        Some(DefaultClause::Value(Value::Null)) => return Err(invalid_default()),
+        Some(DefaultClause::Value(_)) if is_long(&ty) => {
+            let message = format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value");
+            return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
+        }
+        Some(DefaultClause::Value(value)) => {
+            Some(DefaultValue::Value(default::convert(value, &ty).ok_or_else(invalid_default)?))
+        }
+    };
+    if spec.comment.chars().count() > MAX_COMMENT_CHARS {
+        let message = format!("Comment for field '{name}' is too long (max = {MAX_COMMENT_CHARS})");
+        return Err(SqlError::new(ErrorCode::TooLongComment, message));
+    }
+    Ok(ColumnDef {
+        name: name.clone(),
+        ty,
+        nullable,
+        default,
+        auto_increment: spec.auto_increment,
+        comment: spec.comment.clone(),
+    })
+}
+
+/// Whether the type is of the TEXT or BLOB family.
+pub fn is_long(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Text { kind, .. } => !matches!(kind, TextKind::Char | TextKind::VarChar),
+        SqlType::Bytes { kind, .. } => !matches!(kind, BytesKind::Binary | BytesKind::VarBinary),
+        _ => false,
+    }
+}
+
+fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType> {
+    let name = &spec.name;
+    let too_big = |precision: u8, max: u8| {
+        let message = format!("Too-big precision {precision} specified for '{name}'. Maximum is {max}.");
+        Err(SqlError::new(ErrorCode::TooBigPrecision, message))
+    };
+    let too_long = |max: u64| {
+        let message = format!("Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead");
+        Err(SqlError::new(ErrorCode::TooBigFieldLength, message))
+    };
+    match spec.ty {
+        SqlType::Decimal { precision, .. } if precision > DECIMAL_MAX_PRECISION => {
+            too_big(precision, DECIMAL_MAX_PRECISION)
+        }
+        SqlType::Decimal { scale, .. } if scale > DECIMAL_MAX_SCALE => {
+            let message =
+                format!("Too big scale {scale} specified for column '{name}'. Maximum is {DECIMAL_MAX_SCALE}.");
+            Err(SqlError::new(ErrorCode::TooBigScale, message))
+        }
+        SqlType::Decimal { precision, scale } if scale > precision => {
+            let message = format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}').");
+            Err(SqlError::new(ErrorCode::MBiggerThanD, message))
+        }
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } if fsp > 6 => too_big(fsp, 6),
+        SqlType::Text { kind, length, .. } => {
+            let collation =
+                charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?.unwrap_or(table_collation);
+            if collation == Collation::Binary {
+                return binary_type(kind, length).map_or_else(too_long, Ok);
+            }
+            let max = match kind {
+                TextKind::Char => 255,
+                TextKind::VarChar => MAX_ROW_BYTES / charset::max_bytes(collation),
+                _ => u64::MAX,
+            };
+            if u64::from(length) > max {
+                return too_long(max);
+            }
+            Ok(SqlType::Text { kind, length, collation })
+        }
+        SqlType::Bytes { kind: BytesKind::Binary, length } if length > 255 => too_long(255),
+        SqlType::Bytes { kind: BytesKind::VarBinary, length } if u64::from(length) > MAX_ROW_BYTES => {
+            too_long(MAX_ROW_BYTES)
+        }
+        ty => Ok(ty),
+    }
+}
+
+/// `CHARACTER SET binary` makes a text type the byte-string type of its size (manual 13.1.20.9); the largest length
+/// when it does not fit.
+fn binary_type(kind: TextKind, length: u32) -> Result<SqlType, u64> {
+    let (kind, max) = match kind {
+        TextKind::Char => (BytesKind::Binary, 255),
+        TextKind::VarChar => (BytesKind::VarBinary, MAX_ROW_BYTES),
+        TextKind::TinyText => (BytesKind::TinyBlob, u64::MAX),
+        TextKind::Text => (BytesKind::Blob, u64::MAX),
+        TextKind::MediumText => (BytesKind::MediumBlob, u64::MAX),
+        TextKind::LongText => (BytesKind::LongBlob, u64::MAX),
+    };
+    if u64::from(length) > max { Err(max) } else { Ok(SqlType::Bytes { kind, length }) }
+}
+
+/// Bytes that count for MySQL's limits on rows and keys; the TEXT and BLOB families count with their pointers.
+pub fn stored_bytes(ty: &SqlType) -> u64 {
+    use muster_types::IntWidth::*;
+    match *ty {
+        SqlType::Null => 0,
+        SqlType::Bool => 1,
+        SqlType::Int { width, .. } => match width {
+            Tiny => 1,
+            Small => 2,
+            Medium => 3,
+            Int => 4,
+            Big => 8,
+        },
+        SqlType::Decimal { precision, .. } => u64::from(precision).div_ceil(9) * 4,
+        SqlType::Float => 4,
+        SqlType::Double => 8,
+        SqlType::Date => 3,
+        SqlType::DateTime { .. } => 8,
+        SqlType::Timestamp { .. } => 7,
+        SqlType::Time { .. } => 6,
+        SqlType::Text { length, collation, .. } if !is_long(ty) => {
+            u64::from(length) * charset::max_bytes(collation) + 2
+        }
+        SqlType::Bytes { length, .. } if !is_long(ty) => u64::from(length) + 2,
+        SqlType::Text { .. } | SqlType::Bytes { .. } => 12,
+    }
+}

@@ -1,0 +1,153 @@
+//! CREATE TABLE, CREATE TABLE .. LIKE.
+
+use super::{check_not_virtual, check_table_name, columns, keys, now_utc_micros, qualify};
+use crate::{
+    catalog::{Snapshot, TableEntry, TableExtras, schema_of},
+    charset,
+    privileges::Privilege,
+    session::{Context, Done},
+};
+use muster_algebra::{IndexDef, TableDef, TableId};
+use muster_sql::{CreateTable, IndexKind, TableName};
+use muster_storage::TableStatistics;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+/// Engines that other servers have: their name is taken, and the table is Muster's all the same.
+const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
+
+pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> {
+    if let Some(source) = &statement.like {
+        return create_table_like(context, &statement.name, source, statement.if_not_exists);
+    }
+    let (database, name) = begin(context, &statement.name)?;
+    let snapshot = context.database.catalog().snapshot();
+    let schema = snapshot.schema(&database)?;
+    if exists(context, &snapshot, &database, &name, statement.if_not_exists)? {
+        return Ok(Done::rows(0));
+    }
+    let options = &statement.options;
+    let collation =
+        charset::resolve(options.charset.as_deref(), options.collation.as_deref())?.unwrap_or(schema.collation);
+    let mut columns = columns::columns(&statement.columns, collation)?;
+    let specs = keys::all_specs(statement)?;
+    let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
+    let mut secondary: Vec<(IndexDef, &str)> = Vec::new();
+    for spec in &specs {
+        let taken: Vec<IndexDef> = secondary.iter().map(|(i, _)| i.clone()).collect();
+        let index = keys::index(spec, &columns, &taken)?;
+        if spec.kind != IndexKind::Primary {
+            secondary.push((index, &spec.comment));
+            continue;
+        }
+        for part in &index.parts {
+            if statement.columns[part.column].nullable == Some(true) {
+                let message =
+                    "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+                return Err(SqlError::new(ErrorCode::PrimaryCantHaveNull, message));
+            }
+            columns[part.column].nullable = false;
+        }
+        primary = index;
+    }
+    secondary.sort_by_key(|(i, _)| keys::rank(i, &columns));
+    let mut extras = TableExtras::default();
+    let mut indexes = vec![primary];
+    for (i, (mut index, comment)) in secondary.into_iter().enumerate() {
+        index.id = i as u32 + 1;
+        if !comment.is_empty() {
+            extras.index_comments.insert(index.id, comment.to_owned());
+        }
+        indexes.push(index);
+    }
+    keys::check_auto_increment(&columns, &indexes)?;
+    extras.on_update_now = (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now).collect();
+    if let Some(engine) = &options.engine {
+        if !OWN_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine)) {
+            let message = format!("Using storage engine InnoDB for table '{name}'");
+            context.warn(ErrorCode::UsingOtherEngine, message);
+        }
+    }
+    let comment = options.comment.clone();
+    let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };
+    store(context, def, extras, options.auto_increment.unwrap_or(1), statement.if_not_exists)
+}
+
+fn create_table_like(context: &Context, name: &TableName, source: &TableName, if_not_exists: bool) -> Result<Done> {
+    let (database, name) = begin(context, name)?;
+    let (source_database, source) = qualify(context, source)?;
+    context.access.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
+    let snapshot = context.database.catalog().snapshot();
+    let entry = snapshot.table(&source_database, &source)?;
+    if exists(context, &snapshot, &database, &name, if_not_exists)? {
+        return Ok(Done::rows(0));
+    }
+    let def = TableDef { id: TableId(0), database, name, ..TableDef::clone(&entry.def) };
+    store(context, def, entry.extras.clone(), 1, if_not_exists)
+}
+
+fn begin(context: &Context, name: &TableName) -> Result<(String, String)> {
+    let (database, name) = qualify(context, name)?;
+    check_table_name(&name)?;
+    context.access.check_table(&database, &name, Privilege::Create, "CREATE")?;
+    check_not_virtual(context, &database)?;
+    Ok((database, name))
+}
+
+/// Whether the name is taken and that is no error.
+fn exists(context: &Context, snapshot: &Snapshot, database: &str, name: &str, if_not_exists: bool) -> Result<bool> {
+    let schema = snapshot.schema(database)?;
+    if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
+        return Ok(false);
+    }
+    let message = format!("Table '{name}' already exists");
+    if !if_not_exists {
+        return Err(SqlError::new(ErrorCode::TableExists, message));
+    }
+    context.note(ErrorCode::TableExists, message);
+    Ok(true)
+}
+
+/// Makes the table's files and names it in the catalog.
+fn store(
+    context: &Context,
+    def: TableDef,
+    extras: TableExtras,
+    auto_increment: u64,
+    if_not_exists: bool,
+) -> Result<Done> {
+    let catalog = context.database.catalog();
+    let schema = schema_of(&def);
+    let files = catalog.store().create_table(&schema)?;
+    let statistics = TableStatistics {
+        rows: 0,
+        columns: vec![Default::default(); def.columns.len()],
+        indexes: def
+            .indexes
+            .iter()
+            .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
+            .collect(),
+    };
+    let published = catalog.change(|next| {
+        if exists(context, next, &def.database, &def.name, if_not_exists)? {
+            return Ok(false);
+        }
+        let id = next.next_table_id();
+        let entry = TableEntry {
+            next_index_id: def.indexes.iter().map(|i| i.id).max().unwrap_or(0) + 1,
+            def: Arc::new(TableDef { id, ..def.clone() }),
+            extras,
+            files: files.clone(),
+            auto_increment,
+            created: now_utc_micros(),
+            statistics,
+            ..TableEntry::default()
+        };
+        next.schema_mut(&def.database)?.tables.insert(def.name.clone(), Arc::new(entry));
+        Ok(true)
+    });
+    if !matches!(published, Ok(true)) {
+        catalog.discard_unpublished(schema, files);
+    }
+    published.map(|_| Done::rows(0))
+}

@@ -1,0 +1,79 @@
+//! CREATE, ALTER and DROP DATABASE.
+
+use super::{check_database_name, check_not_virtual};
+use crate::{
+    catalog::Schema,
+    charset,
+    privileges::Privilege,
+    session::{Context, Done},
+};
+use muster_sql::CreateDatabase;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::collections::BTreeMap;
+
+pub fn create_database(context: &Context, statement: &CreateDatabase) -> Result<Done> {
+    let name = match &statement.name {
+        Some(name) => name.clone(),
+        None => context.require_database()?,
+    };
+    check_database_name(&name)?;
+    check_not_virtual(context, &name)?;
+    context.access.check_database(&name, Privilege::Create)?;
+    let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
+    let collation = match collation {
+        Some(c) => c,
+        None => charset::collation(&context.variables.text("collation_server"))?,
+    };
+    let exists = context.database.catalog().change(|catalog| {
+        if catalog.schemas.contains_key(&name) {
+            return Ok(true);
+        }
+        let schema = Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new() };
+        catalog.schemas.insert(name.clone(), schema);
+        Ok(false)
+    })?;
+    if exists {
+        let message = format!("Can't create database '{name}'; database exists");
+        if !statement.if_not_exists {
+            return Err(SqlError::new(ErrorCode::DbCreateExists, message));
+        }
+        context.note(ErrorCode::DbCreateExists, message);
+    }
+    Ok(Done::rows(1))
+}
+
+pub fn alter_database(context: &Context, statement: &CreateDatabase) -> Result<Done> {
+    let name = match &statement.name {
+        Some(name) => name.clone(),
+        None => context.require_database()?,
+    };
+    check_not_virtual(context, &name)?;
+    context.access.check_database(&name, Privilege::Alter)?;
+    let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
+    context.database.catalog().change(|catalog| {
+        let schema = catalog.schema_mut(&name)?;
+        schema.collation = collation.unwrap_or(schema.collation);
+        Ok(())
+    })?;
+    Ok(Done::rows(1))
+}
+
+/// Affected rows: the number of tables dropped with it.
+pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<Done> {
+    check_not_virtual(context, name)?;
+    context.access.check_database(name, Privilege::Drop)?;
+    let catalog = context.database.catalog();
+    let dropped = catalog.change(|catalog| Ok(catalog.schemas.remove(name)))?;
+    let Some(schema) = dropped else {
+        let message = format!("Can't drop database '{name}'; database doesn't exist");
+        if !if_exists {
+            return Err(SqlError::new(ErrorCode::DbDropExists, message));
+        }
+        context.note(ErrorCode::DbDropExists, message);
+        return Ok(Done::rows(0));
+    };
+    for entry in schema.tables.values() {
+        catalog.discard(entry, &entry.files);
+    }
+    Ok(Done::rows((schema.tables.len() + schema.views.len()) as u64))
+}

@@ -1,0 +1,180 @@
+//! CREATE and DROP INDEX, ALTER TABLE.
+
+use super::{check_not_virtual, check_table_name, keys, qualify, storage_error};
+use crate::{
+    catalog::{Catalog, TableEntry, schema_of},
+    charset,
+    loading::load_options,
+    privileges::Privilege,
+    session::{Context, Done},
+};
+use muster_algebra::{IndexDef, TableDef};
+use muster_sql::{AlterAction, AlterTable, CreateIndex, IndexKind, IndexSpec, TableName, TableOptions};
+use muster_storage::{DuplicatePolicy, FileId};
+use muster_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+pub fn create_index(context: &Context, statement: &CreateIndex) -> Result<Done> {
+    let name = open(context, &statement.table, Privilege::Index, "INDEX")?;
+    add(context, &name, &statement.index)?;
+    Ok(Done::rows(0))
+}
+
+pub fn drop_index(context: &Context, index: &str, table: &TableName) -> Result<Done> {
+    let name = open(context, table, Privilege::Index, "INDEX")?;
+    remove(context, &name, index)?;
+    Ok(Done::rows(0))
+}
+
+/// One action after the other, each whole; an error leaves those before it done and says which one failed.
+pub fn alter_table(context: &Context, statement: &AlterTable) -> Result<Done> {
+    let mut name = open(context, &statement.table, Privilege::Alter, "ALTER")?;
+    for action in &statement.actions {
+        match action {
+            AlterAction::AddIndex(spec) => add(context, &name, spec)?,
+            AlterAction::DropIndex(index) => remove(context, &name, index)?,
+            AlterAction::DropPrimaryKey => return Err(SqlError::unsupported("ALTER TABLE .. DROP PRIMARY KEY")),
+            AlterAction::Rename(to) => {
+                let to = qualify(context, to)?;
+                check_table_name(&to.1)?;
+                let table = |(database, name): &(String, String)| TableName {
+                    database: Some(database.clone()),
+                    name: name.clone(),
+                };
+                super::rename_tables(context, &[(table(&name), table(&to))])?;
+                name = to;
+            }
+            AlterAction::RenameIndex { from, to } => rename(context, &name, from, to)?,
+            AlterAction::Options(options) => set_options(context, &name, options)?,
+        }
+    }
+    Ok(Done::rows(0))
+}
+
+fn open(context: &Context, table: &TableName, p: Privilege, command: &str) -> Result<(String, String)> {
+    let (database, name) = qualify(context, table)?;
+    context.access.check_table(&database, &name, p, command)?;
+    check_not_virtual(context, &database)?;
+    context.database.catalog().snapshot().table(&database, &name)?;
+    Ok((database, name))
+}
+
+fn entry(catalog: &Catalog, (database, name): &(String, String)) -> Result<Arc<TableEntry>> {
+    Ok(catalog.snapshot().table(database, name)?.clone())
+}
+
+fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<()> {
+    if spec.kind == IndexKind::Primary {
+        return Err(SqlError::unsupported("ALTER TABLE .. ADD PRIMARY KEY"));
+    }
+    let catalog = context.database.catalog();
+    let writer = entry(catalog, name)?.writer.clone();
+    let _writing = writer.lock();
+    let entry = entry(catalog, name)?;
+    let index = keys::index(spec, &entry.def.columns, &entry.def.indexes)?;
+    let id = entry.next_index_id;
+    let mut def = TableDef::clone(&entry.def);
+    def.indexes.push(IndexDef { id, ..index });
+    let at = def.indexes.len() - 1;
+
+    let options = load_options(context, DuplicatePolicy::Error, Default::default());
+    let table = entry.storage(catalog.store())?;
+    let built = context.while_watching_kill(&options.progress, || {
+        muster_storage::load::build_index(&table, &schema_of(&def), at, &options)
+    });
+    let (file, statistics) = built.map_err(|e| storage_error(&def, e))?;
+
+    let mut files = entry.files.clone();
+    files.push(file);
+    let mut all = entry.statistics.clone();
+    all.indexes.push(statistics);
+    // In the order that SHOW CREATE TABLE prints; a stable sort keeps the order of definition.
+    let mut order: Vec<usize> = (0..def.indexes.len()).collect();
+    order.sort_by_key(|i| keys::rank(&def.indexes[*i], &def.columns));
+    let permuted = TableDef { indexes: order.iter().map(|i| def.indexes[*i].clone()).collect(), ..def.clone() };
+    all.indexes = order.iter().map(|i| all.indexes[*i].clone()).collect();
+    let mut next = entry.with_files(order.iter().map(|i| files[*i]).collect(), all);
+    next.def = Arc::new(permuted);
+    next.next_index_id = id + 1;
+    if !spec.comment.is_empty() {
+        next.extras.index_comments.insert(id, spec.comment.clone());
+    }
+    let published = catalog.change(|snapshot| snapshot.replace_table(&entry, next));
+    if published.is_err() {
+        catalog.discard(&entry, &[file]);
+    }
+    published
+}
+
+fn position(entry: &TableEntry, index: &str) -> Result<usize> {
+    let at = entry.def.indexes.iter().position(|i| !i.parts.is_empty() && i.name.eq_ignore_ascii_case(index));
+    at.ok_or_else(|| {
+        let message = format!("Can't DROP '{index}'; check that column/key exists");
+        SqlError::new(ErrorCode::CantDropFieldOrKey, message)
+    })
+}
+
+fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()> {
+    let catalog = context.database.catalog();
+    let writer = entry(catalog, name)?.writer.clone();
+    let _writing = writer.lock();
+    let entry = entry(catalog, name)?;
+    let at = position(&entry, index)?;
+    if at == 0 {
+        return Err(SqlError::unsupported("DROP INDEX `PRIMARY`"));
+    }
+    let mut def = TableDef::clone(&entry.def);
+    let dropped = def.indexes.remove(at);
+    keys::check_auto_increment(&def.columns, &def.indexes)?;
+    let mut files = entry.files.clone();
+    let file: FileId = files.remove(at);
+    let mut statistics = entry.statistics.clone();
+    if at < statistics.indexes.len() {
+        statistics.indexes.remove(at);
+    }
+    let mut next = entry.with_files(files, statistics);
+    next.def = Arc::new(def);
+    next.extras.index_comments.remove(&dropped.id);
+    catalog.change(|snapshot| snapshot.replace_table(&entry, next))?;
+    catalog.discard(&entry, &[file]);
+    Ok(())
+}
+
+fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> Result<()> {
+    let catalog = context.database.catalog();
+    catalog.change(|snapshot| {
+        let entry = snapshot.table(&name.0, &name.1)?.clone();
+        let missing = || {
+            let message = format!("Key '{from}' doesn't exist in table '{}'", name.1);
+            SqlError::new(ErrorCode::KeyDoesNotExist, message)
+        };
+        let at = position(&entry, from).map_err(|_| missing())?;
+        if at == 0 || to.eq_ignore_ascii_case(keys::PRIMARY) || to.is_empty() {
+            let wrong = if at == 0 { from } else { to };
+            return Err(SqlError::new(ErrorCode::WrongNameForIndex, format!("Incorrect index name '{wrong}'")));
+        }
+        super::check_length(to)?;
+        if entry.def.index(to).is_some_and(|other| other != at) {
+            return Err(SqlError::new(ErrorCode::DupKeyName, format!("Duplicate key name '{to}'")));
+        }
+        let mut def = TableDef::clone(&entry.def);
+        def.indexes[at].name = to.to_owned();
+        snapshot.replace_table(&entry, TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) })
+    })
+}
+
+/// Comment, next AUTO_INCREMENT value, and the character set of columns to come.
+fn set_options(context: &Context, name: &(String, String), options: &TableOptions) -> Result<()> {
+    let collation = charset::resolve(options.charset.as_deref(), options.collation.as_deref())?;
+    context.database.catalog().change(|snapshot| {
+        let entry = snapshot.table(&name.0, &name.1)?.clone();
+        let mut def = TableDef::clone(&entry.def);
+        if !options.comment.is_empty() {
+            def.comment.clone_from(&options.comment);
+        }
+        def.collation = collation.unwrap_or(def.collation);
+        let auto_increment = options.auto_increment.unwrap_or(0).max(entry.auto_increment);
+        let next = TableEntry { def: Arc::new(def), auto_increment, ..TableEntry::clone(&entry) };
+        snapshot.replace_table(&entry, next)
+    })
+}

@@ -1,0 +1,155 @@
+//! Definitions as the statements that make them, in MySQL's layout.
+
+use crate::{
+    catalog::{Schema, TableEntry, ViewEntry},
+    charset,
+};
+use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
+use muster_types::{Collation, SqlType, Value};
+use std::fmt::Write;
+
+/// A name in backticks.
+pub fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text in quotes, escaped as MySQL prints it.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("''"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+pub fn database(name: &str, schema: &Schema, if_not_exists: bool) -> String {
+    let c = schema.collation;
+    // MySQL names the collation where it is not the character set's default, and always for utf8mb4_0900_ai_ci.
+    let collate = match !charset::is_default(c) || c == Collation::Utf8mb4_0900AiCi {
+        true => format!(" COLLATE {}", c.name()),
+        false => String::new(),
+    };
+    let exists = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    format!(
+        "CREATE DATABASE {exists}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        identifier(name),
+        c.charset()
+    )
+}
+
+pub fn view(view: &ViewEntry) -> String {
+    let columns = if view.def.columns.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = view.def.columns.iter().map(|c| identifier(c)).collect();
+        format!(" ({})", names.join(","))
+    };
+    format!(
+        "CREATE ALGORITHM=UNDEFINED SQL SECURITY INVOKER VIEW {}{columns} AS {}",
+        identifier(&view.def.name),
+        view.def.query
+    )
+}
+
+pub fn table(entry: &TableEntry) -> String {
+    let def = &entry.def;
+    let mut lines: Vec<String> = Vec::new();
+    for (i, c) in def.columns.iter().enumerate() {
+        lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i)));
+    }
+    for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
+        lines.push(key(def, index, entry.extras.index_comments.get(&index.id)));
+    }
+    let c = def.collation;
+    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", identifier(&def.name), lines.join(",\n  "));
+    if entry.auto_increment > 1 && def.columns.iter().any(|c| c.auto_increment) {
+        let _ = write!(out, " AUTO_INCREMENT={}", entry.auto_increment);
+    }
+    let _ = write!(out, " DEFAULT CHARSET={}", c.charset());
+    if !charset::is_default(c) || c == Collation::Utf8mb4_0900AiCi {
+        let _ = write!(out, " COLLATE={}", c.name());
+    }
+    if !def.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", quoted(&def.comment));
+    }
+    out
+}
+
+fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool) -> String {
+    let mut out = format!("{} {}", identifier(&c.name), c.ty);
+    if let SqlType::Text { collation, .. } = c.ty {
+        if collation != table_collation {
+            let _ = write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
+        } else if !charset::is_default(collation) {
+            let _ = write!(out, " COLLATE {}", collation.name());
+        }
+    }
+    let is_timestamp = matches!(c.ty, SqlType::Timestamp { .. });
+    if !c.nullable {
+        out.push_str(" NOT NULL");
+    } else if is_timestamp {
+        out.push_str(" NULL");
+    }
+    let fsp = crate::information_schema::fsp(&c.ty);
+    let clock = if fsp == 0 { "CURRENT_TIMESTAMP".to_owned() } else { format!("CURRENT_TIMESTAMP({fsp})") };
+    match &c.default {
+        Some(DefaultValue::CurrentTimestamp) => {
+            let _ = write!(out, " DEFAULT {clock}");
+        }
+        Some(DefaultValue::Value(value)) => {
+            let _ = write!(out, " DEFAULT {}", default_literal(value, fsp));
+        }
+        None if c.nullable && !crate::ddl::is_long(&c.ty) => out.push_str(" DEFAULT NULL"),
+        None => {}
+    }
+    if on_update_now {
+        let _ = write!(out, " ON UPDATE {clock}");
+    }
+    if c.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !c.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", quoted(&c.comment));
+    }
+    out
+}
+
+/// MySQL quotes every literal default, numbers too; byte strings that are no text are hexadecimal.
+fn default_literal(value: &Value, fsp: u8) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => format!("_binary {}", quoted(text)),
+            Err(_) => value.to_string(),
+        },
+        other => quoted(&other.to_text(fsp).unwrap_or_default()),
+    }
+}
+
+fn key(def: &TableDef, index: &IndexDef, comment: Option<&String>) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|p| {
+            let prefix = p.prefix.map(|n| format!("({n})")).unwrap_or_default();
+            let order = if p.descending { " DESC" } else { "" };
+            format!("{}{prefix}{order}", identifier(&def.columns[p.column].name))
+        })
+        .collect();
+    let kind = match (index.name.as_str(), index.unique) {
+        (super::keys::PRIMARY, _) => "PRIMARY KEY".to_owned(),
+        (name, true) => format!("UNIQUE KEY {}", identifier(name)),
+        (name, false) => format!("KEY {}", identifier(name)),
+    };
+    let comment = comment.map(|c| format!(" COMMENT {}", quoted(c))).unwrap_or_default();
+    format!("{kind} ({}){comment}", parts.join(","))
+}

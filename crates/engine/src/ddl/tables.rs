@@ -1,0 +1,135 @@
+//! DROP, TRUNCATE, RENAME and ANALYZE TABLE.
+
+use super::{check_not_virtual, check_table_name, qualify};
+use crate::{
+    catalog::TableEntry,
+    privileges::Privilege,
+    rows::text_column,
+    session::{Context, Done},
+};
+use muster_algebra::TableDef;
+use muster_sql::TableName;
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::Arc;
+
+/// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
+pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
+    let mut wanted: Vec<(String, String)> = Vec::with_capacity(names.len());
+    for name in names {
+        let (database, name) = qualify(context, name)?;
+        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+        check_not_virtual(context, &database)?;
+        if wanted.contains(&(database.clone(), name.clone())) {
+            return Err(SqlError::new(ErrorCode::NonUniqTable, format!("Not unique table/alias: '{name}'")));
+        }
+        wanted.push((database, name));
+    }
+    let catalog = context.database.catalog();
+    let (dropped, missing) = catalog.change(|next| {
+        let mut dropped: Vec<Arc<TableEntry>> = Vec::new();
+        let mut missing: Vec<String> = Vec::new();
+        for (database, name) in &wanted {
+            // A database that is missing is a table that is missing.
+            let removed = next.schemas.get_mut(database).and_then(|s| s.tables.remove(name));
+            match removed {
+                Some(entry) => dropped.push(entry),
+                None => missing.push(format!("{database}.{name}")),
+            }
+        }
+        if !missing.is_empty() && !if_exists {
+            let message = format!("Unknown table '{}'", missing.join(","));
+            return Err(SqlError::new(ErrorCode::BadTable, message));
+        }
+        Ok((dropped, missing))
+    })?;
+    for name in missing {
+        context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
+    }
+    for entry in dropped {
+        catalog.discard(&entry, &entry.files);
+    }
+    Ok(Done::rows(0))
+}
+
+pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
+    let (database, name) = qualify(context, name)?;
+    context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+    check_not_virtual(context, &database)?;
+    let catalog = context.database.catalog();
+    let writer = catalog.snapshot().table(&database, &name)?.writer.clone();
+    let _writing = writer.lock();
+    let entry = catalog.snapshot().table(&database, &name)?.clone();
+    let schema = entry.schema();
+    let files = catalog.store().create_table(&schema)?;
+    let statistics = muster_storage::TableStatistics {
+        rows: 0,
+        columns: vec![Default::default(); schema.columns.len()],
+        indexes: schema
+            .indexes
+            .iter()
+            .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
+            .collect(),
+    };
+    let empty = TableEntry { auto_increment: 1, ..entry.with_files(files.clone(), statistics) };
+    let published = catalog.change(|next| next.replace_table(&entry, empty));
+    match published {
+        Ok(()) => catalog.discard(&entry, &entry.files),
+        Err(e) => {
+            catalog.discard_unpublished(schema, files);
+            return Err(e);
+        }
+    }
+    Ok(Done::rows(0))
+}
+
+pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Result<Done> {
+    let mut steps = Vec::with_capacity(pairs.len());
+    for (from, to) in pairs {
+        let (from, to) = (qualify(context, from)?, qualify(context, to)?);
+        check_table_name(&to.1)?;
+        for (p, command) in [(Privilege::Alter, "ALTER"), (Privilege::Drop, "DROP")] {
+            context.access.check_table(&from.0, &from.1, p, command)?;
+        }
+        context.access.check_table(&to.0, &to.1, Privilege::Create, "CREATE")?;
+        check_not_virtual(context, &from.0)?;
+        check_not_virtual(context, &to.0)?;
+        steps.push((from, to));
+    }
+    context.database.catalog().change(|next| {
+        for (from, to) in &steps {
+            let entry = next.table(&from.0, &from.1)?.clone();
+            let target = next.schema(&to.0)?;
+            if target.tables.contains_key(&to.1) || target.views.contains_key(&to.1) {
+                return Err(SqlError::new(ErrorCode::TableExists, format!("Table '{}' already exists", to.1)));
+            }
+            let def = TableDef { database: to.0.clone(), name: to.1.clone(), ..TableDef::clone(&entry.def) };
+            let renamed = TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) };
+            next.schema_mut(&from.0)?.tables.remove(&from.1);
+            next.schema_mut(&to.0)?.tables.insert(to.1.clone(), Arc::new(renamed));
+        }
+        Ok(())
+    })?;
+    Ok(Done::rows(0))
+}
+
+/// Statistics are taken when a table is loaded or indexed, so there is nothing left to find out.
+pub fn analyze(context: &Context, names: &[TableName]) -> Result<Done> {
+    let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
+    let mut rows = Vec::new();
+    for name in names {
+        let (database, name) = qualify(context, name)?;
+        context.access.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        let full = format!("{database}.{name}");
+        let mut line = |kind: &str, message: String| {
+            rows.push([full.clone(), "analyze".into(), kind.into(), message].map(Value::Text).to_vec());
+        };
+        match context.database.catalog().snapshot().table(&database, &name) {
+            Ok(_) => line("status", "OK".into()),
+            Err(e) => {
+                line("Error", e.message);
+                line("status", "Operation failed".into());
+            }
+        }
+    }
+    Ok(Done::result(columns.iter().map(|(name, length)| text_column(name, *length)).collect(), rows))
+}

@@ -1,0 +1,101 @@
+//! CREATE and DROP VIEW.
+
+use super::{check_length, check_not_virtual, check_table_name, columns::duplicate_column, qualify};
+use crate::{
+    catalog::ViewEntry,
+    privileges::Privilege,
+    session::{Context, Done},
+};
+use muster_algebra::{ColumnDef, ViewDef};
+use muster_sql::{CreateView, TableName};
+use muster_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
+    let (database, name) = qualify(context, &statement.name)?;
+    check_table_name(&name)?;
+    context.access.check_table(&database, &name, Privilege::CreateView, "CREATE VIEW")?;
+    if statement.or_replace {
+        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+    }
+    check_not_virtual(context, &database)?;
+    if statement.query.parameters() > 0 {
+        return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
+    }
+    context.database.catalog().snapshot().schema(&database)?;
+    // Names inside are looked up in the view's database, as they will be when it is used.
+    let bound = context.bind(&statement.query, &[], Some(&database))?;
+    if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
+        let message = "In definition of view, derived table or common table expression, SELECT list and column names \
+                       list have different column counts";
+        return Err(SqlError::new(ErrorCode::ViewWrongList, message));
+    }
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(bound.outputs.len());
+    for (i, (id, output)) in bound.outputs.iter().enumerate() {
+        let column = statement.columns.get(i).unwrap_or(output);
+        check_length(column)?;
+        if columns.iter().any(|c| c.name.eq_ignore_ascii_case(column)) {
+            return Err(duplicate_column(column));
+        }
+        let meta = bound.columns.get(*id);
+        columns.push(ColumnDef {
+            name: column.clone(),
+            ty: meta.ty,
+            nullable: meta.nullable,
+            default: None,
+            auto_increment: false,
+            comment: String::new(),
+        });
+    }
+    let def = ViewDef {
+        database: database.clone(),
+        name: name.clone(),
+        columns: statement.columns.clone(),
+        query: statement.query_text.clone(),
+    };
+    context.database.catalog().change(|next| {
+        let schema = next.schema_mut(&database)?;
+        let taken = schema.tables.contains_key(&name) || (schema.views.contains_key(&name) && !statement.or_replace);
+        if taken {
+            return Err(SqlError::new(ErrorCode::TableExists, format!("Table '{name}' already exists")));
+        }
+        schema.views.insert(name.clone(), Arc::new(ViewEntry { def: Arc::new(def), columns }));
+        Ok(())
+    })?;
+    Ok(Done::rows(0))
+}
+
+pub fn drop_views(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
+    let mut wanted = Vec::with_capacity(names.len());
+    for name in names {
+        let (database, name) = qualify(context, name)?;
+        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+        check_not_virtual(context, &database)?;
+        wanted.push((database, name));
+    }
+    let missing = context.database.catalog().change(|next| {
+        let mut missing = Vec::new();
+        for (database, name) in &wanted {
+            let schema = next.schemas.get_mut(database);
+            let Some(schema) = schema else {
+                missing.push(format!("{database}.{name}"));
+                continue;
+            };
+            if schema.tables.contains_key(name) {
+                let message = format!("'{database}.{name}' is not VIEW");
+                return Err(SqlError::new(ErrorCode::WrongObject, message));
+            }
+            if schema.views.remove(name).is_none() {
+                missing.push(format!("{database}.{name}"));
+            }
+        }
+        if !missing.is_empty() && !if_exists {
+            return Err(SqlError::new(ErrorCode::BadTable, format!("Unknown table '{}'", missing.join(","))));
+        }
+        Ok(missing)
+    })?;
+    for name in missing {
+        context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
+    }
+    Ok(Done::rows(0))
+}

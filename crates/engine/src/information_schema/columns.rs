@@ -1,0 +1,141 @@
+//! COLUMNS, and how a column is described in SHOW COLUMNS and DESCRIBE.
+
+use super::{Viewpoint, optional, text, uint, yes_no};
+use crate::{catalog::Snapshot, charset};
+use muster_algebra::{ColumnDef, DefaultValue, TableDef};
+use muster_types::{IntWidth, SqlType, Value};
+
+/// The type's bare name: `int` for `int unsigned`, `varchar` for `varchar(10)`.
+pub fn data_type(ty: &SqlType) -> String {
+    let full = ty.to_string();
+    full.split(['(', ' ']).next().unwrap_or_default().to_owned()
+}
+
+/// A default as `information_schema` and SHOW COLUMNS give it; `None` without one.
+pub fn default_text(column: &ColumnDef) -> Option<String> {
+    match column.default.as_ref()? {
+        DefaultValue::Value(value) => value.to_text(fsp(&column.ty)),
+        DefaultValue::CurrentTimestamp => Some(match fsp(&column.ty) {
+            0 => "CURRENT_TIMESTAMP".into(),
+            n => format!("CURRENT_TIMESTAMP({n})"),
+        }),
+    }
+}
+
+/// Digits of fractional seconds of a temporal type; 0 for others.
+pub fn fsp(ty: &SqlType) -> u8 {
+    match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
+        _ => 0,
+    }
+}
+
+/// `PRI`, `UNI`, `MUL` or nothing (manual 13.7.7.5).
+pub fn column_key(table: &TableDef, column: usize) -> &'static str {
+    let first = |i: &muster_algebra::IndexDef| i.parts.first().is_some_and(|p| p.column == column);
+    if table.indexes.first().is_some_and(|i| i.parts.iter().any(|p| p.column == column)) {
+        return "PRI";
+    }
+    let mut secondary = table.indexes.iter().skip(1).filter(|i| first(i));
+    if secondary.clone().any(|i| i.unique && i.parts.len() == 1) {
+        return "UNI";
+    }
+    if secondary.next().is_some() { "MUL" } else { "" }
+}
+
+pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
+    let mut words = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".to_owned());
+    }
+    if matches!(column.default, Some(DefaultValue::CurrentTimestamp)) {
+        words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if on_update_now {
+        words.push(match fsp(&column.ty) {
+            0 => "on update CURRENT_TIMESTAMP".to_owned(),
+            n => format!("on update CURRENT_TIMESTAMP({n})"),
+        });
+    }
+    words.join(" ")
+}
+
+fn row(database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: String) -> Vec<Value> {
+    let (mut characters, mut octets) = (None, None);
+    match c.ty {
+        SqlType::Text { kind, length, collation } => {
+            use muster_types::TextKind::{Char, VarChar};
+            // The TEXT family is limited in bytes, and MySQL gives that number for both.
+            let bytes = if matches!(kind, Char | VarChar) { charset::max_bytes(collation) } else { 1 };
+            characters = Some(i64::from(length));
+            octets = Some(i64::from(length) * bytes as i64);
+        }
+        SqlType::Bytes { length, .. } => {
+            characters = Some(i64::from(length));
+            octets = characters;
+        }
+        _ => {}
+    }
+    let (precision, scale) = match c.ty {
+        SqlType::Int { width: IntWidth::Big, unsigned: true } => (Some(20), Some(0)),
+        SqlType::Float => (Some(12), None),
+        SqlType::Double => (Some(22), None),
+        ty => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
+    };
+    let seconds = match c.ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => Some(u64::from(fsp)),
+        _ => None,
+    };
+    let collation = match c.ty {
+        SqlType::Text { collation, .. } => Some(collation),
+        _ => None,
+    };
+    vec![
+        text("def"),
+        text(database),
+        text(table),
+        text(&c.name),
+        uint(at as u64 + 1),
+        optional(default_text(c), Value::Text),
+        yes_no(c.nullable),
+        text(data_type(&c.ty)),
+        optional(characters, Value::Int),
+        optional(octets, Value::Int),
+        optional(precision, uint),
+        optional(scale, uint),
+        optional(seconds, uint),
+        optional(collation, |c| text(c.charset())),
+        optional(collation, |c| text(c.name())),
+        text(c.ty.to_string()),
+        text(key),
+        text(extra),
+        text("select,insert,update,references"),
+        text(&c.comment),
+        text(""),
+        Value::Null,
+    ]
+}
+
+pub(super) fn columns(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in super::tables() {
+        let plain = |(i, c)| row(super::NAME, &table.name, i, c, "", String::new());
+        rows.extend(table.columns.iter().enumerate().map(plain));
+    }
+    for (database, schema) in &snapshot.schemas {
+        if !view.access().sees_tables(database) {
+            continue;
+        }
+        for entry in schema.tables.values() {
+            for (i, c) in entry.def.columns.iter().enumerate() {
+                let extra = extra(c, entry.extras.on_update_now.contains(&i));
+                rows.push(row(database, &entry.def.name, i, c, column_key(&entry.def, i), extra));
+            }
+        }
+        for v in schema.views.values() {
+            let plain = |(i, c)| row(database, &v.def.name, i, c, "", String::new());
+            rows.extend(v.columns.iter().enumerate().map(plain));
+        }
+    }
+    rows
+}

@@ -1,0 +1,172 @@
+//! The tables of `information_schema` and their columns.
+
+use crate::catalog::FIRST_VIRTUAL_TABLE;
+use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
+use muster_types::{Collation, IntWidth, SqlType, TextKind};
+use std::sync::{Arc, LazyLock};
+
+/// Types that the columns have.
+#[derive(Clone, Copy)]
+enum Ty {
+    /// Names of databases and tables: exact.
+    Name,
+    /// Text without case, of this many characters.
+    Text(u32),
+    Long,
+    Int,
+    UInt,
+    Big,
+    UBig,
+    DateTime,
+}
+
+use Ty::*;
+
+/// A `?` at the end of a column's name: nullable.
+type Columns = &'static [(&'static str, Ty)];
+
+#[rustfmt::skip]
+const TABLES: &[(&str, Columns)] = &[
+    ("CHARACTER_SETS", &[
+        ("CHARACTER_SET_NAME", Text(64)), ("DEFAULT_COLLATE_NAME", Text(64)), ("DESCRIPTION", Text(2048)),
+        ("MAXLEN", UInt),
+    ]),
+    ("CHECK_CONSTRAINTS", &[
+        ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME", Text(64)), ("CHECK_CLAUSE", Long),
+    ]),
+    ("COLLATIONS", &[
+        ("COLLATION_NAME", Text(64)), ("CHARACTER_SET_NAME", Text(64)), ("ID", UBig), ("IS_DEFAULT", Text(3)),
+        ("IS_COMPILED", Text(3)), ("SORTLEN", UInt), ("PAD_ATTRIBUTE", Text(9)),
+    ]),
+    ("COLLATION_CHARACTER_SET_APPLICABILITY", &[("COLLATION_NAME", Text(64)), ("CHARACTER_SET_NAME", Text(64))]),
+    ("COLUMNS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
+        ("ORDINAL_POSITION", UInt), ("COLUMN_DEFAULT?", Long), ("IS_NULLABLE", Text(3)), ("DATA_TYPE?", Long),
+        ("CHARACTER_MAXIMUM_LENGTH?", Big), ("CHARACTER_OCTET_LENGTH?", Big), ("NUMERIC_PRECISION?", UBig),
+        ("NUMERIC_SCALE?", UBig), ("DATETIME_PRECISION?", UInt), ("CHARACTER_SET_NAME?", Text(64)),
+        ("COLLATION_NAME?", Text(64)), ("COLUMN_TYPE", Long), ("COLUMN_KEY", Text(3)), ("EXTRA?", Text(256)),
+        ("PRIVILEGES?", Text(154)), ("COLUMN_COMMENT", Long), ("GENERATION_EXPRESSION", Long), ("SRS_ID?", UInt),
+    ]),
+    ("ENGINES", &[
+        ("ENGINE", Text(64)), ("SUPPORT", Text(8)), ("COMMENT", Text(80)), ("TRANSACTIONS?", Text(3)), ("XA?", Text(3)),
+        ("SAVEPOINTS?", Text(3)),
+    ]),
+    ("EVENTS", &[
+        ("EVENT_CATALOG", Name), ("EVENT_SCHEMA", Name), ("EVENT_NAME", Text(64)), ("DEFINER", Text(288)),
+        ("STATUS", Text(18)), ("EVENT_DEFINITION", Long),
+    ]),
+    ("GLOBAL_STATUS", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
+    ("GLOBAL_VARIABLES", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
+    ("KEY_COLUMN_USAGE", &[
+        ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)),
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
+        ("ORDINAL_POSITION", UInt), ("POSITION_IN_UNIQUE_CONSTRAINT?", UInt), ("REFERENCED_TABLE_SCHEMA?", Name),
+        ("REFERENCED_TABLE_NAME?", Name), ("REFERENCED_COLUMN_NAME?", Text(64)),
+    ]),
+    ("PARAMETERS", &[
+        ("SPECIFIC_CATALOG", Name), ("SPECIFIC_SCHEMA", Name), ("SPECIFIC_NAME", Text(64)), ("ORDINAL_POSITION", UBig),
+        ("PARAMETER_MODE?", Text(5)), ("PARAMETER_NAME?", Text(64)), ("DATA_TYPE?", Long),
+        ("CHARACTER_MAXIMUM_LENGTH?", Big), ("CHARACTER_OCTET_LENGTH?", Big), ("NUMERIC_PRECISION?", UInt),
+        ("NUMERIC_SCALE?", Big), ("DATETIME_PRECISION?", UInt), ("CHARACTER_SET_NAME?", Text(64)),
+        ("COLLATION_NAME?", Text(64)), ("DTD_IDENTIFIER", Long), ("ROUTINE_TYPE", Text(9)),
+    ]),
+    ("PARTITIONS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("PARTITION_NAME?", Text(64)),
+        ("SUBPARTITION_NAME?", Text(64)), ("PARTITION_ORDINAL_POSITION?", UInt), ("PARTITION_METHOD?", Text(13)),
+        ("PARTITION_EXPRESSION?", Text(2048)), ("PARTITION_DESCRIPTION?", Long), ("TABLE_ROWS?", UBig),
+    ]),
+    ("PLUGINS", &[
+        ("PLUGIN_NAME", Text(64)), ("PLUGIN_VERSION", Text(20)), ("PLUGIN_STATUS", Text(10)), ("PLUGIN_TYPE", Text(80)),
+        ("PLUGIN_LIBRARY?", Text(64)), ("PLUGIN_LICENSE?", Text(80)),
+    ]),
+    ("PROCESSLIST", &[
+        ("ID", UBig), ("USER", Text(32)), ("HOST", Text(261)), ("DB?", Name), ("COMMAND", Text(16)), ("TIME", Int),
+        ("STATE?", Text(64)), ("INFO?", Long),
+    ]),
+    ("REFERENTIAL_CONSTRAINTS", &[
+        ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)),
+        ("UNIQUE_CONSTRAINT_CATALOG", Name), ("UNIQUE_CONSTRAINT_SCHEMA", Name), ("UNIQUE_CONSTRAINT_NAME?", Text(64)),
+        ("MATCH_OPTION", Text(7)), ("UPDATE_RULE", Text(11)), ("DELETE_RULE", Text(11)), ("TABLE_NAME", Name),
+        ("REFERENCED_TABLE_NAME", Name),
+    ]),
+    ("ROUTINES", &[
+        ("SPECIFIC_NAME", Text(64)), ("ROUTINE_CATALOG", Name), ("ROUTINE_SCHEMA", Name), ("ROUTINE_NAME", Text(64)),
+        ("ROUTINE_TYPE", Text(9)), ("DATA_TYPE?", Long), ("ROUTINE_DEFINITION?", Long), ("SQL_DATA_ACCESS", Text(17)),
+        ("SECURITY_TYPE", Text(7)), ("ROUTINE_COMMENT", Long), ("DEFINER", Text(288)),
+    ]),
+    ("SCHEMATA", &[
+        ("CATALOG_NAME", Name), ("SCHEMA_NAME", Name), ("DEFAULT_CHARACTER_SET_NAME", Text(64)),
+        ("DEFAULT_COLLATION_NAME", Text(64)), ("SQL_PATH?", Text(512)), ("DEFAULT_ENCRYPTION", Text(3)),
+    ]),
+    ("SESSION_STATUS", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
+    ("SESSION_VARIABLES", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
+    ("STATISTICS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("NON_UNIQUE", Int), ("INDEX_SCHEMA", Name),
+        ("INDEX_NAME?", Text(64)), ("SEQ_IN_INDEX", UInt), ("COLUMN_NAME?", Text(64)), ("COLLATION?", Text(1)),
+        ("CARDINALITY?", Big), ("SUB_PART?", Big), ("PACKED?", Text(10)), ("NULLABLE", Text(3)), ("INDEX_TYPE", Text(11)),
+        ("COMMENT", Text(8)), ("INDEX_COMMENT", Text(2048)), ("IS_VISIBLE", Text(3)), ("EXPRESSION?", Long),
+    ]),
+    ("TABLES", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("TABLE_TYPE", Text(11)),
+        ("ENGINE?", Text(64)), ("VERSION?", Int), ("ROW_FORMAT?", Text(10)), ("TABLE_ROWS?", UBig),
+        ("AVG_ROW_LENGTH?", UBig), ("DATA_LENGTH?", UBig), ("MAX_DATA_LENGTH?", UBig), ("INDEX_LENGTH?", UBig),
+        ("DATA_FREE?", UBig), ("AUTO_INCREMENT?", UBig), ("CREATE_TIME", DateTime), ("UPDATE_TIME?", DateTime),
+        ("CHECK_TIME?", DateTime), ("TABLE_COLLATION?", Text(64)), ("CHECKSUM?", Big), ("CREATE_OPTIONS?", Text(256)),
+        ("TABLE_COMMENT?", Long),
+    ]),
+    ("TABLE_CONSTRAINTS", &[
+        ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)), ("TABLE_SCHEMA", Name),
+        ("TABLE_NAME", Name), ("CONSTRAINT_TYPE", Text(11)), ("ENFORCED", Text(3)),
+    ]),
+    ("TRIGGERS", &[
+        ("TRIGGER_CATALOG", Name), ("TRIGGER_SCHEMA", Name), ("TRIGGER_NAME", Text(64)), ("EVENT_MANIPULATION", Text(6)),
+        ("EVENT_OBJECT_SCHEMA", Name), ("EVENT_OBJECT_TABLE", Name), ("ACTION_STATEMENT", Long),
+        ("ACTION_TIMING", Text(6)), ("CREATED?", DateTime), ("SQL_MODE", Long), ("DEFINER", Text(288)),
+        ("CHARACTER_SET_CLIENT", Text(64)), ("COLLATION_CONNECTION", Text(64)), ("DATABASE_COLLATION", Text(64)),
+    ]),
+    ("VIEWS", &[
+        ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("VIEW_DEFINITION?", Long),
+        ("CHECK_OPTION?", Text(8)), ("IS_UPDATABLE?", Text(3)), ("DEFINER?", Text(288)), ("SECURITY_TYPE?", Text(7)),
+        ("CHARACTER_SET_CLIENT", Text(64)), ("COLLATION_CONNECTION", Text(64)),
+    ]),
+];
+
+fn sql_type(ty: Ty) -> SqlType {
+    let int = |width, unsigned| SqlType::Int { width, unsigned };
+    match ty {
+        Name => SqlType::varchar(64, Collation::Utf8mb4Bin),
+        Text(length) => SqlType::varchar(length, Collation::Utf8mb4GeneralCi),
+        Long => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation: Collation::Utf8mb4GeneralCi },
+        Int => int(IntWidth::Int, false),
+        UInt => int(IntWidth::Int, true),
+        Big => SqlType::BIGINT,
+        UBig => SqlType::BIGINT_UNSIGNED,
+        DateTime => SqlType::DateTime { fsp: 0 },
+    }
+}
+
+pub(super) fn tables() -> &'static [Arc<TableDef>] {
+    static DEFINED: LazyLock<Vec<Arc<TableDef>>> = LazyLock::new(|| {
+        let column = |(name, ty): &(&str, Ty)| ColumnDef {
+            name: name.trim_end_matches('?').into(),
+            ty: sql_type(*ty),
+            nullable: name.ends_with('?'),
+            default: None,
+            auto_increment: false,
+            comment: String::new(),
+        };
+        let table = |(i, (name, columns)): (usize, &(&str, Columns))| {
+            Arc::new(TableDef {
+                id: TableId(FIRST_VIRTUAL_TABLE.0 + i as u64),
+                database: super::NAME.into(),
+                name: (*name).into(),
+                columns: columns.iter().map(column).collect(),
+                indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
+                collation: Collation::Utf8mb4GeneralCi,
+                comment: String::new(),
+            })
+        };
+        TABLES.iter().enumerate().map(table).collect()
+    });
+    &DEFINED
+}

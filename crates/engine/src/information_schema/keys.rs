@@ -1,0 +1,81 @@
+//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
+
+use super::{Viewpoint, optional, text, uint};
+use crate::catalog::{Snapshot, TableEntry};
+use muster_types::Value;
+use std::sync::Arc;
+
+fn visible<'a>(snapshot: &'a Snapshot, view: &'a dyn Viewpoint) -> impl Iterator<Item = &'a Arc<TableEntry>> {
+    let schemas = snapshot.schemas.iter().filter(|(name, _)| view.access().sees_tables(name));
+    schemas.flat_map(|(_, schema)| schema.tables.values())
+}
+
+pub(super) fn statistics(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for entry in visible(snapshot, view) {
+        let def = &entry.def;
+        for (i, index) in def.indexes.iter().enumerate() {
+            for (seq, part) in index.parts.iter().enumerate() {
+                let distinct = entry.statistics.indexes.get(i).and_then(|s| s.distinct.get(seq));
+                let column = &def.columns[part.column];
+                rows.push(vec![
+                    text("def"),
+                    text(&def.database),
+                    text(&def.name),
+                    Value::Int((!index.unique).into()),
+                    text(&def.database),
+                    text(&index.name),
+                    uint(seq as u64 + 1),
+                    text(&column.name),
+                    text(if part.descending { "D" } else { "A" }),
+                    optional(distinct, |d| Value::Int(d.round() as i64)),
+                    optional(part.prefix, |p| Value::Int(p.into())),
+                    Value::Null,
+                    text(if column.nullable { "YES" } else { "" }),
+                    text("BTREE"),
+                    text(""),
+                    text(entry.extras.index_comments.get(&index.id).map_or("", String::as_str)),
+                    text("YES"),
+                    Value::Null,
+                ]);
+            }
+        }
+    }
+    rows
+}
+
+pub(super) fn key_column_usage(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for entry in visible(snapshot, view) {
+        let def = &entry.def;
+        for index in def.indexes.iter().filter(|i| i.unique) {
+            for (seq, part) in index.parts.iter().enumerate() {
+                let mut row = vec![text("def"), text(&def.database), text(&index.name)];
+                row.extend([text("def"), text(&def.database), text(&def.name)]);
+                row.extend([text(&def.columns[part.column].name), uint(seq as u64 + 1)]);
+                row.extend(std::iter::repeat_n(Value::Null, 4));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+pub(super) fn table_constraints(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for entry in visible(snapshot, view) {
+        let def = &entry.def;
+        for (i, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.unique && !i.parts.is_empty()) {
+            rows.push(vec![
+                text("def"),
+                text(&def.database),
+                text(&index.name),
+                text(&def.database),
+                text(&def.name),
+                text(if i == 0 { "PRIMARY KEY" } else { "UNIQUE" }),
+                text("YES"),
+            ]);
+        }
+    }
+    rows
+}

@@ -1,0 +1,92 @@
+//! SCHEMATA, TABLES, VIEWS.
+
+use super::{Viewpoint, optional, text, uint};
+use crate::catalog::Snapshot;
+use muster_types::{Collation, Value};
+
+pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let own = (super::NAME, Collation::Utf8mb4GeneralCi);
+    let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
+    let mut visible: Vec<_> = stored.chain([own]).filter(|(name, _)| view.access().sees_database(name)).collect();
+    visible.sort_unstable_by_key(|(name, _)| *name);
+    let row = |(name, collation): (&str, Collation)| {
+        vec![text("def"), text(name), text(collation.charset()), text(collation.name()), Value::Null, text("NO")]
+    };
+    visible.into_iter().map(row).collect()
+}
+
+pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for table in super::tables() {
+        let mut row = vec![text("def"), text(super::NAME), text(&table.name), text("SYSTEM VIEW"), Value::Null];
+        row.extend([Value::Int(10), Value::Null]);
+        row.extend(std::iter::repeat_n(uint(0), 6));
+        row.extend([Value::Null, Value::DateTime(0)]);
+        row.extend(std::iter::repeat_n(Value::Null, 4));
+        row.extend([text(""), text("")]);
+        rows.push(row);
+    }
+    for (database, schema) in &snapshot.schemas {
+        if !view.access().sees_tables(database) {
+            continue;
+        }
+        for entry in schema.tables.values() {
+            let statistics = &entry.statistics;
+            let (data, index) = entry.data_and_index_bytes(view.page_size());
+            let has_auto = entry.def.columns.iter().any(|c| c.auto_increment);
+            rows.push(vec![
+                text("def"),
+                text(database),
+                text(&entry.def.name),
+                text("BASE TABLE"),
+                text("InnoDB"),
+                Value::Int(10),
+                text("Dynamic"),
+                uint(statistics.rows),
+                uint(data.checked_div(statistics.rows).unwrap_or(0)),
+                uint(data),
+                uint(0),
+                uint(index),
+                uint(0),
+                if has_auto { uint(entry.auto_increment) } else { Value::Null },
+                Value::DateTime(entry.created),
+                optional(entry.updated, Value::DateTime),
+                Value::Null,
+                text(entry.def.collation.name()),
+                Value::Null,
+                text(""),
+                text(&entry.def.comment),
+            ]);
+        }
+        for name in schema.views.keys() {
+            let mut row = vec![text("def"), text(database), text(name), text("VIEW")];
+            row.extend(std::iter::repeat_n(Value::Null, 10));
+            row.push(Value::DateTime(0));
+            row.extend(std::iter::repeat_n(Value::Null, 5));
+            row.push(text("VIEW"));
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+pub(super) fn views(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+    let visible = snapshot.schemas.iter().filter(|(name, _)| view.access().sees_tables(name));
+    visible
+        .flat_map(|(_, schema)| schema.views.values())
+        .map(|v| {
+            vec![
+                text("def"),
+                text(&v.def.database),
+                text(&v.def.name),
+                text(&v.def.query),
+                text("NONE"),
+                text("NO"),
+                text("root@localhost"),
+                text("INVOKER"),
+                text("utf8mb4"),
+                text("utf8mb4_0900_ai_ci"),
+            ]
+        })
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
+
+use super::{load_into, parse_name, statement};
+use crate::{
+    Session,
+    ddl::storage_error,
+    load::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow},
+    session::{Context, blocking},
+};
+use muster_storage::{DuplicatePolicy, LoadProgress};
+use muster_types::{ErrorCode, Result, SqlError};
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Seek, SeekFrom},
+    path::Path,
+    sync::Arc,
+};
+
+/// Longest header line of a CSV file.
+const HEADER_BYTES_MAX: u64 = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileKind {
+    Csv,
+    Tbl,
+    Arrow,
+}
+
+fn kind(path: &Path) -> Result<FileKind> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+    match extension.as_str() {
+        "csv" => Ok(FileKind::Csv),
+        "tbl" => Ok(FileKind::Tbl),
+        "arrow" | "arrows" | "ipc" | "feather" => Ok(FileKind::Arrow),
+        _ => Err(SqlError::unsupported(format!(
+            "loading '{}': the name must end with .csv, .tbl or .arrow",
+            path.display()
+        ))),
+    }
+}
+
+impl Session {
+    /// Loads a file into a table (`name` or `database.name`) and returns the number of rows. Its kind follows from its
+    /// name: `.csv` (RFC 4180 with a header that names columns), `.tbl` (fields ended by `|`), `.arrow` (IPC file or
+    /// stream). On an error the table is as it was; a malformed row's error names file, line, column and value.
+    pub async fn load_file(&mut self, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
+        let (context, number) = self.begin(&format!("load {} into {table}", file.display()));
+        let (name, file) = (parse_name(table), file.to_path_buf());
+        let loaded = blocking(move || {
+            let kind = kind(&file)?;
+            let (rows, _) = load_into(&context, &name, DuplicatePolicy::Error, progress, |entry, loader| {
+                read(&context, kind, &file, entry, loader)
+            })?;
+            Ok(rows)
+        })
+        .await;
+        let outcome = loaded.clone().map(|affected_rows| crate::Outcome::Ok {
+            affected_rows,
+            last_insert_id: 0,
+            info: String::new(),
+        });
+        self.ended(number, outcome)?;
+        loaded
+    }
+}
+
+fn read(
+    context: &Context,
+    kind: FileKind,
+    path: &Path,
+    entry: &crate::catalog::TableEntry,
+    loader: &mut muster_storage::TableLoader,
+) -> Result<u64> {
+    let columns = statement::target_columns(context, entry)?;
+    let shown = path.display().to_string();
+    let open = || {
+        File::open(path).map_err(|e| SqlError::new(ErrorCode::FileNotFound, format!("File '{shown}' not found ({e})")))
+    };
+    if kind == FileKind::Arrow {
+        return read_arrow(path, &columns, &mut |batch| loader.push(&batch).map_err(|e| storage_error(&entry.def, e)));
+    }
+    let mut file = open()?;
+    let mut options = match kind {
+        FileKind::Tbl => DelimitedOptions::all_columns(DelimitedFormat::tbl(), columns, &shown),
+        _ => {
+            let header = header(&file, &shown)?;
+            file.seek(SeekFrom::Start(0)).map_err(|e| muster_storage::StorageError::io(path, e))?;
+            let (format, fields) = csv_header(&header, &columns)?;
+            DelimitedOptions { fields, ..DelimitedOptions::all_columns(format, columns, &shown) }
+        }
+    };
+    options.threads = context.database.options().threads;
+    Ok(statement::read(context, entry, &mut file, &options, loader)?.rows)
+}
+
+/// The first line with its end.
+fn header(file: &File, shown: &str) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut bounded = BufReader::new(std::io::Read::take(file, HEADER_BYTES_MAX));
+    bounded
+        .read_until(b'\n', &mut line)
+        .map_err(|e| SqlError::new(ErrorCode::CantReadFile, format!("Can't read '{shown}' ({e})")))?;
+    if line.len() as u64 == HEADER_BYTES_MAX {
+        let message = format!("{shown}: the header line is longer than {HEADER_BYTES_MAX} bytes");
+        return Err(SqlError::new(ErrorCode::WrongArguments, message));
+    }
+    Ok(line)
+}

@@ -1,0 +1,173 @@
+//! LOAD DATA [LOCAL] INFILE.
+
+use super::{load_into, target};
+use crate::{
+    LocalFiles,
+    catalog::TableEntry,
+    ddl::storage_error,
+    load::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, read_delimited},
+    privileges::Privilege,
+    session::{Context, Done},
+};
+use muster_algebra::DefaultValue;
+use muster_sql::{LoadColumn, LoadData, OnDuplicate};
+use muster_storage::{DuplicatePolicy, TableLoader};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+pub fn load_data(context: &Context, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
+    let entry = target(context, &statement.table)?;
+    let options = options(context, statement, &entry)?;
+    let mut source: Box<dyn Read + Send> = if statement.local {
+        if !context.database.globals().is_on("local_infile") {
+            let message = "Loading local data is disabled; this must be enabled on both the client and server sides";
+            return Err(SqlError::new(ErrorCode::LocalInfileDisabled, message));
+        }
+        local_files.open(&statement.path)?
+    } else {
+        Box::new(server_file(context, &statement.path)?)
+    };
+    let duplicates = match statement.on_duplicate {
+        OnDuplicate::Replace => DuplicatePolicy::Replace,
+        // Without a way to stop the client in the middle, LOCAL means IGNORE (manual 15.2.9).
+        OnDuplicate::Error if statement.local => DuplicatePolicy::Ignore,
+        OnDuplicate::Error => DuplicatePolicy::Error,
+        OnDuplicate::Ignore => DuplicatePolicy::Ignore,
+    };
+    let progress = std::sync::Arc::default();
+    let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, |_, loader| {
+        read(context, &entry, &mut *source, &options, loader)
+    })?;
+    let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
+    let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
+    let (records, warnings) = (summary.rows, summary.warnings);
+    Ok(Done {
+        affected_rows: loaded.loaded + deleted,
+        info: format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"),
+        result: None,
+    })
+}
+
+/// All rows of a delimited source, pushed.
+pub(super) fn read(
+    context: &Context,
+    entry: &TableEntry,
+    source: &mut (dyn Read + Send),
+    options: &DelimitedOptions,
+    loader: &mut TableLoader,
+) -> Result<crate::load::DelimitedSummary> {
+    read_delimited(source, options, &mut |code, message| context.warn(code, message), &mut |batch| {
+        loader.push(&batch).map_err(|e| storage_error(&entry.def, e))
+    })
+}
+
+/// The columns of a table with what rows get that lack them.
+pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Vec<TargetColumn>> {
+    let column = |c: &muster_algebra::ColumnDef| TargetColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        nullable: c.nullable,
+        default: match &c.default {
+            None => None,
+            Some(DefaultValue::Value(value)) => Some(value.clone()),
+            Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(now(context, &c.ty))),
+        },
+    };
+    Ok(entry.def.columns.iter().map(column).collect())
+}
+
+/// The statement's time with the digits of fraction that the column has.
+fn now(context: &Context, ty: &SqlType) -> i64 {
+    let digits = 6 - u32::from(crate::information_schema::fsp(ty).min(6));
+    let unit = 10i64.pow(digits);
+    context.now_micros.div_euclid(unit) * unit
+}
+
+fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
+    let columns = target_columns(context, entry)?;
+    let position = |name: &str| {
+        let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
+        at.map(FieldTarget::Column).ok_or_else(|| SqlError::unknown_column(name, "field list"))
+    };
+    let fields: Vec<FieldTarget> = match statement.columns.as_slice() {
+        [] => (0..columns.len()).map(FieldTarget::Column).collect(),
+        list => list
+            .iter()
+            .map(|c| match c {
+                LoadColumn::Column(name) => position(name),
+                LoadColumn::Variable(_) => Ok(FieldTarget::Skip),
+            })
+            .collect::<Result<_>>()?,
+    };
+    if entry.def.columns.iter().enumerate().any(|(i, c)| c.auto_increment && !fields.contains(&FieldTarget::Column(i)))
+    {
+        return Err(SqlError::unsupported("LOAD DATA that leaves out the AUTO_INCREMENT column"));
+    }
+    let charset = match &statement.charset {
+        Some(name) => Charset::from_name(name)
+            .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'")))?,
+        None => Charset::Utf8mb4,
+    };
+    let ascii = |c: Option<char>, what: &str| match c {
+        None => Ok(None),
+        Some(c) if c.is_ascii() => Ok(Some(c as u8)),
+        Some(_) => Err(SqlError::unsupported(format!("LOAD DATA with {what} a character that is not ASCII"))),
+    };
+    let format = DelimitedFormat {
+        fields_terminated_by: statement.fields_terminated_by.clone().into_bytes(),
+        fields_enclosed_by: ascii(statement.fields_enclosed_by, "ENCLOSED BY")?,
+        fields_escaped_by: ascii(statement.fields_escaped_by, "ESCAPED BY")?,
+        lines_starting_by: statement.lines_starting_by.clone().into_bytes(),
+        lines_terminated_by: statement.lines_terminated_by.clone().into_bytes(),
+        ignore_lines: statement.ignore_lines,
+        empty_is_null: false,
+        charset,
+    };
+    // IGNORE turns errors into warnings; so does a session that is not strict. LOCAL alone does not here: a malformed
+    // value must not get into the table unnoticed.
+    let mode = context.variables.text("sql_mode");
+    let strict_mode = mode.split(',').any(|m| m == "STRICT_TRANS_TABLES" || m == "STRICT_ALL_TABLES");
+    Ok(DelimitedOptions {
+        format,
+        fields,
+        columns,
+        file_name: statement.path.clone(),
+        strict: strict_mode && statement.on_duplicate != OnDuplicate::Ignore,
+        threads: context.database.options().threads,
+    })
+}
+
+/// A file of the server: only with the FILE privilege, and only below `secure_file_priv`.
+fn server_file(context: &Context, path: &str) -> Result<File> {
+    if !context.access.global().has(Privilege::File) {
+        return Err(context.access.denied());
+    }
+    let allowed = context.database.import_dir();
+    let wanted = if Path::new(path).is_absolute() { PathBuf::from(path) } else { allowed.join(path) };
+    let outside = || {
+        let message =
+            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement";
+        SqlError::new(ErrorCode::ReadOnly, message)
+    };
+    // Links are followed before the comparison, so that none leads out. Whether a file elsewhere exists is not told.
+    let root = allowed.canonicalize().map_err(|_| outside())?;
+    let real = match wanted.canonicalize() {
+        Ok(real) => real,
+        Err(e) if wanted.parent().and_then(|p| p.canonicalize().ok()).is_some_and(|p| p.starts_with(&root)) => {
+            let message = format!("File '{path}' not found (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
+            return Err(SqlError::new(ErrorCode::FileNotFound, message));
+        }
+        Err(_) => return Err(outside()),
+    };
+    if !real.starts_with(&root) {
+        return Err(outside());
+    }
+    File::open(&real).map_err(|e| {
+        let message = format!("Can't get stat of '{path}' (OS errno {} - {e})", e.raw_os_error().unwrap_or(0));
+        SqlError::new(ErrorCode::CantReadFile, message)
+    })
+}

@@ -1,0 +1,152 @@
+//! One small file holding one value: checksummed, replaced whole.
+//!
+//! ```text
+//!   0  magic            8 bytes, names the kind of file
+//!   8  format version   u32, little-endian
+//!  12  CRC32C           u32, over everything behind it
+//!  16  length           u64, of the body
+//!  24  body             JSON
+//! ```
+//!
+//! A write goes to a file beside it, is synced, renamed over it, and the directory is synced: after a crash either the
+//! old or the new content is there.
+
+use muster_types::{ErrorCode, Result, SqlError};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+const HEADER: usize = 24;
+/// A body larger than this is taken for corrupt before memory is asked for.
+const MAX_BODY: u64 = 1 << 30;
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    pub magic: [u8; 8],
+    pub version: u32,
+}
+
+fn io_error(path: &Path, e: std::io::Error) -> SqlError {
+    muster_storage::StorageError::io(path, e).into()
+}
+
+fn corrupt(path: &Path, reason: impl std::fmt::Display) -> SqlError {
+    SqlError::new(ErrorCode::StorageCorrupt, format!("{}: {reason}", path.display()))
+}
+
+/// Reads the value; `None` when there is no such file.
+pub fn read<T: DeserializeOwned>(path: &Path, kind: Kind) -> Result<Option<T>> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io_error(path, e)),
+    };
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    if bytes.len() < HEADER {
+        return Err(corrupt(path, format!("truncated at {} bytes", bytes.len())));
+    }
+    if bytes[..8] != kind.magic {
+        return Err(corrupt(path, "not a file of Muster of this kind"));
+    }
+    if word(8) > kind.version {
+        let (found, supported) = (word(8), kind.version);
+        return Err(corrupt(
+            path,
+            format!("written by a newer version (format {found}, this build reads up to {supported})"),
+        ));
+    }
+    let length = u64::from(word(16)) | u64::from(word(20)) << 32;
+    if length > MAX_BODY || length != (bytes.len() - HEADER) as u64 {
+        let found = bytes.len() - HEADER;
+        return Err(corrupt(path, format!("{found} bytes of content where {length} were written")));
+    }
+    if crc32c::crc32c(&bytes[16..]) != word(12) {
+        return Err(corrupt(path, "wrong checksum"));
+    }
+    serde_json::from_slice(&bytes[HEADER..]).map(Some).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
+}
+
+/// Replaces the file. With `sync` the content is on the disk when this returns.
+pub fn write<T: Serialize>(path: &Path, kind: Kind, value: &T, sync: bool) -> Result<()> {
+    let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
+    if body.len() as u64 > MAX_BODY {
+        return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())));
+    }
+    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    bytes.extend_from_slice(&kind.magic);
+    bytes.extend_from_slice(&kind.version.to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    let checksum = crc32c::crc32c(&bytes[16..]);
+    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+
+    let temporary = temporary_name(path);
+    let written = (|| {
+        let mut file = File::create(&temporary)?;
+        file.write_all(&bytes)?;
+        if sync {
+            file.sync_all()?;
+        }
+        fs::rename(&temporary, path)?;
+        match path.parent() {
+            Some(directory) if sync => File::open(directory)?.sync_all(),
+            _ => Ok(()),
+        }
+    })();
+    written.map_err(|e| {
+        // What a failed write leaves is worth nothing, and may be what fills the disk.
+        let _ = fs::remove_file(&temporary);
+        io_error(path, e)
+    })
+}
+
+fn temporary_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIND: Kind = Kind { magic: *b"MUSTTEST", version: 3 };
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), None);
+        write(&path, KIND, &vec![1u32, 2, 3], true).unwrap();
+        assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), Some(vec![1, 2, 3]));
+        let good = fs::read(&path).unwrap();
+        for i in 0..good.len() {
+            // A lower version number is one this build reads; all else must be refused.
+            for bit in (0..8).filter(|bit| !(8..12).contains(&i) || *bit > 1) {
+                let mut bad = good.clone();
+                bad[i] ^= 1 << bit;
+                fs::write(&path, &bad).unwrap();
+                let e = read::<Vec<u32>>(&path, KIND).expect_err("a flipped bit");
+                assert_eq!(e.code, ErrorCode::StorageCorrupt, "byte {i} bit {bit}");
+            }
+        }
+        for length in 0..good.len() {
+            fs::write(&path, &good[..length]).unwrap();
+            read::<Vec<u32>>(&path, KIND).expect_err("a truncated file");
+        }
+    }
+
+    #[test]
+    fn a_newer_format_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        write(&path, Kind { version: 4, ..KIND }, &1u32, false).unwrap();
+        let e = read::<u32>(&path, KIND).unwrap_err();
+        assert!(e.message.contains("newer version (format 4"), "{}", e.message);
+    }
+}

@@ -1,0 +1,103 @@
+//! What one session may do, and MySQL's answers when it may not.
+
+use super::{AccountList, Privilege, Privileges};
+use crate::information_schema;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+/// A session's rights: its account in the list as it is now.
+#[derive(Clone)]
+pub struct Access {
+    accounts: Arc<AccountList>,
+    /// As the client gave them; what messages name.
+    pub user: String,
+    pub host: String,
+    /// Position of its account; `None` when it has been dropped.
+    account: Option<usize>,
+}
+
+impl Access {
+    /// `account_host`: the host pattern of the account that the session is logged in as.
+    pub fn new(accounts: Arc<AccountList>, user: &str, host: &str, account_host: &str) -> Access {
+        let account = accounts.iter().position(|a| a.is(user, account_host));
+        Access { accounts, user: user.into(), host: host.into(), account }
+    }
+
+    pub fn global(&self) -> Privileges {
+        self.account.map_or(Privileges::NONE, |i| self.accounts[i].global)
+    }
+
+    pub fn on_database(&self, database: &str) -> Privileges {
+        let own = self.account.and_then(|i| self.accounts[i].databases.get(database).copied());
+        self.global().union(own.unwrap_or_default())
+    }
+
+    /// Whether the database is shown at all.
+    pub fn sees_database(&self, database: &str) -> bool {
+        information_schema::is_name(database)
+            || self.global().has(Privilege::ShowDatabases)
+            || !self.on_database(database).is_empty()
+    }
+
+    /// Whether the database's tables are shown.
+    pub fn sees_tables(&self, database: &str) -> bool {
+        let set = self.on_database(database);
+        !set.without(Privileges::NONE.with(Privilege::GrantOption)).is_empty()
+    }
+
+    fn who(&self) -> String {
+        format!("'{}'@'{}'", self.user, self.host)
+    }
+
+    /// Error 1227.
+    pub fn check_global(&self, p: Privilege) -> Result<()> {
+        if self.global().has(p) {
+            return Ok(());
+        }
+        let message =
+            format!("Access denied; you need (at least one of) the {} privilege(s) for this operation", p.name());
+        Err(SqlError::new(ErrorCode::SpecificAccessDenied, message))
+    }
+
+    /// Error 1045.
+    pub fn denied(&self) -> SqlError {
+        SqlError::new(ErrorCode::AccessDenied, format!("Access denied for user {} (using password: YES)", self.who()))
+    }
+
+    pub fn database_denied(&self, database: &str) -> SqlError {
+        SqlError::new(
+            ErrorCode::DbAccessDenied,
+            format!("Access denied for user {} to database '{database}'", self.who()),
+        )
+    }
+
+    /// Error 1044 unless the session has the privilege on the database. Nothing can be changed in information_schema.
+    pub fn check_database(&self, database: &str, p: Privilege) -> Result<()> {
+        if !information_schema::is_name(database) && self.on_database(database).has(p) {
+            return Ok(());
+        }
+        Err(self.database_denied(database))
+    }
+
+    /// Error 1142 unless the session has the privilege on the table's database. `command`: as MySQL names it.
+    pub fn check_table(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
+        let allowed = if information_schema::is_name(database) {
+            p == Privilege::Select
+        } else {
+            self.on_database(database).has(p)
+        };
+        if allowed {
+            return Ok(());
+        }
+        let message = format!("{command} command denied to user {} for table '{table}'", self.who());
+        Err(SqlError::new(ErrorCode::TableAccessDenied, message))
+    }
+
+    /// USE: error 1044 when nothing in the database is the session's to touch.
+    pub fn check_use(&self, database: &str) -> Result<()> {
+        if information_schema::is_name(database) || !self.on_database(database).is_empty() {
+            return Ok(());
+        }
+        Err(self.database_denied(database))
+    }
+}

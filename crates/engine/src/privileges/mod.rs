@@ -1,0 +1,214 @@
+//! Accounts and what they may do. Privileges are given for everything (`*.*`) or for one database.
+//!
+//! ```text
+//!   Privileges   sets of MySQL's static privileges      privilege.rs
+//!   password     stored hashes and their check          password.rs
+//!   Accounts     the accounts, kept in a file           mod.rs
+//!   Access       one session's rights, and the checks   access.rs
+//!   statements   CREATE USER .. SHOW GRANTS             statements.rs
+//! ```
+
+mod access;
+pub mod password;
+mod privilege;
+mod statements;
+
+pub use access::Access;
+pub use privilege::{Privilege, Privileges};
+pub use statements::{AccountKey, resolve};
+
+use crate::{persist, session::Account};
+use muster_types::{ErrorCode, Result, SqlError};
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 1 };
+const FILE_NAME: &str = "accounts.mus";
+
+/// A row of mysql.user with its rows of mysql.db.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountEntry {
+    pub user: String,
+    /// A LIKE pattern: `%`, `localhost`, `192.168.%`.
+    pub host: String,
+    pub plugin: String,
+    pub authentication_string: String,
+    pub global: Privileges,
+    pub databases: BTreeMap<String, Privileges>,
+}
+
+impl AccountEntry {
+    fn new(user: &str, host: &str) -> AccountEntry {
+        AccountEntry {
+            user: user.into(),
+            host: host.into(),
+            plugin: password::CACHING_SHA2.into(),
+            authentication_string: String::new(),
+            global: Privileges::NONE,
+            databases: BTreeMap::new(),
+        }
+    }
+
+    pub fn is(&self, user: &str, host: &str) -> bool {
+        self.user == user && self.host.eq_ignore_ascii_case(host)
+    }
+}
+
+/// All accounts at one moment.
+pub type AccountList = Vec<AccountEntry>;
+
+pub struct Accounts {
+    path: PathBuf,
+    sync: bool,
+    current: RwLock<Arc<AccountList>>,
+    change: Mutex<()>,
+}
+
+impl Accounts {
+    /// Reads the accounts; a new data directory has `root@localhost` without a password.
+    pub fn open(directory: &Path, sync: bool) -> Result<Accounts> {
+        let path = directory.join(FILE_NAME);
+        let list = match persist::read::<AccountList>(&path, KIND)? {
+            Some(list) => list,
+            None => {
+                let root = AccountEntry { global: Privileges::all_global(), ..AccountEntry::new("root", "localhost") };
+                persist::write(&path, KIND, &vec![root.clone()], sync)?;
+                vec![root]
+            }
+        };
+        Ok(Accounts { path, sync, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
+    }
+
+    pub fn list(&self) -> Arc<AccountList> {
+        self.current.read().clone()
+    }
+
+    /// Changes all or nothing: `f` edits a copy, which counts when it returns Ok and the file is written.
+    pub fn change<R>(&self, f: impl FnOnce(&mut AccountList) -> Result<R>) -> Result<R> {
+        let _one_at_a_time = self.change.lock();
+        let mut next = AccountList::clone(&self.list());
+        let result = f(&mut next)?;
+        persist::write(&self.path, KIND, &next, self.sync)?;
+        *self.current.write() = Arc::new(next);
+        Ok(result)
+    }
+
+    /// The account that a client of this name from this host logs in as: the one with the most specific host.
+    pub fn find(&self, user: &str, host: &str) -> Option<Account> {
+        let list = self.list();
+        let matching = list.iter().filter(|a| a.user == user && host_matches(&a.host, host));
+        // Without wildcards first, then the longest text in front of the first wildcard.
+        let best = matching.max_by_key(|a| a.host.find(['%', '_']).unwrap_or(usize::MAX))?;
+        Some(Account {
+            user: best.user.clone(),
+            host: best.host.clone(),
+            plugin: best.plugin.clone(),
+            authentication_string: best.authentication_string.clone(),
+        })
+    }
+
+    /// Whether no account named `root` is without a password.
+    pub fn root_has_password(&self) -> bool {
+        self.list().iter().filter(|a| a.user == "root").all(|a| !a.authentication_string.is_empty())
+    }
+
+    pub fn set_password(&self, user: &str, host: &str, password: &str) -> Result<()> {
+        self.change(|list| {
+            let account = list.iter_mut().find(|a| a.is(user, host)).ok_or_else(|| {
+                SqlError::new(ErrorCode::CannotUser, format!("Operation ALTER USER failed for '{user}'@'{host}'"))
+            })?;
+            account.authentication_string = password::hash(&account.plugin, password)?;
+            Ok(())
+        })
+    }
+}
+
+/// Whether a client's host is one of an account's: `%` any text, `_` any character, letters without case. Loopback
+/// addresses are `localhost` too.
+fn host_matches(pattern: &str, host: &str) -> bool {
+    let loopback = matches!(host, "127.0.0.1" | "::1");
+    like(pattern.as_bytes(), host.as_bytes()) || (loopback && pattern.eq_ignore_ascii_case("localhost"))
+}
+
+/// LIKE without escapes. Backtracks to the last `%` only, so it takes at most pattern x text steps.
+fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'%') => {
+                star = Some((p + 1, t));
+                p += 1;
+            }
+            Some(c) if *c == b'_' || c.eq_ignore_ascii_case(&text[t]) => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((after, from)) => {
+                    p = after;
+                    t = from + 1;
+                    star = Some((after, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'%')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_specific_host_wins() {
+        let dir = tempfile::tempdir().unwrap();
+        let accounts = Accounts::open(dir.path(), false).unwrap();
+        accounts
+            .change(|list| {
+                list.extend(["%", "10.0.%", "10.0.0.7"].map(|host| AccountEntry::new("u", host)));
+                Ok(())
+            })
+            .unwrap();
+        let host = |from: &str| accounts.find("u", from).map(|a| a.host);
+        assert_eq!(host("10.0.0.7").as_deref(), Some("10.0.0.7"));
+        assert_eq!(host("10.0.0.8").as_deref(), Some("10.0.%"));
+        assert_eq!(host("example.org").as_deref(), Some("%"));
+        assert_eq!(accounts.find("v", "10.0.0.7"), None);
+        assert_eq!(accounts.find("root", "10.0.0.7"), None);
+        assert_eq!(accounts.find("root", "127.0.0.1").unwrap().host, "localhost");
+    }
+
+    #[test]
+    fn passwords_survive_reopening() {
+        let dir = tempfile::tempdir().unwrap();
+        let accounts = Accounts::open(dir.path(), false).unwrap();
+        assert!(!accounts.root_has_password());
+        accounts.set_password("root", "localhost", "secret").unwrap();
+        assert_eq!(accounts.set_password("root", "%", "x").unwrap_err().code, ErrorCode::CannotUser);
+        let again = Accounts::open(dir.path(), false).unwrap();
+        assert!(again.root_has_password());
+        let root = again.find("root", "localhost").unwrap();
+        assert!(password::verify(&root.plugin, &root.authentication_string, "secret"));
+    }
+
+    #[test]
+    fn host_patterns() {
+        for (pattern, host, want) in [
+            ("%", "", true),
+            ("10.%.1", "10.2.3.1", true),
+            ("10.%.1", "10.2.3.2", false),
+            ("h_st", "HOST", true),
+            ("h_st", "hst", false),
+            ("localhost", "::1", true),
+        ] {
+            assert_eq!(host_matches(pattern, host), want, "{pattern} {host}");
+        }
+    }
+}

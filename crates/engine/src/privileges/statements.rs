@@ -1,0 +1,313 @@
+//! CREATE, ALTER and DROP USER, SET PASSWORD, GRANT, REVOKE, SHOW GRANTS, SHOW CREATE USER.
+
+use super::{Access, AccountEntry, AccountList, Accounts, Privilege, Privileges, password};
+use muster_sql::{Authentication, Grant, GrantScope, UserName, UserSpec};
+use muster_types::{ErrorCode, Result, SqlError};
+
+/// Most accounts of a data directory: they are held and written as one list.
+const MAX_ACCOUNTS: usize = 100_000;
+/// MySQL's limits on names (manual 6.2.4).
+const MAX_USER_CHARS: usize = 32;
+const MAX_HOST_CHARS: usize = 255;
+
+fn failed(operation: &str, users: &[String]) -> SqlError {
+    SqlError::new(ErrorCode::CannotUser, format!("Operation {operation} failed for {}", users.join(",")))
+}
+
+fn quoted(user: &str, host: &str) -> String {
+    format!("'{user}'@'{host}'")
+}
+
+/// A name's account: the session's own for CURRENT_USER.
+pub fn resolve(name: &UserName, own: &AccountKey) -> AccountKey {
+    if name.current {
+        return own.clone();
+    }
+    let host = if name.host.is_empty() { "%" } else { &name.host };
+    AccountKey { user: name.user.clone(), host: host.to_ascii_lowercase() }
+}
+
+/// An account's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountKey {
+    pub user: String,
+    pub host: String,
+}
+
+fn authenticate(account: &mut AccountEntry, how: &Authentication) -> Result<()> {
+    let check_plugin = |plugin: &str| match plugin {
+        password::CACHING_SHA2 | password::NATIVE => Ok(()),
+        other => Err(SqlError::new(ErrorCode::PluginIsNotLoaded, format!("Plugin '{other}' is not loaded"))),
+    };
+    match how {
+        Authentication::Password { plugin, password } => {
+            let plugin = plugin.as_deref().unwrap_or(password::CACHING_SHA2);
+            check_plugin(plugin)?;
+            account.authentication_string = password::hash(plugin, password)?;
+            account.plugin = plugin.into();
+        }
+        Authentication::Hash { plugin, hash } => {
+            check_plugin(plugin)?;
+            if !hash.is_empty() && !password::is_well_formed(plugin, hash) {
+                let message = "The password hash doesn't have the expected format.";
+                return Err(SqlError::new(ErrorCode::PasswordFormat, message));
+            }
+            account.authentication_string = hash.clone();
+            account.plugin = plugin.clone();
+        }
+        Authentication::Plugin(plugin) => {
+            check_plugin(plugin)?;
+            account.authentication_string = String::new();
+            account.plugin = plugin.clone();
+        }
+    }
+    Ok(())
+}
+
+fn check_lengths(name: &AccountKey) -> Result<()> {
+    for (what, text, max) in [("user name", &name.user, MAX_USER_CHARS), ("host name", &name.host, MAX_HOST_CHARS)] {
+        if text.chars().count() > max {
+            let message = format!("String '{text}' is too long for {what} (should be no longer than {max})");
+            return Err(SqlError::new(ErrorCode::WrongStringLength, message));
+        }
+    }
+    Ok(())
+}
+
+impl Accounts {
+    /// The names that already existed, for notes, when `if_not_exists`.
+    pub fn create_users(
+        &self,
+        access: &Access,
+        own: &AccountKey,
+        users: &[UserSpec],
+        if_not_exists: bool,
+    ) -> Result<Vec<String>> {
+        access.check_global(Privilege::CreateUser)?;
+        self.change(|list| {
+            let mut existing = Vec::new();
+            for spec in users {
+                let name = resolve(&spec.name, own);
+                check_lengths(&name)?;
+                if list.iter().any(|a| a.is(&name.user, &name.host)) {
+                    existing.push(quoted(&name.user, &name.host));
+                    continue;
+                }
+                if list.len() >= MAX_ACCOUNTS {
+                    let message = format!("too many accounts (at most {MAX_ACCOUNTS})");
+                    return Err(SqlError::new(ErrorCode::CapacityExceeded, message));
+                }
+                let mut account = AccountEntry::new(&name.user, &name.host);
+                if let Some(how) = &spec.authentication {
+                    authenticate(&mut account, how)?;
+                }
+                list.push(account);
+            }
+            match existing.is_empty() || if_not_exists {
+                true => Ok(existing),
+                false => Err(failed("CREATE USER", &existing)),
+            }
+        })
+    }
+
+    /// The names that are missing, for notes, when `if_exists`.
+    pub fn alter_users(
+        &self,
+        access: &Access,
+        own: &AccountKey,
+        users: &[UserSpec],
+        if_exists: bool,
+    ) -> Result<Vec<String>> {
+        // Everybody may change the own password.
+        let only_own = users.iter().all(|u| {
+            let name = resolve(&u.name, own);
+            name.user == own.user && name.host == own.host
+        });
+        if !only_own {
+            access.check_global(Privilege::CreateUser)?;
+        }
+        self.change(|list| {
+            let mut missing = Vec::new();
+            for spec in users {
+                let name = resolve(&spec.name, own);
+                match list.iter_mut().find(|a| a.is(&name.user, &name.host)) {
+                    Some(account) => {
+                        check_may_change(access, account)?;
+                        if let Some(how) = &spec.authentication {
+                            // ALTER USER .. IDENTIFIED BY keeps the account's plugin (manual 13.7.1.1).
+                            let how = match how {
+                                Authentication::Password { plugin: None, password } => Authentication::Password {
+                                    plugin: Some(account.plugin.clone()),
+                                    password: password.clone(),
+                                },
+                                other => other.clone(),
+                            };
+                            authenticate(account, &how)?;
+                        }
+                    }
+                    None => missing.push(quoted(&name.user, &name.host)),
+                }
+            }
+            match missing.is_empty() || if_exists {
+                true => Ok(missing),
+                false => Err(failed("ALTER USER", &missing)),
+            }
+        })
+    }
+
+    pub fn drop_users(
+        &self,
+        access: &Access,
+        own: &AccountKey,
+        users: &[UserName],
+        if_exists: bool,
+    ) -> Result<Vec<String>> {
+        access.check_global(Privilege::CreateUser)?;
+        self.change(|list| {
+            let mut missing = Vec::new();
+            for user in users {
+                let name = resolve(user, own);
+                match list.iter().position(|a| a.is(&name.user, &name.host)) {
+                    Some(at) => {
+                        check_may_change(access, &list[at])?;
+                        list.remove(at);
+                    }
+                    None => missing.push(quoted(&name.user, &name.host)),
+                }
+            }
+            match missing.is_empty() || if_exists {
+                true => Ok(missing),
+                false => Err(failed("DROP USER", &missing)),
+            }
+        })
+    }
+
+    pub fn grant(&self, access: &Access, own: &AccountKey, database: Option<&str>, grant: &Grant) -> Result<()> {
+        self.change_privileges(access, own, database, grant, "GRANT", |set, given| set.union(given))
+    }
+
+    pub fn revoke(&self, access: &Access, own: &AccountKey, database: Option<&str>, grant: &Grant) -> Result<()> {
+        self.change_privileges(access, own, database, grant, "REVOKE", |set, taken| set.without(taken))
+    }
+
+    fn change_privileges(
+        &self,
+        access: &Access,
+        own: &AccountKey,
+        database: Option<&str>,
+        grant: &Grant,
+        operation: &str,
+        change: impl Fn(Privileges, Privileges) -> Privileges,
+    ) -> Result<()> {
+        let scope = match &grant.scope {
+            GrantScope::Global => None,
+            GrantScope::Database(Some(name)) => Some(plain_database_name(name)?),
+            GrantScope::Database(None) => {
+                let current = database.map(str::to_owned);
+                Some(current.ok_or_else(|| SqlError::new(ErrorCode::NoDb, "No database selected"))?)
+            }
+            GrantScope::Table(_) => return Err(SqlError::unsupported(format!("{operation} for a single table"))),
+        };
+        let mut set = Privileges::parse(&grant.privileges, scope.is_none())?;
+        if grant.grant_option {
+            set = set.with(Privilege::GrantOption);
+        }
+        let holds = scope.as_deref().map_or(access.global(), |db| access.on_database(db));
+        // Nobody hands out what he does not have.
+        if !holds.has(Privilege::GrantOption) || !holds.contains(set) {
+            return Err(match &scope {
+                Some(db) => access.database_denied(db),
+                None => access.denied(),
+            });
+        }
+        self.change(|list| {
+            for user in &grant.users {
+                let name = resolve(user, own);
+                let account = find(list, &name, operation, grant.if_exists)?;
+                let Some(account) = account else { continue };
+                match &scope {
+                    None => account.global = change(account.global, set),
+                    Some(db) => {
+                        let old = account.databases.get(db).copied();
+                        if operation == "REVOKE" && old.is_none() && !grant.if_exists && grant.privileges != ["ALL"] {
+                            let message = format!(
+                                "There is no such grant defined for user '{}' on host '{}'",
+                                name.user, name.host
+                            );
+                            return Err(SqlError::new(ErrorCode::NonExistingGrant, message));
+                        }
+                        let new = change(old.unwrap_or_default(), set);
+                        match new.is_empty() {
+                            true => account.databases.remove(db),
+                            false => account.databases.insert(db.clone(), new),
+                        };
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The lines of SHOW GRANTS. Error 1141 without the account.
+    pub fn show_grants(&self, user: &str, host: &str) -> Result<Vec<String>> {
+        let list = self.list();
+        let account = list.iter().find(|a| a.is(user, host)).ok_or_else(|| {
+            let message = format!("There is no such grant defined for user '{user}' on host '{host}'");
+            SqlError::new(ErrorCode::NonExistingGrant, message)
+        })?;
+        let line = |set: Privileges, on: String, global: bool| {
+            let option = if set.has(Privilege::GrantOption) { " WITH GRANT OPTION" } else { "" };
+            let (user, host) = (identifier(&account.user), identifier(&account.host));
+            format!("GRANT {} ON {on} TO {user}@{host}{option}", set.describe(global))
+        };
+        let mut lines = vec![line(account.global, "*.*".into(), true)];
+        lines.extend(account.databases.iter().map(|(db, set)| line(*set, format!("{}.*", identifier(db)), false)));
+        Ok(lines)
+    }
+}
+
+/// An account with more privileges than the session's own must not fall to it (CREATE USER alone would then be all).
+fn check_may_change(access: &Access, account: &AccountEntry) -> Result<()> {
+    let own = access.user == account.user;
+    if own || access.global().contains(account.global) {
+        return Ok(());
+    }
+    access.check_global(Privilege::Super)
+}
+
+fn find<'a>(
+    list: &'a mut AccountList,
+    name: &AccountKey,
+    operation: &str,
+    if_exists: bool,
+) -> Result<Option<&'a mut AccountEntry>> {
+    match list.iter_mut().find(|a| a.is(&name.user, &name.host)) {
+        Some(account) => Ok(Some(account)),
+        None if if_exists => Ok(None),
+        None if operation == "GRANT" => {
+            Err(SqlError::new(ErrorCode::CantCreateUserWithGrant, "You are not allowed to create a user with GRANT"))
+        }
+        None => {
+            let message = format!("There is no such grant defined for user '{}' on host '{}'", name.user, name.host);
+            Err(SqlError::new(ErrorCode::NonExistingGrant, message))
+        }
+    }
+}
+
+/// A database name in GRANT: `\_` and `\%` stand for themselves, a bare `%` would be a pattern.
+fn plain_database_name(name: &str) -> Result<String> {
+    let mut plain = String::with_capacity(name.len());
+    let mut chars = name.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => plain.extend(chars.next()),
+            '%' => return Err(SqlError::unsupported("wildcards in the database name of GRANT")),
+            c => plain.push(c),
+        }
+    }
+    Ok(plain)
+}
+
+fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}

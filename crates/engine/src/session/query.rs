@@ -1,0 +1,198 @@
+//! A query's way: bind, optimize, execute; and its rows on their way out.
+
+use super::{Context, shared::SessionShared};
+use crate::{ColumnInfo, ResultSet, RowStream, catalog::tables::StatementTables, information_schema, rows};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use futures::{FutureExt, Stream, StreamExt};
+use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
+use muster_sql::{BindEnv, Bound, Query};
+use muster_types::{Result, SqlError, Value};
+use std::{
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    task::{self, Poll},
+};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+/// A query ready to run.
+pub struct Planned {
+    pub plan: Plan,
+    pub columns: Columns,
+    pub outputs: Vec<(ColId, String)>,
+    pub tables: Arc<StatementTables>,
+}
+
+/// Binds a query on a snapshot of the catalog that it keeps.
+pub fn bind(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<(Bound, Arc<StatementTables>)> {
+    let tables = context.tables();
+    let bound = context.with_session_values(|session| {
+        muster_sql::bind_query(query, &BindEnv { catalog: &*tables, session, parameters })
+    })?;
+    Ok((bound, tables))
+}
+
+/// From names to a plan.
+pub fn plan(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<Planned> {
+    let (bound, tables) = bind(context, query, parameters)?;
+    optimize(context, bound, tables)
+}
+
+pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
+    for warning in bound.warnings {
+        context.warn(warning.code, warning.message);
+    }
+    let mut columns = bound.columns;
+    let rel = select_limit(context, bound.rel);
+    let plan = muster_optimizer::optimize(rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
+    Ok(Planned { plan, columns, outputs: bound.outputs, tables })
+}
+
+/// `sql_select_limit`: for a SELECT without a LIMIT of its own.
+fn select_limit(context: &Context, rel: Rel) -> Rel {
+    let limit = context.variables.unsigned("sql_select_limit");
+    match rel {
+        Rel::Limit { .. } => rel,
+        rel if limit == u64::MAX => rel,
+        rel => Rel::Limit { input: Box::new(rel), offset: 0, count: Some(limit) },
+    }
+}
+
+/// Starts a planned query. `number`: the statement's, to end it when its rows are read.
+pub fn run(context: &Arc<Context>, planned: Planned, number: u64) -> Result<ResultSet> {
+    let Planned { plan, columns, outputs, tables } = planned;
+    let infos = column_infos(&outputs, &columns, &tables);
+    let positions = outputs
+        .iter()
+        .map(|(id, name)| {
+            let at = plan.output.iter().position(|o| o == id);
+            at.ok_or_else(|| SqlError::internal(format!("result column {name} is not in the plan")))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let stream = muster_exec::execute(&plan, &columns, &context.exec(tables))?;
+    let identity = positions.iter().copied().eq(0..plan.output.len());
+    let stream = match identity {
+        true => stream,
+        false => stream.map(move |batch| project(&batch?, &positions)).boxed(),
+    };
+    Ok(ResultSet { columns: infos, rows: guard(context, stream, number) })
+}
+
+fn project(batch: &RecordBatch, positions: &[usize]) -> Result<RecordBatch> {
+    // Result columns may repeat a column, so the schema is made here rather than by RecordBatch::project.
+    let schema = batch.schema();
+    let fields: Vec<_> = positions.iter().map(|i| schema.field(*i).clone()).collect();
+    let arrays = positions.iter().map(|i| batch.column(*i).clone()).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(arrow_schema::Schema::new(fields)), arrays, &options)
+        .map_err(SqlError::internal)
+}
+
+/// What a client learns of the columns.
+pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &StatementTables) -> Vec<ColumnInfo> {
+    let info = |(id, name): &(ColId, String)| {
+        let meta = columns.get(*id);
+        let mut info = rows::column(name.clone(), meta.ty, meta.nullable);
+        if let Some(origin) = &meta.origin {
+            describe_origin(&mut info, origin, tables);
+        }
+        info
+    };
+    outputs.iter().map(info).collect()
+}
+
+fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &StatementTables) {
+    info.database.clone_from(&origin.database);
+    info.table.clone_from(&origin.alias);
+    info.org_table.clone_from(&origin.table);
+    info.org_name.clone_from(&origin.column);
+    let entry = tables.snapshot.schemas.get(&origin.database).and_then(|s| s.tables.get(&origin.table));
+    let Some((def, at)) = entry.and_then(|e| Some((&e.def, e.def.column(&origin.column)?))) else { return };
+    match information_schema::column_key(def, at) {
+        "PRI" => info.primary_key = true,
+        "UNI" => info.unique_key = true,
+        "MUL" => info.multiple_key = true,
+        _ => {}
+    }
+    info.auto_increment = def.columns[at].auto_increment;
+}
+
+/// Wraps rows so that KILL stops them, a panic becomes an error, and the statement ends with them.
+pub fn guard(context: &Arc<Context>, stream: RowStream, number: u64) -> RowStream {
+    Guarded {
+        inner: Some(stream),
+        cancelled: Box::pin(context.cancel.clone().cancelled_owned()),
+        shared: context.shared.clone(),
+        number,
+        rows: 0,
+    }
+    .boxed()
+}
+
+struct Guarded {
+    /// `None` after the end or an error.
+    inner: Option<RowStream>,
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    shared: Arc<SessionShared>,
+    number: u64,
+    rows: i64,
+}
+
+impl Guarded {
+    fn finish(&mut self) {
+        self.inner = None;
+        self.shared.found_rows.store(self.rows, Relaxed);
+        self.shared.end(self.number);
+    }
+}
+
+impl Stream for Guarded {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
+        if this.cancelled.poll_unpin(cx).is_ready() {
+            this.finish();
+            return Poll::Ready(Some(Err(SqlError::interrupted())));
+        }
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| inner.poll_next_unpin(cx)));
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Some(Ok(batch)))) => {
+                this.rows += batch.num_rows() as i64;
+                Poll::Ready(Some(Ok(batch)))
+            }
+            Ok(Poll::Ready(Some(Err(e)))) => {
+                this.finish();
+                Poll::Ready(Some(Err(e)))
+            }
+            Ok(Poll::Ready(None)) => {
+                this.finish();
+                Poll::Ready(None)
+            }
+            Err(panic) => {
+                this.finish();
+                Poll::Ready(Some(Err(super::panic_error(&*panic))))
+            }
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.shared.end(self.number);
+    }
+}
+
+/// All rows of a small result, as values.
+pub async fn collect_values(mut result: ResultSet) -> Result<Vec<Vec<Value>>> {
+    let mut out = Vec::new();
+    while let Some(batch) = result.rows.next().await {
+        let batch = batch?;
+        for row in 0..batch.num_rows() {
+            out.push(batch.columns().iter().map(|c| rows::value_at(c, row)).collect::<Result<Vec<_>>>()?);
+        }
+    }
+    Ok(out)
+}

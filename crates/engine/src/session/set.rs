@@ -1,0 +1,230 @@
+//! SET, and values of expressions outside queries.
+
+use super::{
+    Session,
+    query::{self, Planned},
+    variables,
+};
+use crate::{charset, privileges::Privilege, session::Context};
+use muster_algebra::{Expr, Rel};
+use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, VariableScope};
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+/// Most user variables of a session, and bytes of one: they are kept until the session ends.
+const USER_VARIABLES_MAX: usize = 10_000;
+
+/// The value of an expression without columns: the one row of `SELECT expression`.
+pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
+    let bound = context.with_bind_env(parameters, |env| muster_sql::bind_constant(expr, env))?;
+    if let Expr::Literal { value, .. } = bound {
+        return Ok(value);
+    }
+    let tables = context.tables();
+    let mut columns = muster_algebra::Columns::default();
+    let ty = bound.ty(&columns);
+    let id = columns.add_computed("value", ty, true);
+    let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, bound)] };
+    let plan = muster_optimizer::optimize(rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
+    let planned = Planned { plan, columns, outputs: vec![(id, "value".into())], tables };
+    let result = query::run(context, planned, 0)?;
+    let rows = query::collect_values(result).await?;
+    Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
+}
+
+impl Session {
+    /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
+    pub(super) async fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<()> {
+        let mut used = 0;
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            let expr = match item {
+                SetItem::User { value, .. } => Some(value),
+                SetItem::Variable { value: SetValue::Expr(expr), .. } => Some(expr),
+                _ => None,
+            };
+            values.push(match expr {
+                Some(expr) => {
+                    let own = parameters.get(used..used + expr.parameters()).unwrap_or_default();
+                    used += expr.parameters();
+                    evaluate(context, expr, own).await?
+                }
+                None => Value::Null,
+            });
+        }
+        for (item, value) in items.iter().zip(values) {
+            match item {
+                SetItem::User { name, .. } => self.set_user_variable(name, value)?,
+                SetItem::Variable { scope, persist, name, value: given } => {
+                    if *persist {
+                        return Err(SqlError::unsupported("SET PERSIST"));
+                    }
+                    let value = match given {
+                        SetValue::Default => None,
+                        SetValue::Word(word) => Some(Value::Text(word.clone())),
+                        SetValue::Expr(_) => Some(value),
+                    };
+                    self.set_variable(context, *scope, name, value)?;
+                }
+                SetItem::Names { charset, collation } => self.set_names(charset.as_deref(), collation.as_deref())?,
+                SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref())?,
+                SetItem::Transaction { scope, isolation, read_only } => {
+                    self.set_transaction(context, *scope, *isolation, *read_only)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
+        let name = name.to_lowercase();
+        let all = Arc::make_mut(&mut self.user_variables);
+        if all.len() >= USER_VARIABLES_MAX && !all.contains_key(&name) {
+            let message = format!("too many user variables (at most {USER_VARIABLES_MAX})");
+            return Err(SqlError::new(ErrorCode::CapacityExceeded, message));
+        }
+        all.insert(name, value);
+        Ok(())
+    }
+
+    /// `value`: `None` for DEFAULT.
+    fn set_variable(
+        &mut self,
+        context: &Context,
+        scope: Option<VariableScope>,
+        name: &str,
+        value: Option<Value>,
+    ) -> Result<()> {
+        let definition = variables::define(name)?;
+        let scope = scope.unwrap_or(VariableScope::Session);
+        variables::check_settable(definition, scope)?;
+        let global = scope == VariableScope::Global;
+        if global {
+            check_variables_admin(context)?;
+        }
+        let value = match value {
+            Some(value) => value,
+            // The session's default is the global value, the global one's is built in.
+            None if global => Value::Text(definition.default.into()),
+            None => self.database.globals().get(definition.name),
+        };
+        let checked = variables::check(definition, value.clone())?;
+        variables::check_supported(definition, &checked.value)?;
+        if checked.truncated {
+            let shown = value.to_text(6).unwrap_or_default();
+            let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
+            context.warn(ErrorCode::TruncatedWrongValue, message);
+        }
+        if global {
+            self.database.set_global(definition.name, checked.value);
+            return Ok(());
+        }
+        if matches!(definition.name, "last_insert_id" | "identity") {
+            let id = match &checked.value {
+                Value::Int(i) => u64::try_from(*i).unwrap_or(0),
+                Value::UInt(u) => *u,
+                _ => 0,
+            };
+            self.shared.last_insert_id.store(id, Relaxed);
+        }
+        self.variables.put(definition.name, checked.value.clone());
+        // Character sets and their collations go together.
+        match (definition.name, &checked.value) {
+            ("character_set_connection", Value::Text(charset)) => {
+                let collation = charset::default_of(stored_charset(charset))?;
+                self.variables.put("collation_connection", Value::Text(collation.name().into()));
+            }
+            ("collation_connection", Value::Text(collation)) => {
+                let charset = charset::collation(collation)?.charset();
+                self.variables.put("character_set_connection", Value::Text(charset.into()));
+            }
+            ("character_set_server", Value::Text(charset)) => {
+                let collation = charset::default_of(stored_charset(charset))?;
+                self.variables.put("collation_server", Value::Text(collation.name().into()));
+            }
+            ("collation_server", Value::Text(collation)) => {
+                let charset = charset::collation(collation)?.charset();
+                self.variables.put("character_set_server", Value::Text(charset.into()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+        let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
+        let collation = match collation {
+            Some(name) => charset::resolve(Some(stored_charset(charset)), Some(name))?,
+            None => charset::resolve(Some(stored_charset(charset)), None)?,
+        };
+        for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+            self.variables.put(name, Value::Text(charset.into()));
+        }
+        if let Some(collation) = collation {
+            self.variables.put("collation_connection", Value::Text(collation.name().into()));
+        }
+        Ok(())
+    }
+
+    /// `SET CHARACTER SET`: the connection gets the database's (manual 15.7.6.2).
+    fn set_character_set(&mut self, charset: Option<&str>) -> Result<()> {
+        let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
+        for name in ["character_set_client", "character_set_results"] {
+            self.variables.put(name, Value::Text(charset.into()));
+        }
+        for name in ["character_set_connection", "collation_connection"] {
+            let source = name.replace("connection", "database");
+            let value = self.variables.get(&source);
+            self.variables.put(name, value);
+        }
+        Ok(())
+    }
+
+    fn set_transaction(
+        &mut self,
+        context: &Context,
+        scope: Option<VariableScope>,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<()> {
+        let level = isolation.map(|i| match i {
+            Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+            Isolation::ReadCommitted => "READ-COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE-READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        });
+        let mut wanted = Vec::new();
+        wanted.extend(level.map(|l| ("transaction_isolation", Value::Text(l.into()))));
+        wanted.extend(read_only.map(|r| ("transaction_read_only", Value::Int(r.into()))));
+        for (name, value) in wanted {
+            match scope {
+                Some(VariableScope::Global) => {
+                    check_variables_admin(context)?;
+                    self.database.set_global(name, value);
+                }
+                Some(VariableScope::Session) => self.variables.put(name, value),
+                // For the next transaction only: every statement reads what is committed, so there is nothing to keep.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Error 1227.
+fn check_variables_admin(context: &Context) -> Result<()> {
+    if context.access.global().has(Privilege::Super) {
+        return Ok(());
+    }
+    let message = "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this \
+                   operation";
+    Err(SqlError::new(ErrorCode::SpecificAccessDenied, message))
+}
+
+/// The character set that text of a client's character set has inside: UTF-8 for its subsets.
+fn stored_charset(client: &str) -> &str {
+    match client {
+        "utf8mb3" | "ascii" => "utf8mb4",
+        other => other,
+    }
+}

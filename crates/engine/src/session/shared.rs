@@ -1,0 +1,155 @@
+//! What others see of a session: its line in the process list, its counters, and the way to stop it.
+
+use crate::{ProcessInfo, status::CommandCounters};
+use muster_storage::Counters;
+use parking_lot::Mutex;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Longest statement text that the process list keeps, in bytes.
+const STATEMENT_BYTES_MAX: usize = 1 << 20;
+
+struct Activity {
+    user: String,
+    host: String,
+    database: Option<String>,
+    statement: Option<String>,
+    since: Instant,
+    /// Number of the statement that runs or ran last.
+    number: u64,
+    cancel: CancellationToken,
+}
+
+/// The shared part of a session. Results that are still read keep it alive.
+pub struct SessionShared {
+    pub id: u32,
+    pub counters: Arc<Counters>,
+    pub commands: CommandCounters,
+    pub killed: CancellationToken,
+    activity: Mutex<Activity>,
+    /// FOUND_ROWS() and ROW_COUNT().
+    pub found_rows: AtomicI64,
+    pub row_count: AtomicI64,
+    pub last_insert_id: AtomicU64,
+    /// What the server knows of the connection (`Ssl_cipher`).
+    pub connection_status: Mutex<BTreeMap<&'static str, String>>,
+}
+
+impl SessionShared {
+    /// Begins a statement; its token is cancelled by KILL, by KILL QUERY and by an interrupter.
+    pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
+        let mut activity = self.activity.lock();
+        activity.number += 1;
+        activity.since = Instant::now();
+        activity.cancel = self.killed.child_token();
+        let mut end = text.len().min(STATEMENT_BYTES_MAX);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        activity.statement = Some(text[..end].to_owned());
+        (activity.number, activity.cancel.clone())
+    }
+
+    /// Ends the statement of this number, unless another one has begun since.
+    pub fn end(&self, number: u64) {
+        let mut activity = self.activity.lock();
+        if activity.number == number && activity.statement.take().is_some() {
+            activity.since = Instant::now();
+        }
+    }
+
+    pub fn interrupt(&self) {
+        self.activity.lock().cancel.cancel();
+    }
+
+    pub fn set_identity(&self, user: &str, host: &str) {
+        let mut activity = self.activity.lock();
+        activity.user = user.into();
+        activity.host = host.into();
+    }
+
+    pub fn set_database(&self, database: Option<&str>) {
+        self.activity.lock().database = database.map(str::to_owned);
+    }
+
+    pub fn user(&self) -> String {
+        self.activity.lock().user.clone()
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.activity.lock().statement.is_some()
+    }
+
+    pub fn process_info(&self) -> ProcessInfo {
+        let activity = self.activity.lock();
+        let running = activity.statement.is_some();
+        ProcessInfo {
+            id: self.id,
+            user: activity.user.clone(),
+            host: activity.host.clone(),
+            database: activity.database.clone(),
+            command: if running { "Query" } else { "Sleep" }.into(),
+            seconds: activity.since.elapsed().as_secs(),
+            state: if running { "executing" } else { "" }.into(),
+            statement: activity.statement.clone(),
+        }
+    }
+}
+
+/// The sessions of a database.
+#[derive(Default)]
+pub struct Registry {
+    last_id: AtomicU32,
+    sessions: Mutex<BTreeMap<u32, Arc<SessionShared>>>,
+}
+
+impl Registry {
+    pub fn add(&self, user: &str, host: &str, counters: Counters) -> Arc<SessionShared> {
+        let killed = CancellationToken::new();
+        let shared = Arc::new(SessionShared {
+            id: self.last_id.fetch_add(1, Relaxed).wrapping_add(1),
+            counters: Arc::new(counters),
+            commands: CommandCounters::default(),
+            activity: Mutex::new(Activity {
+                user: user.into(),
+                host: host.into(),
+                database: None,
+                statement: None,
+                since: Instant::now(),
+                number: 0,
+                cancel: killed.child_token(),
+            }),
+            killed,
+            found_rows: AtomicI64::new(0),
+            row_count: AtomicI64::new(-1),
+            last_insert_id: AtomicU64::new(0),
+            connection_status: Mutex::default(),
+        });
+        self.sessions.lock().insert(shared.id, shared.clone());
+        shared
+    }
+
+    pub fn remove(&self, id: u32) {
+        self.sessions.lock().remove(&id);
+    }
+
+    pub fn get(&self, id: u32) -> Option<Arc<SessionShared>> {
+        self.sessions.lock().get(&id).cloned()
+    }
+
+    pub fn all(&self) -> Vec<Arc<SessionShared>> {
+        self.sessions.lock().values().cloned().collect()
+    }
+
+    /// Sessions ever opened.
+    pub fn opened(&self) -> u64 {
+        self.last_id.load(Relaxed).into()
+    }
+}

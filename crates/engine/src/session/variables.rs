@@ -1,0 +1,384 @@
+//! Values of system variables: global, and each session's own.
+
+use super::definitions::{self, DEFINITIONS, Definition, Kind, Scope};
+use crate::charset;
+use muster_sql::VariableScope;
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::{collections::HashMap, sync::Arc};
+
+/// Modes under which the same text means something else; the parser and the functions do not have them.
+const UNSUPPORTED_MODES: &[&str] = &[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "ANSI",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_BACKSLASH_ESCAPES",
+    "HIGH_NOT_PRECEDENCE",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+    "ALLOW_INVALID_DATES",
+];
+
+/// Variables that would change results and do not yet: any value but the default is refused.
+const FIXED: &[&str] = &[
+    "default_week_format",
+    "div_precision_increment",
+    "lc_time_names",
+    "sql_auto_is_null",
+    "windowing_use_high_precision",
+];
+
+/// A set of values, by name in lower case. Cheap to copy until changed.
+#[derive(Debug, Clone)]
+pub struct Variables {
+    values: Arc<HashMap<&'static str, Value>>,
+}
+
+/// Two names of one variable: MySQL 5.7's and MySQL 8's.
+fn canonical(name: &str) -> &str {
+    match name {
+        "tx_isolation" => "transaction_isolation",
+        "tx_read_only" => "transaction_read_only",
+        "identity" => "last_insert_id",
+        other => other,
+    }
+}
+
+fn unknown(name: &str) -> SqlError {
+    SqlError::new(ErrorCode::UnknownSystemVariable, format!("Unknown system variable '{name}'"))
+}
+
+fn wrong_value(name: &str, value: &Value) -> SqlError {
+    let shown = value.to_text(6).unwrap_or_else(|| "NULL".into());
+    let message = format!("Variable '{name}' can't be set to the value of '{shown}'");
+    SqlError::new(ErrorCode::WrongValueForVar, message)
+}
+
+fn wrong_type(name: &str) -> SqlError {
+    SqlError::new(ErrorCode::WrongTypeForVar, format!("Incorrect argument type to variable '{name}'"))
+}
+
+/// Definition of a variable by name in any case; error 1193.
+pub fn define(name: &str) -> Result<&'static Definition> {
+    definitions::find(&name.to_ascii_lowercase()).ok_or_else(|| unknown(name))
+}
+
+impl Variables {
+    /// All defaults; `given`: what this server knows better.
+    pub fn global(given: &[(&'static str, Value)]) -> Variables {
+        let mut values: HashMap<&'static str, Value> = HashMap::new();
+        for d in DEFINITIONS {
+            let value = Value::Text(d.default.into());
+            let value = if d.default == "NULL" { Ok(Value::Null) } else { check(d, value).map(|c| c.value) };
+            values.insert(d.name, value.unwrap_or(Value::Null));
+        }
+        values.extend(given.iter().cloned());
+        Variables { values: Arc::new(values) }
+    }
+
+    /// Value of a known variable; NULL for an unknown one.
+    pub fn get(&self, name: &str) -> Value {
+        self.values.get(canonical(name)).cloned().unwrap_or(Value::Null)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        self.get(name).to_text(6).unwrap_or_default()
+    }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Value::Int(1)
+    }
+
+    /// Zero for what is not an integer.
+    pub fn unsigned(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Int(i) => u64::try_from(i).unwrap_or(0),
+            Value::UInt(u) => u,
+            _ => 0,
+        }
+    }
+
+    /// Stores a value that [`check`] has passed, or that the server computes.
+    pub fn put(&mut self, name: &'static str, value: Value) {
+        let name = definitions::find(canonical(name)).map_or(name, |d| d.name);
+        Arc::make_mut(&mut self.values).insert(name, value);
+    }
+
+    /// As SHOW VARIABLES prints it.
+    pub fn shown(&self, d: &Definition) -> String {
+        match (d.kind, self.get(d.name)) {
+            (Kind::Bool, Value::Int(i)) => if i != 0 { "ON" } else { "OFF" }.into(),
+            (Kind::Double(..), Value::Double(x)) => format!("{x:.6}"),
+            (_, value) => value.to_text(6).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether a variable is read from the global values, for `@@[scope.]name`. Error 1238 when it has no such scope.
+pub fn reads_global(d: &Definition, scope: Option<VariableScope>) -> Result<bool> {
+    let wrong = |kind: &str| {
+        let message = format!("Variable '{}' is a {kind} variable", d.name);
+        Err(SqlError::new(ErrorCode::IncorrectGlobalLocalVar, message))
+    };
+    match (scope, d.scope) {
+        (Some(VariableScope::Session), Scope::Global) => wrong("GLOBAL"),
+        (Some(VariableScope::Global), Scope::Session) => wrong("SESSION"),
+        (Some(VariableScope::Global), _) | (None, Scope::Global) => Ok(true),
+        _ => Ok(false),
+    }
+}
+
+/// Errors 1238, 1228 and 1229: whether a variable may be set at a scope.
+pub fn check_settable(d: &Definition, scope: VariableScope) -> Result<()> {
+    if d.read_only {
+        let message = format!("Variable '{}' is a read only variable", d.name);
+        return Err(SqlError::new(ErrorCode::IncorrectGlobalLocalVar, message));
+    }
+    match (scope, d.scope) {
+        (VariableScope::Session, Scope::Global) => {
+            let message = format!("Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL", d.name);
+            Err(SqlError::new(ErrorCode::GlobalVariable, message))
+        }
+        (VariableScope::Global, Scope::Session) => {
+            let message = format!("Variable '{}' is a SESSION variable and can't be used with SET GLOBAL", d.name);
+            Err(SqlError::new(ErrorCode::LocalVariable, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A value a variable takes.
+pub struct Checked {
+    pub value: Value,
+    /// The value was cut to the variable's bounds: warning 1292.
+    pub truncated: bool,
+}
+
+/// The value as the variable keeps it. Errors 1231, 1232, and those of character sets and collations.
+pub fn check(d: &Definition, value: Value) -> Result<Checked> {
+    let kept = |value| Ok(Checked { value, truncated: false });
+    let text = match &value {
+        Value::Text(s) => Some(s.trim().to_owned()),
+        _ => None,
+    };
+    match d.kind {
+        Kind::Bool => match (&value, text.as_deref()) {
+            (Value::Int(0) | Value::UInt(0) | Value::Bool(false), _) => kept(Value::Int(0)),
+            (Value::Int(1) | Value::UInt(1) | Value::Bool(true), _) => kept(Value::Int(1)),
+            (_, Some(word)) if ["on", "true", "1"].iter().any(|w| w.eq_ignore_ascii_case(word)) => kept(Value::Int(1)),
+            (_, Some(word)) if ["off", "false", "0"].iter().any(|w| w.eq_ignore_ascii_case(word)) => {
+                kept(Value::Int(0))
+            }
+            (Value::Decimal(_) | Value::Double(_) | Value::Float(_), _) => Err(wrong_type(d.name)),
+            _ => Err(wrong_value(d.name, &value)),
+        },
+        Kind::Int(min, max) => {
+            let n: i128 = match &value {
+                Value::Int(i) => (*i).into(),
+                Value::UInt(u) => (*u).into(),
+                Value::Bool(b) => (*b).into(),
+                // Defaults, and what the command line gives, are text; in SQL a string is of the wrong type.
+                Value::Text(s) => s.parse().map_err(|_| wrong_type(d.name))?,
+                _ => return Err(wrong_type(d.name)),
+            };
+            let within = n.clamp(min, max);
+            let value = match i64::try_from(within) {
+                Ok(i) => Value::Int(i),
+                Err(_) => Value::UInt(u64::try_from(within).unwrap_or(u64::MAX)),
+            };
+            Ok(Checked { value, truncated: within != n })
+        }
+        Kind::Double(min, max) => {
+            let x = match &value {
+                Value::Int(i) => *i as f64,
+                Value::UInt(u) => *u as f64,
+                Value::Decimal(x) => x.to_f64(),
+                Value::Double(x) => *x,
+                Value::Text(s) => s.parse().map_err(|_| wrong_type(d.name))?,
+                _ => return Err(wrong_type(d.name)),
+            };
+            let within = x.clamp(min, max);
+            Ok(Checked { value: Value::Double(within), truncated: within != x })
+        }
+        Kind::Enum(words) => {
+            let found = match (&value, &text) {
+                (Value::Int(i), _) => usize::try_from(*i).ok().and_then(|i| words.get(i)),
+                (_, Some(word)) => words.iter().find(|w| w.eq_ignore_ascii_case(word)),
+                _ => None,
+            };
+            found.map_or_else(|| Err(wrong_value(d.name, &value)), |w| kept(Value::Text((*w).into())))
+        }
+        Kind::Flags(words) => kept(Value::Text(flags(d.name, words, &value)?)),
+        Kind::Switch => Err(wrong_value(d.name, &value)).or_else(|e| match &text {
+            Some(text) => kept(Value::Text(switch(text, d.default).ok_or(e)?)),
+            None => Err(e),
+        }),
+        Kind::Text => match (value, d.name) {
+            (Value::Null, _) => Err(wrong_value(d.name, &Value::Null)),
+            (Value::Text(s), _) => kept(Value::Text(s)),
+            _ => Err(wrong_type(d.name)),
+        },
+        Kind::Charset => match text {
+            Some(name) => kept(Value::Text(charset::client_charset(&name)?.into())),
+            None if value == Value::Null && d.name == "character_set_results" => kept(Value::Null),
+            None => Err(wrong_value(d.name, &value)),
+        },
+        Kind::Collation => match text {
+            Some(name) => kept(Value::Text(charset::collation(&name)?.name().into())),
+            None => Err(wrong_value(d.name, &value)),
+        },
+        Kind::TimeZone => match text {
+            Some(zone) if utc_offset_seconds(&zone).is_some() => kept(Value::Text(match zone.to_ascii_uppercase() {
+                upper if upper == "SYSTEM" || upper == "UTC" => upper,
+                _ => zone,
+            })),
+            _ => {
+                let shown = value.to_text(0).unwrap_or_else(|| "NULL".into());
+                let message = format!("Unknown or incorrect time zone: '{shown}'");
+                Err(SqlError::new(ErrorCode::UnknownTimeZone, message))
+            }
+        },
+    }
+}
+
+/// Error 1235 for values whose meaning Muster does not have.
+pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
+    let text = value.to_text(6).unwrap_or_default();
+    if d.name == "sql_mode" {
+        if let Some(mode) = UNSUPPORTED_MODES.iter().find(|m| text.split(',').any(|w| w == **m)) {
+            return Err(SqlError::unsupported(format!("sql_mode {mode}")));
+        }
+    }
+    if FIXED.contains(&d.name) && check(d, Value::Text(d.default.into())).is_ok_and(|c| c.value != *value) {
+        return Err(SqlError::unsupported(format!("{} = {text}", d.name)));
+    }
+    Ok(())
+}
+
+/// A list of words in the order of the definition; `TRADITIONAL` brings the modes it stands for.
+fn flags(name: &str, words: &[&str], value: &Value) -> Result<String> {
+    let mut set = vec![false; words.len()];
+    match value {
+        Value::Text(list) => {
+            for word in list.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+                let at = words.iter().position(|w| w.eq_ignore_ascii_case(word));
+                set[at.ok_or_else(|| wrong_value(name, &Value::Text(word.into())))?] = true;
+            }
+        }
+        Value::Int(0) => {}
+        other => return Err(wrong_value(name, other)),
+    }
+    let traditional = words.iter().position(|w| *w == "TRADITIONAL").is_some_and(|at| set[at]);
+    let brought = [
+        "STRICT_TRANS_TABLES",
+        "STRICT_ALL_TABLES",
+        "NO_ZERO_IN_DATE",
+        "NO_ZERO_DATE",
+        "ERROR_FOR_DIVISION_BY_ZERO",
+        "NO_ENGINE_SUBSTITUTION",
+    ];
+    let on = |(i, w): (usize, &&str)| set[i] || (traditional && brought.contains(w));
+    Ok(words.iter().enumerate().filter(|(i, w)| on((*i, w))).map(|(_, w)| *w).collect::<Vec<_>>().join(","))
+}
+
+/// `optimizer_switch`: the given flags over the defaults; `None` for an unknown flag or value.
+fn switch(text: &str, defaults: &str) -> Option<String> {
+    let pairs = |list: &str| -> Option<Vec<(String, String)>> {
+        let items = list.split(',').map(str::trim).filter(|i| !i.is_empty());
+        items.map(|i| i.split_once('=').map(|(k, v)| (k.trim().into(), v.trim().into()))).collect()
+    };
+    let all = pairs(defaults)?;
+    let mut now = all.clone();
+    for item in text.split(',').map(str::trim).filter(|i| !i.is_empty()) {
+        if item.eq_ignore_ascii_case("default") {
+            now.clone_from(&all);
+            continue;
+        }
+        let (flag, value) = item.split_once('=')?;
+        let at = all.iter().position(|(k, _)| k.eq_ignore_ascii_case(flag.trim()))?;
+        now[at].1 = match value.trim().to_ascii_lowercase().as_str() {
+            "default" => all[at].1.clone(),
+            v @ ("on" | "off") => v.into(),
+            _ => return None,
+        };
+    }
+    Some(now.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(","))
+}
+
+/// Seconds that a time zone is east of Greenwich; `SYSTEM` is this machine's zone now. `None` if not known.
+pub fn utc_offset_seconds(zone: &str) -> Option<i32> {
+    if zone.eq_ignore_ascii_case("SYSTEM") {
+        return Some(chrono::Local::now().offset().local_minus_utc());
+    }
+    if zone.eq_ignore_ascii_case("UTC") {
+        return Some(0);
+    }
+    let (sign, clock) = match zone.split_at_checked(1)? {
+        ("+", rest) => (1, rest),
+        ("-", rest) => (-1, rest),
+        _ => return None,
+    };
+    let (h, m) = clock.split_once(':')?;
+    if !(1..=2).contains(&h.len()) || m.len() != 2 {
+        return None;
+    }
+    let (h, m): (i32, i32) = (h.parse().ok()?, m.parse().ok()?);
+    let minutes = sign * (h * 60 + m);
+    // The range that the manual gives (5.1.15): -13:59 to +14:00.
+    ((0..60).contains(&m) && h >= 0 && (-839..=840).contains(&minutes)).then_some(minutes * 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: Value) -> Result<Value> {
+        let d = define(name)?;
+        check_settable(d, VariableScope::Session)?;
+        let checked = check(d, value)?;
+        check_supported(d, &checked.value)?;
+        Ok(checked.value)
+    }
+
+    fn text(s: &str) -> Value {
+        Value::Text(s.into())
+    }
+
+    #[test]
+    fn every_default_is_valid() {
+        let global = Variables::global(&[]);
+        for d in DEFINITIONS {
+            assert!(d.default == "NULL" || check(d, text(d.default)).is_ok(), "{}", d.name);
+            global.shown(d);
+        }
+        assert_eq!(global.shown(define("autocommit").unwrap()), "ON");
+        assert_eq!(global.shown(define("long_query_time").unwrap()), "10.000000");
+        assert_eq!(global.get("sql_select_limit"), Value::UInt(u64::MAX));
+    }
+
+    #[test]
+    fn values_and_errors() {
+        let number = |r: Result<Value>| r.unwrap_err().code.number();
+        assert_eq!(set("autocommit", text("off")).unwrap(), Value::Int(0));
+        assert_eq!(number(set("autocommit", Value::Int(2))), 1231);
+        assert_eq!(number(set("nonsense", Value::Int(2))), 1193);
+        assert_eq!(number(set("version", text("x"))), 1238);
+        assert_eq!(number(set("max_connections", Value::Int(2))), 1229);
+        assert_eq!(number(set("wait_timeout", Value::Double(1.0))), 1232);
+        assert_eq!(set("wait_timeout", Value::Int(0)).unwrap(), Value::Int(1));
+        assert_eq!(set("transaction_isolation", text("read-committed")).unwrap(), text("READ-COMMITTED"));
+        assert_eq!(number(set("transaction_isolation", text("x"))), 1231);
+        assert_eq!(set("sql_mode", text("strict_all_tables,ansi_quotes")).unwrap_err().code.number(), 1235);
+        assert_eq!(set("sql_mode", text("")).unwrap(), text(""));
+        assert_eq!(number(set("sql_mode", text("x"))), 1231);
+        assert_eq!(number(set("div_precision_increment", Value::Int(9))), 1235);
+        assert_eq!(set("div_precision_increment", Value::Int(4)).unwrap(), Value::Int(4));
+        assert_eq!(number(set("time_zone", text("+99:00"))), 1298);
+        assert_eq!(set("time_zone", text("-13:59")).unwrap(), text("-13:59"));
+        assert_eq!(number(set("collation_connection", text("x"))), 1273);
+        let switched = set("optimizer_switch", text("mrr=off, batched_key_access=on")).unwrap().to_text(0).unwrap();
+        assert!(switched.contains(",mrr=off,") && switched.contains("batched_key_access=on"));
+        assert_eq!(number(set("optimizer_switch", text("x=on"))), 1231);
+    }
+}

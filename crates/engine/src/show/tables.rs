@@ -1,0 +1,394 @@
+//! What each SHOW lists.
+
+use super::{Listing, select};
+use crate::{
+    Outcome,
+    ddl::{self, show_create},
+    information_schema::{self, Viewpoint},
+    privileges::Privilege,
+    rows::{self, text_column},
+    session::{Context, Level},
+};
+use muster_exec::Warning;
+use muster_sql::{Show, ShowFilter, VariableScope};
+use muster_types::{ErrorCode, IntWidth, Result, SqlError, SqlType, Value};
+
+fn text(s: impl Into<String>) -> Value {
+    Value::Text(s.into())
+}
+
+/// The listing, and the filter over it.
+pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing, Option<&'a ShowFilter>)> {
+    Ok(match show {
+        Show::Databases { filter } => {
+            let listing = select(context, "SCHEMATA", &[("Database", "SCHEMA_NAME")], |_| true)?;
+            (listing, filter.as_ref())
+        }
+        Show::Tables { full, database, filter } => {
+            let mut listing = tables(context, database.as_deref(), *full)?;
+            // MySQL names the column after the pattern too.
+            if let Some(ShowFilter::Like(pattern)) = filter {
+                listing.columns[0].name.push_str(&format!(" ({pattern})"));
+            }
+            (listing, filter.as_ref())
+        }
+        Show::TableStatus { database, filter } => (table_status(context, database.as_deref())?, filter.as_ref()),
+        Show::Columns { full, table, filter } => {
+            let (database, name) = ddl::qualify(context, table)?;
+            (columns(context, &database, &name, *full)?, filter.as_ref())
+        }
+        Show::Index { table, filter } => {
+            let (database, name) = ddl::qualify(context, table)?;
+            (index(context, &database, &name)?, filter.as_ref())
+        }
+        Show::Variables { scope, filter } => (pairs(Viewpoint::variables(context, is_global(*scope))), filter.as_ref()),
+        Show::Status { scope, filter } => (pairs(context.status(is_global(*scope))), filter.as_ref()),
+        Show::Processlist { full } => (processlist(context, *full)?, None),
+        Show::CreateTable(table) => {
+            let (database, name) = ddl::qualify(context, table)?;
+            (create_table(context, &database, &name)?, None)
+        }
+        Show::CreateView(table) => {
+            let (database, name) = ddl::qualify(context, table)?;
+            (create_view(context, &database, &name)?, None)
+        }
+        Show::CreateDatabase(name) => (create_database(context, name)?, None),
+        Show::CreateUser(user) => (create_user(context, user)?, None),
+        Show::Engines => {
+            let names = [
+                ("Engine", "ENGINE"),
+                ("Support", "SUPPORT"),
+                ("Comment", "COMMENT"),
+                ("Transactions", "TRANSACTIONS"),
+                ("XA", "XA"),
+                ("Savepoints", "SAVEPOINTS"),
+            ];
+            (select(context, "ENGINES", &names, |_| true)?, None)
+        }
+        Show::Collation { filter } => {
+            let names = [
+                ("Collation", "COLLATION_NAME"),
+                ("Charset", "CHARACTER_SET_NAME"),
+                ("Id", "ID"),
+                ("Default", "IS_DEFAULT"),
+                ("Compiled", "IS_COMPILED"),
+                ("Sortlen", "SORTLEN"),
+                ("Pad_attribute", "PAD_ATTRIBUTE"),
+            ];
+            (select(context, "COLLATIONS", &names, |_| true)?, filter.as_ref())
+        }
+        Show::CharacterSet { filter } => {
+            let names = [
+                ("Charset", "CHARACTER_SET_NAME"),
+                ("Description", "DESCRIPTION"),
+                ("Default collation", "DEFAULT_COLLATE_NAME"),
+                ("Maxlen", "MAXLEN"),
+            ];
+            (select(context, "CHARACTER_SETS", &names, |_| true)?, filter.as_ref())
+        }
+        Show::Grants(user) => (grants(context, user.as_ref())?, None),
+        Show::Plugins => {
+            let names = [("Name", 64), ("Status", 10), ("Type", 80), ("Library", 64), ("License", 80)];
+            let row =
+                |name: &str, kind: &str| vec![text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0")];
+            let rows = vec![
+                row("caching_sha2_password", "AUTHENTICATION"),
+                row("mysql_native_password", "AUTHENTICATION"),
+                row("InnoDB", "STORAGE ENGINE"),
+            ];
+            (Listing { columns: names.iter().map(|(n, l)| text_column(n, *l)).collect(), rows }, None)
+        }
+        Show::Privileges => {
+            let columns = ["Privilege", "Context"].iter().map(|n| text_column(n, 64)).collect();
+            let row = |(name, database): (&str, bool)| {
+                vec![text(name), text(if database { "Databases,Tables" } else { "Server Admin" })]
+            };
+            let rows = crate::privileges::Privileges::names().map(row).collect();
+            (Listing { columns, rows }, None)
+        }
+        Show::Empty { what } => (empty(what), None),
+        Show::Warnings { .. } | Show::Errors { .. } => {
+            return Err(SqlError::internal("SHOW WARNINGS is the session's to answer"));
+        }
+    })
+}
+
+fn is_global(scope: Option<VariableScope>) -> bool {
+    scope == Some(VariableScope::Global)
+}
+
+fn pairs(pairs: Vec<(String, String)>) -> Listing {
+    let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
+    Listing { columns, rows: pairs.into_iter().map(|(n, v)| vec![Value::Text(n), Value::Text(v)]).collect() }
+}
+
+/// The database meant, by its own name: it must be there and be seen.
+fn shown_database(context: &Context, database: Option<&str>) -> Result<String> {
+    let name = match database {
+        Some(name) => name.to_owned(),
+        None => context.require_database()?,
+    };
+    if information_schema::is_name(&name) {
+        return Ok(information_schema::NAME.into());
+    }
+    context.access.check_use(&name)?;
+    context.database.catalog().snapshot().schema(&name)?;
+    Ok(name)
+}
+
+fn tables(context: &Context, database: Option<&str>, full: bool) -> Result<Listing> {
+    let database = shown_database(context, database)?;
+    let name = format!("Tables_in_{database}");
+    let wanted = Value::Text(database);
+    let mut names = vec![(name.as_str(), "TABLE_NAME")];
+    if full {
+        names.push(("Table_type", "TABLE_TYPE"));
+    }
+    let mut listing = select(context, "TABLES", &names, |get| get("TABLE_SCHEMA") == wanted)?;
+    listing.rows.sort_by_key(|row| row.first().and_then(|v| v.to_text(0)));
+    Ok(listing)
+}
+
+fn table_status(context: &Context, database: Option<&str>) -> Result<Listing> {
+    let wanted = Value::Text(shown_database(context, database)?);
+    let names = [
+        ("Name", "TABLE_NAME"),
+        ("Engine", "ENGINE"),
+        ("Version", "VERSION"),
+        ("Row_format", "ROW_FORMAT"),
+        ("Rows", "TABLE_ROWS"),
+        ("Avg_row_length", "AVG_ROW_LENGTH"),
+        ("Data_length", "DATA_LENGTH"),
+        ("Max_data_length", "MAX_DATA_LENGTH"),
+        ("Index_length", "INDEX_LENGTH"),
+        ("Data_free", "DATA_FREE"),
+        ("Auto_increment", "AUTO_INCREMENT"),
+        ("Create_time", "CREATE_TIME"),
+        ("Update_time", "UPDATE_TIME"),
+        ("Check_time", "CHECK_TIME"),
+        ("Collation", "TABLE_COLLATION"),
+        ("Checksum", "CHECKSUM"),
+        ("Create_options", "CREATE_OPTIONS"),
+        ("Comment", "TABLE_COMMENT"),
+    ];
+    let mut listing = select(context, "TABLES", &names, |get| get("TABLE_SCHEMA") == wanted)?;
+    listing.rows.sort_by_key(|row| row.first().and_then(|v| v.to_text(0)));
+    Ok(listing)
+}
+
+/// Whether there is such a table or view that the session may see; its database's and its own name.
+fn shown_table(context: &Context, database: &str, name: &str) -> Result<(Value, Value)> {
+    if information_schema::is_name(database) {
+        let table = information_schema::table(name);
+        let table = table.ok_or_else(|| SqlError::no_such_table(information_schema::NAME, name))?;
+        return Ok((text(information_schema::NAME), text(&table.name)));
+    }
+    if !context.access.sees_tables(database) {
+        context.access.check_table(database, name, Privilege::Select, "SELECT")?;
+    }
+    let snapshot = context.database.catalog().snapshot();
+    let schema = snapshot.schema(database)?;
+    if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
+        return Err(SqlError::no_such_table(database, name));
+    }
+    Ok((text(database), text(name)))
+}
+
+pub(super) fn columns(context: &Context, database: &str, name: &str, full: bool) -> Result<Listing> {
+    let (database, table) = shown_table(context, database, name)?;
+    let short = [
+        ("Field", "COLUMN_NAME"),
+        ("Type", "COLUMN_TYPE"),
+        ("Null", "IS_NULLABLE"),
+        ("Key", "COLUMN_KEY"),
+        ("Default", "COLUMN_DEFAULT"),
+        ("Extra", "EXTRA"),
+    ];
+    let long = [
+        ("Field", "COLUMN_NAME"),
+        ("Type", "COLUMN_TYPE"),
+        ("Collation", "COLLATION_NAME"),
+        ("Null", "IS_NULLABLE"),
+        ("Key", "COLUMN_KEY"),
+        ("Default", "COLUMN_DEFAULT"),
+        ("Extra", "EXTRA"),
+        ("Privileges", "PRIVILEGES"),
+        ("Comment", "COLUMN_COMMENT"),
+    ];
+    let names: &[(&str, &str)] = if full { &long } else { &short };
+    select(context, "COLUMNS", names, |get| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table)
+}
+
+fn index(context: &Context, database: &str, name: &str) -> Result<Listing> {
+    let (database, table) = shown_table(context, database, name)?;
+    let names = [
+        ("Table", "TABLE_NAME"),
+        ("Non_unique", "NON_UNIQUE"),
+        ("Key_name", "INDEX_NAME"),
+        ("Seq_in_index", "SEQ_IN_INDEX"),
+        ("Column_name", "COLUMN_NAME"),
+        ("Collation", "COLLATION"),
+        ("Cardinality", "CARDINALITY"),
+        ("Sub_part", "SUB_PART"),
+        ("Packed", "PACKED"),
+        ("Null", "NULLABLE"),
+        ("Index_type", "INDEX_TYPE"),
+        ("Comment", "COMMENT"),
+        ("Index_comment", "INDEX_COMMENT"),
+        ("Visible", "IS_VISIBLE"),
+        ("Expression", "EXPRESSION"),
+    ];
+    select(context, "STATISTICS", &names, |get| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table)
+}
+
+/// Most characters of a statement without FULL.
+const SHORT_INFO_CHARS: usize = 100;
+
+fn processlist(context: &Context, full: bool) -> Result<Listing> {
+    let names = [
+        ("Id", "ID"),
+        ("User", "USER"),
+        ("Host", "HOST"),
+        ("db", "DB"),
+        ("Command", "COMMAND"),
+        ("Time", "TIME"),
+        ("State", "STATE"),
+        ("Info", "INFO"),
+    ];
+    let mut listing = select(context, "PROCESSLIST", &names, |_| true)?;
+    for row in listing.rows.iter_mut().filter(|_| !full) {
+        if let Some(Value::Text(info)) = row.last_mut() {
+            *info = info.chars().take(SHORT_INFO_CHARS).collect();
+        }
+    }
+    Ok(listing)
+}
+
+fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing> {
+    let (_, shown) = shown_table(context, database, name)?;
+    let snapshot = context.database.catalog().snapshot();
+    let Some(schema) = snapshot.schemas.get(database) else {
+        return Err(SqlError::unsupported("SHOW CREATE TABLE for information_schema"));
+    };
+    match schema.tables.get(name) {
+        Some(entry) => Ok(Listing {
+            columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
+            rows: vec![vec![shown, text(show_create::table(entry))]],
+        }),
+        None => create_view(context, database, name),
+    }
+}
+
+fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing> {
+    let (_, shown) = shown_table(context, database, name)?;
+    let snapshot = context.database.catalog().snapshot();
+    let view = snapshot
+        .schemas
+        .get(database)
+        .and_then(|s| s.views.get(name))
+        .ok_or_else(|| SqlError::new(ErrorCode::WrongObject, format!("'{database}.{name}' is not VIEW")))?;
+    Ok(Listing {
+        columns: vec![
+            text_column("View", 64),
+            text_column("Create View", 1 << 20),
+            text_column("character_set_client", 64),
+            text_column("collation_connection", 64),
+        ],
+        rows: vec![vec![shown, text(show_create::view(view)), text("utf8mb4"), text("utf8mb4_0900_ai_ci")]],
+    })
+}
+
+fn create_database(context: &Context, name: &str) -> Result<Listing> {
+    let name = shown_database(context, Some(name))?;
+    let snapshot = context.database.catalog().snapshot();
+    let schema = snapshot.schema(&name)?;
+    Ok(Listing {
+        columns: vec![text_column("Database", 64), text_column("Create Database", 1024)],
+        rows: vec![vec![text(&name), text(show_create::database(&name, schema, false))]],
+    })
+}
+
+fn grants(context: &Context, user: Option<&muster_sql::UserName>) -> Result<Listing> {
+    let own = &context.account;
+    let account = match user {
+        Some(name) => crate::privileges::resolve(name, own),
+        None => own.clone(),
+    };
+    if account != *own {
+        context.access.check_global(Privilege::CreateUser)?;
+    }
+    let lines = context.database.accounts().show_grants(&account.user, &account.host)?;
+    Ok(Listing {
+        columns: vec![text_column(&format!("Grants for {}@{}", account.user, account.host), 1024)],
+        rows: lines.into_iter().map(|l| vec![Value::Text(l)]).collect(),
+    })
+}
+
+fn create_user(context: &Context, user: &muster_sql::UserName) -> Result<Listing> {
+    let own = &context.account;
+    let account = crate::privileges::resolve(user, own);
+    if account != *own {
+        context.access.check_global(Privilege::CreateUser)?;
+    }
+    let list = context.database.accounts().list();
+    let entry = list.iter().find(|a| a.is(&account.user, &account.host)).ok_or_else(|| {
+        let message = format!("Operation SHOW CREATE USER failed for '{}'@'{}'", account.user, account.host);
+        SqlError::new(ErrorCode::CannotUser, message)
+    })?;
+    let statement = format!(
+        "CREATE USER {}@{} IDENTIFIED WITH '{}' AS {}",
+        show_create::identifier(&entry.user),
+        show_create::identifier(&entry.host),
+        entry.plugin,
+        show_create::quoted(&entry.authentication_string)
+    );
+    Ok(Listing {
+        columns: vec![text_column(&format!("CREATE USER for {}@{}", entry.user, entry.host), 1024)],
+        rows: vec![vec![Value::Text(statement)]],
+    })
+}
+
+/// Columns of what there is none of: the ones that clients read by name.
+fn empty(what: &str) -> Listing {
+    let names: &[&str] = match what {
+        "TRIGGERS" => &["Trigger", "Event", "Table", "Statement", "Timing", "Created", "sql_mode", "Definer"],
+        "EVENTS" => &["Db", "Name", "Definer", "Time zone", "Type", "Execute at", "Starts", "Ends", "Status"],
+        "PROCEDURE STATUS" | "FUNCTION STATUS" => {
+            &["Db", "Name", "Type", "Definer", "Modified", "Created", "Security_type", "Comment"]
+        }
+        "OPEN TABLES" => &["Database", "Table", "In_use", "Name_locked"],
+        "PROFILES" => &["Query_ID", "Duration", "Query"],
+        _ => &["Name"],
+    };
+    Listing { columns: names.iter().map(|n| text_column(n, 64)).collect(), rows: Vec::new() }
+}
+
+/// SHOW WARNINGS and SHOW ERRORS.
+pub(super) fn conditions(
+    all: Vec<(Level, Warning)>,
+    errors_only: bool,
+    count: bool,
+    offset: u64,
+    limit: Option<u64>,
+) -> Result<Outcome> {
+    let unsigned = |width| SqlType::Int { width, unsigned: true };
+    let wanted: Vec<_> = all.into_iter().filter(|(l, _)| !errors_only || *l == Level::Error).collect();
+    if count {
+        let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+        let columns = vec![rows::column(name, unsigned(IntWidth::Big), false)];
+        return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
+    }
+    let columns = vec![
+        text_column("Level", 7),
+        rows::column("Code", unsigned(IntWidth::Int), false),
+        text_column("Message", 512),
+    ];
+    let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let shown: Vec<Vec<Value>> = wanted
+        .into_iter()
+        .skip(bounded(offset))
+        .take(limit.map_or(usize::MAX, bounded))
+        .map(|(level, w)| vec![text(format!("{level:?}")), Value::UInt(w.code.number().into()), text(w.message)])
+        .collect();
+    rows::outcome(columns, &shown)
+}
