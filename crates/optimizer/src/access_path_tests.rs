@@ -1,1 +1,114 @@
+use super::*;
+use crate::testing::builder::*;
+use crate::testing::statistics::Injected;
+use muster_algebra::{CompareOp, IndexHintScope, Rel};
 
+struct Case {
+    table: Arc<TableDef>,
+    columns: Vec<(ColId, usize)>,
+    ids: Vec<ColId>,
+    statistics: Injected,
+    estimator: Estimator,
+}
+
+/// A table of a million rows: t(id, a, b, c), keys on a and on (b, a).
+fn case() -> Case {
+    let mut t = Tables::new();
+    let made = t.table_with("t", &["id", "a", "b", "c"], |def| {
+        def.indexes.push(index(1, "i_a", &[1], false));
+        def.indexes.push(index(2, "i_ba", &[2, 1], false));
+    });
+    let statistics =
+        Injected::default().rows("t", 1e6).distinct("t", 0, 1e6).distinct("t", 1, 1e5).distinct("t", 2, 4.0);
+    let mut estimator = Estimator::default();
+    estimator.learn(&made.rel, &statistics);
+    let Rel::Get { table, columns, .. } = made.rel else { unreachable!("a table") };
+    Case { table, columns, ids: made.ids, statistics, estimator }
+}
+
+impl Case {
+    fn scan(&self, conjuncts: Vec<Expr>, wanted: &[usize], hints: &[IndexHint]) -> Scan {
+        self.ordered(conjuncts, wanted, hints, &[], None)
+    }
+
+    fn ordered(
+        &self,
+        conjuncts: Vec<Expr>,
+        wanted: &[usize],
+        hints: &[IndexHint],
+        order: &[SortKey],
+        limit: Option<u64>,
+    ) -> Scan {
+        let required: ColSet = wanted.iter().map(|c| self.ids[*c]).collect();
+        let (table, columns) = (&self.table, self.columns.as_slice());
+        let request = Request { table, alias: "t", columns, hints, conjuncts, required: &required, order, limit };
+        let plan = choose(request, &self.statistics, &self.estimator, &Options::default());
+        match plan.op {
+            PlanOp::Scan(scan) => scan,
+            other => panic!("not a scan: {other:?}"),
+        }
+    }
+}
+
+fn hint(kind: IndexHintKind, index: usize) -> IndexHint {
+    IndexHint { kind, scope: IndexHintScope::All, indexes: vec![index] }
+}
+
+#[test]
+fn few_rows_are_fetched_and_many_scanned() {
+    let case = case();
+    // Ten rows by a; a quarter of the table by b.
+    let few = case.scan(vec![eq(case.ids[1], 5)], &[3], &[]);
+    assert_eq!((few.index, few.filter.len(), few.is_covering()), (1, 0, false));
+    let many = case.scan(vec![eq(case.ids[2], 1)], &[3], &[]);
+    assert_eq!((many.index, many.filter.len()), (0, 1));
+    assert_eq!(many.ranges, vec![KeyRange::all()]);
+}
+
+#[test]
+fn a_covering_index_serves_many_rows_too() {
+    let case = case();
+    let scan = case.scan(vec![eq(case.ids[2], 1)], &[0, 1], &[]);
+    assert_eq!((scan.index, scan.is_covering()), (2, true));
+}
+
+#[test]
+fn a_dive_corrects_the_estimate() {
+    let mut case = case();
+    case.statistics = case.statistics.dive("t", 1, 400_000.0);
+    assert_eq!(case.scan(vec![eq(case.ids[1], 5)], &[3], &[]).index, 0);
+}
+
+#[test]
+fn hints_are_followed() {
+    let case = case();
+    let quarter = || vec![eq(case.ids[2], 1)];
+    assert_eq!(case.scan(quarter(), &[3], &[hint(IndexHintKind::Force, 2)]).index, 2);
+    // USE only names candidates; the scan stays cheaper.
+    assert_eq!(case.scan(quarter(), &[3], &[hint(IndexHintKind::Use, 2)]).index, 0);
+    let ten = || vec![eq(case.ids[1], 5)];
+    assert_eq!(case.scan(ten(), &[3], &[hint(IndexHintKind::Ignore, 1)]).index, 0);
+    // An index that no condition can use is not forced.
+    assert_eq!(case.scan(ten(), &[3], &[hint(IndexHintKind::Force, 2)]).index, 0);
+}
+
+#[test]
+fn order_is_read_from_an_index_when_a_limit_stops_it() {
+    let case = case();
+    let by = |column: usize, descending| [SortKey { expr: case.ids[column].expr(), descending }];
+    let last = case.ordered(vec![], &[0, 3], &[], &by(0, true), Some(20));
+    assert_eq!((last.index, last.ordered, last.reverse, last.limit), (0, true, true, Some(20)));
+    let first = case.ordered(vec![], &[1, 3], &[], &by(1, false), Some(20));
+    assert_eq!((first.index, first.ordered, first.reverse), (1, true, false));
+    // One row in a million qualifies: reading in order would read everything.
+    let rare = case.ordered(vec![eq(case.ids[3], 5), eq(case.ids[1], 5)], &[0, 3], &[], &by(0, true), Some(20));
+    assert_eq!((rare.index, rare.ordered, rare.limit), (1, false, None));
+}
+
+#[test]
+fn columns_of_the_filter_are_not_delivered() {
+    let case = case();
+    let scan = case.scan(vec![compare(CompareOp::NotEq, case.ids[2], 1)], &[3], &[]);
+    assert_eq!(scan.columns, vec![(case.ids[3], 3)]);
+    assert_eq!(scan.filter_columns, vec![(case.ids[2], 2)]);
+}

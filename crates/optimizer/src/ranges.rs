@@ -6,7 +6,7 @@
 //! ```
 
 use crate::join_order::cardinality::mirrored;
-use crate::literal::{compare, exact_value, literal};
+use crate::literal::{self, exact_value, literal};
 use muster_algebra::{ColId, CompareOp, Expr, KeyRange, LogicOp, SqlType, TableDef, Value};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -221,9 +221,11 @@ fn compare_bounds(
         (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
         (Bound::Unbounded, _) => unbounded,
         (_, Bound::Unbounded) => unbounded.reverse(),
-        (Bound::Included(x), Bound::Included(y)) | (Bound::Excluded(x), Bound::Excluded(y)) => compare(x, y, ty)?,
-        (Bound::Excluded(x), Bound::Included(y)) => compare(x, y, ty)?.then(excluded),
-        (Bound::Included(x), Bound::Excluded(y)) => compare(x, y, ty)?.then(excluded.reverse()),
+        (Bound::Included(x), Bound::Included(y)) | (Bound::Excluded(x), Bound::Excluded(y)) => {
+            literal::compare(x, y, ty)?
+        }
+        (Bound::Excluded(x), Bound::Included(y)) => literal::compare(x, y, ty)?.then(excluded),
+        (Bound::Included(x), Bound::Excluded(y)) => literal::compare(x, y, ty)?.then(excluded.reverse()),
     })
 }
 
@@ -232,7 +234,7 @@ fn is_inhabited(interval: &Interval, ty: SqlType) -> Option<bool> {
     let (Bound::Included(low) | Bound::Excluded(low)) = &interval.low else { return Some(true) };
     let (Bound::Included(high) | Bound::Excluded(high)) = &interval.high else { return Some(true) };
     let both_included = matches!((&interval.low, &interval.high), (Bound::Included(_), Bound::Included(_)));
-    Some(match compare(low, high, ty)? {
+    Some(match literal::compare(low, high, ty)? {
         Ordering::Less => true,
         Ordering::Equal => both_included,
         Ordering::Greater => false,

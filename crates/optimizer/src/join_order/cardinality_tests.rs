@@ -1,1 +1,48 @@
+use super::*;
+use crate::testing::builder::*;
+use crate::testing::statistics::Injected;
+use muster_algebra::ColumnStatistics;
 
+/// A column with 100 values from 0 to 1000, a tenth of the rows NULL.
+fn estimator() -> (Estimator, ColId, ColId) {
+    let mut t = Tables::new();
+    let (rel, id, x) = t.table("t", &["id", "x"]).pair();
+    let mut statistics = Injected::default().rows("t", 1e6).distinct("t", 0, 1e6);
+    let known =
+        ColumnStatistics { distinct: 100.0, null_share: 0.1, min: Some(Value::Int(0)), max: Some(Value::Int(1000)) };
+    statistics.columns.insert(("t".into(), 1), known);
+    let mut estimator = Estimator::default();
+    estimator.learn(&rel, &statistics);
+    (estimator, id, x)
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * b.abs().max(1e-9)
+}
+
+#[test]
+fn ranges_are_interpolated_and_bounds_combined() {
+    let (e, _, x) = estimator();
+    let ge = compare(CompareOp::GtEq, x, 250);
+    assert!(close(e.selectivity(&[ge.clone()]), 0.75 * 0.9));
+    assert!(close(e.selectivity(&[ge, lt(x, 500)]), 0.25 * 0.9));
+}
+
+#[test]
+fn equality_is_one_value_of_many() {
+    let (e, id, x) = estimator();
+    assert!(close(e.selectivity(&[eq(x, 5)]), 0.9 / 100.0));
+    assert!(close(e.selectivity(&[in_list(x, &[1, 2, 3])]), 3.0 * 0.9 / 100.0));
+    assert!(e.selectivity(&[eq(x, 5000)]) < 1e-6, "outside of all values");
+    assert!(close(e.selectivity(&[eq(id, 5)]), 1e-6));
+    assert!(close(e.selectivity(&[is_null(x)]), 0.1));
+}
+
+#[test]
+fn few_rows_have_few_groups() {
+    let (e, id, x) = estimator();
+    assert!(e.groups(&[x], 1e6) > 99.0);
+    assert!(e.groups(&[x], 10.0) < 10.0);
+    assert!(e.groups(&[id, x], 5e5) <= 5e5);
+    assert_eq!(e.groups(&[], 1e6), 1.0);
+}

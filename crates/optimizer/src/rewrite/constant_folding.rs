@@ -2,6 +2,7 @@
 
 use super::{Context, logic, map_exprs};
 use crate::literal::{is_truth, literal};
+use muster_algebra::eval::Evaluator;
 use muster_algebra::{CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
 
@@ -11,7 +12,7 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     super::bottom_up(folded, &mut |rel| {
         Ok(match rel {
             // TRUE says nothing; AND is what the list means.
-            Rel::Filter { input, predicates } => filter(*input, predicates),
+            Rel::Filter { input, predicates } => conjuncts(*input, predicates),
             Rel::Join { kind, left, right, on, straight } => {
                 let on = on.into_iter().flat_map(Expr::into_conjuncts).collect();
                 Rel::Join { kind, left, right, on, straight }
@@ -21,7 +22,7 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     })
 }
 
-fn filter(input: Rel, predicates: Vec<Expr>) -> Rel {
+fn conjuncts(input: Rel, predicates: Vec<Expr>) -> Rel {
     let mut conjuncts: Vec<Expr> = Vec::new();
     for conjunct in predicates.into_iter().flat_map(Expr::into_conjuncts) {
         if !conjuncts.contains(&conjunct) {
@@ -108,9 +109,18 @@ fn case(
     Expr::Case { branches: kept, otherwise, ty }
 }
 
-/// The value of an expression of literals; the expression itself when it has no value yet (or computing it warns).
-fn evaluate(expr: Expr, _columns: &muster_algebra::Columns) -> Expr {
-    expr
+/// The value of an expression of literals. The expression stays as it is when computing it fails or warns: then it has to
+/// do so when it runs.
+fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
+    if expr.children().iter().any(|c| !matches!(c, Expr::Literal { .. })) {
+        return expr;
+    }
+    let mut warned = false;
+    let outcome = Evaluator { value: &|_| None, ty: &|_| None, warn: &mut |_| warned = true }.eval(&expr);
+    match outcome {
+        Some(Ok(value)) if !warned => Expr::literal(value, expr.ty(columns)),
+        _ => expr,
+    }
 }
 
 #[cfg(test)]

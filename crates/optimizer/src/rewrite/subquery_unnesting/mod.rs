@@ -42,7 +42,7 @@ fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     }
     Ok(match rel {
         Rel::Filter { input, predicates } if predicates.iter().any(Expr::has_subquery) => {
-            filter(*input, predicates, context)
+            unnest_filter(*input, predicates, context)
         }
         Rel::Project { input, mut exprs } => {
             let mut below = *input;
@@ -80,7 +80,7 @@ fn refresh_subqueries(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
     expr.children_mut().into_iter().for_each(|c| refresh_subqueries(c, f));
 }
 
-fn filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -> Rel {
+fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -> Rel {
     let (mut rel, mut kept) = (input, Vec::new());
     // Plain conditions first: they stay below the joins that the others become.
     let (subqueries, plain): (Vec<Expr>, Vec<Expr>) =
@@ -128,5 +128,4 @@ fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel 
 }
 
 #[cfg(test)]
-#[path = "../subquery_unnesting_tests.rs"]
-mod tests;
+mod unnesting_tests;
