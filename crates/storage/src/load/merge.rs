@@ -55,7 +55,7 @@ impl Merge {
         for run in runs {
             let mut reader = RunReader::new(run);
             if reader.advance()? {
-                let prefix = prefix_of(reader.record().sort_key());
+                let prefix = prefix_of(reader.record().key);
                 merge.heap.push(merge.sources.len());
                 merge.sources.push(Source { reader, prefix });
             }
@@ -71,7 +71,7 @@ impl Merge {
         if self.taken {
             let source = &mut self.sources[self.heap[0]];
             if source.reader.advance()? {
-                source.prefix = prefix_of(source.reader.record().sort_key());
+                source.prefix = prefix_of(source.reader.record().key);
             } else {
                 self.heap.swap_remove(0);
             }
@@ -85,11 +85,8 @@ impl Merge {
 
     fn before(&self, a: usize, b: usize) -> bool {
         let (x, y) = (&self.sources[a], &self.sources[b]);
-        let order = x
-            .prefix
-            .cmp(&y.prefix)
-            .then_with(|| x.reader.record().sort_key().cmp(y.reader.record().sort_key()))
-            .then(a.cmp(&b));
+        let order =
+            x.prefix.cmp(&y.prefix).then_with(|| x.reader.record().key.cmp(y.reader.record().key)).then(a.cmp(&b));
         order == Ordering::Less
     }
 

@@ -52,14 +52,6 @@ pub struct RowBuffer {
 }
 
 impl RowBuffer {
-    pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     pub fn row(&self, i: usize) -> &[u8] {
         &self.bytes[self.starts[i]..self.starts[i + 1]]
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   block:   | bytes u32 | CRC32C u32 | records |
-//!   record:  | compared u32 | key bytes u32 | payload bytes u32 | key | payload |
+//!   record:  | key bytes u32 | payload bytes u32 | key | payload |
 //! ```
 //!
 //! Records do not cross blocks. A run knows how many records it has, so one that ends early is an error too.
@@ -17,20 +17,13 @@ use std::{
 };
 
 const BLOCK_HEADER_BYTES: usize = 8;
-const RECORD_HEADER_BYTES: usize = 12;
+const RECORD_HEADER_BYTES: usize = 8;
 
-/// A record: only the first `compared` bytes of the key decide the order.
+/// A record: the key decides the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     pub key: &'a [u8],
-    pub compared: usize,
     pub payload: &'a [u8],
-}
-
-impl Record<'_> {
-    pub fn sort_key(&self) -> &[u8] {
-        &self.key[..self.compared]
-    }
 }
 
 /// A finished run.
@@ -66,7 +59,7 @@ impl RunWriter {
     }
 
     pub fn push(&mut self, record: &Record) -> Result<()> {
-        for n in [record.compared, record.key.len(), record.payload.len()] {
+        for n in [record.key.len(), record.payload.len()] {
             self.block.extend_from_slice(&(n as u32).to_le_bytes());
         }
         self.block.extend_from_slice(record.key);
@@ -106,14 +99,13 @@ pub(super) struct RunReader {
     at: usize,
     key_end: usize,
     end: usize,
-    compared: usize,
     left: u64,
 }
 
 impl RunReader {
     pub fn new(run: Run) -> RunReader {
         let left = run.records;
-        RunReader { run, block: Vec::new(), block_number: 0, next: 0, at: 0, key_end: 0, end: 0, compared: 0, left }
+        RunReader { run, block: Vec::new(), block_number: 0, next: 0, at: 0, key_end: 0, end: 0, left }
     }
 
     /// Moves to the next record; `false` at the end.
@@ -128,25 +120,21 @@ impl RunReader {
             let at = self.end + 4 * i;
             Some(u32::from_le_bytes(self.block.get(at..at + 4)?.try_into().ok()?) as usize)
         };
-        let (Some(compared), Some(key), Some(payload)) = (field(0), field(1), field(2)) else {
+        let (Some(key), Some(payload)) = (field(0), field(1)) else {
             return Err(self.corrupt("a record is cut off"));
         };
         let at = self.end + RECORD_HEADER_BYTES;
-        if compared > key || at + key + payload > self.block.len() {
+        if at + key + payload > self.block.len() {
             return Err(self.corrupt("a record is longer than its block"));
         }
-        (self.at, self.key_end, self.end, self.compared) = (at, at + key, at + key + payload, compared);
+        (self.at, self.key_end, self.end) = (at, at + key, at + key + payload);
         self.left -= 1;
         Ok(true)
     }
 
     /// The record that the last successful `advance` moved to.
     pub fn record(&self) -> Record<'_> {
-        Record {
-            key: &self.block[self.at..self.key_end],
-            compared: self.compared,
-            payload: &self.block[self.key_end..self.end],
-        }
+        Record { key: &self.block[self.at..self.key_end], payload: &self.block[self.key_end..self.end] }
     }
 
     fn read_block(&mut self) -> Result<()> {
@@ -188,7 +176,7 @@ mod tests {
         let mut writer = RunWriter::create(directory, 4096).unwrap();
         for i in 0..n {
             let key = i.to_be_bytes();
-            writer.push(&Record { key: &key, compared: 3, payload: &vec![i as u8; i as usize % 50] }).unwrap();
+            writer.push(&Record { key: &key, payload: &vec![i as u8; i as usize % 50] }).unwrap();
         }
         writer.finish().unwrap()
     }
@@ -198,7 +186,7 @@ mod tests {
         let mut n = 0u32;
         while reader.advance()? {
             let record = reader.record();
-            assert_eq!((record.key, record.compared), (&n.to_be_bytes()[..], 3));
+            assert_eq!(record.key, n.to_be_bytes());
             assert_eq!(record.payload, vec![n as u8; n as usize % 50]);
             n += 1;
         }

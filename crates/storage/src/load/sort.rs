@@ -5,9 +5,9 @@
 //!                                                              \-> run file -> k-way merge (several passes if need be)
 //! ```
 //!
-//! Keys compare as bytes, over their first `compared` bytes only; records that are equal there stay in the order in
-//! which they came. That is what IGNORE and REPLACE need, and it spares comparisons: entries of a secondary index come
-//! in primary-key order, so only the declared parts have to be compared. Input that is already in order is never sorted.
+//! Keys compare as bytes; records with equal keys stay in the order in which they came. That is what IGNORE and REPLACE
+//! need, and it spares comparisons: entries of a secondary index come in primary-key order, so only the declared parts
+//! have to be in the key. Input that is already in order is never sorted.
 
 use super::{
     LoadProgress,
@@ -22,8 +22,8 @@ use std::{
 
 /// Bytes of an entry of the array that is sorted.
 const ENTRY_BYTES: usize = size_of::<Entry>();
-/// Key and payload lengths in front of each record of the arena.
-const RECORD_HEADER_BYTES: usize = 8;
+/// The payload's length in front of each record of the arena.
+const RECORD_HEADER_BYTES: usize = 4;
 /// Arena offsets have 32 bits.
 const ARENA_BYTES_MAX: usize = u32::MAX as usize;
 /// Records between two looks at the cancel flag.
@@ -56,11 +56,11 @@ impl SortOptions {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The first 8 compared bytes, big endian, padded with zeros.
+    /// The first 8 bytes of the key, big endian, padded with zeros.
     prefix: u64,
     /// Of the record in the arena; grows with the order of arrival.
     offset: u32,
-    compared: u32,
+    key_bytes: u32,
 }
 
 /// Records in memory, in order of arrival until sorted.
@@ -94,19 +94,18 @@ impl Memory {
 
     fn push(&mut self, record: &Record) {
         let entry = Entry {
-            prefix: prefix_of(record.sort_key()),
+            prefix: prefix_of(record.key),
             offset: self.arena.len() as u32,
-            compared: record.compared as u32,
+            key_bytes: record.key.len() as u32,
         };
-        self.arena.extend_from_slice(&(record.key.len() as u32).to_le_bytes());
         self.arena.extend_from_slice(&(record.payload.len() as u32).to_le_bytes());
         self.arena.extend_from_slice(record.key);
         self.arena.extend_from_slice(record.payload);
         if self.sorted
             && let Some(last) = self.entries.last()
         {
-            self.sorted = last.prefix < entry.prefix
-                || last.prefix == entry.prefix && self.record(last).sort_key() <= record.sort_key();
+            self.sorted =
+                last.prefix < entry.prefix || last.prefix == entry.prefix && self.record(last).key <= record.key;
         }
         self.entries.push(entry);
     }
@@ -120,11 +119,11 @@ impl Memory {
             a.prefix
                 .cmp(&b.prefix)
                 .then_with(|| {
-                    if a.compared <= 8 && b.compared <= 8 {
+                    if a.key_bytes <= 8 && b.key_bytes <= 8 {
                         // The same bytes up to padding: the shorter is the smaller.
-                        a.compared.cmp(&b.compared)
+                        a.key_bytes.cmp(&b.key_bytes)
                     } else {
-                        record_at(arena, a).sort_key().cmp(record_at(arena, b).sort_key())
+                        record_at(arena, a).key.cmp(record_at(arena, b).key)
                     }
                 })
                 .then(a.offset.cmp(&b.offset))
@@ -141,14 +140,10 @@ impl Memory {
 
 fn record_at<'a>(arena: &'a [u8], entry: &Entry) -> Record<'a> {
     let at = entry.offset as usize;
-    let length = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|i: usize| arena[at + i])) as usize;
+    let payload_bytes = u32::from_le_bytes([arena[at], arena[at + 1], arena[at + 2], arena[at + 3]]) as usize;
     let key = at + RECORD_HEADER_BYTES;
-    let payload = key + length(at);
-    Record {
-        key: &arena[key..payload],
-        compared: entry.compared as usize,
-        payload: &arena[payload..payload + length(at + 4)],
-    }
+    let payload = key + entry.key_bytes as usize;
+    Record { key: &arena[key..payload], payload: &arena[payload..payload + payload_bytes] }
 }
 
 /// Collects records, then gives them in order.
@@ -166,15 +161,10 @@ impl Sorter {
         Sorter { options, memory, runs: Vec::new(), records: 0 }
     }
 
-    /// Records pushed so far.
-    pub fn len(&self) -> u64 {
-        self.records
-    }
-
-    /// Adds a record; `compared` bytes of the key decide the order. Errors: a full disk, I/O, cancelled.
-    pub fn push(&mut self, key: &[u8], compared: usize, payload: &[u8]) -> Result<()> {
+    /// Adds a record. Errors: a full disk, I/O, cancelled.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         let bytes = RECORD_HEADER_BYTES + key.len() + payload.len();
-        if self.records % CANCEL_CHECK_RECORDS as u64 == 0 {
+        if self.records.is_multiple_of(CANCEL_CHECK_RECORDS as u64) {
             self.options.check_cancelled()?;
         }
         let over_budget = self.memory.bytes() + bytes + ENTRY_BYTES > self.options.memory_bytes;
@@ -189,7 +179,7 @@ impl Sorter {
             self.memory.arena.reserve_exact(self.options.memory_bytes.min(ARENA_BYTES_MAX));
             self.memory.entries.reserve_exact(self.options.memory_bytes / ENTRY_BYTES / 2);
         }
-        self.memory.push(&Record { key, compared, payload });
+        self.memory.push(&Record { key, payload });
         self.records += 1;
         Ok(())
     }
@@ -239,8 +229,8 @@ enum Source {
 #[derive(Default)]
 struct CopiedBlock {
     bytes: Vec<u8>,
-    /// Ends of key and payload, and the compared length.
-    ends: Vec<(usize, usize, usize)>,
+    /// Ends of key and payload.
+    ends: Vec<(usize, usize)>,
 }
 
 impl SortedRecords {
@@ -261,13 +251,13 @@ impl SortedRecords {
                     block.bytes.extend_from_slice(record.key);
                     let key_end = block.bytes.len();
                     block.bytes.extend_from_slice(record.payload);
-                    block.ends.push((key_end, block.bytes.len(), record.compared));
+                    block.ends.push((key_end, block.bytes.len()));
                 }
                 let mut from = 0;
-                let cut = |&(key_end, end, compared): &(usize, usize, usize)| {
+                let cut = |&(key_end, end): &(usize, usize)| {
                     let key = &block.bytes[from..key_end];
                     from = end;
-                    Record { key, compared, payload: &block.bytes[key_end..end] }
+                    Record { key, payload: &block.bytes[key_end..end] }
                 };
                 Ok(block.ends.iter().map(cut).collect())
             }

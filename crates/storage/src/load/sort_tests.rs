@@ -6,17 +6,17 @@ fn options(memory_bytes: usize, directory: &tempfile::TempDir) -> SortOptions {
 }
 
 /// Sorts records whose payload is their number; compares with a stable sort in memory. Says how many runs were made.
-fn check(keys: &[(Vec<u8>, usize)], memory_bytes: usize, payload_bytes: usize) -> usize {
+fn check(keys: &[Vec<u8>], memory_bytes: usize, payload_bytes: usize) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let mut sorter = Sorter::new(options(memory_bytes, &directory));
-    for (i, (key, compared)) in keys.iter().enumerate() {
+    for (i, key) in keys.iter().enumerate() {
         let mut payload = (i as u32).to_le_bytes().to_vec();
         payload.resize(4 + payload_bytes, i as u8);
-        sorter.push(key, *compared, &payload).unwrap();
+        sorter.push(key, &payload).unwrap();
     }
     let runs = sorter.runs.len();
     let mut want: Vec<usize> = (0..keys.len()).collect();
-    want.sort_by_key(|&i| &keys[i].0[..keys[i].1]);
+    want.sort_by_key(|&i| &keys[i]);
     let mut sorted = sorter.finish().unwrap();
     let mut got = Vec::new();
     loop {
@@ -26,7 +26,7 @@ fn check(keys: &[(Vec<u8>, usize)], memory_bytes: usize, payload_bytes: usize) -
         }
         for record in block {
             let i = u32::from_le_bytes(record.payload[..4].try_into().unwrap()) as usize;
-            assert_eq!((record.key, record.compared), (&keys[i].0[..], keys[i].1));
+            assert_eq!(record.key, keys[i]);
             assert_eq!(record.payload.len(), 4 + payload_bytes);
             got.push(i);
         }
@@ -36,14 +36,10 @@ fn check(keys: &[(Vec<u8>, usize)], memory_bytes: usize, payload_bytes: usize) -
     runs
 }
 
-fn keys() -> impl Strategy<Value = Vec<(Vec<u8>, usize)>> {
+fn keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
     // Few byte values and short keys, so that keys are often equal or prefixes of each other, or zero-padded alike.
     let key = prop::collection::vec(prop::sample::select(vec![0u8, 1, 255]), 0..12);
-    let record = (key, 0usize..12).prop_map(|(k, n)| {
-        let compared = k.len() - n.min(k.len()) / 3;
-        (k, compared)
-    });
-    prop::collection::vec(record, 0..2000)
+    prop::collection::vec(key, 0..2000)
 }
 
 proptest! {
@@ -60,8 +56,7 @@ fn many_runs_take_several_passes() {
     let keys: Vec<_> = (0..3000)
         .map(|_| {
             x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let key = (x >> 40).to_be_bytes().to_vec();
-            (key, 8)
+            (x >> 40).to_be_bytes().to_vec()
         })
         .collect();
     // A budget of a few records: hundreds of runs, fan-in 2.
@@ -71,7 +66,7 @@ fn many_runs_take_several_passes() {
 
 #[test]
 fn records_larger_than_the_budget_pass() {
-    let keys: Vec<_> = (0..20u8).rev().map(|i| (vec![i], 1)).collect();
+    let keys: Vec<_> = (0..20u8).rev().map(|i| vec![i]).collect();
     check(&keys, 1000, 50_000);
 }
 
@@ -80,10 +75,10 @@ fn sorted_input_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let mut sorter = Sorter::new(options(1 << 20, &directory));
     for i in 0..1000u32 {
-        sorter.push(&(i / 3).to_be_bytes(), 4, b"").unwrap();
+        sorter.push(&(i / 3).to_be_bytes(), b"").unwrap();
     }
     assert!(sorter.memory.sorted);
-    sorter.push(&[0], 1, b"").unwrap();
+    sorter.push(&[0], b"").unwrap();
     assert!(!sorter.memory.sorted);
 }
 
@@ -92,7 +87,7 @@ fn cancelling_stops_it() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(1000, &directory);
     let mut sorter = Sorter::new(options.clone());
-    sorter.push(b"a", 1, b"").unwrap();
+    sorter.push(b"a", b"").unwrap();
     options.progress.cancelled.store(true, Relaxed);
     assert!(matches!(sorter.finish().unwrap().next_block(1), Err(StorageError::Interrupted)));
 }

@@ -7,7 +7,7 @@ use super::{
     cell::value_at,
     hyper_log_log::{HyperLogLog, hash_bytes, hash_u64, hash_u128},
 };
-use crate::ColumnStats;
+use crate::{ColumnStats, Result};
 use arrow_array::{
     Array, ArrayRef, GenericByteViewArray, PrimitiveArray,
     cast::AsArray,
@@ -19,6 +19,10 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 use muster_types::{Value, collation::TextTraits};
+use std::{
+    sync::mpsc::{SyncSender, sync_channel},
+    thread::JoinHandle,
+};
 
 /// Most bytes of a text bound.
 const BOUND_BYTES_MAX: usize = 64;
@@ -31,6 +35,35 @@ const RECENT: usize = 256;
 pub(super) struct StatisticsCollector {
     rows: u64,
     columns: Vec<Collector>,
+}
+
+/// Collects on a thread of its own, beside the one that writes the rows.
+pub(super) struct StatisticsThread {
+    batches: SyncSender<Vec<ArrayRef>>,
+    thread: JoinHandle<StatisticsCollector>,
+}
+
+impl StatisticsThread {
+    /// For a table of so many columns; batches may have more behind them.
+    pub fn start(columns: usize) -> StatisticsThread {
+        let (batches, incoming) = sync_channel::<Vec<ArrayRef>>(4);
+        let thread = std::thread::spawn(move || {
+            let mut collector = StatisticsCollector::new(columns);
+            incoming.iter().for_each(|batch| collector.add(&batch));
+            collector
+        });
+        StatisticsThread { batches, thread }
+    }
+
+    pub fn add(&self, columns: &[ArrayRef]) {
+        // When the thread has died, `finish` says so.
+        let _ = self.batches.send(columns.to_vec());
+    }
+
+    pub fn finish(self) -> Result<(u64, Vec<ColumnStats>)> {
+        drop(self.batches);
+        self.thread.join().map(StatisticsCollector::finish).map_err(|_| super::thread_died())
+    }
 }
 
 struct Collector {

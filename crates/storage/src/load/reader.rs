@@ -1,0 +1,86 @@
+//! Reads a tree from its first row to its last, some of its stored columns, in batches.
+
+use crate::{
+    Counters, ReadView, Result, Table,
+    buffer_pool::AccessHint,
+    key::ByteRange,
+    tree::{
+        LeafRun, Tree, TreeOverflow,
+        leaf::{decode::ColumnSink, visible::visible},
+    },
+};
+use arrow_array::ArrayRef;
+use std::{ops::Deref, sync::Arc};
+
+/// Rows of a batch, a few more at most.
+const BATCH_ROWS: usize = 8192;
+/// Leaves latched at a time.
+const LEAVES: usize = 32;
+/// Leaves read ahead.
+const READ_AHEAD_LEAVES: usize = 128;
+
+/// A tree that is read: one of a table, or one that was just built.
+#[derive(Clone)]
+pub(super) enum Source {
+    Table { table: Arc<Table>, index: usize },
+    Built(Arc<Tree>),
+}
+
+impl Deref for Source {
+    type Target = Tree;
+    fn deref(&self) -> &Tree {
+        match self {
+            Source::Table { table, index } => table.tree(*index),
+            Source::Built(tree) => tree,
+        }
+    }
+}
+
+pub(super) struct TreeReader {
+    tree: Source,
+    run: LeafRun,
+    /// Positions among the tree's stored columns.
+    columns: Vec<usize>,
+    counters: Arc<Counters>,
+}
+
+impl TreeReader {
+    pub fn new(tree: Source, columns: Vec<usize>, counters: Arc<Counters>) -> Result<TreeReader> {
+        let all = ByteRange::default();
+        let (mut run, rest) = tree.plan(all.clone(), false, READ_AHEAD_LEAVES, &counters)?;
+        if rest.is_some() {
+            run.continue_to(all);
+        }
+        Ok(TreeReader { tree, run, columns, counters })
+    }
+
+    /// The next rows; `None` at the end, never an empty batch.
+    pub fn next_batch(&mut self) -> Result<Option<Vec<ArrayRef>>> {
+        let stored = &self.tree.layout().columns;
+        let mut sinks: Vec<ColumnSink> =
+            self.columns.iter().map(|c| ColumnSink::new(stored[*c].ty, BATCH_ROWS + BATCH_ROWS / 4)).collect();
+        let overflow = TreeOverflow { tree: &self.tree, counters: &self.counters };
+        let mut rows_read = 0;
+        while rows_read < BATCH_ROWS {
+            let leaves = self.tree.next_leaves(&mut self.run, LEAVES, AccessHint::Scan, &self.counters)?;
+            let upcoming = self.run.upcoming();
+            let ahead = &upcoming[..upcoming.len().min(READ_AHEAD_LEAVES)];
+            self.tree.pool().prefetch(self.tree.file(), ahead, &self.counters);
+            if leaves.is_empty() {
+                break;
+            }
+            for slice in leaves {
+                let page = slice.page.page_no();
+                let leaf = self.tree.leaf(&slice.page)?;
+                let corrupt = |e| self.tree.decode_error(page, e);
+                let rows = visible(&leaf, slice.rows, &ReadView::latest()).map_err(|e| corrupt(e.into()))?;
+                for (sink, column) in sinks.iter_mut().zip(&self.columns) {
+                    let column = leaf.column(*column, stored[*column].physical).map_err(|e| corrupt(e.into()))?;
+                    sink.append(&column, &rows, &overflow).map_err(corrupt)?;
+                }
+                rows_read += rows.len();
+            }
+        }
+        Ok((rows_read > 0).then(|| sinks.into_iter().map(ColumnSink::finish).collect()))
+    }
+}
