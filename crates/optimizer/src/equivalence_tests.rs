@@ -156,7 +156,7 @@ impl Generator {
 
     /// An aggregate without group: one row always.
     fn scalar_subquery(&mut self, around: &[ColId], depth: usize) -> Expr {
-        let (rel, columns) = self.from_where(around, depth);
+        let (rel, columns) = self.joined_tables(around, depth);
         let (aggregate, id) = self.aggregate(rel, &[], &columns);
         if self.random.one_in(2) {
             return subquery(SubqueryKind::Scalar, aggregate, &[id]);
@@ -184,7 +184,7 @@ impl Generator {
     }
 
     /// Joined tables with conditions, and their columns.
-    fn from_where(&mut self, visible: &[ColId], depth: usize) -> (Rel, Vec<ColId>) {
+    fn joined_tables(&mut self, visible: &[ColId], depth: usize) -> (Rel, Vec<ColId>) {
         let mut rel = self.relation(depth);
         for _ in 0..self.random.below(3) {
             let right = self.relation(depth);
@@ -222,7 +222,7 @@ impl Generator {
     }
 
     fn select(&mut self, visible: &[ColId], depth: usize) -> Rel {
-        let (rel, columns) = self.from_where(visible, depth);
+        let (rel, columns) = self.joined_tables(visible, depth);
         match self.random.below(7) {
             0 => {
                 let group: Vec<ColId> = (0..1 + self.random.below(3)).map(|_| self.random.pick(&columns)).collect();
@@ -246,7 +246,7 @@ impl Generator {
                 Rel::Aggregate { input: Box::new(rel), group, aggregates: vec![] }
             }
             2 => {
-                let (other, others) = self.from_where(visible, depth);
+                let (other, others) = self.joined_tables(visible, depth);
                 let out = self.tables.computed("u");
                 let inputs = vec![(rel, vec![self.random.pick(&columns)]), (other, vec![self.random.pick(&others)])];
                 Rel::Union { inputs, columns: vec![out] }

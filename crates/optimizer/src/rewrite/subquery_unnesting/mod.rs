@@ -88,13 +88,15 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
     rel = crate::join_order::graph::filtered(rel, plain);
     for predicate in subqueries {
         match predicate {
-            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => match quantified::join(rel, *q, context) {
-                Ok(joined) => rel = joined,
-                Err((same, q)) => {
-                    rel = same;
-                    kept.push(Expr::Subquery(Box::new(q)));
+            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => {
+                match quantified::as_join(&rel, &q, context) {
+                    Some((kind, right, on)) => {
+                        let (left, right) = (Box::new(rel), Box::new(right));
+                        rel = Rel::Join { kind, left, right, on, straight: false };
+                    }
+                    None => kept.push(Expr::Subquery(q)),
                 }
-            },
+            }
             mut other => {
                 rel = replace_scalars(&mut other, rel, context);
                 kept.push(other);

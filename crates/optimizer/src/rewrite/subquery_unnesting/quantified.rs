@@ -6,17 +6,9 @@ use crate::rewrite::Context;
 use crate::scope::{self, ColSet};
 use muster_algebra::{CompareOp, Expr, JoinKind, Quantifier, Rel, Subquery, SubqueryKind};
 
-/// The relation joined with a subquery that is one of its conditions; both given back when no rule fits.
-pub fn join(rel: Rel, q: Subquery, context: &mut Context<'_>) -> Result<Rel, (Rel, Subquery)> {
-    match attempt(&rel, &q, context) {
-        Some((kind, right, on)) => {
-            Ok(Rel::Join { kind, left: Box::new(rel), right: Box::new(right), on, straight: false })
-        }
-        None => Err((rel, q)),
-    }
-}
-
-fn attempt(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(JoinKind, Rel, Vec<Expr>)> {
+/// What joining a subquery that is one of a relation's conditions takes: the kind of join, its right input, its
+/// condition. `None` when no rule fits.
+pub fn as_join(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(JoinKind, Rel, Vec<Expr>)> {
     let outer: ColSet = scope::free_columns(&q.rel).intersection(&scope::output_set(rel)).copied().collect();
     match &q.kind {
         SubqueryKind::Scalar => None,
