@@ -1,1 +1,43 @@
-//! The MySQL protocol: packets, authentication, TLS, result sets
+//! The server: MySQL's client/server protocol over TCP, with TLS.
+//!
+//! ```text
+//!   Server      listens, accepts, shuts down              listener.rs
+//!   Connection  greeting, login, then one command after another   connection.rs, command.rs
+//!     packet    frames of up to 16 MiB - 1                packet.rs
+//!     auth      caching_sha2_password, mysql_native_password      auth/
+//!     tls       rustls; a self-signed certificate made at first start   tls.rs
+//!     reply     OK, ERR, column definitions, rows         reply/
+//!     statement prepared statements and their parameters  statement.rs
+//!     infile    LOAD DATA LOCAL                           infile.rs
+//! ```
+//!
+//! Source: MySQL Source Code Documentation, "Client/Server Protocol". Packet layouts come from `mysql_common` where it
+//! has the server's side of them.
+
+pub mod auth;
+mod command;
+mod connection;
+mod infile;
+mod listener;
+pub mod packet;
+mod reply;
+mod statement;
+mod stream;
+mod tls;
+
+pub use listener::{Server, ServerOptions};
+
+use muster_types::SqlError;
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// Told to the client, then the connection is closed.
+    #[error("{0}")]
+    Refused(SqlError),
+    /// The client said goodbye or is gone.
+    #[error("closed by the client")]
+    Closed,
+}

@@ -24,6 +24,7 @@ macro_rules! codes {
 codes! {
     CantLock = 1015, "HY000";
     DiskFull = 1021, "HY000";
+    TooManyConnections = 1040, "08004";
     OutOfMemory = 1041, "HY000";
     DbCreateExists = 1007, "HY000";
     DbDropExists = 1008, "HY000";
@@ -125,6 +126,7 @@ codes! {
     TooBigPrecision = 1426, "42000";
     TooBigScale = 1425, "42000";
     MBiggerThanD = 1427, "42000";
+    TooManyPlaceholders = 1390, "HY000";
     NonExistingGrant = 1141, "42000";
     NotAllowedCommand = 1148, "42000";
     WrongPrefixKey = 1089, "HY000";

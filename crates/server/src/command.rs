@@ -1,0 +1,352 @@
+//! Commands of a logged-in connection.
+
+use crate::{
+    ConnectionError,
+    connection::Connection,
+    infile,
+    packet::Fields,
+    reply::{
+        self, column,
+        result_set::{self, Encoding},
+    },
+    statement::{Statement, statement_id},
+};
+use futures::StreamExt;
+use muster_engine::{Outcome, ResultSet, Session};
+use muster_types::{ErrorCode, SqlError, Value};
+use mysql_common::constants::Command;
+use std::future::Future;
+
+/// Largest packet of a logged-in client (`max_allowed_packet`).
+pub const PAYLOAD_MAX: usize = 64 << 20;
+/// Prepared statements that one connection may hold (`max_prepared_stmt_count` is per server in MySQL).
+const STATEMENTS_MAX: usize = 16_382;
+
+/// The commands that are answered; all others are errors.
+fn known_command(code: u8) -> Option<Command> {
+    use Command::*;
+    [
+        COM_QUIT,
+        COM_INIT_DB,
+        COM_QUERY,
+        COM_FIELD_LIST,
+        COM_STATISTICS,
+        COM_PROCESS_INFO,
+        COM_PROCESS_KILL,
+        COM_PING,
+        COM_CHANGE_USER,
+        COM_STMT_PREPARE,
+        COM_STMT_EXECUTE,
+        COM_STMT_SEND_LONG_DATA,
+        COM_STMT_CLOSE,
+        COM_STMT_RESET,
+        COM_SET_OPTION,
+        COM_RESET_CONNECTION,
+    ]
+    .into_iter()
+    .find(|c| *c as u8 == code)
+}
+
+/// Serves commands until the client leaves.
+pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionError> {
+    loop {
+        connection.packets.start_command();
+        let payload = connection.packets.read().await?;
+        let Some((code, body)) = payload.split_first() else { return Err(ConnectionError::Closed) };
+        let command = known_command(*code);
+        if command == Some(Command::COM_QUIT) {
+            return Ok(());
+        }
+        connection.dispatch(command, body).await?;
+        connection.packets.flush().await?;
+    }
+}
+
+impl Connection {
+    async fn dispatch(&mut self, command: Option<Command>, body: &[u8]) -> Result<(), ConnectionError> {
+        use Command::*;
+        match command {
+            Some(COM_PING) => self.ok(0, 0, "", false).await,
+            Some(COM_QUERY) => self.query(body).await,
+            Some(COM_INIT_DB) => {
+                let name = String::from_utf8_lossy(body).into_owned();
+                let done = self.session_mut().use_database(&name);
+                self.done(done).await
+            }
+            Some(COM_FIELD_LIST) => self.field_list(Fields::new(body)).await,
+            Some(COM_STATISTICS) => {
+                let text = self.shared.database.statistics_line();
+                self.packets.write(text.as_bytes()).await
+            }
+            Some(COM_PROCESS_KILL) => {
+                let id = Fields::new(body).u32().unwrap_or_default();
+                self.query(format!("KILL {id}").as_bytes()).await
+            }
+            Some(COM_PROCESS_INFO) => self.query(b"SHOW PROCESSLIST").await,
+            Some(COM_SET_OPTION) => self.set_option(Fields::new(body)).await,
+            Some(COM_RESET_CONNECTION) => {
+                self.statements.clear();
+                self.session_mut().reset();
+                self.ok(0, 0, "", false).await
+            }
+            Some(COM_CHANGE_USER) => self.change_user(Fields::new(body)).await,
+            Some(COM_STMT_PREPARE) => self.prepare(body).await,
+            Some(COM_STMT_EXECUTE) => self.execute(Fields::new(body)).await,
+            Some(COM_STMT_SEND_LONG_DATA) => {
+                self.send_long_data(Fields::new(body));
+                Ok(())
+            }
+            Some(COM_STMT_RESET) => self.reset_statement(Fields::new(body)).await,
+            Some(COM_STMT_CLOSE) => {
+                if let Ok(id) = statement_id(&mut Fields::new(body)) {
+                    self.statements.remove(&id);
+                    self.session_mut().close_prepared(id);
+                }
+                Ok(())
+            }
+            _ => self.error(&SqlError::new(ErrorCode::UnknownCommand, "Unknown command")).await,
+        }
+    }
+
+    async fn done(&mut self, done: muster_types::Result<()>) -> Result<(), ConnectionError> {
+        match done {
+            Ok(()) => self.ok(0, 0, "", false).await,
+            Err(e) => self.error(&e).await,
+        }
+    }
+
+    /// COM_QUERY: one statement, or several when the client may send them so.
+    async fn query(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
+        let statements = std::str::from_utf8(body)
+            .map_err(|_| SqlError::new(ErrorCode::Parse, "The statement is not valid UTF-8"))
+            .and_then(|text| match self.session().split(text)? {
+                list if list.is_empty() => Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty")),
+                list if list.len() > 1 && !self.multi_statements => Err(SqlError::syntax(&list[1], 1)),
+                list => Ok(list),
+            });
+        let statements = match statements {
+            Ok(statements) => statements,
+            Err(e) => return self.error(&e).await,
+        };
+        let last = statements.len() - 1;
+        for (i, sql) in statements.into_iter().enumerate() {
+            let run = move |mut session: Session| async move {
+                let outcome = session.execute(&sql).await;
+                (session, outcome)
+            };
+            let outcome = self.attend(run).await?;
+            if !self.reply(outcome, Encoding::Text, i < last).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement in a task of its own, while this one passes on files of the client, and stops the statement when
+    /// the client is gone.
+    async fn attend<F>(
+        &mut self,
+        run: impl FnOnce(Session) -> F,
+    ) -> Result<muster_types::Result<Outcome>, ConnectionError>
+    where
+        F: Future<Output = (Session, muster_types::Result<Outcome>)> + Send + 'static,
+    {
+        let session = self.session.take().ok_or(ConnectionError::Closed)?;
+        let interrupt = session.interrupter();
+        let mut task = tokio::spawn(run(session));
+        loop {
+            tokio::select! {
+                finished = &mut task => {
+                    // A panic is caught by the session; a task that is gone all the same took the session with it.
+                    let (session, outcome) = finished.map_err(|_| ConnectionError::Closed)?;
+                    self.session = Some(session);
+                    return Ok(outcome);
+                }
+                Some(request) = self.infile.recv() => {
+                    if let Err(e) = infile::serve(&mut self.packets, request).await {
+                        interrupt();
+                        return Err(e);
+                    }
+                }
+                () = self.packets.closed() => {
+                    interrupt();
+                    return Err(ConnectionError::Closed);
+                }
+            }
+        }
+    }
+
+    /// Answers with an outcome; false when it was an error, which ends a row of statements.
+    async fn reply(
+        &mut self,
+        outcome: muster_types::Result<Outcome>,
+        encoding: Encoding,
+        more: bool,
+    ) -> Result<bool, ConnectionError> {
+        let failed = match outcome {
+            Ok(Outcome::Ok { affected_rows, last_insert_id, info }) => {
+                self.ok(affected_rows, last_insert_id, &info, more).await?;
+                None
+            }
+            Ok(Outcome::Rows(rows)) => self.send_rows(rows, encoding, more).await?,
+            Err(e) => Some(e),
+        };
+        if let Some(e) = &failed {
+            self.error(e).await?;
+        }
+        Ok(failed.is_none())
+    }
+
+    /// Sends a result set. An error of the query, before or between its rows, is returned to be told to the client.
+    async fn send_rows(
+        &mut self,
+        result: ResultSet,
+        encoding: Encoding,
+        more: bool,
+    ) -> Result<Option<SqlError>, ConnectionError> {
+        let ResultSet { columns, mut rows } = result;
+        let mut head_sent = false;
+        loop {
+            let batch = tokio::select! {
+                batch = rows.next() => batch,
+                () = self.packets.closed() => return Err(ConnectionError::Closed),
+            };
+            if let Some(Err(e)) = batch {
+                return Ok(Some(e));
+            }
+            // The head waits for the first rows, so that a query that fails at once is just an error.
+            if !head_sent {
+                let status = self.status(false);
+                result_set::write_head(&mut self.packets, &columns, self.capabilities, status).await?;
+                head_sent = true;
+            }
+            match batch {
+                Some(Ok(batch)) => result_set::write_rows(&mut self.packets, &columns, &batch, encoding).await?,
+                _ => break,
+            }
+        }
+        drop(rows);
+        let status = self.status(more);
+        result_set::write_end(&mut self.packets, self.capabilities, status).await?;
+        Ok(None)
+    }
+
+    /// COM_FIELD_LIST: the columns of a table (the `mariadb` shell completes names with it).
+    async fn field_list(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        let table = String::from_utf8_lossy(fields.null_bytes()).replace('`', "``");
+        let sql = format!("SELECT * FROM `{table}` LIMIT 0");
+        match self.session_mut().execute(&sql).await {
+            Ok(Outcome::Rows(result)) => {
+                for info in &result.columns {
+                    let mut definition = column::definition(info);
+                    // The default value, which is not known here: NULL.
+                    definition.push(0xFB);
+                    self.packets.write(&definition).await?;
+                }
+                let status = self.status(false);
+                self.packets.write(&reply::end_of_rows(self.capabilities, status)).await
+            }
+            Ok(Outcome::Ok { .. }) => self.error(&SqlError::internal("a SELECT gave no rows")).await,
+            Err(e) => self.error(&e).await,
+        }
+    }
+
+    /// COM_SET_OPTION: multi-statements on (0) or off (1).
+    async fn set_option(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        match fields.u16() {
+            Some(option @ (0 | 1)) => {
+                self.multi_statements = option == 0;
+                let status = self.status(false);
+                self.packets.write(&reply::end_of_rows(self.capabilities, status)).await
+            }
+            _ => self.error(&SqlError::new(ErrorCode::UnknownCommand, "Unknown command")).await,
+        }
+    }
+
+    async fn prepare(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
+        if self.statements.len() >= STATEMENTS_MAX {
+            let message = "Can't create more than max_prepared_stmt_count statements";
+            return self.error(&SqlError::new(ErrorCode::OutOfMemory, message)).await;
+        }
+        let prepared = std::str::from_utf8(body)
+            .map_err(|_| SqlError::new(ErrorCode::Parse, "The statement is not valid UTF-8"))
+            .and_then(|sql| self.session_mut().prepare(sql));
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(e) => return self.error(&e).await,
+        };
+        let (Ok(columns), Ok(parameters)) = (u16::try_from(prepared.columns.len()), u16::try_from(prepared.parameters))
+        else {
+            self.session_mut().close_prepared(prepared.id);
+            let message = "Prepared statement contains too many placeholders";
+            return self.error(&SqlError::new(ErrorCode::TooManyPlaceholders, message)).await;
+        };
+        self.statements.insert(prepared.id, Statement::new(prepared.parameters));
+        let status = self.status(false);
+        let mut head = vec![0];
+        head.extend_from_slice(&prepared.id.to_le_bytes());
+        head.extend_from_slice(&columns.to_le_bytes());
+        head.extend_from_slice(&parameters.to_le_bytes());
+        head.push(0);
+        head.extend_from_slice(&status.warnings.to_le_bytes());
+        self.packets.write(&head).await?;
+        if parameters > 0 {
+            for _ in 0..parameters {
+                self.packets.write(&column::parameter()).await?;
+            }
+            // The end of parameters looks like that of columns: an EOF for those who expect it.
+            result_set::write_columns(&mut self.packets, &[], self.capabilities, status).await?;
+        }
+        if columns > 0 {
+            result_set::write_columns(&mut self.packets, &prepared.columns, self.capabilities, status).await?;
+        }
+        Ok(())
+    }
+
+    async fn execute(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        let bound = statement_id(&mut fields).and_then(|id| {
+            let statement = self.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, "EXECUTE"))?;
+            Ok((id, statement.bind(fields)?))
+        });
+        let (id, parameters): (u32, Vec<Value>) = match bound {
+            Ok(bound) => bound,
+            Err(e) => return self.error(&e).await,
+        };
+        let run = move |mut session: Session| async move {
+            let outcome = session.execute_prepared(id, &parameters).await;
+            (session, outcome)
+        };
+        let outcome = self.attend(run).await?;
+        self.reply(outcome, Encoding::Binary, false).await?;
+        Ok(())
+    }
+
+    /// No reply, not even to an error: it shows when the statement is executed.
+    fn send_long_data(&mut self, mut fields: Fields<'_>) {
+        let added = statement_id(&mut fields).and_then(|id| match self.statements.get_mut(&id) {
+            Some(statement) => statement.add_long_data(fields, PAYLOAD_MAX),
+            None => Err(unknown_statement(id, "SEND_LONG_DATA")),
+        });
+        if let Err(e) = added {
+            tracing::debug!("long data: {e}");
+        }
+    }
+
+    async fn reset_statement(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        let done = statement_id(&mut fields).and_then(|id| match self.statements.get_mut(&id) {
+            Some(statement) => {
+                statement.reset();
+                Ok(())
+            }
+            None => Err(unknown_statement(id, "RESET")),
+        });
+        self.done(done).await
+    }
+}
+
+fn unknown_statement(id: u32, command: &str) -> SqlError {
+    SqlError::new(
+        ErrorCode::UnknownStmtHandler,
+        format!("Unknown prepared statement handler ({id}) given to mysqld_stmt_{}", command.to_lowercase()),
+    )
+}

@@ -1,0 +1,256 @@
+//! One connection: greeting, login, then commands until the client leaves.
+
+use crate::{
+    ConnectionError,
+    auth::{self, Nonce, Proof, caching_sha2},
+    command,
+    infile::{ClientFiles, InfileRequest},
+    listener::Shared,
+    packet::{Fields, PacketStream},
+    reply,
+    statement::Statement,
+    stream::Stream,
+};
+use muster_engine::{Session, SessionOptions};
+use muster_types::{ErrorCode, SqlError};
+use mysql_common::{
+    constants::{CapabilityFlags, StatusFlags},
+    io::ParseBuf,
+    packets::HandshakeResponse,
+    proto::MyDeserialize,
+};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{net::TcpStream, sync::mpsc};
+
+/// What a client says in the greeting is MySQL's; the engine's name stands in @@version_comment.
+pub const SERVER_VERSION: &str = "8.0.40-muster";
+/// A login that takes longer is dropped (`connect_timeout`).
+const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
+/// Largest packet before the client has proved who it is.
+const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
+/// An SSL request is the first part of a login packet.
+const SSL_REQUEST_BYTES: usize = 32;
+/// utf8mb4_0900_ai_ci.
+const DEFAULT_COLLATION: u8 = 255;
+
+/// A connection that is logged in.
+pub(crate) struct Connection {
+    pub shared: Arc<Shared>,
+    pub packets: PacketStream,
+    pub capabilities: CapabilityFlags,
+    /// Taken while a statement runs in a task of its own.
+    pub session: Option<Session>,
+    pub statements: HashMap<u32, Statement>,
+    pub infile: mpsc::UnboundedReceiver<InfileRequest>,
+    pub multi_statements: bool,
+    pub nonce: Nonce,
+    pub host: String,
+}
+
+/// What this server can do.
+fn offered() -> CapabilityFlags {
+    use CapabilityFlags as C;
+    C::CLIENT_LONG_PASSWORD
+        | C::CLIENT_FOUND_ROWS
+        | C::CLIENT_LONG_FLAG
+        | C::CLIENT_CONNECT_WITH_DB
+        | C::CLIENT_LOCAL_FILES
+        | C::CLIENT_IGNORE_SPACE
+        | C::CLIENT_PROTOCOL_41
+        | C::CLIENT_INTERACTIVE
+        | C::CLIENT_SSL
+        | C::CLIENT_TRANSACTIONS
+        | C::CLIENT_RESERVED
+        | C::CLIENT_SECURE_CONNECTION
+        | C::CLIENT_MULTI_STATEMENTS
+        | C::CLIENT_MULTI_RESULTS
+        | C::CLIENT_PS_MULTI_RESULTS
+        | C::CLIENT_PLUGIN_AUTH
+        | C::CLIENT_CONNECT_ATTRS
+        | C::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | C::CLIENT_DEPRECATE_EOF
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr) -> Result<(), ConnectionError> {
+    let mut packets = PacketStream::new(Stream::plain(tcp));
+    let Ok(_slot) = shared.slots.clone().try_acquire_owned() else {
+        let e = SqlError::new(ErrorCode::TooManyConnections, "Too many connections");
+        packets.write(&reply::error(&e, CapabilityFlags::CLIENT_PROTOCOL_41)).await?;
+        return packets.flush().await;
+    };
+    let login = tokio::time::timeout(LOGIN_TIME_MAX, Connection::login(shared, packets, peer));
+    let mut connection = login.await.map_err(|_| ConnectionError::Closed)??;
+    let killed = connection.session().killed();
+    let served = tokio::select! {
+        served = command::serve(&mut connection) => served,
+        () = killed.cancelled() => Err(ConnectionError::Closed),
+    };
+    if let Err(ConnectionError::Refused(e)) = &served {
+        connection.packets.write(&reply::error(e, connection.capabilities)).await?;
+        connection.packets.flush().await?;
+    }
+    served
+}
+
+impl Connection {
+    async fn login(
+        shared: Arc<Shared>,
+        mut packets: PacketStream,
+        peer: SocketAddr,
+    ) -> Result<Connection, ConnectionError> {
+        let nonce = auth::nonce()?;
+        let host = if peer.ip().is_loopback() { "localhost".to_string() } else { peer.ip().to_string() };
+        let (sender, infile) = mpsc::unbounded_channel();
+        packets.max_payload = LOGIN_PAYLOAD_MAX;
+        // The session is made first: its number stands in the greeting.
+        let mut files = ClientFiles { allowed: false, requests: sender };
+        let id = shared.database.next_connection_id();
+        packets.write(&greeting(id, &nonce)).await?;
+        packets.flush().await?;
+
+        let mut payload = packets.read().await?;
+        if payload.len() == SSL_REQUEST_BYTES {
+            packets = packets.upgrade(&shared.tls).await?;
+            payload = packets.read().await?;
+        }
+        let response = HandshakeResponse::deserialize((), &mut ParseBuf(&payload))
+            .map_err(|_| ConnectionError::Refused(SqlError::new(ErrorCode::HandshakeError, "Bad handshake")));
+        let response = match response {
+            Ok(response) => response,
+            Err(e) => return refuse(packets, e).await,
+        };
+        let capabilities = response.capabilities() & offered();
+        let user = String::from_utf8_lossy(response.user()).into_owned();
+        let plugin = response
+            .auth_plugin()
+            .map_or(auth::native::NAME.into(), |p| String::from_utf8_lossy(p.as_bytes()).into_owned());
+        let proof = Proof { user: &user, host: &host, plugin: &plugin, answer: response.scramble_buf(), nonce };
+        let had_password = !response.scramble_buf().is_empty();
+        if !auth::check(&mut packets, &shared.database, &shared.keys, proof).await? {
+            return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password))).await;
+        }
+        files.allowed = capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES);
+        let session = shared.database.session_with_id(
+            id,
+            SessionOptions { user, host: host.clone(), database: None, local_files: Arc::new(files) },
+        );
+        let mut connection = Connection {
+            multi_statements: capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
+            shared,
+            packets,
+            capabilities,
+            session: Some(session),
+            statements: HashMap::new(),
+            infile,
+            nonce,
+            host,
+        };
+        let database = response.db_name().map(|d| String::from_utf8_lossy(d).into_owned()).filter(|d| !d.is_empty());
+        if let Some(database) = database
+            && let Err(e) = connection.session_mut().use_database(&database)
+        {
+            return refuse(connection.packets, ConnectionError::Refused(e)).await;
+        }
+        connection.packets.max_payload = command::PAYLOAD_MAX;
+        connection.ok(0, 0, "", false).await?;
+        connection.packets.flush().await?;
+        Ok(connection)
+    }
+
+    pub fn session(&self) -> &Session {
+        self.session.as_ref().expect("the session is here between statements")
+    }
+
+    pub fn session_mut(&mut self) -> &mut Session {
+        self.session.as_mut().expect("the session is here between statements")
+    }
+
+    pub fn status(&self, more_results: bool) -> reply::Status {
+        let mut flags = StatusFlags::SERVER_STATUS_AUTOCOMMIT;
+        flags.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more_results);
+        let warnings = self.session.as_ref().map_or(0, |s| s.warnings().len());
+        reply::Status { flags, warnings: warnings.min(u16::MAX as usize) as u16 }
+    }
+
+    pub async fn ok(
+        &mut self,
+        affected_rows: u64,
+        last_insert_id: u64,
+        info: &str,
+        more_results: bool,
+    ) -> Result<(), ConnectionError> {
+        let payload = reply::ok(0, affected_rows, last_insert_id, self.status(more_results), info);
+        self.packets.write(&payload).await
+    }
+
+    pub async fn error(&mut self, e: &SqlError) -> Result<(), ConnectionError> {
+        self.packets.write(&reply::error(e, self.capabilities)).await
+    }
+
+    /// COM_CHANGE_USER: the client proves to be another user, on the same connection.
+    pub async fn change_user(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let user = text(fields.null_bytes());
+        let malformed = || ConnectionError::Refused(SqlError::new(ErrorCode::HandshakeError, "Bad handshake"));
+        let length = fields.u8().ok_or_else(malformed)? as usize;
+        let answer = fields.bytes(length).ok_or_else(malformed)?;
+        let database = text(fields.null_bytes());
+        let _collation = fields.u16();
+        let plugin = match fields.null_bytes() {
+            [] => caching_sha2::NAME.to_string(),
+            name => text(name),
+        };
+        let proof = Proof { user: &user, host: &self.host, plugin: &plugin, answer, nonce: self.nonce };
+        let Shared { database: engine, keys, .. } = &*self.shared;
+        if !auth::check(&mut self.packets, engine, keys, proof).await? {
+            return Err(ConnectionError::Refused(denied(&user, &self.host, !answer.is_empty())));
+        }
+        self.statements.clear();
+        let host = self.host.clone();
+        let database = (!database.is_empty()).then_some(database.as_str());
+        match self.session_mut().change_user(&user, &host, database) {
+            Ok(()) => self.ok(0, 0, "", false).await,
+            Err(e) => Err(ConnectionError::Refused(e)),
+        }
+    }
+}
+
+fn denied(user: &str, host: &str, had_password: bool) -> SqlError {
+    let using = if had_password { "YES" } else { "NO" };
+    SqlError::new(
+        ErrorCode::AccessDenied,
+        format!("Access denied for user '{user}'@'{host}' (using password: {using})"),
+    )
+}
+
+/// Tells the client why, before the connection is closed.
+async fn refuse(mut packets: PacketStream, e: ConnectionError) -> Result<Connection, ConnectionError> {
+    if let ConnectionError::Refused(error) = &e {
+        packets.write(&reply::error(error, CapabilityFlags::CLIENT_PROTOCOL_41)).await?;
+        packets.flush().await?;
+    }
+    Err(e)
+}
+
+/// The first packet: protocol 10, version, connection number, challenge, capabilities.
+fn greeting(id: u32, nonce: &Nonce) -> Vec<u8> {
+    let capabilities = offered().bits().to_le_bytes();
+    let mut out = vec![10];
+    out.extend_from_slice(SERVER_VERSION.as_bytes());
+    out.push(0);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&nonce[..8]);
+    out.push(0);
+    out.extend_from_slice(&capabilities[..2]);
+    out.push(DEFAULT_COLLATION);
+    out.extend_from_slice(&StatusFlags::SERVER_STATUS_AUTOCOMMIT.bits().to_le_bytes());
+    out.extend_from_slice(&capabilities[2..]);
+    out.push(nonce.len() as u8 + 1);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(&nonce[8..]);
+    out.push(0);
+    out.extend_from_slice(caching_sha2::NAME.as_bytes());
+    out.push(0);
+    out
+}

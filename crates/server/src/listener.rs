@@ -1,0 +1,90 @@
+//! Listening, accepting, shutting down.
+
+use crate::{auth::caching_sha2::Keys, connection, tls};
+use muster_engine::Database;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_rustls::TlsAcceptor;
+
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    pub listen: SocketAddr,
+    pub connections_max: usize,
+    /// Where key and certificate are kept.
+    pub tls_directory: PathBuf,
+}
+
+/// A listening server.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub database: Arc<Database>,
+    pub tls: TlsAcceptor,
+    pub keys: Keys,
+    pub slots: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Starts to listen. Refuses an address beyond this machine while `root` has no password.
+    pub async fn bind(database: Arc<Database>, options: ServerOptions) -> Result<Server> {
+        if !options.listen.ip().is_loopback() && !database.root_has_password() {
+            let message = format!(
+                "refusing to listen on {} while root has no password: set one with --root-password-file or ALTER USER",
+                options.listen
+            );
+            return Err(SqlError::new(ErrorCode::AccessDenied, message));
+        }
+        let tls = tls::acceptor(&options.tls_directory)?;
+        let listener = TcpListener::bind(options.listen)
+            .await
+            .map_err(|e| SqlError::new(ErrorCode::Unknown, format!("cannot listen on {}: {e}", options.listen)))?;
+        let slots = Arc::new(Semaphore::new(options.connections_max));
+        Ok(Server { listener, shared: Arc::new(Shared { database, tls, keys: Keys::default(), slots }) })
+    }
+
+    /// Where clients find it (the port is chosen by the system when 0 was asked for).
+    pub fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `shutdown` resolves; connections under way are then closed.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let mut connections = tokio::task::JoinSet::new();
+        tokio::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((tcp, peer)) => {
+                        connections.spawn(serve(self.shared.clone(), tcp, peer));
+                    }
+                    // Out of file descriptors, or the peer was gone already: others can still be served.
+                    Err(e) => {
+                        tracing::warn!("accept: {e}");
+                        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    }
+                },
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            }
+        }
+        connections.shutdown().await;
+    }
+}
+
+async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr) {
+    if let Err(e) = tcp.set_nodelay(true) {
+        tracing::debug!("{peer}: {e}");
+    }
+    match connection::serve(shared, tcp, peer).await {
+        Ok(()) | Err(crate::ConnectionError::Closed) => {}
+        Err(e) => tracing::info!("{peer}: {e}"),
+    }
+}

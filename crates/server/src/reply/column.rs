@@ -1,0 +1,135 @@
+//! Column definitions: a column's MySQL type, length, character set and flags.
+
+use muster_engine::ColumnInfo;
+use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind};
+use mysql_common::{
+    constants::{ColumnFlags, ColumnType},
+    packets::Column,
+    proto::MySerialize,
+};
+
+/// Number of the collation that results are sent in: utf8mb4_0900_ai_ci.
+const RESULT_COLLATION: u16 = 255;
+const BINARY_COLLATION: u16 = 63;
+/// Bytes of a character in results.
+const BYTES_PER_CHARACTER: u32 = 4;
+/// "Not fixed" in the decimals field of floating-point numbers.
+const FLOATING_DECIMALS: u8 = 31;
+
+/// The payload of a column definition packet.
+pub fn definition(column: &ColumnInfo) -> Vec<u8> {
+    let shape = shape(&column.ty);
+    let mut flags = shape.flags;
+    flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
+    flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
+    flags.set(ColumnFlags::UNIQUE_KEY_FLAG, column.unique_key);
+    flags.set(ColumnFlags::MULTIPLE_KEY_FLAG, column.multiple_key);
+    flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
+    flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
+    let mut out = Vec::new();
+    Column::new(shape.column_type)
+        .with_schema(column.database.as_bytes())
+        .with_table(column.table.as_bytes())
+        .with_org_table(column.org_table.as_bytes())
+        .with_name(column.name.as_bytes())
+        .with_org_name(column.org_name.as_bytes())
+        .with_character_set(shape.collation)
+        .with_column_length(shape.length)
+        .with_flags(flags)
+        .with_decimals(shape.decimals)
+        .serialize(&mut out);
+    out
+}
+
+/// The definition of a statement's parameter: its type is not known before it is bound.
+pub fn parameter() -> Vec<u8> {
+    let mut out = Vec::new();
+    Column::new(ColumnType::MYSQL_TYPE_VAR_STRING)
+        .with_name(b"?")
+        .with_character_set(BINARY_COLLATION)
+        .with_flags(ColumnFlags::BINARY_FLAG)
+        .serialize(&mut out);
+    out
+}
+
+struct Shape {
+    column_type: ColumnType,
+    /// Display width in bytes.
+    length: u32,
+    decimals: u8,
+    collation: u16,
+    flags: ColumnFlags,
+}
+
+/// The protocol type that values of a type are sent as.
+pub fn column_type(ty: &SqlType) -> ColumnType {
+    shape(ty).column_type
+}
+
+fn shape(ty: &SqlType) -> Shape {
+    use ColumnType::*;
+    let number = |column_type, length| Shape {
+        column_type,
+        length,
+        decimals: 0,
+        collation: BINARY_COLLATION,
+        flags: ColumnFlags::BINARY_FLAG | ColumnFlags::NUM_FLAG,
+    };
+    let temporal = |column_type, length: u32, fsp: u8| Shape {
+        column_type,
+        length: length + if fsp > 0 { fsp as u32 + 1 } else { 0 },
+        decimals: fsp,
+        collation: BINARY_COLLATION,
+        flags: ColumnFlags::BINARY_FLAG,
+    };
+    let bytes = |column_type, length, flags| Shape {
+        column_type,
+        length,
+        decimals: 0,
+        collation: BINARY_COLLATION,
+        flags: flags | ColumnFlags::BINARY_FLAG,
+    };
+    match *ty {
+        SqlType::Null => bytes(MYSQL_TYPE_NULL, 0, ColumnFlags::empty()),
+        SqlType::Bool => number(MYSQL_TYPE_LONGLONG, 1),
+        SqlType::Int { width, unsigned } => {
+            let (column_type, length) = match width {
+                IntWidth::Tiny => (MYSQL_TYPE_TINY, 4 - unsigned as u32),
+                IntWidth::Small => (MYSQL_TYPE_SHORT, 6 - unsigned as u32),
+                IntWidth::Medium => (MYSQL_TYPE_INT24, 9 - unsigned as u32),
+                IntWidth::Int => (MYSQL_TYPE_LONG, 11 - unsigned as u32),
+                IntWidth::Big => (MYSQL_TYPE_LONGLONG, 20),
+            };
+            let mut shape = number(column_type, length);
+            shape.flags.set(ColumnFlags::UNSIGNED_FLAG, unsigned);
+            shape
+        }
+        SqlType::Decimal { precision, scale } => {
+            let length = precision as u32 + 1 + (scale > 0) as u32;
+            Shape { decimals: scale, ..number(MYSQL_TYPE_NEWDECIMAL, length) }
+        }
+        SqlType::Float => Shape { decimals: FLOATING_DECIMALS, ..number(MYSQL_TYPE_FLOAT, 12) },
+        SqlType::Double => Shape { decimals: FLOATING_DECIMALS, ..number(MYSQL_TYPE_DOUBLE, 23) },
+        SqlType::Date => temporal(MYSQL_TYPE_DATE, 10, 0),
+        SqlType::DateTime { fsp } => temporal(MYSQL_TYPE_DATETIME, 19, fsp),
+        SqlType::Timestamp { fsp } => temporal(MYSQL_TYPE_TIMESTAMP, 19, fsp),
+        SqlType::Time { fsp } => temporal(MYSQL_TYPE_TIME, 10, fsp),
+        SqlType::Text { kind, length, collation } => {
+            let (column_type, flags) = match kind {
+                TextKind::Char => (MYSQL_TYPE_STRING, ColumnFlags::empty()),
+                TextKind::VarChar => (MYSQL_TYPE_VAR_STRING, ColumnFlags::empty()),
+                _ => (MYSQL_TYPE_BLOB, ColumnFlags::BLOB_FLAG),
+            };
+            let mut shape = bytes(column_type, length.saturating_mul(BYTES_PER_CHARACTER), flags);
+            shape.flags.remove(ColumnFlags::BINARY_FLAG);
+            shape.flags.set(ColumnFlags::BINARY_FLAG, collation == Collation::Utf8mb4Bin);
+            shape.collation = RESULT_COLLATION;
+            shape
+        }
+        SqlType::Bytes { kind, length } => match kind {
+            BytesKind::Binary => bytes(MYSQL_TYPE_STRING, length, ColumnFlags::empty()),
+            BytesKind::VarBinary => bytes(MYSQL_TYPE_VAR_STRING, length, ColumnFlags::empty()),
+            _ => bytes(MYSQL_TYPE_BLOB, length, ColumnFlags::BLOB_FLAG),
+        },
+    }
+}

@@ -1,0 +1,91 @@
+//! The transport below packets: TCP, plain or under TLS.
+
+use crate::ConnectionError;
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, BufReader, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+const READ_BUFFER_BYTES: usize = 16 * 1024;
+
+pub enum Stream {
+    Plain(BufReader<TcpStream>),
+    Tls(Box<BufReader<TlsStream<TcpStream>>>),
+}
+
+impl Stream {
+    pub fn plain(tcp: TcpStream) -> Stream {
+        Stream::Plain(BufReader::with_capacity(READ_BUFFER_BYTES, tcp))
+    }
+
+    pub fn is_tls(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+
+    /// The TLS handshake. A client that sent bytes in the clear behind its SSL request is refused: they could have been
+    /// put there by someone in between.
+    pub async fn upgrade(self, acceptor: &TlsAcceptor) -> Result<Stream, ConnectionError> {
+        match self {
+            Stream::Plain(reader) if reader.buffer().is_empty() => {
+                let tls = acceptor.accept(reader.into_inner()).await?;
+                Ok(Stream::Tls(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, tls))))
+            }
+            _ => Err(ConnectionError::Closed),
+        }
+    }
+
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Stream::Plain(reader) => reader.get_ref(),
+            Stream::Tls(reader) => reader.get_ref().get_ref().0,
+        }
+    }
+
+    /// Resolves when the peer has closed the connection.
+    pub async fn closed(&self) {
+        let mut byte = [0];
+        match self.tcp().peek(&mut byte).await {
+            Ok(0) | Err(_) => {}
+            // Bytes wait to be read, so the peer is there; whether it stays is seen when they are read.
+            Ok(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(s) => Pin::new(s).poll_read(cx, buf),
+            Stream::Tls(s) => Pin::new(s).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(s) => Pin::new(s).poll_write(cx, buf),
+            Stream::Tls(s) => Pin::new(s).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(s) => Pin::new(s).poll_flush(cx),
+            Stream::Tls(s) => Pin::new(s).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(s) => Pin::new(s).poll_shutdown(cx),
+            Stream::Tls(s) => Pin::new(s).poll_shutdown(cx),
+        }
+    }
+}
