@@ -1,2 +1,73 @@
-//! The muster command
-fn main() {}
+//! The `muster` command.
+//!
+//! ```text
+//!   demo    generate, load, query, serve      demo.rs
+//!   serve   the MySQL server                  serve.rs
+//!   sql     the shell, embedded or remote     shell/
+//!   load    files or a workload into tables   load.rs
+//!   generate  a workload as .tbl files        generate.rs
+//! ```
+
+mod demo;
+mod generate;
+mod load;
+mod open;
+mod progress;
+mod serve;
+mod shell;
+mod size;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "muster", version, about = "A MySQL-compatible SQL engine for decision support on data bigger than memory")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Generate DBT-3 and SSB, load them, run all queries, and serve them
+    Demo(demo::Arguments),
+    /// Serve a data directory over the MySQL protocol
+    Serve(serve::Arguments),
+    /// The SQL shell, on a data directory or on a server
+    Sql(shell::Arguments),
+    /// Load files into a table, or a workload (dbt3, ssb) into a database
+    Load(load::Arguments),
+    /// Write a workload (dbt3, ssb) as .tbl files
+    Generate(generate::Arguments),
+}
+
+fn main() -> std::process::ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            eprintln!("muster: {e}");
+            return std::process::ExitCode::FAILURE;
+        }
+    };
+    let done = match Arguments::parse().command {
+        Command::Demo(a) => demo::run(&runtime, a),
+        Command::Serve(a) => runtime.block_on(serve::run(a)),
+        Command::Sql(a) => shell::run(&runtime, a),
+        Command::Load(a) => runtime.block_on(load::run(a)),
+        Command::Generate(a) => generate::run(a),
+    };
+    // A statement that was left behind must not keep the process.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    match done {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("muster: {e:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

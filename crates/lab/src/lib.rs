@@ -3,10 +3,12 @@
 //! ```text
 //!   Workload       schema, tables, queries    workload.rs, queries.rs, ../queries/*.sql
 //!   dbt3, ssb      the data                   dbt3/, ssb/
+//!   load           schema and data into a database   load.rs
 //! ```
 
 mod batch;
 pub mod dbt3;
+pub mod load;
 pub mod queries;
 pub mod ssb;
 pub mod workload;

@@ -1,0 +1,108 @@
+//! `muster sql`: the shell. Works on a data directory (embedded) or, with `--host`, on a server.
+//!
+//! ```text
+//!   line by line from a terminal   interactive.rs
+//!   where statements run           backend.rs
+//!   how answers look               output.rs
+//! ```
+
+mod backend;
+mod interactive;
+mod output;
+
+use crate::open::{self, OpenArguments};
+use anyhow::{Context, bail};
+use backend::Backend;
+use muster_engine::Database;
+use output::Format;
+use std::{
+    io::{IsTerminal, Read},
+    path::PathBuf,
+    sync::Arc,
+};
+use tokio::runtime::Runtime;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The data directory (embedded)
+    #[arg(long, conflicts_with = "host", required_unless_present = "host")]
+    dir: Option<PathBuf>,
+    /// A server to connect to instead
+    #[arg(long)]
+    host: Option<String>,
+    #[arg(long, default_value_t = 3306)]
+    port: u16,
+    #[arg(long, short, default_value = "root")]
+    user: String,
+    /// A file whose first line is the password; else the environment's MYSQL_PWD
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+    #[arg(long, short = 'D')]
+    database: Option<String>,
+    /// Statements to run instead of reading them
+    #[arg(long, short)]
+    execute: Option<String>,
+    /// How results are shown; a table on a terminal, else CSV
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    #[command(flatten)]
+    open: OpenArguments,
+}
+
+pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
+    let backend = match (&arguments.dir, &arguments.host) {
+        (Some(dir), None) => {
+            let database = arguments.open.open(dir)?;
+            // Sessions start tasks of the runtime.
+            let _inside = runtime.enter();
+            Backend::embedded(open::session(&database, arguments.database.clone())?, Some(database))
+        }
+        (None, Some(host)) => {
+            let password = password(&arguments)?;
+            let (port, user) = (arguments.port, &arguments.user);
+            runtime.block_on(Backend::connect(host, port, user, password, arguments.database.clone()))?
+        }
+        _ => bail!("give --dir for a data directory or --host for a server"),
+    };
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if let Some(text) = &arguments.execute {
+        let default = if std::io::stdout().is_terminal() { Format::Table } else { Format::Csv };
+        return batch(runtime, backend, text, arguments.format.unwrap_or(default));
+    }
+    if terminal {
+        return interactive::run(runtime, backend, arguments.format.unwrap_or(Format::Table));
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text)?;
+    batch(runtime, backend, &text, arguments.format.unwrap_or(Format::Csv))
+}
+
+/// The shell on a database that is open already.
+pub fn embedded(runtime: &Runtime, database: &Arc<Database>, schema: Option<String>) -> anyhow::Result<()> {
+    let _inside = runtime.enter();
+    let backend = Backend::embedded(open::session(database, schema)?, None);
+    interactive::run(runtime, backend, Format::Table)
+}
+
+/// Runs statements one after another; the first error ends it.
+fn batch(runtime: &Runtime, mut backend: Backend, text: &str, format: Format) -> anyhow::Result<()> {
+    for statement in backend.split(text)? {
+        let (sql, vertical) = interactive::without_terminator(&statement);
+        let answers = runtime.block_on(backend.run(sql))?;
+        let format = if vertical { Format::Vertical } else { format };
+        for answer in &answers {
+            print!("{}", output::render(answer, format));
+        }
+    }
+    Ok(())
+}
+
+fn password(arguments: &Arguments) -> anyhow::Result<Option<String>> {
+    match &arguments.password_file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            Ok(text.lines().next().map(str::to_string))
+        }
+        None => Ok(std::env::var("MYSQL_PWD").ok()),
+    }
+}

@@ -1,0 +1,3 @@
+module muster.test/clients
+
+go 1.22
