@@ -19,7 +19,15 @@ use mysql_common::{
     packets::HandshakeResponse,
     proto::MyDeserialize,
 };
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::{net::TcpStream, sync::mpsc};
 
 /// What a client says in the greeting is MySQL's; the engine's name stands in @@version_comment.
@@ -30,6 +38,8 @@ const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
 const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
 /// An SSL request is the first part of a login packet.
 const SSL_REQUEST_BYTES: usize = 32;
+/// Who a session belongs to until the client has said.
+const UNAUTHENTICATED: &str = "unauthenticated user";
 /// utf8mb4_0900_ai_ci.
 const DEFAULT_COLLATION: u8 = 255;
 
@@ -103,10 +113,15 @@ impl Connection {
         let host = if peer.ip().is_loopback() { "localhost".to_string() } else { peer.ip().to_string() };
         let (sender, infile) = mpsc::unbounded_channel();
         packets.max_payload = LOGIN_PAYLOAD_MAX;
+        let files_allowed = Arc::new(AtomicBool::new(false));
         // The session is made first: its number stands in the greeting.
-        let mut files = ClientFiles { allowed: false, requests: sender };
-        let id = shared.database.next_connection_id();
-        packets.write(&greeting(id, &nonce)).await?;
+        let mut session = shared.database.session(SessionOptions {
+            user: UNAUTHENTICATED.into(),
+            host: host.clone(),
+            database: None,
+            local_files: Arc::new(ClientFiles { allowed: files_allowed.clone(), requests: sender }),
+        });
+        packets.write(&greeting(session.id(), &nonce)).await?;
         packets.flush().await?;
 
         let mut payload = packets.read().await?;
@@ -130,11 +145,14 @@ impl Connection {
         if !auth::check(&mut packets, &shared.database, &shared.keys, proof).await? {
             return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password))).await;
         }
-        files.allowed = capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES);
-        let session = shared.database.session_with_id(
-            id,
-            SessionOptions { user, host: host.clone(), database: None, local_files: Arc::new(files) },
-        );
+        files_allowed.store(capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES), Relaxed);
+        let database = response.db_name().map(|d| String::from_utf8_lossy(d).into_owned()).filter(|d| !d.is_empty());
+        if let Err(e) = session.change_user(&user, &host, database.as_deref()) {
+            return refuse(packets, ConnectionError::Refused(e)).await;
+        }
+        if let Some(cipher) = packets.cipher() {
+            session.set_connection_status("Ssl_cipher", &cipher);
+        }
         let mut connection = Connection {
             multi_statements: capabilities.contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS),
             shared,
@@ -146,12 +164,6 @@ impl Connection {
             nonce,
             host,
         };
-        let database = response.db_name().map(|d| String::from_utf8_lossy(d).into_owned()).filter(|d| !d.is_empty());
-        if let Some(database) = database
-            && let Err(e) = connection.session_mut().use_database(&database)
-        {
-            return refuse(connection.packets, ConnectionError::Refused(e)).await;
-        }
         connection.packets.max_payload = command::PAYLOAD_MAX;
         connection.ok(0, 0, "", false).await?;
         connection.packets.flush().await?;

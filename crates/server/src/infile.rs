@@ -5,7 +5,13 @@ use crate::{ConnectionError, packet::PacketStream};
 use muster_engine::{InfileSource, LocalFiles};
 use muster_types::{ErrorCode, Result, SqlError};
 use mysql_common::{packets::LocalInfilePacket, proto::MySerialize};
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 use tokio::sync::mpsc;
 
 /// Packets of a file that may wait for the engine.
@@ -19,8 +25,8 @@ pub struct InfileRequest {
 
 /// The engine's side: opens files of the client.
 pub struct ClientFiles {
-    /// Whether the client said that it gives files.
-    pub allowed: bool,
+    /// Whether the client said, when it logged in, that it gives files.
+    pub allowed: Arc<AtomicBool>,
     pub requests: mpsc::UnboundedSender<InfileRequest>,
 }
 
@@ -28,7 +34,7 @@ impl LocalFiles for ClientFiles {
     fn open(&self, name: &str) -> Result<InfileSource> {
         let (sender, packets) = mpsc::channel(PACKETS_AHEAD);
         let request = InfileRequest { name: name.to_string(), packets: sender };
-        if !self.allowed || self.requests.send(request).is_err() {
+        if !self.allowed.load(Relaxed) || self.requests.send(request).is_err() {
             let message = "Loading local data is disabled; this must be enabled on both the client and server sides";
             return Err(SqlError::new(ErrorCode::NotAllowedCommand, message));
         }

@@ -33,6 +33,11 @@ impl PacketStream {
         self.stream.is_tls()
     }
 
+    /// Name of the TLS cipher; `None` in the clear.
+    pub fn cipher(&self) -> Option<String> {
+        self.stream.cipher()
+    }
+
     /// Replaces the transport (the TLS handshake after an SSL request).
     pub async fn upgrade(self, acceptor: &tokio_rustls::TlsAcceptor) -> Result<PacketStream, ConnectionError> {
         Ok(PacketStream { stream: self.stream.upgrade(acceptor).await?, ..self })

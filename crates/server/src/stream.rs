@@ -28,6 +28,17 @@ impl Stream {
         matches!(self, Stream::Tls(_))
     }
 
+    /// Name of the TLS cipher; `None` in the clear.
+    pub fn cipher(&self) -> Option<String> {
+        match self {
+            Stream::Plain(_) => None,
+            Stream::Tls(reader) => {
+                let suite = reader.get_ref().get_ref().1.negotiated_cipher_suite()?;
+                Some(format!("{:?}", suite.suite()))
+            }
+        }
+    }
+
     /// The TLS handshake. A client that sent bytes in the clear behind its SSL request is refused: they could have been
     /// put there by someone in between.
     pub async fn upgrade(self, acceptor: &TlsAcceptor) -> Result<Stream, ConnectionError> {
