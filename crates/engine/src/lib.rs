@@ -35,5 +35,7 @@ pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
 pub use muster_storage::{Counters, LoadProgress};
 pub use muster_types as types;
+pub use muster_sql::split;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
+pub use rows::value_at;
 pub use session::{Session, SessionOptions};

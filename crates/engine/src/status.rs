@@ -160,6 +160,14 @@ pub fn status(database: &Database, session: &SessionShared, global: bool) -> Vec
     out
 }
 
+impl Database {
+    /// The line that COM_STATISTICS answers with.
+    pub fn statistics_line(&self) -> String {
+        let (uptime, threads) = (self.uptime().as_secs(), self.sessions().all().len());
+        format!("Uptime: {uptime}  Threads: {threads}  Questions: {}", self.commands().questions.load(Relaxed))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,7 +75,7 @@ impl Connection {
             }
             Some(COM_FIELD_LIST) => self.field_list(Fields::new(body)).await,
             Some(COM_STATISTICS) => {
-                let text = statistics(&self.shared.database);
+                let text = self.shared.database.statistics_line();
                 self.packets.write(text.as_bytes()).await
             }
             Some(COM_PROCESS_KILL) => {
@@ -342,12 +342,6 @@ impl Connection {
         });
         self.done(done).await
     }
-}
-
-/// The line of COM_STATISTICS.
-fn statistics(database: &muster_engine::Database) -> String {
-    let processes = database.processes().len();
-    format!("Uptime: {}  Threads: {processes}  Questions: {}", database.uptime_seconds(), database.questions())
 }
 
 fn unknown_statement(id: u32, command: &str) -> SqlError {

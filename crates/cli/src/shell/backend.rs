@@ -53,7 +53,7 @@ impl Backend {
 
     /// Splits a text into statements.
     pub fn split(&self, text: &str) -> anyhow::Result<Vec<String>> {
-        Ok(muster_engine::split(text))
+        Ok(muster_engine::split(text).into_iter().map(str::to_string).collect())
     }
 
     /// Runs one statement. Ctrl-C stops it.

@@ -5,7 +5,7 @@ use super::{
     output::{self, Format},
 };
 use rustyline::{
-    Cmd, Completer, Editor, EventHandler, Helper, Highlighter, Hinter, KeyCode, KeyEvent, Modifiers,
+    Completer, Editor, Helper, Highlighter, Hinter,
     error::ReadlineError,
     history::FileHistory,
     validate::{ValidationContext, ValidationResult, Validator},
@@ -23,7 +23,6 @@ pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyho
     let config = rustyline::Config::builder().max_history_size(HISTORY_MAX)?.auto_add_history(true).build();
     let mut editor: Editor<Statements, FileHistory> = Editor::with_config(config)?;
     editor.set_helper(Some(Statements));
-    editor.bind_sequence(KeyEvent(KeyCode::Char('j'), Modifiers::CTRL), EventHandler::Simple(Cmd::Newline));
     let history = history_file();
     if let Some(file) = &history {
         // There is none the first time.
