@@ -20,7 +20,11 @@ mod size;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "muster", version, about = "A MySQL-compatible SQL engine for decision support on data bigger than memory")]
+#[command(
+    name = "muster",
+    version,
+    about = "A MySQL-compatible SQL engine for decision support on data bigger than memory"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,9 +46,7 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()),
-        )
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
         .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

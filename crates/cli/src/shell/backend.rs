@@ -47,7 +47,8 @@ impl Backend {
             .prefer_socket(false)
             .ssl_opts(tls)
             .into();
-        let connection = Conn::new(options.clone()).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
+        let connection =
+            Conn::new(options.clone()).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
         Ok(Backend::Remote { connection: Box::new(connection), options })
     }
 
@@ -94,9 +95,8 @@ async fn run_embedded(session: &mut Session, sql: &str) -> anyhow::Result<Answer
             Ok(Answer::Done { affected_rows, info, warnings: session.warnings().len() })
         }
         Outcome::Rows(mut result) => {
-            let headers = (result.columns.iter())
-                .map(|c| Header { name: c.name.clone(), numeric: c.ty.is_numeric() })
-                .collect();
+            let headers =
+                (result.columns.iter()).map(|c| Header { name: c.name.clone(), numeric: c.ty.is_numeric() }).collect();
             let mut rows = Vec::new();
             while let Some(batch) = result.rows.next().await {
                 let batch = batch?;
@@ -127,7 +127,10 @@ async fn run_remote(connection: &mut Conn, sql: &str) -> anyhow::Result<Vec<Answ
         match columns {
             Some(columns) if !columns.is_empty() => {
                 let headers = (columns.iter())
-                    .map(|c| Header { name: c.name_str().into_owned(), numeric: is_numeric(c.column_type(), c.flags()) })
+                    .map(|c| Header {
+                        name: c.name_str().into_owned(),
+                        numeric: is_numeric(c.column_type(), c.flags()),
+                    })
                     .collect();
                 let rows: Vec<Row> = result.collect().await?;
                 let rows = rows.into_iter().map(|row| row.unwrap().into_iter().map(text).collect()).collect();
