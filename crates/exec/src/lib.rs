@@ -1,5 +1,29 @@
 //! Execution: lowers a `Plan` to DataFusion operators and our own, and runs it as a stream of Arrow batches.
 
+//!
+//! ```text
+//!   lower/          Plan -> operators
+//!   expr/           Expr -> physical expressions, column-wise
+//!   agg/            aggregates that DataFusion does not have as MySQL means them
+//!   ops/            operators of ours: scan, values, subqueries that run by themselves
+//!   bind.rs         values in place of outer columns
+//!   arrow_value.rs  single values and arrays
+//!   runtime.rs, memory.rs    what queries share; error.rs  DataFusion's errors as MySQL's
+//! ```
+
+mod agg;
+pub mod arrow_value;
+mod bind;
+mod error;
+mod expr;
+mod lower;
+mod memory;
+mod ops;
+mod runtime;
+
+pub use runtime::Runtime;
+
+use futures::StreamExt;
 use muster_algebra::{Columns, Plan, TableId};
 use muster_storage::{Counters, ReadView, Table};
 use muster_types::{Result, SqlError};
@@ -42,16 +66,6 @@ impl Warnings {
     }
 }
 
-/// Memory and spill files shared by all queries of a database.
-pub struct Runtime {}
-
-impl Runtime {
-    /// `memory_bytes`: what all queries together may use; beyond it they spill to `temp_dir` or fail.
-    pub fn new(_memory_bytes: usize, _temp_dir: std::path::PathBuf) -> Result<Arc<Runtime>> {
-        todo!()
-    }
-}
-
 /// What a query runs with.
 #[derive(Clone)]
 pub struct ExecContext {
@@ -65,6 +79,23 @@ pub struct ExecContext {
 }
 
 /// Starts a query. Must be called, and its stream polled, inside a tokio runtime.
-pub fn execute(_plan: &Plan, _columns: &Columns, _context: &ExecContext) -> Result<RowStream> {
-    Err(SqlError::internal("not built"))
+pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
+    let limit = context.runtime.memory_bytes();
+    let operators = lower::lower(plan, columns, context)?;
+    let config = context.runtime.session_config(context.threads);
+    let task = context.runtime.task_context(config);
+    let rows = operators.execute(0, task).map_err(|e| error::to_sql(&e, limit))?;
+    let rows = rows.map(move |batch| batch.map_err(|e| error::to_sql(&e, limit)));
+    // A fault in an operator must not take the server down.
+    let rows = std::panic::AssertUnwindSafe(rows).catch_unwind();
+    Ok(rows.map(|batch| batch.unwrap_or_else(|_| Err(SqlError::internal("an operator panicked")))).boxed())
 }
+
+/// The operators that would run a plan, as text, one line each.
+pub fn describe(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<String> {
+    let operators = lower::lower(plan, columns, context)?;
+    Ok(datafusion_physical_plan::displayable(operators.as_ref()).indent(false).to_string())
+}
+
+#[cfg(test)]
+mod plan_tests;

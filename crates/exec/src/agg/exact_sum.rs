@@ -1,0 +1,142 @@
+//! SUM of integers and decimals in 128 bits, with an error where it does not fit.
+
+use crate::error::external;
+use arrow_array::{Array, ArrayRef, BooleanArray, Decimal128Array, cast::AsArray, types::*};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use datafusion_common::Result;
+use datafusion_expr::{EmitTo, GroupsAccumulator};
+use muster_types::{ErrorCode, SqlError};
+use std::sync::Arc;
+
+/// Sums by group; the result has `scale` digits behind the point, as the argument has.
+pub struct ExactSum {
+    sums: Vec<i128>,
+    /// Whether a group has had any value.
+    seen: Vec<bool>,
+    scale: i8,
+}
+
+impl ExactSum {
+    pub fn new(scale: i8) -> ExactSum {
+        ExactSum { sums: Vec::new(), seen: Vec::new(), scale }
+    }
+
+    fn add(
+        &mut self,
+        groups: &[usize],
+        nulls: Option<&NullBuffer>,
+        filter: Option<&BooleanArray>,
+        value: impl Fn(usize) -> i128,
+    ) -> Result<()> {
+        let mut overflow = false;
+        let mut add = |group: usize, value: i128| {
+            let (sum, o) = self.sums[group].overflowing_add(value);
+            overflow |= o;
+            self.sums[group] = sum;
+            self.seen[group] = true;
+        };
+        if nulls.is_none() && filter.is_none() {
+            for (row, group) in groups.iter().enumerate() {
+                add(*group, value(row));
+            }
+        } else {
+            for (row, group) in groups.iter().enumerate() {
+                let counts =
+                    nulls.is_none_or(|n| n.is_valid(row)) && filter.is_none_or(|f| f.is_valid(row) && f.value(row));
+                if counts {
+                    add(*group, value(row));
+                }
+            }
+        }
+        match overflow {
+            true => Err(external(SqlError::new(ErrorCode::DataOutOfRange, "DECIMAL value is out of range in 'sum'"))),
+            false => Ok(()),
+        }
+    }
+
+    fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
+        let sums = emit_to.take_needed(&mut self.sums);
+        let seen = emit_to.take_needed(&mut self.seen);
+        let array = Decimal128Array::new(sums.into(), Some(NullBuffer::from(seen)));
+        Arc::new(array.with_data_type(DataType::Decimal128(38, self.scale)))
+    }
+
+    fn update(
+        &mut self,
+        values: &ArrayRef,
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
+        self.sums.resize(total, 0);
+        self.seen.resize(total, false);
+        match values.data_type() {
+            DataType::Int64 => {
+                let v = values.as_primitive::<Int64Type>().values();
+                self.add(groups, values.nulls(), filter, |row| v[row] as i128)
+            }
+            _ => {
+                let v = values.as_primitive::<Decimal128Type>().values();
+                self.add(groups, values.nulls(), filter, |row| v[row])
+            }
+        }
+    }
+}
+
+impl GroupsAccumulator for ExactSum {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.update(&values[0], group_indices, opt_filter, total_num_groups)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        Ok(self.emit(emit_to))
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        Ok(vec![self.emit(emit_to)])
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+        self.update(&values[0], group_indices, None, total_num_groups)
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let mut each = ExactSum::new(self.scale);
+        let rows: Vec<usize> = (0..values[0].len()).collect();
+        each.update(&values[0], &rows, opt_filter, rows.len())?;
+        Ok(vec![each.emit(EmitTo::All)])
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<i128>() + self.seen.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nulls_do_not_count_and_overflow_is_an_error() {
+        let mut sum = ExactSum::new(2);
+        let values: ArrayRef = Arc::new(
+            Decimal128Array::from(vec![Some(150), None, Some(-50)]).with_data_type(DataType::Decimal128(15, 2)),
+        );
+        sum.update_batch(&[values.clone()], &[0, 1, 0], None, 2).unwrap();
+        let state = sum.state(EmitTo::All).unwrap();
+        let mut merged = ExactSum::new(2);
+        merged.merge_batch(&state, &[0, 1], 2).unwrap();
+        merged.update_batch(&[values], &[0, 1, 0], None, 2).unwrap();
+        let result = merged.evaluate(EmitTo::All).unwrap();
+        assert_eq!(result.as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>(), [Some(200), None]);
+        let huge: ArrayRef = Arc::new(Decimal128Array::from(vec![i128::MAX, 1]));
+        assert!(sum.update_batch(&[huge], &[0, 0], None, 1).is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! GROUP_CONCAT: the texts of a group, in an order, joined.
+
+use arrow_array::{Array, ArrayRef, BooleanArray, StringViewArray, builder::BinaryViewBuilder, cast::AsArray};
+use datafusion_common::{DataFusionError, Result};
+use datafusion_expr::{EmitTo, GroupsAccumulator};
+use muster_types::Collation;
+use std::{collections::HashSet, sync::Arc};
+
+/// `group_concat_max_len`: longer results are cut. MySQL's default, in bytes.
+pub const MAX_BYTES: usize = 1024;
+
+/// What GROUP_CONCAT was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GroupConcat {
+    pub separator: String,
+    /// Equal under this collation: only once.
+    pub distinct: Option<Collation>,
+}
+
+/// One text and what it is sorted by.
+#[derive(Debug, Clone)]
+struct Entry {
+    key: Box<[u8]>,
+    text: Box<str>,
+}
+
+pub struct Groups {
+    settings: GroupConcat,
+    entries: Vec<Vec<Entry>>,
+    bytes: usize,
+}
+
+impl Groups {
+    pub fn new(settings: GroupConcat) -> Groups {
+        Groups { settings, entries: Vec::new(), bytes: 0 }
+    }
+
+    fn push(&mut self, group: usize, key: &[u8], text: &str) {
+        self.bytes += key.len() + text.len() + size_of::<Entry>();
+        self.entries[group].push(Entry { key: key.into(), text: text.into() });
+    }
+
+    fn take(&mut self, emit_to: EmitTo) -> Vec<Vec<Entry>> {
+        let taken = emit_to.take_needed(&mut self.entries);
+        let bytes: usize = taken.iter().flatten().map(|e| e.key.len() + e.text.len() + size_of::<Entry>()).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
+    }
+
+    fn join(&self, mut entries: Vec<Entry>) -> Option<String> {
+        if entries.is_empty() {
+            return None;
+        }
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut seen = HashSet::new();
+        let mut joined = String::new();
+        let mut first = true;
+        for entry in entries {
+            if self.settings.distinct.is_some_and(|c| !seen.insert(c.sort_key(&entry.text))) {
+                continue;
+            }
+            if !first {
+                joined.push_str(&self.settings.separator);
+            }
+            first = false;
+            joined.push_str(&entry.text);
+            if joined.len() > MAX_BYTES {
+                let mut end = MAX_BYTES;
+                while !joined.is_char_boundary(end) {
+                    end -= 1;
+                }
+                joined.truncate(end);
+                break;
+            }
+        }
+        Some(joined)
+    }
+}
+
+impl GroupsAccumulator for Groups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.entries.resize(total_num_groups, Vec::new());
+        let (texts, keys) = (values[0].as_string_view(), values[1].as_binary_view());
+        for (row, group) in group_indices.iter().enumerate() {
+            if texts.is_null(row) || opt_filter.is_some_and(|f| f.is_null(row) || !f.value(row)) {
+                continue;
+            }
+            let key = if keys.is_null(row) { &[] } else { keys.value(row) };
+            self.push(*group, key, texts.value(row));
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let taken = self.take(emit_to);
+        Ok(Arc::new(taken.into_iter().map(|entries| self.join(entries)).collect::<StringViewArray>()))
+    }
+
+    /// Entries one behind the other: length of key, key, length of text, text; lengths in 4 bytes, little-endian.
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        let mut builder = BinaryViewBuilder::new();
+        let mut bytes = Vec::new();
+        for entries in self.take(emit_to) {
+            bytes.clear();
+            for entry in entries {
+                for part in [&*entry.key, entry.text.as_bytes()] {
+                    bytes.extend_from_slice(&(part.len() as u32).to_le_bytes());
+                    bytes.extend_from_slice(part);
+                }
+            }
+            builder.append_value(&bytes);
+        }
+        Ok(vec![Arc::new(builder.finish())])
+    }
+
+    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+        self.entries.resize(total_num_groups, Vec::new());
+        let states = values[0].as_binary_view();
+        for (row, group) in group_indices.iter().enumerate() {
+            if states.is_null(row) {
+                continue;
+            }
+            let mut rest = states.value(row);
+            while !rest.is_empty() {
+                let (key, after) = part(rest)?;
+                let (text, after) = part(after)?;
+                let text = std::str::from_utf8(text).map_err(|e| DataFusionError::External(Box::new(e)))?;
+                self.push(*group, key, text);
+                rest = after;
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+        let mut each = Groups::new(self.settings.clone());
+        let rows: Vec<usize> = (0..values[0].len()).collect();
+        each.update_batch(values, &rows, opt_filter, rows.len())?;
+        each.state(EmitTo::All)
+    }
+
+    fn size(&self) -> usize {
+        self.bytes + self.entries.capacity() * size_of::<Vec<Entry>>()
+    }
+}
+
+fn part(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
+    let broken = || DataFusionError::Internal("group_concat state is cut off".into());
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(broken)?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::BinaryViewArray;
+
+    #[test]
+    fn texts_are_joined_in_order_also_through_states() {
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec![Some("b"), Some("a"), None, Some("B")]));
+        let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"2", b"1", b"3", b"4"]));
+        let settings = |distinct| GroupConcat { separator: "; ".into(), distinct };
+        for (distinct, want) in [(None, "a; b; B"), (Some(Collation::DEFAULT), "a; b")] {
+            let mut first = Groups::new(settings(distinct));
+            first.update_batch(&[texts.clone(), keys.clone()], &[0, 0, 0, 0], None, 2).unwrap();
+            let state = first.state(EmitTo::All).unwrap();
+            assert_eq!(first.size(), 0);
+            let mut second = Groups::new(settings(distinct));
+            second.merge_batch(&state, &[1, 0], 2).unwrap();
+            let result = second.evaluate(EmitTo::All).unwrap();
+            assert_eq!(result.as_string_view().iter().collect::<Vec<_>>(), [None, Some(want)]);
+        }
+        assert!(part(&[5, 0, 0, 0, 1]).is_err());
+    }
+}

@@ -1,0 +1,332 @@
+//! Node by node from the algebra to physical expressions.
+
+use super::{
+    Physical, Scope,
+    arithmetic::{Arithmetic, Family, Negate, Rescale},
+    compare::common_type,
+    control::{Coalesce, IsTruth},
+    convert::{ArrowCast, fast_cast},
+    kernel::{KernelExpr, literal_of},
+    like::{LikeColumn, LikeConstant},
+    rowwise::RowWise,
+    temporal::{DateAdd, Extract},
+    text::SubstringAt,
+};
+use crate::{
+    Warnings,
+    arrow_value::{data_type, scalar},
+    error::to_sql,
+};
+use arrow_schema::DataType;
+use datafusion_common::ScalarValue;
+use datafusion_expr::Operator;
+use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
+use muster_algebra::{ArithmeticOp, Columns, Expr, LogicOp, ScalarFunction};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
+use std::sync::Arc;
+
+/// Compiles expressions over one input.
+pub struct Compiler<'a> {
+    pub columns: &'a Columns,
+    pub scope: &'a Scope,
+    pub warnings: &'a Arc<Warnings>,
+}
+
+fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
+    result.map_err(|e| to_sql(&e, 0))
+}
+
+impl Compiler<'_> {
+    /// The expression; its Arrow type is that of its SQL type.
+    pub fn compile(&self, expr: &Expr) -> Result<Physical> {
+        match expr {
+            Expr::Column(id) => {
+                let position = self.scope.position(*id).ok_or_else(|| {
+                    SqlError::internal(format!("column {} '{}' is not in the input", id.0, self.columns.get(*id).name))
+                })?;
+                Ok(Arc::new(Column::new(self.scope.schema.field(position).name(), position)))
+            }
+            Expr::Literal { value, ty } => Ok(Arc::new(Literal::new(scalar(value, *ty)?))),
+            Expr::Cast { arg, ty } => self.compile_cast(arg, *ty),
+            Expr::Compare { op, left, right } => self.compare(*op, left, right),
+            Expr::Logic { op, args } => self.logic(*op, args),
+            Expr::Not(arg) => df(not(self.predicate(arg)?)),
+            Expr::IsNull { arg, negated } => {
+                let arg = self.compile(arg)?;
+                df(if *negated { is_not_null(arg) } else { is_null(arg) })
+            }
+            Expr::IsTruth { arg, truth, negated } => {
+                let kernel = IsTruth { truth: *truth, negated: *negated };
+                Ok(KernelExpr::build(kernel, vec![self.predicate(arg)?], DataType::Boolean, false))
+            }
+            Expr::Arithmetic { op, left, right, ty } => self.arithmetic(*op, left, right, *ty),
+            Expr::Negate { arg, ty } => self.negate(arg, *ty),
+            Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
+            Expr::Like { arg, pattern, escape, negated } => self.like(arg, pattern, *escape, *negated),
+            Expr::Case { branches, otherwise, ty } => {
+                let when_then = branches
+                    .iter()
+                    .map(|(c, r)| Ok((self.predicate(c)?, self.compile_as(r, *ty)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                let otherwise = match otherwise {
+                    Some(e) => self.compile_as(e, *ty)?,
+                    None => Arc::new(Literal::new(scalar(&Value::Null, *ty)?)),
+                };
+                if when_then.is_empty() {
+                    return Ok(otherwise);
+                }
+                df(case(None, when_then, Some(otherwise)))
+            }
+            Expr::Call { function, args, ty } => self.call(*function, args, *ty, expr),
+            Expr::Subquery(_) => Err(SqlError::internal("a subquery was left in a physical plan")),
+            Expr::Subplan(_) => Err(SqlError::internal("a subplan in a place where none can run")),
+        }
+    }
+
+    /// The expression as a truth value.
+    pub fn predicate(&self, expr: &Expr) -> Result<Physical> {
+        self.compile_as(expr, SqlType::Bool)
+    }
+
+    /// The expression in the Arrow type of `ty`, converted if it has another.
+    pub fn compile_as(&self, expr: &Expr, ty: SqlType) -> Result<Physical> {
+        let from = expr.ty(self.columns);
+        if from == SqlType::Null || matches!(expr, Expr::Literal { value: Value::Null, .. }) {
+            return Ok(Arc::new(Literal::new(scalar(&Value::Null, ty)?)));
+        }
+        if data_type(from) == data_type(ty) {
+            return self.compile(expr);
+        }
+        self.compile_cast(expr, ty)
+    }
+
+    fn nullable(&self, args: &[Physical]) -> bool {
+        args.iter().any(|a| a.nullable(&self.scope.schema).unwrap_or(true))
+    }
+
+    fn compile_cast(&self, arg: &Expr, to: SqlType) -> Result<Physical> {
+        let from = arg.ty(self.columns);
+        if from == SqlType::Null {
+            return Ok(Arc::new(Literal::new(scalar(&Value::Null, to)?)));
+        }
+        let physical = self.compile(arg)?;
+        let nullable = self.nullable(std::slice::from_ref(&physical));
+        if let Some(cast) = fast_cast(&physical, from, to, nullable) {
+            return Ok(cast);
+        }
+        let node = Expr::Cast { arg: Box::new(arg.clone()), ty: to };
+        Ok(self.row_wise(node, vec![physical], to))
+    }
+
+    fn row_wise(&self, node: Expr, args: Vec<Physical>, ty: SqlType) -> Physical {
+        let types = node.children().iter().map(|c| c.ty(self.columns)).collect();
+        KernelExpr::build(RowWise::new(node, types, ty, self.warnings.clone()), args, data_type(ty), true)
+    }
+
+    fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {
+        let operator = match op {
+            LogicOp::And => Operator::And,
+            LogicOp::Or => Operator::Or,
+            // Of truth values, different ones; NULL if one is NULL.
+            LogicOp::Xor => Operator::NotEq,
+        };
+        let args: Vec<Physical> = args.iter().map(|a| self.predicate(a)).collect::<Result<_>>()?;
+        let joined = args.into_iter().reduce(|a, b| Arc::new(BinaryExpr::new(a, operator, b)) as Physical);
+        Ok(joined.unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
+    }
+
+    fn arithmetic(&self, op: ArithmeticOp, left: &Expr, right: &Expr, ty: SqlType) -> Result<Physical> {
+        let (lt, rt) = (left.ty(self.columns), right.ty(self.columns));
+        let is_double = |t: SqlType| !(t.is_integer() || matches!(t, SqlType::Decimal { .. } | SqlType::Null));
+        let is_decimal = |t: SqlType| matches!(t, SqlType::Decimal { .. });
+        let family = match ty {
+            _ if is_double(lt) || is_double(rt) => Family::Double,
+            SqlType::Float | SqlType::Double => Family::Double,
+            SqlType::Decimal { .. } => Family::Decimal,
+            _ if is_decimal(lt) || is_decimal(rt) => Family::Decimal,
+            SqlType::Int { unsigned: true, .. } => Family::Unsigned,
+            _ => Family::Signed,
+        };
+        let (args, scales) = match family {
+            Family::Signed => {
+                (vec![self.compile_as(left, SqlType::BIGINT)?, self.compile_as(right, SqlType::BIGINT)?], (0, 0, 0))
+            }
+            Family::Unsigned => {
+                let ty = SqlType::BIGINT_UNSIGNED;
+                (vec![self.compile_as(left, ty)?, self.compile_as(right, ty)?], (0, 0, 0))
+            }
+            Family::Double => {
+                (vec![self.compile_as(left, SqlType::Double)?, self.compile_as(right, SqlType::Double)?], (0, 0, 0))
+            }
+            Family::Decimal => {
+                let (l, sl) = self.as_decimal(left)?;
+                let (r, sr) = self.as_decimal(right)?;
+                let scale = if let SqlType::Decimal { scale, .. } = ty { scale } else { 0 };
+                (vec![l, r], (sl, sr, scale))
+            }
+        };
+        let divides = matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
+        let nullable = divides || self.nullable(&args);
+        let computed = match (family, ty) {
+            (Family::Double, SqlType::Int { .. }) if op == ArithmeticOp::IntDiv => data_type(ty),
+            (Family::Double, _) => DataType::Float64,
+            _ => data_type(ty),
+        };
+        let kernel = Arithmetic { op, family, scales, result: computed.clone(), warnings: self.warnings.clone() };
+        let result = KernelExpr::build(kernel, args, computed.clone(), nullable);
+        Ok(match computed == data_type(ty) {
+            true => result,
+            false => KernelExpr::build(ArrowCast { result: data_type(ty) }, vec![result], data_type(ty), nullable),
+        })
+    }
+
+    /// The argument as a decimal, and its scale.
+    fn as_decimal(&self, expr: &Expr) -> Result<(Physical, u8)> {
+        match expr.ty(self.columns) {
+            SqlType::Decimal { scale, .. } => Ok((self.compile(expr)?, scale)),
+            other => {
+                let digits = other.decimal_digits().map_or(20, |d| d.0);
+                Ok((self.compile_as(expr, SqlType::decimal(digits as u32, 0))?, 0))
+            }
+        }
+    }
+
+    fn negate(&self, arg: &Expr, ty: SqlType) -> Result<Physical> {
+        let physical = match (arg.ty(self.columns), ty) {
+            (SqlType::Null, _) => return Ok(Arc::new(Literal::new(scalar(&Value::Null, ty)?))),
+            (SqlType::Int { .. } | SqlType::Bool, SqlType::Decimal { .. }) => self.as_decimal(arg)?.0,
+            (_, SqlType::Double | SqlType::Float) => self.compile_as(arg, SqlType::Double)?,
+            _ => self.compile(arg)?,
+        };
+        let nullable = self.nullable(std::slice::from_ref(&physical));
+        let result = if ty == SqlType::Float { DataType::Float64 } else { data_type(ty) };
+        let negated = KernelExpr::build(Negate { result: result.clone() }, vec![physical], result.clone(), nullable);
+        Ok(match result == data_type(ty) {
+            true => negated,
+            false => KernelExpr::build(ArrowCast { result: data_type(ty) }, vec![negated], data_type(ty), nullable),
+        })
+    }
+
+    fn like(&self, arg: &Expr, pattern: &Expr, escape: Option<char>, negated: bool) -> Result<Physical> {
+        let ty = arg.ty(self.columns);
+        let mut collation = ty.collation().unwrap_or(Collation::DEFAULT);
+        let value = match ty {
+            SqlType::Text { .. } | SqlType::Bytes { .. } => self.compile(arg)?,
+            _ => self.compile_as(arg, SqlType::varchar(255, collation))?,
+        };
+        // Values known to be in one case, in which the pattern is too, match byte by byte.
+        let traits = self.scope.text_traits(arg).zip(self.scope.text_traits(pattern));
+        let merged = traits.map(|(a, b)| muster_types::collation::TextTraits::merge(a, b));
+        if merged.is_some_and(|t| t.ascii && t.upper & t.lower == 0) {
+            collation = Collation::Binary;
+        }
+        if let Expr::Literal { value: text, .. } = pattern {
+            let text = match text {
+                Value::Null => return Ok(Arc::new(Literal::new(ScalarValue::Boolean(None)))),
+                Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+                other => other.to_text(6).unwrap_or_default(),
+            };
+            let kernel = LikeConstant {
+                pattern: LikePattern::new(&text, escape, collation),
+                text: format!("{text:?} {escape:?}"),
+                collation,
+                negated,
+            };
+            let nullable = self.nullable(std::slice::from_ref(&value));
+            return Ok(KernelExpr::build(kernel, vec![value], DataType::Boolean, nullable));
+        }
+        let pattern = self.compile(pattern)?;
+        let kernel = LikeColumn { escape, collation, negated };
+        Ok(KernelExpr::build(kernel, vec![value, pattern], DataType::Boolean, true))
+    }
+
+    fn call(&self, function: ScalarFunction, args: &[Expr], ty: SqlType, node: &Expr) -> Result<Physical> {
+        let types: Vec<SqlType> = args.iter().map(|a| a.ty(self.columns)).collect();
+        let result = data_type(ty);
+        let temporal = |t: Option<&SqlType>| {
+            matches!(t, Some(SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }))
+        };
+        match function {
+            ScalarFunction::DateAdd(unit)
+                if types.first() == Some(&SqlType::Date)
+                    && ty == SqlType::Date
+                    && types.get(1).is_some_and(|t| t.is_integer() && !t.is_unsigned())
+                    && DateAdd::handles(unit) =>
+            {
+                let args = vec![self.compile(&args[0])?, self.compile_as(&args[1], SqlType::BIGINT)?];
+                Ok(KernelExpr::build(DateAdd { unit }, args, DataType::Date32, true))
+            }
+            ScalarFunction::Extract(unit) if temporal(types.first()) && Extract::handles(unit) => {
+                let args = vec![self.compile(&args[0])?];
+                let nullable = self.nullable(&args);
+                Ok(KernelExpr::build(Extract { unit, result: result.clone() }, args, result, nullable))
+            }
+            ScalarFunction::Coalesce if !args.is_empty() => {
+                let args: Vec<Physical> = args.iter().map(|a| self.compile_as(a, ty)).collect::<Result<_>>()?;
+                let nullable = args.iter().all(|a| a.nullable(&self.scope.schema).unwrap_or(true));
+                Ok(KernelExpr::build(Coalesce { result: result.clone() }, args, result, nullable))
+            }
+            ScalarFunction::NullIf if args.len() == 2 => {
+                let equal = self.compare_any(&args[0], &args[1])?;
+                let null: Physical = Arc::new(Literal::new(scalar(&Value::Null, ty)?));
+                df(case(None, vec![(equal, null)], Some(self.compile_as(&args[0], ty)?)))
+            }
+            ScalarFunction::Substring if types.first().is_some_and(SqlType::is_text) && ty.is_text() => {
+                let text = self.compile(&args[0])?;
+                let rest: Vec<Physical> =
+                    args[1..].iter().map(|a| self.compile_as(a, SqlType::BIGINT)).collect::<Result<_>>()?;
+                let int = |e: Option<&Physical>| match e.and_then(literal_of) {
+                    Some(ScalarValue::Int64(Some(n))) => Some(*n),
+                    _ => None,
+                };
+                match (int(rest.first()), rest.len()) {
+                    (Some(start), 1) => self.substring(text, start, None),
+                    (Some(start), 2) if int(rest.get(1)).is_some() => self.substring(text, start, int(rest.get(1))),
+                    _ => self.call_row_wise(node, ty),
+                }
+            }
+            ScalarFunction::WeightString if types.first().is_some_and(SqlType::is_text) => {
+                let collation = types[0].collation().unwrap_or(Collation::DEFAULT);
+                Ok(self.sort_key(self.compile(&args[0])?, collation))
+            }
+            _ => self.call_row_wise(node, ty),
+        }
+    }
+
+    fn compare_any(&self, left: &Expr, right: &Expr) -> Result<Physical> {
+        let (lt, rt) = (left.ty(self.columns), right.ty(self.columns));
+        if lt.is_text() == rt.is_text() {
+            return self.compare(muster_algebra::CompareOp::Eq, left, right);
+        }
+        let ty = common_type(lt, rt);
+        let cast = |e: &Expr| Expr::Cast { arg: Box::new(e.clone()), ty };
+        self.compare(muster_algebra::CompareOp::Eq, &cast(left), &cast(right))
+    }
+
+    fn substring(&self, text: Physical, start: i64, length: Option<i64>) -> Result<Physical> {
+        let nullable = self.nullable(std::slice::from_ref(&text));
+        Ok(KernelExpr::build(SubstringAt { start, length }, vec![text], DataType::Utf8View, nullable))
+    }
+
+    fn call_row_wise(&self, node: &Expr, ty: SqlType) -> Result<Physical> {
+        let args = node.children().into_iter().map(|a| self.compile(a)).collect::<Result<_>>()?;
+        Ok(self.row_wise(node.clone(), args, ty))
+    }
+
+    /// A physical expression in another decimal or integer type of the same meaning (aggregates deliver their own).
+    pub fn retype(&self, physical: Physical, to: SqlType) -> Result<Physical> {
+        let from = df(physical.data_type(&self.scope.schema))?;
+        let target = data_type(to);
+        if from == target {
+            return Ok(physical);
+        }
+        let nullable = self.nullable(std::slice::from_ref(&physical));
+        Ok(match (&from, &target) {
+            (DataType::Decimal128(_, s), DataType::Decimal128(_, t)) => {
+                let kernel = Rescale { from: *s as u8, to: *t as u8, result: target.clone() };
+                KernelExpr::build(kernel, vec![physical], target, nullable)
+            }
+            _ => KernelExpr::build(ArrowCast { result: target.clone() }, vec![physical], target, nullable),
+        })
+    }
+}

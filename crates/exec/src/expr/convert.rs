@@ -1,0 +1,154 @@
+//! Casts that are common enough to run column-wise. All others go row by row through MySQL's general conversion.
+
+use super::{
+    arithmetic::Rescale,
+    control::NotZero,
+    kernel::{Kernel, KernelExpr},
+    temporal::{DateTimeToDate, DateToDateTime},
+};
+use crate::arrow_value::data_type;
+use arrow_array::{Array, ArrayRef, Decimal128Array, Float64Array, cast::AsArray, types::*};
+use arrow_schema::DataType;
+use datafusion_common::Result;
+use datafusion_expr::ColumnarValue;
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use muster_types::{Decimal, IntWidth, SqlType, TextKind};
+use std::sync::Arc;
+
+/// A cast that can neither warn nor change its meaning, done by Arrow.
+pub struct ArrowCast {
+    pub result: DataType,
+}
+
+impl Kernel for ArrowCast {
+    fn label(&self) -> String {
+        format!("cast_{}", self.result)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
+        Ok(arrow_cast::cast_with_options(&args[0].to_array(rows)?, &self.result, &strict)?)
+    }
+}
+
+/// An integer as a decimal.
+struct IntegerToDecimal {
+    scale: u8,
+    result: DataType,
+}
+
+impl Kernel for IntegerToDecimal {
+    fn label(&self) -> String {
+        format!("decimal_{}", self.result)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        // Types were checked: the product has at most 38 digits.
+        let factor = 10i128.pow(self.scale as u32);
+        let decimals: Decimal128Array = if array.data_type() == &DataType::UInt64 {
+            array.as_primitive::<UInt64Type>().unary(|x| x as i128 * factor)
+        } else {
+            let array = arrow_cast::cast(&array, &DataType::Int64)?;
+            array.as_primitive::<Int64Type>().unary(|x| x as i128 * factor)
+        };
+        Ok(Arc::new(decimals.with_data_type(self.result.clone())))
+    }
+}
+
+/// A decimal as the nearest double.
+struct DecimalToDouble {
+    scale: u8,
+}
+
+impl Kernel for DecimalToDouble {
+    fn label(&self) -> String {
+        format!("double_from_decimal_{}", self.scale)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let scale = self.scale;
+        // Both numbers are exact doubles, so that one division rounds correctly.
+        let exact = scale <= 22;
+        let power = 10f64.powi(scale as i32);
+        let doubles: Float64Array = array.as_primitive::<Decimal128Type>().unary(|x| {
+            if exact && x.unsigned_abs() < 1 << 53 { x as i64 as f64 / power } else { Decimal::new(x, scale).to_f64() }
+        });
+        Ok(Arc::new(doubles))
+    }
+}
+
+/// `None`: not one of the common casts.
+pub fn fast_cast(
+    arg: &Arc<dyn PhysicalExpr>,
+    from: SqlType,
+    to: SqlType,
+    nullable: bool,
+) -> Option<Arc<dyn PhysicalExpr>> {
+    let result = data_type(to);
+    macro_rules! kernel {
+        ($kernel:expr) => {
+            Some(KernelExpr::build($kernel, vec![arg.clone()], result, nullable))
+        };
+    }
+    match (from, to) {
+        (a, b) if a == b => Some(arg.clone()),
+        (SqlType::Text { length: a, .. }, SqlType::Text { length: b, kind, .. })
+            if a <= b || matches!(kind, TextKind::LongText) =>
+        {
+            Some(arg.clone())
+        }
+        (SqlType::Bytes { length: a, .. }, SqlType::Bytes { length: b, kind })
+            if a <= b && kind != muster_types::BytesKind::Binary =>
+        {
+            Some(arg.clone())
+        }
+        (SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double, SqlType::Bool) => {
+            kernel!(NotZero)
+        }
+        (SqlType::Bool, SqlType::Int { .. } | SqlType::Double | SqlType::Float) => {
+            kernel!(ArrowCast { result: result.clone() })
+        }
+        (SqlType::Bool, SqlType::Decimal { precision, scale }) if precision > scale && precision <= 38 => {
+            kernel!(IntegerToDecimal { scale, result: result.clone() })
+        }
+        (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) if widens(a, ua, b, ub) => {
+            kernel!(ArrowCast { result: result.clone() })
+        }
+        (SqlType::Int { .. }, SqlType::Decimal { precision, scale })
+            if precision - scale >= from.decimal_digits().map_or(u8::MAX, |d| d.0) && precision <= 38 =>
+        {
+            kernel!(IntegerToDecimal { scale, result: result.clone() })
+        }
+        (SqlType::Decimal { precision: p, scale: s }, SqlType::Decimal { precision, scale })
+            if scale >= s && precision - scale >= p - s =>
+        {
+            kernel!(Rescale { from: s, to: scale, result: result.clone() })
+        }
+        // A rounded number may have one digit more in front of the point.
+        (SqlType::Decimal { precision: p, scale: s }, SqlType::Decimal { precision, scale })
+            if scale < s && precision - scale > p - s =>
+        {
+            kernel!(Rescale { from: s, to: scale, result: result.clone() })
+        }
+        (SqlType::Int { .. } | SqlType::Float, SqlType::Double) => kernel!(ArrowCast { result: result.clone() }),
+        (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
+        (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
+        (SqlType::DateTime { .. } | SqlType::Timestamp { .. }, SqlType::Date) => kernel!(DateTimeToDate),
+        (
+            SqlType::DateTime { fsp: a } | SqlType::Timestamp { fsp: a },
+            SqlType::DateTime { fsp: b } | SqlType::Timestamp { fsp: b },
+        ) if a <= b => Some(arg.clone()),
+        (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) if a <= b => Some(arg.clone()),
+        _ => None,
+    }
+}
+
+fn widens(from: IntWidth, from_unsigned: bool, to: IntWidth, to_unsigned: bool) -> bool {
+    match (from_unsigned, to_unsigned) {
+        (false, false) | (true, true) => from <= to,
+        (true, false) => from < to,
+        (false, true) => false,
+    }
+}

@@ -1,0 +1,35 @@
+//! Expressions: from the algebra to physical expressions over the columns of a batch, with MySQL's meaning.
+//!
+//! ```text
+//!   compile.rs     Expr -> PhysicalExpr, node by node
+//!   compare.rs     comparisons and IN: which representation decides
+//!   scope.rs       which column is where, and what is known of texts
+//!   kernel.rs      the one physical expression of ours, and the trait its functions implement
+//!   arithmetic.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs     column-wise functions
+//!   row_key.rs     several values as one
+//!   rowwise.rs     everything else, through the general evaluator
+//! ```
+//!
+//! Where DataFusion's own expressions mean the same as MySQL's (AND, OR, NOT, CASE, IS NULL, comparison of numbers and
+//! dates) they are used.
+
+pub mod arithmetic;
+pub mod compare;
+pub mod compile;
+pub mod control;
+pub mod convert;
+pub mod kernel;
+pub mod like;
+pub mod row_key;
+pub mod rowwise;
+pub mod scope;
+pub mod temporal;
+pub mod text;
+
+pub use compile::Compiler;
+pub use scope::Scope;
+
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use std::sync::Arc;
+
+pub type Physical = Arc<dyn PhysicalExpr>;

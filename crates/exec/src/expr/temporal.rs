@@ -1,0 +1,195 @@
+//! Dates column-wise: the parts of a date, and moving it by an interval.
+
+use super::kernel::Kernel;
+use crate::error::external;
+use arrow_array::{Array, ArrayRef, Date32Array, Int64Array, cast::AsArray, types::*};
+use arrow_schema::DataType;
+use datafusion_common::Result;
+use datafusion_expr::ColumnarValue;
+use muster_algebra::IntervalUnit;
+use muster_types::{
+    SqlError,
+    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, add_months, civil_from_days, days_from_civil},
+};
+use std::sync::Arc;
+
+/// `EXTRACT(unit FROM date or datetime)`.
+pub struct Extract {
+    pub unit: IntervalUnit,
+    pub result: DataType,
+}
+
+impl Extract {
+    /// Whether this unit is read from dates and datetimes here.
+    pub fn handles(unit: IntervalUnit) -> bool {
+        use IntervalUnit::*;
+        matches!(unit, Year | Quarter | Month | Day | Hour | Minute | Second)
+    }
+}
+
+fn date_part(unit: IntervalUnit, days: i32) -> i64 {
+    let (y, m, d) = civil_from_days(days);
+    match unit {
+        IntervalUnit::Year => y as i64,
+        IntervalUnit::Quarter => (m as i64 + 2) / 3,
+        IntervalUnit::Month => m as i64,
+        IntervalUnit::Day => d as i64,
+        _ => 0,
+    }
+}
+
+fn datetime_part(unit: IntervalUnit, micros: i64) -> i64 {
+    let seconds = micros.rem_euclid(MICROS_PER_DAY) / MICROS_PER_SECOND;
+    match unit {
+        IntervalUnit::Hour => seconds / 3600,
+        IntervalUnit::Minute => seconds / 60 % 60,
+        IntervalUnit::Second => seconds % 60,
+        _ => date_part(unit, micros.div_euclid(MICROS_PER_DAY) as i32),
+    }
+}
+
+impl Kernel for Extract {
+    fn label(&self) -> String {
+        format!("extract_{:?}", self.unit)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let unit = self.unit;
+        let parts: Int64Array = match array.data_type() {
+            DataType::Date32 => {
+                let dates = array.as_primitive::<Date32Type>();
+                if unit == IntervalUnit::Year {
+                    // Neighbours are mostly of one year.
+                    let (mut from, mut to, mut year) = (1, 0, 0);
+                    let years: Vec<i64> = dates
+                        .values()
+                        .iter()
+                        .map(|days| {
+                            if !(from..to).contains(days) {
+                                let y = civil_from_days(*days).0;
+                                (from, to, year) = (days_from_civil(y, 1, 1), days_from_civil(y + 1, 1, 1), y as i64);
+                            }
+                            year
+                        })
+                        .collect();
+                    Int64Array::new(years.into(), dates.nulls().cloned())
+                } else {
+                    dates.unary(|days| date_part(unit, days))
+                }
+            }
+            DataType::Timestamp(_, _) => {
+                array.as_primitive::<TimestampMicrosecondType>().unary(|t| datetime_part(unit, t))
+            }
+            other => return Err(external(SqlError::internal(format!("EXTRACT from {other}")))),
+        };
+        Ok(arrow_cast::cast(&parts, &self.result)?)
+    }
+}
+
+/// `date + INTERVAL n unit` for units of whole days; NULL outside the calendar.
+pub struct DateAdd {
+    pub unit: IntervalUnit,
+}
+
+impl DateAdd {
+    /// Whether a date stays a date under this unit.
+    pub fn handles(unit: IntervalUnit) -> bool {
+        use IntervalUnit::*;
+        matches!(unit, Day | Week | Month | Quarter | Year)
+    }
+}
+
+/// `None`: outside of years 0 to 9999.
+fn move_date(unit: IntervalUnit, days: i32, n: i64) -> Option<i32> {
+    let month_steps = |k: i64| add_months(days, i32::try_from(n.checked_mul(k)?).ok()?);
+    let day_steps = |k: i64| {
+        let moved = (days as i64).checked_add(n.checked_mul(k)?)?;
+        let range = days_from_civil(0, 1, 1) as i64..=days_from_civil(9999, 12, 31) as i64;
+        range.contains(&moved).then_some(moved as i32)
+    };
+    match unit {
+        IntervalUnit::Day => day_steps(1),
+        IntervalUnit::Week => day_steps(7),
+        IntervalUnit::Month => month_steps(1),
+        IntervalUnit::Quarter => month_steps(3),
+        IntervalUnit::Year => month_steps(12),
+        _ => None,
+    }
+}
+
+impl Kernel for DateAdd {
+    fn label(&self) -> String {
+        format!("date_add_{:?}", self.unit)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let (dates, counts) = (args[0].to_array(rows)?, args[1].to_array(rows)?);
+        let counts = arrow_cast::cast(&counts, &DataType::Int64)?;
+        let (dates, counts) = (dates.as_primitive::<Date32Type>(), counts.as_primitive::<Int64Type>());
+        let moved: Date32Array = dates.iter().zip(counts.iter()).map(|(d, n)| move_date(self.unit, d?, n?)).collect();
+        Ok(Arc::new(moved))
+    }
+}
+
+/// A date as midnight of its day.
+pub struct DateToDateTime;
+
+impl Kernel for DateToDateTime {
+    fn label(&self) -> String {
+        "date_to_datetime".into()
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let dates = array.as_primitive::<Date32Type>();
+        Ok(Arc::new(dates.unary::<_, TimestampMicrosecondType>(|d| d as i64 * MICROS_PER_DAY)))
+    }
+}
+
+/// The day of a datetime.
+pub struct DateTimeToDate;
+
+impl Kernel for DateTimeToDate {
+    fn label(&self) -> String {
+        "datetime_to_date".into()
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let times = array.as_primitive::<TimestampMicrosecondType>();
+        Ok(Arc::new(times.unary::<_, Date32Type>(|t| t.div_euclid(MICROS_PER_DAY) as i32)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion_common::ScalarValue;
+    use muster_types::temporal::{format_date, parse_date};
+
+    #[test]
+    fn intervals_move_dates() {
+        for (from, unit, n, want) in [
+            ("1998-12-01", IntervalUnit::Day, -90, "1998-09-02"),
+            ("1995-01-31", IntervalUnit::Month, 1, "1995-02-28"),
+            ("1996-02-29", IntervalUnit::Year, 1, "1997-02-28"),
+            ("1995-11-30", IntervalUnit::Quarter, 1, "1996-02-29"),
+        ] {
+            assert_eq!(format_date(move_date(unit, parse_date(from).unwrap(), n).unwrap()), want);
+        }
+        assert_eq!(move_date(IntervalUnit::Year, 0, 9000), None);
+        assert_eq!(move_date(IntervalUnit::Day, 0, i64::MAX), None);
+    }
+
+    #[test]
+    fn years_over_a_boundary() {
+        let dates = ["1995-12-31", "1996-01-01", "1996-12-31", "1992-06-01"].map(|d| parse_date(d).unwrap());
+        let array: ArrayRef = Arc::new(Date32Array::from(dates.to_vec()));
+        let kernel = Extract { unit: IntervalUnit::Year, result: DataType::Int32 };
+        let years = kernel.call(&[ColumnarValue::Array(array)], 4).unwrap();
+        assert_eq!(years.as_primitive::<Int32Type>().values(), &[1995, 1996, 1996, 1992]);
+        let null = ColumnarValue::Scalar(ScalarValue::Date32(None));
+        assert!(kernel.call(&[null], 1).unwrap().is_null(0));
+    }
+}

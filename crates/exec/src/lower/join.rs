@@ -1,0 +1,338 @@
+//! Joins.
+//!
+//! DataFusion builds its hash table from its left input; where the plan wants the right one, the inputs change places
+//! and the join kind with them. A projection brings the columns back into the plan's order.
+
+use super::{Lowerer, Node, df};
+use crate::expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr};
+use arrow_schema::{Schema, SortOptions};
+use datafusion_common::{JoinSide, JoinType, NullEquality};
+use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
+use datafusion_physical_plan::{
+    ExecutionPlan, Partitioning,
+    joins::{
+        CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode, SortMergeJoinExec,
+        utils::{ColumnIndex, JoinFilter},
+    },
+    repartition::RepartitionExec,
+    sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
+};
+use muster_algebra::{ColId, Expr, JoinKind, Plan, Side};
+use muster_types::{Result, SqlError, SqlType, collation::TextTraits};
+use std::sync::Arc;
+
+/// Build sides with more rows than this (by estimate) are built in parallel, both inputs partitioned by the keys.
+const PARTITIONED_BUILD_ROWS: f64 = 400_000.0;
+
+impl Lowerer<'_> {
+    pub(super) fn hash_join(
+        &mut self,
+        plan: &Plan,
+        kind: JoinKind,
+        left: &Plan,
+        right: &Plan,
+        keys: &[(Expr, Expr)],
+        residual: &[Expr],
+        build: Side,
+    ) -> Result<Node> {
+        if keys.is_empty() {
+            return self.nested_loop_join(kind, left, right, residual);
+        }
+        let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
+        let (left, right) = (self.node(left)?, self.node(right)?);
+        let (left, right, residual, late) = self.residual_subplans(kind, left, right, residual)?;
+        let pairs = self.join_keys(&left.scope, &right.scope, keys)?;
+        let nullable = |e: &Physical, scope: &Scope| e.nullable(&scope.schema).unwrap_or(true);
+        let may_be_null = pairs.iter().any(|(l, r)| nullable(l, &left.scope) || nullable(r, &right.scope));
+        let null_aware = kind == JoinKind::NullAwareAnti && (may_be_null || !residual.is_empty());
+        if null_aware && (pairs.len() > 1 || !residual.is_empty()) {
+            let on = keys.iter().map(|(l, r)| Expr::eq(l.clone(), r.clone())).chain(residual).collect::<Vec<_>>();
+            return self.nested_loop_nodes(kind, left, right, &on);
+        }
+        let build = if null_aware { Side::Left } else { build };
+        let outputs = join_outputs(kind, &left, &right);
+        let join_type = match (kind, build) {
+            (JoinKind::Inner, _) => JoinType::Inner,
+            (JoinKind::Left, Side::Left) => JoinType::Left,
+            (JoinKind::Left, Side::Right) => JoinType::Right,
+            (JoinKind::Semi, Side::Left) => JoinType::LeftSemi,
+            (JoinKind::Semi, Side::Right) => JoinType::RightSemi,
+            (JoinKind::Anti | JoinKind::NullAwareAnti, Side::Left) => JoinType::LeftAnti,
+            (JoinKind::Anti | JoinKind::NullAwareAnti, Side::Right) => JoinType::RightAnti,
+        };
+        let traits = merged_traits(&left.scope, &right.scope);
+        let build_rows = if build == Side::Left { left_rows } else { right_rows };
+        let (first, second, on) = match build {
+            Side::Left => (left, right, pairs),
+            Side::Right => (right, left, pairs.into_iter().map(|(l, r)| (r, l)).collect()),
+        };
+        let filter = self.join_filter(&first, &second, &residual)?;
+        let mut columns = match join_type {
+            JoinType::LeftSemi | JoinType::LeftAnti => first.scope.columns.clone(),
+            JoinType::RightSemi | JoinType::RightAnti => second.scope.columns.clone(),
+            _ => first.scope.columns.iter().chain(&second.scope.columns).copied().collect(),
+        };
+        let wanted: &[ColId] = if late.is_empty() { &plan.output } else { &outputs };
+        let projection = projection(&columns, wanted)?;
+        if projection.is_some() {
+            columns = wanted.to_vec();
+        }
+        let partitioned = self.threads() > 1
+            && !null_aware
+            && plan.order.is_empty()
+            && build_rows > PARTITIONED_BUILD_ROWS
+            && second.partitions() > 1;
+        let (first, second, mode) = if partitioned {
+            let n = self.threads();
+            let spread = |node: &Node, exprs: Vec<Physical>| {
+                df(RepartitionExec::try_new(node.exec.clone(), Partitioning::Hash(exprs, n)))
+            };
+            let build = spread(&first, on.iter().map(|(l, _)| l.clone()).collect())?;
+            let probe = spread(&second, on.iter().map(|(_, r)| r.clone()).collect())?;
+            (Arc::new(build) as Arc<dyn ExecutionPlan>, Arc::new(probe) as _, PartitionMode::Partitioned)
+        } else {
+            (first.into_single().exec, second.exec, PartitionMode::CollectLeft)
+        };
+        let join = df(HashJoinExec::try_new(
+            first,
+            second,
+            on,
+            filter,
+            &join_type,
+            projection,
+            mode,
+            NullEquality::NullEqualsNothing,
+            null_aware,
+        ))?;
+        self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
+    }
+
+    pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {
+        let (left, right) = (self.node(left)?, self.node(right)?);
+        let (left, right, on, late) = self.residual_subplans(kind, left, right, on)?;
+        let node = self.nested_loop_nodes(kind, left, right, &on)?;
+        self.filter_late(node, &late)
+    }
+
+    /// The right input is kept in memory, so it comes first.
+    fn nested_loop_nodes(&mut self, kind: JoinKind, left: Node, right: Node, on: &[Expr]) -> Result<Node> {
+        let traits = merged_traits(&left.scope, &right.scope);
+        let outputs = join_outputs(kind, &left, &right);
+        let join_type = match kind {
+            JoinKind::Inner => JoinType::Inner,
+            JoinKind::Left => JoinType::Right,
+            JoinKind::Semi => JoinType::RightSemi,
+            JoinKind::Anti | JoinKind::NullAwareAnti => JoinType::RightAnti,
+        };
+        // DataFusion's way out of a lack of memory can deliver rows twice when several partitions are preserved.
+        let streamed = if kind == JoinKind::Inner { left } else { left.into_single() };
+        let kept = right.into_single();
+        let columns: Vec<ColId> = match kind {
+            JoinKind::Inner | JoinKind::Left => {
+                kept.scope.columns.iter().chain(&streamed.scope.columns).copied().collect()
+            }
+            _ => streamed.scope.columns.clone(),
+        };
+        let projection = projection(&columns, &outputs)?;
+        if on.is_empty() && kind == JoinKind::Inner {
+            let join: Arc<dyn ExecutionPlan> = Arc::new(CrossJoinExec::new(kept.exec, streamed.exec));
+            return Node::new(join, columns, traits).select(&outputs);
+        }
+        let filter = match kind {
+            // UNKNOWN rejects a row as TRUE does.
+            JoinKind::NullAwareAnti => {
+                let not_false = Expr::IsTruth { arg: Box::new(Expr::and(on.to_vec())), truth: false, negated: true };
+                self.join_filter(&kept, &streamed, &[not_false])?
+            }
+            _ => self.join_filter(&kept, &streamed, on)?,
+        };
+        let join = df(NestedLoopJoinExec::try_new(kept.exec, streamed.exec, filter, &join_type, projection))?;
+        Ok(Node::new(Arc::new(join), outputs, traits))
+    }
+
+    pub(super) fn merge_join(
+        &mut self,
+        plan: &Plan,
+        kind: JoinKind,
+        left: &Plan,
+        right: &Plan,
+        keys: &[(Expr, Expr)],
+        residual: &[Expr],
+    ) -> Result<Node> {
+        if keys.is_empty() || kind == JoinKind::NullAwareAnti || residual.iter().any(Expr::has_subquery) {
+            return self.hash_join(plan, kind, left, right, keys, residual, Side::Right);
+        }
+        let (left, right) = (self.node(left)?, self.node(right)?);
+        let traits = merged_traits(&left.scope, &right.scope);
+        let pairs = self.join_keys(&left.scope, &right.scope, keys)?;
+        let filter = self.join_filter(&left, &right, residual)?;
+        let columns = join_outputs(kind, &left, &right);
+        let join_type = match kind {
+            JoinKind::Inner => JoinType::Inner,
+            JoinKind::Left => JoinType::Left,
+            JoinKind::Semi => JoinType::LeftSemi,
+            JoinKind::Anti | JoinKind::NullAwareAnti => JoinType::LeftAnti,
+        };
+        let options = SortOptions { descending: false, nulls_first: true };
+        let left = in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
+        let right = in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
+        let sort_options = vec![options; pairs.len()];
+        let join = df(SortMergeJoinExec::try_new(
+            left,
+            right,
+            pairs,
+            filter,
+            join_type,
+            sort_options,
+            NullEquality::NullEqualsNothing,
+        ))?;
+        Ok(Node::new(Arc::new(join), columns, traits))
+    }
+
+    /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides allow bytes.
+    fn join_keys(&self, left: &Scope, right: &Scope, keys: &[(Expr, Expr)]) -> Result<Vec<(Physical, Physical)>> {
+        let (l, r) = (self.compiler(left), self.compiler(right));
+        keys.iter()
+            .map(|(le, re)| {
+                let (lt, rt) = (le.ty(&self.columns), re.ty(&self.columns));
+                if let (SqlType::Text { collation, .. }, SqlType::Text { .. }) = (lt, rt) {
+                    let traits = left.text_traits(le).zip(right.text_traits(re));
+                    let merged = traits.map(|(a, b)| TextTraits::merge(a, b));
+                    let (lk, rk) = (l.compile(le)?, r.compile(re)?);
+                    return Ok(match merged.is_some_and(|t| t.bytes_decide_equality(collation)) {
+                        true => (lk, rk),
+                        false => (l.sort_key(lk, collation), r.sort_key(rk, collation)),
+                    });
+                }
+                let ty = if crate::arrow_value::data_type(lt) == crate::arrow_value::data_type(rt) {
+                    lt
+                } else {
+                    common_type(lt, rt)
+                };
+                let (lk, rk) = (l.compile_as(le, ty)?, r.compile_as(re, ty)?);
+                Ok(match ty {
+                    SqlType::Float | SqlType::Double => {
+                        let one_zero =
+                            |e: Physical| KernelExpr::build(OneZero, vec![e], crate::arrow_value::data_type(ty), true);
+                        (one_zero(lk), one_zero(rk))
+                    }
+                    _ => (lk, rk),
+                })
+            })
+            .collect()
+    }
+
+    /// The condition over the columns of both inputs that it mentions.
+    fn join_filter(&self, first: &Node, second: &Node, predicates: &[Expr]) -> Result<Option<JoinFilter>> {
+        if predicates.is_empty() {
+            return Ok(None);
+        }
+        let mut mentioned: Vec<ColId> = Vec::new();
+        for id in predicates.iter().flat_map(Expr::columns) {
+            if !mentioned.contains(&id) {
+                mentioned.push(id);
+            }
+        }
+        // A batch without columns does not know its number of rows.
+        if mentioned.is_empty() {
+            mentioned.extend(second.scope.columns.first().or(first.scope.columns.first()));
+        }
+        let mut indices = Vec::with_capacity(mentioned.len());
+        let mut fields = Vec::with_capacity(mentioned.len());
+        for id in &mentioned {
+            let (index, side, node) = match first.scope.position(*id) {
+                Some(index) => (index, JoinSide::Left, first),
+                None => (second.index(*id)?, JoinSide::Right, second),
+            };
+            indices.push(ColumnIndex { index, side });
+            // The join may put NULLs into either side.
+            fields.push(node.scope.schema.field(index).clone().with_nullable(true));
+        }
+        let scope = Scope {
+            schema: Arc::new(Schema::new(fields)),
+            columns: mentioned,
+            traits: merged_traits(&first.scope, &second.scope),
+        };
+        let compiler = self.compiler(&scope);
+        let tests: Vec<Physical> = predicates.iter().map(|p| compiler.predicate(p)).collect::<Result<_>>()?;
+        Ok(Some(JoinFilter::new(conjunction(tests), indices, scope.schema)))
+    }
+
+    /// Join conditions with subqueries: computed on the side that has all the columns, or after an inner join.
+    /// Returns the inputs, the conditions that stay, and those for later.
+    fn residual_subplans(
+        &mut self,
+        kind: JoinKind,
+        mut left: Node,
+        mut right: Node,
+        residual: &[Expr],
+    ) -> Result<(Node, Node, Vec<Expr>, Vec<Expr>)> {
+        let (mut stay, mut late) = (Vec::new(), Vec::new());
+        for predicate in residual.iter().cloned().flat_map(Expr::into_conjuncts) {
+            if !predicate.has_subquery() {
+                stay.push(predicate);
+                continue;
+            }
+            let mut subplan_columns: Vec<ColId> = Vec::new();
+            predicate.visit(&mut |e| {
+                if matches!(e, Expr::Subplan(_)) {
+                    subplan_columns.extend(e.columns());
+                }
+            });
+            if kind == JoinKind::Inner {
+                late.push(predicate);
+            } else if subplan_columns.iter().all(|id| right.scope.position(*id).is_some()) {
+                let (node, mut exprs) = self.with_subplans(right, vec![predicate])?;
+                right = node;
+                stay.append(&mut exprs);
+            } else if subplan_columns.iter().all(|id| left.scope.position(*id).is_some()) {
+                let (node, mut exprs) = self.with_subplans(left, vec![predicate])?;
+                left = node;
+                stay.append(&mut exprs);
+            } else {
+                return Err(SqlError::unsupported("subquery over both sides of an outer join's condition"));
+            }
+        }
+        Ok((left, right, stay, late))
+    }
+
+    fn filter_late(&mut self, node: Node, late: &[Expr]) -> Result<Node> {
+        if late.is_empty() { Ok(node) } else { self.filter_node(node, late, None) }
+    }
+}
+
+/// The columns of a join, left before right.
+fn join_outputs(kind: JoinKind, left: &Node, right: &Node) -> Vec<ColId> {
+    match kind {
+        JoinKind::Inner | JoinKind::Left => left.scope.columns.iter().chain(&right.scope.columns).copied().collect(),
+        _ => left.scope.columns.clone(),
+    }
+}
+
+fn merged_traits(left: &Scope, right: &Scope) -> crate::expr::scope::TraitMap {
+    left.traits.iter().chain(&right.traits).map(|(id, t)| (*id, *t)).collect()
+}
+
+/// Positions of `wanted` in `columns`; `None` when they are the same.
+fn projection(columns: &[ColId], wanted: &[ColId]) -> Result<Option<Vec<usize>>> {
+    if columns == wanted {
+        return Ok(None);
+    }
+    let position = |id: &ColId| {
+        let found = columns.iter().position(|c| c == id);
+        found.ok_or_else(|| SqlError::internal(format!("column {} is not in the join", id.0)))
+    };
+    Ok(Some(wanted.iter().map(position).collect::<Result<_>>()?))
+}
+
+/// One partition in key order. The plan promises the order; several partitions cannot keep it and are sorted.
+fn in_order(node: Node, keys: impl Iterator<Item = Physical>, options: SortOptions) -> Arc<dyn ExecutionPlan> {
+    if node.partitions() == 1 {
+        return node.exec;
+    }
+    let Some(order) = LexOrdering::new(keys.map(|k| PhysicalSortExpr::new(k, options))) else {
+        return node.into_single().exec;
+    };
+    let sort = SortExec::new(order.clone(), node.exec).with_preserve_partitioning(true);
+    Arc::new(SortPreservingMergeExec::new(order, Arc::new(sort)))
+}

@@ -1,0 +1,159 @@
+//! From `Plan` to operators.
+//!
+//! ```text
+//!   mod.rs         the walk, and what all nodes share
+//!   scan.rs        Scan, Values
+//!   row.rs         Filter, Project, Limit, UnionAll
+//!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
+//!   aggregate.rs   HashAggregate, StreamAggregate
+//!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
+//!   sort.rs        Sort
+//!   subplans.rs    subqueries that run by themselves, as extra columns
+//! ```
+//!
+//! Every node delivers exactly `plan.output`; field i of its schema is named after the query column. Work runs in up
+//! to `threads` partitions from the scans up; a node that promises an order has one.
+
+mod aggregate;
+mod calls;
+mod join;
+mod row;
+mod scan;
+mod sort;
+mod subplans;
+
+use crate::{
+    ExecContext,
+    error::to_sql,
+    expr::{Compiler, Physical, Scope, scope::TraitMap},
+};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_optimizer::{PhysicalOptimizerRule, filter_pushdown::FilterPushdown};
+use datafusion_physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, projection::ProjectionExec,
+};
+use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
+use muster_types::{Result, SqlType};
+use std::sync::Arc;
+
+/// Operators that deliver the columns of a scope.
+#[derive(Clone)]
+pub struct Node {
+    pub exec: Arc<dyn ExecutionPlan>,
+    pub scope: Scope,
+}
+
+impl Node {
+    pub fn new(exec: Arc<dyn ExecutionPlan>, columns: Vec<ColId>, traits: TraitMap) -> Node {
+        Node { scope: Scope { schema: exec.schema(), columns, traits }, exec }
+    }
+
+    pub fn partitions(&self) -> usize {
+        self.exec.output_partitioning().partition_count()
+    }
+
+    /// All rows in one partition.
+    pub fn into_single(self) -> Node {
+        if self.partitions() == 1 {
+            return self;
+        }
+        Node { exec: Arc::new(CoalescePartitionsExec::new(self.exec)), ..self }
+    }
+
+    /// Exactly these columns, in this order.
+    pub fn select(self, outputs: &[ColId]) -> Result<Node> {
+        if self.scope.columns == outputs {
+            return Ok(self);
+        }
+        let exprs: Vec<(Physical, String)> = outputs.iter().map(|id| self.column(*id)).collect::<Result<_>>()?;
+        let exec = df(ProjectionExec::try_new(exprs, self.exec.clone()))?;
+        Ok(Node::new(Arc::new(exec), outputs.to_vec(), self.scope.traits))
+    }
+
+    /// The physical column of a query column, and its field's name.
+    pub fn column(&self, id: ColId) -> Result<(Physical, String)> {
+        let at = self.index(id)?;
+        let name = self.scope.schema.field(at).name().clone();
+        Ok((Arc::new(Column::new(&name, at)), name))
+    }
+
+    pub fn index(&self, id: ColId) -> Result<usize> {
+        self.scope
+            .position(id)
+            .ok_or_else(|| muster_types::SqlError::internal(format!("column {} is not in the input", id.0)))
+    }
+}
+
+pub(crate) fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
+    result.map_err(|e| to_sql(&e, 0))
+}
+
+/// Name of the field of a query column.
+pub(crate) fn field_name(id: ColId) -> String {
+    format!("c{}", id.0)
+}
+
+/// Lowers one plan.
+pub struct Lowerer<'a> {
+    pub context: &'a ExecContext,
+    /// The statement's columns and, behind them, those made up while lowering.
+    pub columns: Columns,
+}
+
+/// The finished operators of a plan.
+pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut lowerer = Lowerer { context, columns: columns.clone() };
+    let node = lowerer.node(plan)?.into_single();
+    let config = context.runtime.session_config(context.threads);
+    df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))
+}
+
+impl Lowerer<'_> {
+    pub fn node(&mut self, plan: &Plan) -> Result<Node> {
+        let node = match &plan.op {
+            PlanOp::Scan(scan) => self.scan(scan)?,
+            PlanOp::Values { rows } => self.values(rows, &plan.output)?,
+            PlanOp::Filter { input, predicates } => self.filter(input, predicates, &plan.output)?,
+            PlanOp::Project { input, exprs } => self.project(input, exprs)?,
+            PlanOp::HashJoin { kind, left, right, keys, residual, build } => {
+                self.hash_join(plan, *kind, left, right, keys, residual, *build)?
+            }
+            PlanOp::NestedLoopJoin { kind, left, right, on } => self.nested_loop_join(*kind, left, right, on)?,
+            PlanOp::MergeJoin { kind, left, right, keys, residual } => {
+                self.merge_join(plan, *kind, left, right, keys, residual)?
+            }
+            PlanOp::HashAggregate { input, group, aggregates } => {
+                self.aggregate(plan, input, group, aggregates, false)?
+            }
+            PlanOp::StreamAggregate { input, group, aggregates } => {
+                self.aggregate(plan, input, group, aggregates, true)?
+            }
+            PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
+            PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
+            PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
+        };
+        node.select(&plan.output)
+    }
+
+    pub fn threads(&self) -> usize {
+        self.context.threads.max(1)
+    }
+
+    pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {
+        Compiler { columns: &self.columns, scope, warnings: &self.context.warnings }
+    }
+
+    /// A column that the statement does not have.
+    pub fn new_column(&mut self, ty: SqlType) -> ColId {
+        self.columns.add(ColumnMeta { name: String::new(), ty, nullable: true, origin: None })
+    }
+
+    pub fn field(&self, id: ColId, nullable: bool) -> FieldRef {
+        Arc::new(Field::new(field_name(id), crate::arrow_value::data_type(self.columns.ty(id)), nullable))
+    }
+
+    pub fn schema(&self, ids: &[ColId]) -> SchemaRef {
+        Arc::new(Schema::new(ids.iter().map(|id| self.field(*id, true)).collect::<Vec<_>>()))
+    }
+}

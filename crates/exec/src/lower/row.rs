@@ -1,0 +1,125 @@
+//! Nodes that treat each row by itself: Filter, Project, Limit, UnionAll.
+
+use super::{Lowerer, Node, df, field_name};
+use crate::{expr::Physical, expr::scope::TraitMap};
+use datafusion_physical_expr::conjunction;
+use datafusion_physical_plan::{
+    ExecutionPlan,
+    coalesce_partitions::CoalescePartitionsExec,
+    filter::FilterExecBuilder,
+    limit::{GlobalLimitExec, LocalLimitExec},
+    projection::ProjectionExec,
+    union::UnionExec,
+};
+use muster_algebra::{ColId, Expr, Plan};
+use muster_types::{Result, SqlError, collation::TextTraits};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    pub(super) fn filter(&mut self, input: &Plan, predicates: &[Expr], output: &[ColId]) -> Result<Node> {
+        let node = self.node(input)?;
+        self.filter_node(node, predicates, Some(output))
+    }
+
+    /// Keeps the rows for which all predicates are TRUE. Those without subqueries are tested first.
+    pub(super) fn filter_node(&mut self, node: Node, predicates: &[Expr], output: Option<&[ColId]>) -> Result<Node> {
+        let all: Vec<Expr> = predicates.iter().cloned().flat_map(Expr::into_conjuncts).collect();
+        let (costly, cheap): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(Expr::has_subquery);
+        let cheap_output = if costly.is_empty() { output } else { None };
+        let mut node = self.plain_filter(node, &cheap, cheap_output)?;
+        // One subquery after the other, each for the rows that are left.
+        let last = costly.len();
+        for (i, predicate) in costly.into_iter().enumerate() {
+            let (applied, exprs) = self.with_subplans(node, vec![predicate])?;
+            node = self.plain_filter(applied, &exprs, if i + 1 == last { output } else { None })?;
+        }
+        Ok(node)
+    }
+
+    fn plain_filter(&mut self, node: Node, predicates: &[Expr], output: Option<&[ColId]>) -> Result<Node> {
+        if predicates.is_empty() {
+            return Ok(node);
+        }
+        let compiler = self.compiler(&node.scope);
+        let tests: Vec<Physical> = predicates.iter().map(|p| compiler.predicate(p)).collect::<Result<_>>()?;
+        let mut builder = FilterExecBuilder::new(conjunction(tests), node.exec.clone());
+        let mut columns = node.scope.columns.clone();
+        if let Some(output) = output
+            && output != columns
+        {
+            let kept = output.iter().map(|id| node.index(*id)).collect::<Result<Vec<_>>>()?;
+            builder = df(builder.apply_projection(Some(kept)))?;
+            columns = output.to_vec();
+        }
+        Ok(Node::new(Arc::new(df(builder.build())?), columns, node.scope.traits))
+    }
+
+    pub(super) fn project(&mut self, input: &Plan, exprs: &[(ColId, Expr)]) -> Result<Node> {
+        let node = self.node(input)?;
+        self.project_node(node, exprs)
+    }
+
+    pub(super) fn project_node(&mut self, node: Node, exprs: &[(ColId, Expr)]) -> Result<Node> {
+        let (node, rewritten) = self.with_subplans(node, exprs.iter().map(|(_, e)| e.clone()).collect())?;
+        let compiler = self.compiler(&node.scope);
+        let mut traits = TraitMap::new();
+        let mut projected: Vec<(Physical, String)> = Vec::with_capacity(exprs.len());
+        for ((id, _), expr) in exprs.iter().zip(&rewritten) {
+            projected.push((compiler.compile_as(expr, self.columns.ty(*id))?, field_name(*id)));
+            if let Some(known) = node.scope.text_traits(expr) {
+                traits.insert(*id, known);
+            }
+        }
+        let columns = exprs.iter().map(|(id, _)| *id).collect();
+        let exec = df(ProjectionExec::try_new(projected, node.exec.clone()))?;
+        Ok(Node::new(Arc::new(exec), columns, traits))
+    }
+
+    pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {
+        let node = self.node(input)?;
+        Ok(limit_node(node, offset, count))
+    }
+
+    pub(super) fn union_all(&mut self, inputs: &[Plan], columns: &[Vec<ColId>], output: &[ColId]) -> Result<Node> {
+        let mut execs: Vec<Arc<dyn ExecutionPlan>> = Vec::with_capacity(inputs.len());
+        let mut traits: Option<Vec<Option<TextTraits>>> = None;
+        for (input, ids) in inputs.iter().zip(columns) {
+            if ids.len() != output.len() {
+                return Err(SqlError::internal("inputs of a union differ in their columns"));
+            }
+            let node = self.node(input)?;
+            let exprs: Vec<(ColId, Expr)> =
+                output.iter().copied().zip(ids.iter().map(|id| Expr::Column(*id))).collect();
+            let node = self.project_node(node, &exprs)?;
+            let of_input: Vec<_> = output.iter().map(|id| node.scope.traits.get(id).copied()).collect();
+            traits = Some(match traits {
+                None => of_input,
+                Some(all) => {
+                    let pairs = all.into_iter().zip(of_input);
+                    pairs.map(|(a, b)| a.zip(b).map(|(a, b)| TextTraits::merge(a, b))).collect()
+                }
+            });
+            execs.push(node.exec);
+        }
+        if execs.is_empty() {
+            return self.values(&[], output);
+        }
+        let known = traits.unwrap_or_default();
+        let traits = output.iter().zip(known).filter_map(|(id, t)| Some((*id, t?))).collect();
+        Ok(Node::new(df(UnionExec::try_new(execs))?, output.to_vec(), traits))
+    }
+}
+
+/// Skips `offset` rows and delivers at most `count`.
+pub(super) fn limit_node(node: Node, offset: u64, count: Option<u64>) -> Node {
+    let rows = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let wanted = count.map(|n| rows(n.saturating_add(offset)));
+    let mut exec = node.exec.clone();
+    if node.partitions() > 1 {
+        if let Some(wanted) = wanted {
+            exec = Arc::new(LocalLimitExec::new(exec, wanted));
+        }
+        exec = Arc::new(CoalescePartitionsExec::new(exec));
+    }
+    Node { exec: Arc::new(GlobalLimitExec::new(exec, rows(offset), count.map(rows))), ..node }
+}

@@ -1,0 +1,128 @@
+//! Leaves: tables and literal rows.
+
+use super::{Lowerer, Node, df, field_name};
+use crate::{
+    arrow_value::{array_of, data_type},
+    expr::{Scope, scope::TraitMap},
+    ops::{
+        scan::{ScanExec, ScanSpec},
+        values::ValuesExec,
+    },
+    runtime::BATCH_ROWS,
+};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+use muster_algebra::{ColId, Expr, Scan};
+use muster_storage::Table;
+use muster_types::{Result, SqlError, Value, collation::TextTraits};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    pub(super) fn scan(&mut self, scan: &Scan) -> Result<Node> {
+        let table = self.context.tables.storage(scan.table.id)?;
+        let schema = self.table_schema(&table, &scan.columns)?;
+        let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
+        // The filter sees only the columns it mentions.
+        let mentioned: Vec<ColId> = scan.filter.iter().flat_map(Expr::columns).collect();
+        let mut filter_columns: Vec<(ColId, usize)> = Vec::new();
+        for pair in scan.columns.iter().chain(&scan.filter_columns) {
+            if mentioned.contains(&pair.0) && !filter_columns.contains(pair) {
+                filter_columns.push(*pair);
+            }
+        }
+        let filter_scope = Scope {
+            schema: self.table_schema(&table, &filter_columns)?,
+            columns: filter_columns.iter().map(|(id, _)| *id).collect(),
+            traits: traits.clone(),
+        };
+        let compiler = self.compiler(&filter_scope);
+        let conjuncts: Vec<Expr> = scan.filter.iter().cloned().flat_map(Expr::into_conjuncts).collect();
+        let predicates = conjuncts.iter().map(|e| compiler.predicate(e)).collect::<Result<_>>()?;
+        let spec = ScanSpec {
+            name: scan.alias.clone(),
+            view: self.context.view.clone(),
+            counters: self.context.counters.clone(),
+            index: scan.index,
+            ranges: scan.ranges.clone(),
+            columns: scan.columns.iter().map(|(_, c)| *c).collect(),
+            predicates,
+            filter_columns: filter_columns.iter().map(|(_, c)| *c).collect(),
+            filter_schema: filter_scope.schema.clone(),
+            ordered: scan.ordered,
+            reverse: scan.reverse,
+            limit: scan.limit,
+            batch_rows: scan.limit.map_or(BATCH_ROWS, |n| (n.clamp(1, BATCH_ROWS as u64)) as usize),
+            table,
+        };
+        let partitions = if scan.ordered || scan.limit.is_some() { 1 } else { self.threads() };
+        let columns = scan.columns.iter().map(|(id, _)| *id).collect();
+        Ok(Node::new(Arc::new(ScanExec::new(spec, schema, partitions)), columns, traits))
+    }
+
+    fn table_schema(&self, table: &Table, columns: &[(ColId, usize)]) -> Result<Arc<Schema>> {
+        let fields = columns.iter().map(|(id, column)| {
+            let column = table
+                .schema()
+                .columns
+                .get(*column)
+                .ok_or_else(|| SqlError::internal(format!("table has no column {column}")))?;
+            Ok(Field::new(field_name(*id), data_type(column.ty), column.nullable))
+        });
+        Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
+    }
+
+    pub(super) fn values(&mut self, rows: &[Vec<Expr>], output: &[ColId]) -> Result<Node> {
+        let types: Vec<_> = output.iter().map(|id| self.columns.ty(*id)).collect();
+        if let Some(row) = rows.iter().find(|r| r.len() != output.len()) {
+            return Err(SqlError::internal(format!("{} values for {} columns", row.len(), output.len())));
+        }
+        let dual = Scope { schema: Arc::new(Schema::empty()), columns: Vec::new(), traits: TraitMap::new() };
+        let one_row = df(RecordBatch::try_new_with_options(
+            dual.schema.clone(),
+            Vec::new(),
+            &RecordBatchOptions::new().with_row_count(Some(1)),
+        )
+        .map_err(Into::into))?;
+        let compiler = self.compiler(&dual);
+        let mut traits = TraitMap::new();
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(output.len());
+        for (i, ty) in types.iter().enumerate() {
+            let column: Vec<Value> = rows
+                .iter()
+                .map(|row| match &row[i] {
+                    Expr::Literal { value, ty: from } if from == ty || value.is_null() => Ok(value.clone()),
+                    expr => {
+                        let scalar = df(compiler.compile_as(expr, *ty)?.evaluate(&one_row))?;
+                        let array = df(scalar.into_array(1))?;
+                        crate::arrow_value::value_at(array.as_ref(), 0)
+                    }
+                })
+                .collect::<Result<_>>()?;
+            if ty.is_text() {
+                let mut of_column = TextTraits::default();
+                column.iter().for_each(|v| {
+                    if let Value::Text(text) = v {
+                        of_column.add(text.as_bytes());
+                    }
+                });
+                traits.insert(output[i], of_column);
+            }
+            arrays.push(array_of(&column, *ty)?);
+        }
+        let schema = self.schema(output);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let all = df(RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(Into::into))?;
+        let batches =
+            (0..rows.len()).step_by(BATCH_ROWS).map(|at| all.slice(at, BATCH_ROWS.min(rows.len() - at))).collect();
+        Ok(Node::new(Arc::new(ValuesExec::new(schema, batches)), output.to_vec(), traits))
+    }
+}
+
+/// What the table's statistics know of its texts.
+fn table_traits<'a>(table: &Table, columns: impl Iterator<Item = &'a (ColId, usize)>) -> TraitMap {
+    let known = &table.statistics().columns;
+    columns
+        .filter(|(_, column)| table.schema().columns.get(*column).is_some_and(|c| c.ty.is_text()))
+        .filter_map(|(id, column)| Some((*id, known.get(*column)?.text)))
+        .collect()
+}

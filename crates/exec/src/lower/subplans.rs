@@ -1,0 +1,122 @@
+//! Subqueries that run by themselves: each becomes a column that an operator below the expression computes.
+
+use super::{Lowerer, Node, df, field_name};
+use crate::{
+    expr::Physical,
+    ops::apply::{Applied, ApplyExec, Param, SubplanColumn},
+};
+use arrow_schema::Schema;
+use muster_algebra::{ColId, Expr, Plan, ScalarFunction, Subplan, SubqueryKind};
+use muster_types::{Result, SqlError, SqlType};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    /// The expressions with every subplan (and SLEEP, which waits as they do) replaced by a column that the returned
+    /// node computes.
+    pub(super) fn with_subplans(&mut self, node: Node, exprs: Vec<Expr>) -> Result<(Node, Vec<Expr>)> {
+        if !exprs.iter().any(runs_by_itself) {
+            return Ok((node, exprs));
+        }
+        // Innermost first, so that what is above can use their columns.
+        let mut found: Vec<(ColId, Expr)> = Vec::new();
+        let rewritten = exprs
+            .into_iter()
+            .map(|expr| {
+                expr.rewrite(&mut |e| {
+                    if !is_applied(&e) {
+                        return e;
+                    }
+                    if let Some((id, _)) = found.iter().find(|(_, other)| *other == e && !is_sleep(&e)) {
+                        return Expr::Column(*id);
+                    }
+                    let id = self.new_column(e.ty(&self.columns));
+                    found.push((id, e));
+                    Expr::Column(id)
+                })
+            })
+            .collect();
+        let mut node = node;
+        for (id, expr) in found {
+            node = self.apply(node, id, expr)?;
+        }
+        Ok((node, rewritten))
+    }
+
+    fn apply(&self, node: Node, id: ColId, expr: Expr) -> Result<Node> {
+        let compiler = self.compiler(&node.scope);
+        let ty = self.columns.ty(id);
+        let applied = match expr {
+            Expr::Subplan(subplan) => {
+                let Subplan { kind, plan, outputs, params } = *subplan;
+                let left: Vec<(Physical, SqlType)> = match &kind {
+                    SubqueryKind::In { left, .. } => {
+                        left.iter().map(|e| Ok((compiler.compile(e)?, e.ty(&self.columns)))).collect::<Result<_>>()?
+                    }
+                    SubqueryKind::Compare { left, .. } => vec![(compiler.compile(left)?, left.ty(&self.columns))],
+                    _ => Vec::new(),
+                };
+                let params = params
+                    .iter()
+                    .map(|id| Ok(Param { id: *id, column: node.index(*id)?, ty: self.columns.ty(*id) }))
+                    .collect::<Result<_>>()?;
+                let positions = outputs
+                    .iter()
+                    .map(|id| {
+                        let at = plan.output.iter().position(|o| o == id).ok_or_else(|| {
+                            SqlError::internal(format!("the subquery does not deliver column {}", id.0))
+                        })?;
+                        Ok((at, self.columns.ty(*id)))
+                    })
+                    .collect::<Result<_>>()?;
+                let plan = limited(&kind, *plan);
+                Applied::Subplan(SubplanColumn {
+                    kind,
+                    plan,
+                    outputs: positions,
+                    params,
+                    left,
+                    columns: self.columns.clone(),
+                    context: self.context.clone(),
+                })
+            }
+            Expr::Call { function: ScalarFunction::Sleep, args, .. } => {
+                let seconds = args.first().ok_or_else(|| SqlError::internal("SLEEP without argument"))?;
+                Applied::Sleep(compiler.compile_as(seconds, SqlType::Double)?)
+            }
+            other => return Err(SqlError::internal(format!("cannot apply {other:?}"))),
+        };
+        let mut fields: Vec<_> = node.scope.schema.fields().iter().cloned().collect();
+        fields.push(self.field(id, true));
+        let schema = Arc::new(Schema::new(fields));
+        debug_assert_eq!(schema.fields().last().map(|f| f.name().clone()), Some(field_name(id)));
+        let exec = df(ApplyExec::new(node.exec.clone(), schema, applied, ty))?;
+        let columns = node.scope.columns.iter().copied().chain([id]).collect();
+        Ok(Node::new(Arc::new(exec), columns, node.scope.traits))
+    }
+}
+
+fn is_sleep(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { function: ScalarFunction::Sleep, .. })
+}
+
+fn is_applied(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subplan(_)) || is_sleep(expr)
+}
+
+fn runs_by_itself(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| found |= is_applied(e));
+    found
+}
+
+/// No more rows than decide: one for EXISTS, two for a scalar.
+fn limited(kind: &SubqueryKind, plan: Plan) -> Plan {
+    let count = match kind {
+        SubqueryKind::Exists { .. } => 1,
+        SubqueryKind::Scalar => 2,
+        _ => return plan,
+    };
+    let (output, estimate, order) = (plan.output.clone(), plan.estimate, plan.order.clone());
+    let op = muster_algebra::PlanOp::Limit { input: Box::new(plan), offset: 0, count: Some(count) };
+    Plan { op, output, estimate, order }
+}

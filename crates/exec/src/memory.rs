@@ -1,0 +1,133 @@
+//! The memory that all queries share, and who may take how much of it.
+//!
+//! Operators that can spill (sort, aggregation) may fill [`SPILLABLE_SHARE`] of the limit in any division; beyond it
+//! each is still sure of its fair share of the limit, so that one that came first cannot starve the others. What is
+//! left serves operators that cannot spill (the build side of a hash join). Whoever does not get what it asks for
+//! spills, or fails with an error that names the limit.
+
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use parking_lot::Mutex;
+use std::fmt;
+
+/// Part of the limit that spillable operators may fill before each is held to its fair share.
+const SPILLABLE_SHARE: f64 = 0.6;
+
+#[derive(Debug, Default)]
+struct State {
+    spillers: usize,
+    spillable: usize,
+    unspillable: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct SharedPool {
+    limit: usize,
+    state: Mutex<State>,
+}
+
+impl SharedPool {
+    /// `limit` in bytes.
+    pub fn new(limit: usize) -> SharedPool {
+        SharedPool { limit, state: Mutex::default() }
+    }
+}
+
+impl MemoryPool for SharedPool {
+    fn name(&self) -> &str {
+        "shared"
+    }
+
+    fn register(&self, consumer: &MemoryConsumer) {
+        if consumer.can_spill() {
+            self.state.lock().spillers += 1;
+        }
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        if consumer.can_spill() {
+            let mut state = self.state.lock();
+            state.spillers = state.spillers.saturating_sub(1);
+        }
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        let mut state = self.state.lock();
+        match reservation.consumer().can_spill() {
+            true => state.spillable += additional,
+            false => state.unspillable += additional,
+        }
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, bytes: usize) {
+        let mut state = self.state.lock();
+        let used = match reservation.consumer().can_spill() {
+            true => &mut state.spillable,
+            false => &mut state.unspillable,
+        };
+        *used = used.saturating_sub(bytes);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let mut state = self.state.lock();
+        let fits = state.spillable.saturating_add(state.unspillable).saturating_add(additional) <= self.limit;
+        let granted = if reservation.consumer().can_spill() {
+            let freely = (self.limit as f64 * SPILLABLE_SHARE) as usize;
+            let fair = self.limit / state.spillers.max(1);
+            fits && (state.spillable + additional <= freely || reservation.size() + additional <= fair)
+        } else {
+            fits
+        };
+        if !granted {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "{} holds {} bytes and asked for {additional} more",
+                reservation.consumer().name(),
+                reservation.size(),
+            )));
+        }
+        match reservation.consumer().can_spill() {
+            true => state.spillable += additional,
+            false => state.unspillable += additional,
+        }
+        Ok(())
+    }
+
+    fn reserved(&self) -> usize {
+        let state = self.state.lock();
+        state.spillable + state.unspillable
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.limit)
+    }
+}
+
+impl fmt::Display for SharedPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shared pool of {} bytes", self.limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_spiller_leaves_room_for_others() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(SharedPool::new(1000));
+        let first = MemoryConsumer::new("first").with_can_spill(true).register(&pool);
+        let second = MemoryConsumer::new("second").with_can_spill(true).register(&pool);
+        let build = MemoryConsumer::new("build").register(&pool);
+        first.try_grow(600).unwrap();
+        assert!(first.try_grow(1).is_err(), "past the spillable part and past half of the limit");
+        second.try_grow(100).unwrap();
+        build.try_grow(300).unwrap();
+        assert!(build.try_grow(1).is_err() && second.try_grow(1).is_err(), "all is taken");
+        first.free();
+        build.try_grow(500).unwrap();
+        drop((first, second, build));
+        assert_eq!(pool.reserved(), 0);
+    }
+}

@@ -1,0 +1,79 @@
+//! Rows that are in memory already: VALUES, SELECT without FROM, information_schema.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_execution::TaskContext;
+use datafusion_physical_expr::EquivalenceProperties;
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
+    SendableRecordBatchStream,
+    execution_plan::{Boundedness, EmissionType, SchedulingType},
+    memory::MemoryStream,
+};
+use std::{fmt, sync::Arc};
+
+/// Yields its batches, in one partition.
+#[derive(Debug)]
+pub struct ValuesExec {
+    batches: Vec<RecordBatch>,
+    properties: Arc<PlanProperties>,
+}
+
+impl ValuesExec {
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> ValuesExec {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
+        ValuesExec { batches, properties: Arc::new(properties) }
+    }
+}
+
+impl DisplayAs for ValuesExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "ValuesExec: rows={}", self.batches.iter().map(RecordBatch::num_rows).sum::<usize>())
+    }
+}
+
+impl ExecutionPlan for ValuesExec {
+    fn name(&self) -> &str {
+        "ValuesExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let stream = MemoryStream::try_new(self.batches.clone(), self.schema(), None)?;
+        Ok(Box::pin(datafusion_physical_plan::coop::cooperative(stream)))
+    }
+}

@@ -1,0 +1,196 @@
+use super::*;
+use muster_algebra::{CompareOp, JoinKind, Side};
+
+type Rows = Vec<(Option<i64>, i64)>;
+
+fn rows(rows: &Rows) -> Vec<Vec<Value>> {
+    rows.iter().map(|(k, v)| vec![opt(*k), int(*v)]).collect()
+}
+
+/// What the join is by definition: the condition of each pair is TRUE, FALSE or unknown.
+fn by_definition(
+    kind: JoinKind,
+    left: &Rows,
+    right: &Rows,
+    condition: impl Fn(&(Option<i64>, i64), &(Option<i64>, i64)) -> Option<bool>,
+) -> Vec<Vec<Value>> {
+    let mut out = Vec::new();
+    for l in left {
+        let outcomes: Vec<Option<bool>> = right.iter().map(|r| condition(l, r)).collect();
+        let matched = outcomes.contains(&Some(true));
+        let l_row = vec![opt(l.0), int(l.1)];
+        match kind {
+            JoinKind::Inner | JoinKind::Left => {
+                for (r, outcome) in right.iter().zip(&outcomes) {
+                    if *outcome == Some(true) {
+                        out.push([l_row.clone(), vec![opt(r.0), int(r.1)]].concat());
+                    }
+                }
+                if kind == JoinKind::Left && !matched {
+                    out.push([l_row, vec![Value::Null, Value::Null]].concat());
+                }
+            }
+            JoinKind::Semi if matched => out.push(l_row),
+            JoinKind::Anti if !matched => out.push(l_row),
+            JoinKind::NullAwareAnti if outcomes.iter().all(|o| *o == Some(false)) => out.push(l_row),
+            _ => {}
+        }
+    }
+    sorted(out)
+}
+
+const KINDS: [JoinKind; 5] = [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti, JoinKind::NullAwareAnti];
+
+/// Pairs of inputs: NULL keys, duplicates, nothing on one side.
+fn inputs() -> Vec<(Rows, Rows)> {
+    let left: Rows = vec![(Some(1), 10), (Some(1), 11), (Some(2), 20), (None, 30), (Some(4), 40)];
+    let right: Rows = vec![(Some(1), 5), (Some(2), 25), (Some(2), 15), (Some(3), 1)];
+    let with_null: Rows = right.iter().copied().chain([(None, 7)]).collect();
+    let full: Rows = left.iter().copied().filter(|r| r.0.is_some()).collect();
+    vec![
+        (left.clone(), right.clone()),
+        (left.clone(), with_null.clone()),
+        (full.clone(), right.clone()),
+        (full, with_null),
+        (left.clone(), vec![]),
+        (vec![], right),
+    ]
+}
+
+/// Runs the join in every way the physical algebra has.
+fn check(residual: bool) {
+    for (left, right) in inputs() {
+        for kind in KINDS {
+            let want = by_definition(kind, &left, &right, |l, r| {
+                let equal = l.0.zip(r.0).map(|(a, b)| a == b);
+                // A comparison of the second columns, never NULL.
+                match (equal, residual.then_some(l.1 > r.1)) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (None, _) => None,
+                    (Some(true), _) => Some(true),
+                }
+            });
+            for variant in 0..6 {
+                let mut q = Query::new();
+                let (a, b) = (q.columns(&[INT, INT]), q.columns(&[INT, INT]));
+                let sources = match variant % 2 {
+                    0 => (q.values(&a, rows(&left)), q.values(&b, rows(&right))),
+                    _ => (q.split_values(&a, rows(&left)), q.split_values(&b, rows(&right))),
+                };
+                let output = match kind {
+                    JoinKind::Inner | JoinKind::Left => a.iter().chain(&b).copied().collect(),
+                    _ => a.clone(),
+                };
+                let keys = vec![(column(a[0]), column(b[0]))];
+                let rest =
+                    if residual { vec![Expr::compare(CompareOp::Gt, column(a[1]), column(b[1]))] } else { Vec::new() };
+                let (l, r) = (Box::new(sources.0), Box::new(sources.1));
+                let op = match variant {
+                    0 | 1 => PlanOp::HashJoin { kind, left: l, right: r, keys, residual: rest, build: Side::Left },
+                    2 | 3 => PlanOp::HashJoin { kind, left: l, right: r, keys, residual: rest, build: Side::Right },
+                    4 => {
+                        let on = [vec![Expr::eq(column(a[0]), column(b[0]))], rest].concat();
+                        PlanOp::NestedLoopJoin { kind, left: l, right: r, on }
+                    }
+                    _ => {
+                        let in_order = |input: Box<Plan>, id: ColId| {
+                            let output = input.output.clone();
+                            Box::new(plan(PlanOp::Sort { input, keys: vec![asc(id)], fetch: None }, output))
+                        };
+                        let (l, r) = (in_order(l, a[0]), in_order(r, b[0]));
+                        PlanOp::MergeJoin { kind, left: l, right: r, keys, residual: rest }
+                    }
+                };
+                let got = q.run_sorted(&plan(op, output));
+                assert_eq!(got, want, "{kind:?}, variant {variant}, {left:?}, {right:?}, residual {residual}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kind_and_operator_agrees_with_the_definition() {
+    check(false);
+}
+
+#[test]
+fn residual_conditions_are_part_of_the_join() {
+    check(true);
+}
+
+#[test]
+fn large_build_sides_are_partitioned() {
+    let mut q = Query::new();
+    let (a, b) = (q.columns(&[INT, INT]), q.columns(&[INT, INT]));
+    let many = |n: i64| (0..n).map(|i| vec![int(i), int(i * 2)]).collect::<Vec<_>>();
+    let (mut left, mut right) = (q.split_values(&a, many(5000)), q.split_values(&b, many(3000)));
+    (left.estimate.rows, right.estimate.rows) = (1e6, 1e6);
+    for build in [Side::Left, Side::Right] {
+        for (kind, count) in [(JoinKind::Inner, 3000), (JoinKind::Left, 5000), (JoinKind::Anti, 2000)] {
+            let op = PlanOp::HashJoin {
+                kind,
+                left: Box::new(left.clone()),
+                right: Box::new(right.clone()),
+                keys: vec![(column(a[0]), column(b[0]))],
+                residual: Vec::new(),
+                build,
+            };
+            let join = plan(op, vec![a[0]]);
+            let described = crate::describe(&join, &q.columns, &q.context()).unwrap();
+            assert!(described.contains("Partitioned"), "{described}");
+            assert_eq!(q.run(&join).len(), count);
+        }
+    }
+}
+
+#[test]
+fn texts_join_under_their_collation() {
+    let mut q = Query::new();
+    let (a, b) = (q.columns(&[TEXT]), q.columns(&[TEXT]));
+    let one = |words: &[&str]| words.iter().map(|w| vec![text(w)]).collect::<Vec<_>>();
+    let op = |q: &Query, l: &[&str], r: &[&str]| PlanOp::HashJoin {
+        kind: JoinKind::Inner,
+        left: Box::new(q.values(&a, one(l))),
+        right: Box::new(q.values(&b, one(r))),
+        keys: vec![(column(a[0]), column(b[0]))],
+        residual: Vec::new(),
+        build: Side::Right,
+    };
+    let output: Vec<ColId> = a.iter().chain(&b).copied().collect();
+    let got = q.run_sorted(&plan(op(&q, &["abc", "É", "x"], &["ABC", "e", "y"]), output.clone()));
+    assert_eq!(got, [vec![text("abc"), text("ABC")], vec![text("É"), text("e")]]);
+    // Each side alone is in one case, but not both together.
+    let got = q.run(&plan(op(&q, &["abc"], &["ABC"]), output));
+    assert_eq!(got.len(), 1);
+}
+
+#[test]
+fn keys_of_different_types_meet() {
+    let mut q = Query::new();
+    let decimal = SqlType::decimal(10, 2);
+    let (a, b) = (q.columns(&[SqlType::INT]), q.columns(&[decimal]));
+    let number = |u| vec![Value::Decimal(muster_types::Decimal::new(u, 2))];
+    let op = PlanOp::HashJoin {
+        kind: JoinKind::Inner,
+        left: Box::new(q.values(&a, vec![vec![int(1)], vec![int(2)]])),
+        right: Box::new(q.values(&b, vec![number(100), number(150)])),
+        keys: vec![(column(a[0]), column(b[0]))],
+        residual: Vec::new(),
+        build: Side::Left,
+    };
+    assert_eq!(q.run(&plan(op, a)), [[int(1)]]);
+}
+
+#[test]
+fn a_cross_join_pairs_all() {
+    let mut q = Query::new();
+    let (a, b) = (q.columns(&[INT]), q.columns(&[INT]));
+    let op = PlanOp::NestedLoopJoin {
+        kind: JoinKind::Inner,
+        left: Box::new(q.split_values(&a, vec![vec![int(1)], vec![int(2)]])),
+        right: Box::new(q.values(&b, vec![vec![int(3)], vec![int(4)]])),
+        on: Vec::new(),
+    };
+    let got = q.run_sorted(&plan(op, vec![b[0], a[0]]));
+    assert_eq!(got, [[int(3), int(1)], [int(3), int(2)], [int(4), int(1)], [int(4), int(2)]]);
+}

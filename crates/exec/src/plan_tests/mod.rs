@@ -1,0 +1,156 @@
+//! Plans built by hand, run, and compared with rows that were worked out by hand or by a slower way.
+
+mod aggregates;
+mod expressions;
+mod joins;
+mod memory;
+mod rows;
+mod subplans;
+
+use crate::{ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
+use futures::TryStreamExt;
+use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
+use muster_storage::{Counters, ReadView, Table};
+use muster_types::{Collation, Result, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+pub const TEXT: SqlType = SqlType::varchar(100, Collation::Utf8mb4_0900AiCi);
+pub const INT: SqlType = SqlType::BIGINT;
+
+struct NoTables;
+
+impl TableSource for NoTables {
+    fn storage(&self, table: TableId) -> Result<Arc<Table>> {
+        Err(SqlError::internal(format!("no table {table:?}")))
+    }
+}
+
+/// The columns of a test's statement, and how to run it.
+pub struct Query {
+    pub columns: Columns,
+    pub threads: usize,
+    pub runtime: Arc<Runtime>,
+    pub warnings: Arc<Warnings>,
+    _temp: tempfile::TempDir,
+}
+
+impl Query {
+    pub fn new() -> Query {
+        Query::with_memory(256 << 20)
+    }
+
+    pub fn with_memory(bytes: usize) -> Query {
+        let temp = tempfile::tempdir().unwrap();
+        let runtime = Runtime::new(bytes, temp.path().to_path_buf()).unwrap();
+        Query { columns: Columns::default(), threads: 2, runtime, warnings: Arc::default(), _temp: temp }
+    }
+
+    pub fn column(&mut self, ty: SqlType) -> ColId {
+        self.columns.add_computed("x", ty, true)
+    }
+
+    pub fn columns(&mut self, types: &[SqlType]) -> Vec<ColId> {
+        types.iter().map(|ty| self.column(*ty)).collect()
+    }
+
+    /// Literal rows.
+    pub fn values(&self, ids: &[ColId], rows: Vec<Vec<Value>>) -> Plan {
+        let types: Vec<SqlType> = ids.iter().map(|id| self.columns.ty(*id)).collect();
+        let literal = |(v, ty): (Value, &SqlType)| Expr::literal(v, *ty);
+        let rows = rows.into_iter().map(|row| row.into_iter().zip(&types).map(literal).collect()).collect();
+        plan(PlanOp::Values { rows }, ids.to_vec())
+    }
+
+    /// As [`Query::values`], in two partitions.
+    pub fn split_values(&mut self, ids: &[ColId], rows: Vec<Vec<Value>>) -> Plan {
+        let types: Vec<SqlType> = ids.iter().map(|id| self.columns.ty(*id)).collect();
+        let mut inputs = Vec::new();
+        let mut columns = Vec::new();
+        let (mut even, mut odd) = (Vec::new(), Vec::new());
+        for (i, row) in rows.into_iter().enumerate() {
+            if i % 2 == 0 { even.push(row) } else { odd.push(row) }
+        }
+        for part in [even, odd] {
+            let own = self.columns(&types);
+            inputs.push(self.values(&own, part));
+            columns.push(own);
+        }
+        plan(PlanOp::UnionAll { inputs, columns }, ids.to_vec())
+    }
+
+    pub fn context(&self) -> ExecContext {
+        ExecContext {
+            runtime: self.runtime.clone(),
+            tables: Arc::new(NoTables),
+            view: ReadView::latest(),
+            counters: Arc::new(Counters::default()),
+            warnings: self.warnings.clone(),
+            threads: self.threads,
+        }
+    }
+
+    pub fn try_run(&self, plan: &Plan) -> Result<Vec<Vec<Value>>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let batches: Vec<_> = execute(plan, &self.columns, &self.context())?.try_collect().await?;
+            let mut rows = Vec::new();
+            for batch in batches {
+                assert_eq!(batch.num_columns(), plan.output.len());
+                for (column, id) in batch.columns().iter().zip(&plan.output) {
+                    assert_eq!(column.data_type(), &crate::arrow_value::data_type(self.columns.ty(*id)));
+                }
+                for row in 0..batch.num_rows() {
+                    rows.push(batch.columns().iter().map(|c| value_at(c.as_ref(), row)).collect::<Result<_>>()?);
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    pub fn run(&self, plan: &Plan) -> Vec<Vec<Value>> {
+        self.try_run(plan).unwrap()
+    }
+
+    /// Rows in an order of their own, for comparison.
+    pub fn run_sorted(&self, plan: &Plan) -> Vec<Vec<Value>> {
+        sorted(self.run(plan))
+    }
+
+    /// The value of an expression without columns.
+    pub fn eval(&mut self, expr: Expr) -> Result<Value> {
+        let id = self.column(expr.ty(&self.columns));
+        let dual = plan(PlanOp::Values { rows: vec![Vec::new()] }, Vec::new());
+        let project = plan(PlanOp::Project { input: Box::new(dual), exprs: vec![(id, expr)] }, vec![id]);
+        Ok(self.try_run(&project)?.remove(0).remove(0))
+    }
+}
+
+pub fn plan(op: PlanOp, output: Vec<ColId>) -> Plan {
+    Plan { op, output, estimate: Estimate::default(), order: Vec::new() }
+}
+
+pub fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {
+    rows.sort_by_cached_key(|r| format!("{r:?}"));
+    rows
+}
+
+pub fn column(id: ColId) -> Expr {
+    Expr::Column(id)
+}
+
+pub fn asc(id: ColId) -> SortKey {
+    SortKey { expr: column(id), descending: false }
+}
+
+pub fn int(i: i64) -> Value {
+    Value::Int(i)
+}
+
+pub fn text(s: &str) -> Value {
+    Value::Text(s.into())
+}
+
+/// A number, or NULL.
+pub fn opt(i: Option<i64>) -> Value {
+    i.map_or(Value::Null, Value::Int)
+}
