@@ -1,10 +1,10 @@
 //! A table: a clustered tree and its secondary trees.
 
 use crate::{
-    FileId, Result, Store, TableSchema, TableStatistics,
-    tree::{Tree, TreeLayout},
+    Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics,
+    tree::{ColumnSource, Tree, TreeLayout},
 };
-use muster_types::KeyRange;
+use muster_types::{KeyRange, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub struct Table {
     schema: TableSchema,
     files: Vec<FileId>,
     statistics: TableStatistics,
-    trees: Vec<Tree>,
-    /// Files to delete with the last reference.
+    trees: Vec<Arc<Tree>>,
+    /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
 }
 
@@ -30,12 +30,20 @@ impl Table {
         files: Vec<FileId>,
         statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        let trees = (files.iter().enumerate())
-            .map(|(index, file)| {
-                let layout = Arc::new(TreeLayout::new(&schema, index));
-                Tree::open(Arc::clone(store.buffer_pool()), store.open_file(*file)?, layout)
-            })
-            .collect::<Result<_>>()?;
+        let mut trees = Vec::with_capacity(files.len());
+        for (index, id) in files.iter().enumerate().take(schema.indexes.len()) {
+            let file = store.open_file(*id)?;
+            let layout = Arc::new(TreeLayout::new(&schema, index));
+            if file.index_id() != layout.index_id {
+                let reason = format!("the file is of index {}, not {}", file.index_id(), layout.index_id);
+                return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
+            }
+            trees.push(Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?));
+        }
+        if trees.is_empty() || trees.len() != schema.indexes.len() || trees.len() != files.len() {
+            let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
+            return Err(StorageError::Corrupt { path: store.directory().to_path_buf(), page: 0, reason });
+        }
         Ok(Arc::new(Table { store, schema, files, statistics, trees, dropped: Mutex::default() }))
     }
 
@@ -55,15 +63,26 @@ impl Table {
         &self.statistics
     }
 
+    /// The trees, in the schema's order of indexes.
+    pub fn trees(&self) -> &[Arc<Tree>] {
+        &self.trees
+    }
+
     /// The tree of an index, by its position in the schema.
     pub fn tree(&self, index: usize) -> &Tree {
         &self.trees[index]
     }
 
-    /// Rows in these ranges of an index, estimated by descending to both ends.
+    /// Rows now.
+    pub fn row_count(&self) -> u64 {
+        self.trees[0].row_count()
+    }
+
+    /// Rows in these ranges of an index, from the counts that two descents per range see.
     pub fn estimate_rows(&self, index: usize, ranges: &[KeyRange]) -> Result<u64> {
-        let tree = self.tree(index);
+        // Estimates are the optimizer's work, not the query's.
         let counters = self.store.counters();
+        let tree = &self.trees[index];
         let dives = ranges.len().min(DIVES_MAX);
         let mut rows = 0;
         for range in &ranges[..dives] {
@@ -76,21 +95,149 @@ impl Table {
 
     /// Deletes these files when the last reference to the table is gone (DROP, TRUNCATE, a load that replaced them).
     pub fn remove_files_when_unused(&self, files: &[FileId]) {
-        self.dropped.lock().extend_from_slice(files);
+        let mut dropped = self.dropped.lock();
+        for file in files {
+            if !dropped.contains(file) {
+                dropped.push(*file);
+            }
+        }
     }
+
+    /// Writes all changed pages and file headers, and syncs.
+    pub fn flush(&self) -> Result<()> {
+        for tree in &self.trees {
+            self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
+            tree.file().sync()?;
+        }
+        Ok(())
+    }
+
+    /// The row with this primary key (one value per part).
+    pub fn get(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+        Ok(self.get_stored(key, view, counters)?.map(|mut stored| {
+            stored.truncate(self.schema.columns.len());
+            stored
+        }))
+    }
+
+    /// The row with what is stored behind its columns.
+    fn get_stored(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+        let tree = &self.trees[0];
+        let Some(range) = tree.layout().key.byte_range(&KeyRange::prefix(key.to_vec()))? else { return Ok(None) };
+        counters.add(crate::counters::Counter::handler_read_key, 1);
+        tree.rows(range, false, view, counters)?.next()
+    }
+
+    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`.
+    pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
+        let clustered = &self.trees[0];
+        let number = match clustered.layout().row_number() {
+            Some(_) => clustered.file().update_header(|h| {
+                h.next_row_id += 1;
+                h.next_row_id as i64 - 1
+            }),
+            None => 0,
+        };
+        self.insert_stored(row, number, trx_id, counters)
+    }
+
+    fn insert_stored(&self, row: &[Value], number: i64, trx_id: u64, counters: &Counters) -> Result<()> {
+        if row.len() != self.schema.columns.len() {
+            let value = format!("{} values for {} columns", row.len(), self.schema.columns.len());
+            return Err(StorageError::WrongType { value });
+        }
+        for (done, tree) in self.trees.iter().enumerate() {
+            if let Err(e) = tree.insert(&tree.layout().stored_values(row, number), trx_id, counters) {
+                for tree in self.trees[..done].iter().rev() {
+                    let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
+                    tree.delete(&key, counters)?;
+                }
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the row with this primary key from all trees. Returns whether there was one.
+    pub fn delete(&self, key: &[Value], counters: &Counters) -> Result<bool> {
+        let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
+        let (row, number) = self.split_stored(&stored);
+        for tree in self.trees.iter().rev() {
+            let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
+            tree.delete(&key, counters)?;
+        }
+        Ok(true)
+    }
+
+    /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
+    /// such a row. Errors: `Duplicate`, `RowTooLarge`, `WrongType`.
+    pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
+        let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
+        let (old, number) = self.split_stored(&stored);
+        if new.len() != old.len() {
+            let value = format!("{} values for {} columns", new.len(), old.len());
+            return Err(StorageError::WrongType { value });
+        }
+        for (done, tree) in self.trees.iter().enumerate() {
+            if let Err(e) = change(tree, old, new, number, trx_id, counters) {
+                for tree in self.trees[..done].iter().rev() {
+                    change(tree, new, old, number, trx_id, counters)?;
+                }
+                return Err(e);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A row of the clustered tree as table columns and hidden row number.
+    fn split_stored<'a>(&self, stored: &'a [Value]) -> (&'a [Value], i64) {
+        let (row, hidden) = stored.split_at(self.schema.columns.len());
+        debug_assert!(
+            self.trees[0].layout().columns[..row.len()]
+                .iter()
+                .enumerate()
+                .all(|(i, c)| c.source == ColumnSource::Table { column: i, prefix: None })
+        );
+        let number = match hidden.first() {
+            Some(Value::Int(number)) => *number,
+            _ => 0,
+        };
+        (row, number)
+    }
+}
+
+/// Puts a row's new entry in the place of its old one in one tree; on an error the old one is there.
+fn change(tree: &Tree, old: &[Value], new: &[Value], number: i64, trx_id: u64, counters: &Counters) -> Result<()> {
+    let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
+    if old == new {
+        return Ok(());
+    }
+    let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
+    if old_key == new_key {
+        return tree.replace(&new, trx_id, counters).map(drop);
+    }
+    // The old entry goes first: the new one may be equal in the declared parts.
+    tree.delete(&old_key, counters)?;
+    tree.insert(&new, trx_id, counters).or_else(|e| {
+        tree.insert(&old, trx_id, counters)?;
+        Err(e)
+    })
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
         for id in self.dropped.get_mut().drain(..) {
-            let deleted = match self.files.iter().position(|f| *f == id) {
-                Some(i) => self.store.delete_file(self.trees[i].file()),
-                None => self.store.open_file(id).and_then(|file| self.store.delete_file(&file)),
-            };
-            if let Err(e) = deleted {
-                // What stays is removed when the directory is next opened.
-                tracing::warn!("dropped table file: {e}");
+            let removed = self.store.open_file(id).and_then(|file| self.store.delete_file(&file));
+            if let Err(e) = removed {
+                // The directory's next opening removes files that no table knows.
+                tracing::warn!("file {} of a dropped table stays for now: {e}", id.0);
             }
         }
+    }
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").field("files", &self.files).field("trees", &self.trees).finish()
     }
 }

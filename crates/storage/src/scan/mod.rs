@@ -1,28 +1,36 @@
 //! Reading a table: what is asked, and cursors that deliver batches.
 //!
 //! ```text
-//!   Scan         ranges of keys, cut into runs of leaves that cursors take    mod.rs
-//!   ScanCursor   one worker: latches leaves, filters, decodes                cursor.rs
-//!     fetch      rows of the clustered tree for secondary entries            fetch.rs
-//!     decode     latched rows to Arrow, the filter's columns first           decode.rs
+//!   ScanRequest -> Scan -> queue.rs    key ranges, cut into runs of leaves that cursors take
+//!                  ScanCursor          cursor.rs: leaves -> batches
+//!                    collect.rs        rows of latched leaves -> filter -> output columns
+//!                    fetch.rs          entries of a secondary tree -> rows of the clustered one
 //! ```
 
+mod collect;
 mod cursor;
-mod decode;
 mod fetch;
+mod queue;
+#[cfg(test)]
+mod tests;
 
 pub use cursor::ScanCursor;
 
-use crate::{Counters, ReadView, Result, Table, counters::Counter, key::ByteRange, tree::LeafRun};
+use crate::{
+    Counters, ReadView, Result, StorageError, Table,
+    tree::{Tree, leaf::decode::arrow_type},
+};
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
 use muster_types::KeyRange;
 use parking_lot::Mutex;
-use std::{collections::VecDeque, ops::Bound, sync::Arc};
-
-/// Leaves that a cursor takes at once.
-const RUN_LEAVES: usize = 128;
+use queue::Queue;
+use std::sync::Arc;
 
 /// A condition evaluated inside a scan, on the columns it names, before others are decoded.
+///
+/// A call covers a bounded number of rows, and no batch is delivered while it keeps none: a filter that returns an
+/// error (say, [`StorageError::Interrupted`]) ends a long scan.
 pub trait BatchFilter: Send + Sync {
     /// Table column positions, in the order [`BatchFilter::evaluate`] gets them.
     fn columns(&self) -> &[usize];
@@ -49,39 +57,53 @@ pub struct ScanRequest {
     pub counters: Arc<Counters>,
 }
 
+/// Some table columns as batches have them.
+struct Projection {
+    /// Table column positions.
+    columns: Vec<usize>,
+    schema: SchemaRef,
+}
+
 /// A scan that is under way: a queue of key ranges that its cursors share.
 pub struct Scan {
     table: Arc<Table>,
     request: ScanRequest,
-    queue: Mutex<VecDeque<ByteRange>>,
-    /// Every row of the clustered tree is read.
-    full: bool,
-    /// Each range is one whole key of a unique index.
-    point: bool,
+    /// The tree of the index.
+    tree: Arc<Tree>,
+    /// Whether the index holds all that is asked for.
+    covering: bool,
+    output: Projection,
+    /// What the filter wants to see.
+    tested: Option<Projection>,
+    /// Every row of the clustered tree, in no order: MySQL counts it another way.
+    whole_table: bool,
+    queue: Mutex<Queue>,
 }
 
 impl Scan {
-    /// Starts a scan; reads no page yet. Errors: `WrongType` when a range's values do not have the key's types.
+    /// Starts a scan; reads no page yet. Errors: `WrongType` for bounds that do not have their columns' types.
     pub fn new(table: Arc<Table>, request: ScanRequest) -> Result<Arc<Scan>> {
-        let layout = table.tree(request.index).layout();
-        let mut queue = VecDeque::with_capacity(request.ranges.len());
-        for range in &request.ranges {
-            queue.extend(layout.key.byte_range(range)?);
+        let columns = table.schema().columns.len();
+        let filter_columns = request.filter.as_ref().map_or(&[][..], |f| f.columns());
+        if let Some(column) = request.columns.iter().chain(filter_columns).find(|c| **c >= columns) {
+            return Err(StorageError::WrongType { value: format!("column {column} of {columns}") });
         }
-        if request.reverse {
-            queue = queue.into_iter().rev().collect();
-        }
-        let unbounded = |r: &KeyRange| matches!((&r.lower, &r.upper), (Bound::Unbounded, Bound::Unbounded));
-        let all = request.ranges.iter().any(unbounded);
-        let point = layout.unique && request.ranges.iter().all(|r| is_point(r, layout.declared_parts));
-        if all {
-            let first = if request.reverse { Counter::handler_read_last } else { Counter::handler_read_first };
-            request.counters.add(first, 1);
-        } else {
-            request.counters.add(Counter::handler_read_key, queue.len() as u64);
-        }
-        let full = all && request.index == 0;
-        Ok(Arc::new(Scan { table, request, queue: Mutex::new(queue), full, point }))
+        let Some(tree) = table.trees().get(request.index).map(Arc::clone) else {
+            return Err(StorageError::WrongType { value: format!("index {}", request.index) });
+        };
+        let covering = tree.layout().covers(&request.columns) && tree.layout().covers(filter_columns);
+        let whole_table = request.index == 0 && !request.ordered && request.ranges == [KeyRange::all()];
+        let queue = Queue::new(&tree, &request, whole_table)?;
+        Ok(Arc::new(Scan {
+            covering,
+            output: Projection::new(&table, request.columns.clone()),
+            tested: request.filter.as_ref().map(|f| Projection::new(&table, f.columns().to_vec())),
+            whole_table,
+            queue: Mutex::new(queue),
+            tree,
+            table,
+            request,
+        }))
     }
 
     /// Another worker on this scan. With `ordered` there must be only one.
@@ -89,37 +111,19 @@ impl Scan {
         ScanCursor::new(Arc::clone(self))
     }
 
-    /// The next run of leaves to read.
-    fn take(&self) -> Result<Option<LeafRun>> {
-        let mut queue = self.queue.lock();
-        let Some(range) = queue.pop_front() else { return Ok(None) };
-        let tree = self.table.tree(self.request.index);
-        let (run, rest) = tree.plan(range, self.request.reverse, RUN_LEAVES, &self.request.counters)?;
-        if let Some(rest) = rest {
-            queue.push_front(rest);
-        }
-        Ok(Some(run))
-    }
-
-    /// Counts entries read in index order.
-    fn count_entries(&self, entries: u64) {
-        let counter = match (self.full, self.request.reverse) {
-            // The first entry of a point range is the one that the descent found.
-            _ if self.point => return,
-            (true, false) => Counter::handler_read_rnd_next,
-            (_, true) => Counter::handler_read_prev,
-            (false, false) => Counter::handler_read_next,
-        };
-        self.request.counters.add(counter, entries);
+    /// What batches look like. Columns have no names of their own here.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.output.schema
     }
 }
 
-/// Whether a range is a single value of all declared parts of a key.
-fn is_point(range: &KeyRange, parts: usize) -> bool {
-    match (&range.lower, &range.upper) {
-        (Bound::Included(lower), Bound::Included(upper)) => {
-            parts > 0 && lower.len() == parts && lower == upper && lower.iter().all(|v| !v.is_null())
-        }
-        _ => false,
+impl Projection {
+    fn new(table: &Table, columns: Vec<usize>) -> Projection {
+        let field = |c: &usize| {
+            let column = &table.schema().columns[*c];
+            Field::new(format!("c{c}"), arrow_type(&column.ty), column.nullable)
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        Projection { columns, schema }
     }
 }

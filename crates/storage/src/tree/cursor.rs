@@ -1,12 +1,13 @@
 //! Rows one by one, as values: for lookups and small work. Scans decode to Arrow instead ([`crate::scan`]).
 
-use super::{block::RowBlock, btree::Tree, leaf::visible::visible, run::LeafRun};
+use super::{btree::Tree, leaf::visible::visible, run::LeafRun};
 use crate::{
     Counters, ReadView, Result,
     buffer_pool::AccessHint,
     key::{ByteRange, prefix_end},
 };
 use muster_types::Value;
+use std::collections::VecDeque;
 
 /// A position between rows of a range. Holds no latch between calls.
 pub struct RowCursor<'a> {
@@ -14,10 +15,8 @@ pub struct RowCursor<'a> {
     run: LeafRun,
     view: ReadView,
     counters: &'a Counters,
-    reverse: bool,
-    /// Rows of the current leaf that are still to come, in key order.
-    block: RowBlock,
-    rows: Vec<usize>,
+    /// Rows of the current leaf that are still to come.
+    rows: VecDeque<Vec<Value>>,
 }
 
 impl Tree {
@@ -33,8 +32,7 @@ impl Tree {
         if rest.is_some() {
             run.continue_to(range);
         }
-        let block = RowBlock::new(self.layout());
-        Ok(RowCursor { tree: self, run, view: view.clone(), counters, reverse, block, rows: Vec::new() })
+        Ok(RowCursor { tree: self, run, view: view.clone(), counters, rows: VecDeque::new() })
     }
 
     /// The row with this key.
@@ -49,19 +47,19 @@ impl RowCursor<'_> {
     #[allow(clippy::should_implement_trait, reason = "fallible")]
     pub fn next(&mut self) -> Result<Option<Vec<Value>>> {
         loop {
-            let row = if self.reverse { self.rows.pop() } else { self.rows.first().copied() };
-            if let Some(row) = row {
-                if !self.reverse {
-                    self.rows.remove(0);
-                }
-                return Ok(Some(self.tree.row_values(&self.block, row, self.counters)?));
+            if let Some(row) = self.rows.pop_front() {
+                return Ok(Some(row));
             }
             let leaves = self.tree.next_leaves(&mut self.run, 1, AccessHint::Point, self.counters)?;
             let Some(slice) = leaves.first() else { return Ok(None) };
             let corrupt = |e| self.tree.corrupt(slice.page.page_no(), e);
             let leaf = self.tree.leaf(&slice.page)?;
-            self.block = leaf.to_block(self.tree.layout()).map_err(corrupt)?;
-            self.rows = visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?.iter().collect();
+            let block = leaf.to_block(self.tree.layout()).map_err(corrupt)?;
+            // Long values too are read while the leaf is latched: a writer frees their pages after it.
+            for row in visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?.iter() {
+                let values = self.tree.row_values(&block, row, self.counters)?;
+                if self.run.is_reverse() { self.rows.push_front(values) } else { self.rows.push_back(values) }
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
 };
-use muster_types::SqlType;
+use super::block::cut_value;
+use muster_types::{SqlType, Value};
 
 /// How a value lies in a page. See "Stored columns" in `docs/format.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +149,15 @@ impl TreeLayout {
     /// Whether the tree holds all of these table columns wholly.
     pub fn covers(&self, table_columns: &[usize]) -> bool {
         table_columns.iter().all(|c| self.column_of(*c).is_some())
+    }
+
+    /// A table row as the tree stores it; `row_number` is the hidden one, where there is one.
+    pub fn stored_values(&self, row: &[Value], row_number: i64) -> Vec<Value> {
+        let value = |c: &StoredColumn| match c.source {
+            ColumnSource::Table { column, prefix } => row.get(column).map_or(Value::Null, |v| cut_value(v, prefix)),
+            ColumnSource::RowNumber => Value::Int(row_number),
+        };
+        self.columns.iter().map(value).collect()
     }
 
     /// The stored column of the hidden row number, in tables without a primary key.

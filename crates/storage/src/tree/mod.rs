@@ -10,7 +10,7 @@
 //!   btree.rs     an open tree: descents, counts
 //!   modify.rs    insert, replace, delete; split and merge
 //!   run.rs       ranges of keys as runs of leaves
-//!   lookup.rs    the leaves of many keys at once
+//!   lookup.rs    leaves of many sorted keys
 //!   cursor.rs    rows one by one
 //!   check.rs     whether a tree is what it should be
 //! ```
@@ -37,6 +37,5 @@ pub use builder::{TreeBuilder, TreeShape};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
-pub use lookup::LeafRows;
 pub use modify::fsp;
 pub use run::{LeafRun, LeafSlice};

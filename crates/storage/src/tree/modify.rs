@@ -56,9 +56,10 @@ impl Tree {
             return Ok(false);
         }
         self.spill(&mut new, counters)?;
-        self.free_long_values(&found.block, found.row, counters)?;
         let block = found.block.splice(&self.layout, found.row..found.row + 1, &new);
         self.store_leaf(found.path, found.page, block, None, counters)?;
+        // Whoever read the old leaf has let it go by now.
+        self.free_long_values(&found.block, found.row, counters)?;
         Ok(true)
     }
 
@@ -70,11 +71,11 @@ impl Tree {
             return Ok(None);
         }
         let values = self.row_values(&found.block, found.row, counters)?;
-        self.free_long_values(&found.block, found.row, counters)?;
         let nothing = RowBlock::new(&self.layout);
         let block = found.block.splice(&self.layout, found.row..found.row + 1, &nothing);
         self.file.update_header(|h| h.row_count = h.row_count.saturating_sub(1));
         self.store_leaf(found.path, found.page, block, None, counters)?;
+        self.free_long_values(&found.block, found.row, counters)?;
         Ok(Some(values))
     }
 

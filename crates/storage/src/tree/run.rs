@@ -42,6 +42,10 @@ impl LeafRun {
         self.beyond = true;
     }
 
+    pub fn is_reverse(&self) -> bool {
+        self.reverse
+    }
+
     /// The leaves after those read, for reading ahead.
     pub fn upcoming(&self) -> &[u32] {
         &self.pages[self.next..]
