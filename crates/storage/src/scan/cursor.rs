@@ -41,6 +41,8 @@ pub struct ScanCursor {
     /// Leaves that may be latched at once.
     max_leaves: usize,
     read_ahead: bool,
+    /// All leaves were read.
+    ended: bool,
 }
 
 impl ScanCursor {
@@ -63,6 +65,7 @@ impl ScanCursor {
             rows_per_leaf: (header.row_count / header.leaf_count.max(1)).max(1) as usize,
             max_leaves: (scan.tree.pool().frame_count() / PINNED_SHARE).max(1),
             read_ahead: !all_resident(&scan.tree),
+            ended: false,
             scan,
         }
     }
@@ -76,9 +79,24 @@ impl ScanCursor {
             if self.collector.rows() >= self.batch_rows {
                 break self.collector.take(&scan)?;
             }
-            let leaves = self.next_leaves(&scan, counters)?;
-            let end = leaves.is_none();
-            let mut leaves = leaves.unwrap_or_default();
+            if let Some(fetcher) = &mut self.fetcher
+                && (fetcher.entries() >= self.batch_rows || self.ended && fetcher.entries() > 0)
+            {
+                match fetcher.fetch(&scan, self.batch_rows, &mut self.collector, counters)? {
+                    Some(batch) => break batch,
+                    None => continue,
+                }
+            }
+            if self.ended {
+                match self.collector.rows() {
+                    0 => return Ok(None),
+                    _ => break self.collector.take(&scan)?,
+                }
+            }
+            let Some(mut leaves) = self.next_leaves(&scan, counters)? else {
+                self.ended = true;
+                continue;
+            };
             match &mut self.fetcher {
                 None => self.collector.add(&scan, &scan.tree, &leaves, None, counters)?,
                 Some(fetcher) => {
@@ -88,17 +106,6 @@ impl ScanCursor {
                     for LeafRows { page, rows } in leaves {
                         fetcher.add_entries(&scan.tree, &page, &rows)?;
                     }
-                    if end || fetcher.entries() >= self.batch_rows {
-                        if let Some(batch) = fetcher.fetch(&scan, &mut self.collector, counters)? {
-                            break batch;
-                        }
-                    }
-                }
-            }
-            if end {
-                match self.collector.rows() {
-                    0 => return Ok(None),
-                    _ => break self.collector.take(&scan)?,
                 }
             }
         };
@@ -123,8 +130,7 @@ impl ScanCursor {
                 // Before leaves are latched: taking work asks for the tree's shape.
                 self.ahead = scan.queue.lock().take(&scan.tree, counters)?;
             }
-            let hint =
-                if left <= LOOKUP_LEAVES && !scan.whole_table { AccessHint::Point } else { AccessHint::Scan };
+            let hint = if left <= LOOKUP_LEAVES && !scan.whole_table { AccessHint::Point } else { AccessHint::Scan };
             let slices = scan.tree.next_leaves(&mut morsel.run, count, hint, counters)?;
             if slices.is_empty() {
                 self.current = None;

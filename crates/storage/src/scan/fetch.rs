@@ -27,6 +27,8 @@ pub(super) struct Fetcher {
     clustered: Arc<Tree>,
     /// Per entry, the key of its row.
     keys: Keys,
+    /// Entries whose rows were fetched.
+    done: usize,
     /// Leaves that may be latched at once.
     max_leaves: usize,
     scratch: Vec<u8>,
@@ -36,12 +38,12 @@ impl Fetcher {
     pub fn new(scan: &Scan) -> Fetcher {
         let clustered = Arc::clone(&scan.table.trees()[0]);
         let max_leaves = (clustered.pool().frame_count() / PINNED_SHARE).max(1);
-        Fetcher { clustered, keys: Keys::default(), max_leaves, scratch: Vec::new() }
+        Fetcher { clustered, keys: Keys::default(), done: 0, max_leaves, scratch: Vec::new() }
     }
 
-    /// Entries collected.
+    /// Entries whose rows are still to be fetched.
     pub fn entries(&self) -> usize {
-        self.keys.len()
+        self.keys.len() - self.done
     }
 
     /// Takes in entries of a secondary leaf.
@@ -57,16 +59,18 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Fetches the rows of all entries into the collector. When the scan is ordered, returns them as a batch in the
+    /// Fetches the rows of the next entries, at most `limit`, into the collector. When the scan is ordered, returns them as a batch in the
     /// entries' order (`None` if the filter kept none); otherwise leaves them in the collector.
     pub fn fetch(
         &mut self,
         scan: &Scan,
+        limit: usize,
         collector: &mut Collector,
         counters: &Counters,
     ) -> Result<Option<RecordBatch>> {
         let ordered = scan.request.ordered;
-        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
+        let end = self.keys.len().min(self.done + limit);
+        let mut order: Vec<u32> = (self.done as u32..end as u32).collect();
         order.sort_unstable_by(|a, b| self.keys.get(*a as usize).cmp(self.keys.get(*b as usize)));
         let read_ahead = !all_resident(&self.clustered);
         // Entry of each row in the collector.
@@ -86,7 +90,11 @@ impl Fetcher {
             collector.add(scan, &self.clustered, &leaves, ordered.then_some(&mut kept), counters)?;
             entries.extend(kept.into_iter().map(|place| positions[place]));
         }
-        self.keys.clear();
+        self.done = end;
+        if self.done == self.keys.len() {
+            self.keys.clear();
+            self.done = 0;
+        }
         if !ordered || collector.rows() == 0 {
             return Ok(None);
         }

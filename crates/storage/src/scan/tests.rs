@@ -1,0 +1,442 @@
+use super::*;
+use crate::{
+    ColumnSchema, IndexSchema, IoBackend, Store, StoreOptions, TableSchema, TableStatistics,
+    file::SequentialWriter,
+    key::KeyCodec,
+    tree::{
+        TreeBuilder, TreeLayout,
+        arbitrary::{any_rows, any_schema, any_value},
+        block::RowBlock,
+        leaf::decode::ColumnSink,
+    },
+};
+use arrow_array::{Array, ArrayRef};
+use muster_types::{BytesKind, KeyPart, SqlType, Value};
+use proptest::prelude::*;
+use std::ops::Bound;
+
+struct Home {
+    store: Arc<Store>,
+    _directory: tempfile::TempDir,
+}
+
+fn home(page_size: usize, pool_bytes: usize) -> Home {
+    let directory = tempfile::tempdir().unwrap();
+    let options = StoreOptions { page_size, buffer_pool_bytes: pool_bytes, io: IoBackend::Threads, sync: false };
+    Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
+}
+
+fn empty_table(home: &Home, schema: &TableSchema) -> Arc<Table> {
+    let files = home.store.create_table(schema).unwrap();
+    home.store.open_table(schema.clone(), files, TableStatistics::default()).unwrap()
+}
+
+/// The values of arrays of these types, row by row.
+fn rows_of(types: &[ColumnSchema], arrays: &[ArrayRef], rows: usize) -> Vec<Vec<Value>> {
+    let spec = IndexSchema { id: 1, parts: vec![], unique: true };
+    let schema = TableSchema { columns: types.to_vec(), indexes: vec![spec] };
+    let layout = TreeLayout::new(&schema, 0);
+    let numbers: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..rows as i64));
+    let arrays: Vec<ArrayRef> = arrays.iter().cloned().chain([numbers]).collect();
+    let mut block = RowBlock::new(&layout);
+    block.append_arrays(&layout, &arrays, 0..rows).unwrap();
+    (0..rows).map(|row| types.iter().zip(&block.columns).map(|(c, b)| b.value(row, &c.ty, None)).collect()).collect()
+}
+
+/// Keeps rows whose value of the first column is not NULL and has an even hash of its text; NULL is NULL.
+struct EvenOnes {
+    columns: Vec<usize>,
+    types: Vec<ColumnSchema>,
+}
+
+fn even(value: &Value) -> Option<bool> {
+    value.to_text(6).map(|text| text.bytes().map(u32::from).sum::<u32>() % 2 == 0)
+}
+
+impl BatchFilter for EvenOnes {
+    fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let rows = rows_of(&self.types, batch.columns(), batch.num_rows());
+        Ok(rows.iter().map(|row| even(&row[0])).collect())
+    }
+}
+
+fn request(columns: Vec<usize>) -> ScanRequest {
+    ScanRequest {
+        view: ReadView::latest(),
+        index: 0,
+        ranges: vec![KeyRange::all()],
+        columns,
+        filter: None,
+        ordered: false,
+        reverse: false,
+        batch_rows: 50,
+        counters: Arc::default(),
+    }
+}
+
+fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Value>> {
+    let types: Vec<_> = request.columns.iter().map(|c| table.schema().columns[*c].clone()).collect();
+    let counters = Arc::clone(&request.counters);
+    let scan = Scan::new(Arc::clone(table), request).unwrap();
+    let mut cursors: Vec<_> = (0..cursors).map(|_| Some(scan.cursor())).collect();
+    let mut rows = Vec::new();
+    while cursors.iter().any(Option::is_some) {
+        for slot in &mut cursors {
+            let Some(cursor) = slot else { continue };
+            match cursor.next_batch().unwrap() {
+                Some(batch) => {
+                    assert!(batch.num_rows() > 0);
+                    for array in batch.columns() {
+                        array.to_data().validate_full().unwrap();
+                    }
+                    rows.extend(rows_of(&types, batch.columns(), batch.num_rows()));
+                }
+                None => *slot = None,
+            }
+        }
+    }
+    assert_eq!(counters.rows_read(), rows.len() as u64);
+    rows
+}
+
+/// Rows in the order of an index, from their values.
+fn sort_rows(schema: &TableSchema, index: usize, rows: &[(i64, Vec<Value>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
+    let layout = TreeLayout::new(schema, index);
+    let mut sorted: Vec<_> = rows
+        .iter()
+        .map(|(n, row)| {
+            let mut block = RowBlock::new(&layout);
+            block.push_values(&layout, &layout.stored_values(row, *n), 0).unwrap();
+            let mut key = Vec::new();
+            layout.key.append_row(&block.row(0), &mut key);
+            (key, row.clone())
+        })
+        .collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
+
+fn sortable(rows: &[Vec<Value>]) -> Vec<String> {
+    let mut text: Vec<String> = rows.iter().map(|r| format!("{r:?}")).collect();
+    text.sort();
+    text
+}
+
+/// Tables with rows, some with long values.
+fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
+    any_schema().prop_flat_map(|mut s| {
+        let ty = SqlType::Bytes { kind: BytesKind::Blob, length: 9000 };
+        s.columns.push(ColumnSchema { ty, nullable: true });
+        for index in &mut s.indexes[1..] {
+            index.unique = false;
+        }
+        let last = s.columns.len() - 1;
+        let row: Vec<BoxedStrategy<Value>> = s
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| match i == last {
+                true => prop_oneof![
+                    6 => (any::<u8>(), 0usize..60).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed(),
+                    1 => Just(Value::Null).boxed(),
+                    1 => (any::<u8>(), 900usize..9000).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed()
+                ]
+                .boxed(),
+                false => any_value(c.ty, c.nullable),
+            })
+            .collect();
+        (Just(s), proptest::collection::vec(row, 0..250))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn scans_deliver_what_was_asked_for(
+        (schema, rows) in table_and_rows(),
+        which in any::<prop::sample::Index>(),
+        wanted in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
+        filtered in proptest::option::of(any::<prop::sample::Index>()),
+        bounds in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4), 0..3),
+        (ordered, reverse, cursors) in (any::<bool>(), any::<bool>(), 1usize..4),
+    ) {
+        // So few frames that scans cannot keep what they read.
+        let home = home(4096, 64 * 4096);
+        let table = empty_table(&home, &schema);
+        let counters = Counters::default();
+        let mut stored = Vec::new();
+        for row in rows {
+            match table.insert(&row, 0, &counters) {
+                Ok(()) => stored.push((stored.len() as i64, row)),
+                Err(StorageError::Duplicate { index: 0, .. }) => {}
+                Err(e) => prop_assert!(false, "{e}"),
+            }
+        }
+        // The hidden row number goes up with each attempt; its order is that of `stored`.
+        let index = which.index(schema.indexes.len());
+        let columns: Vec<usize> = wanted.iter().map(|i| i.index(schema.columns.len())).collect();
+        let filter_column = filtered.map(|i| i.index(schema.columns.len()));
+
+        let sorted = sort_rows(&schema, index, &stored);
+        let layout = TreeLayout::new(&schema, index);
+        // Ranges between rows' values, put in order.
+        let parts = &schema.indexes[index].parts;
+        let mut ranges = Vec::new();
+        if !stored.is_empty() && !parts.is_empty() {
+            for (a, b, len) in bounds {
+                let values = |i: prop::sample::Index| -> Vec<Value> {
+                    let row = i.get(&stored);
+                    parts.iter().take(len.max(1)).map(|p| row.1[p.column].clone()).collect()
+                };
+                let range = KeyRange { lower: Bound::Included(values(a)), upper: Bound::Included(values(b)) };
+                let Some(bytes) = layout.key.byte_range(&range).unwrap() else { continue };
+                let apart = ranges.iter().all(|(_, r): &(KeyRange, crate::key::ByteRange)| {
+                    r.upper.as_ref().is_some_and(|u| *u <= bytes.lower)
+                        || bytes.upper.as_ref().is_some_and(|u| *u <= r.lower)
+                });
+                if apart {
+                    ranges.push((range, bytes));
+                }
+            }
+        }
+        ranges.sort_by(|a, b| a.1.lower.cmp(&b.1.lower));
+        if ranges.is_empty() {
+            ranges.push((KeyRange::all(), Default::default()));
+        }
+        let inside = |key: &[u8]| ranges.iter().any(|(_, bytes)| bytes.contains(key));
+        let within = sorted.iter().filter(|(key, _)| inside(key)).count() as u64;
+        let mut want: Vec<Vec<Value>> = sorted
+            .iter()
+            .filter(|(key, row)| inside(key) && filter_column.is_none_or(|c| even(&row[c]) == Some(true)))
+            .map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect())
+            .collect();
+        if reverse {
+            want.reverse();
+        }
+        let key_ranges: Vec<KeyRange> = ranges.iter().map(|(range, _)| range.clone()).collect();
+        prop_assert_eq!(table.estimate_rows(index, &key_ranges).unwrap(), within);
+        let request = ScanRequest {
+            index,
+            ranges: key_ranges,
+            filter: filter_column.map(|c| {
+                Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+            }),
+            ordered,
+            reverse,
+            ..request(columns)
+        };
+        let counters = Arc::clone(&request.counters);
+        let singles = schema.indexes[index].unique && request.ranges.iter().all(|r| r != &KeyRange::all());
+        let got = run(&table, request, if ordered { 1 } else { cursors });
+        if ordered {
+            prop_assert_eq!(got, want);
+        } else {
+            prop_assert_eq!(sortable(&got), sortable(&want));
+        }
+        let onward = counters.handler_read_next() + counters.handler_read_prev() + counters.handler_read_rnd_next();
+        prop_assert!(onward == within || singles && onward <= within, "{} of {}", onward, within);
+        let begun = counters.handler_read_key() + counters.handler_read_first() + counters.handler_read_last();
+        let whole = counters.handler_read_rnd_next() > 0 || index == 0 && !ordered && begun == 0;
+        prop_assert_eq!(begun, if whole { 0 } else { ranges.len() as u64 });
+    }
+
+    #[test]
+    fn changes_keep_all_trees_in_step(
+        (schema, rows, unique) in any_schema().prop_flat_map(|s| {
+            let rows = any_rows(&s, 40..41);
+            (Just(s), rows, any::<bool>())
+        }),
+        ops in proptest::collection::vec((0..3, 0usize..40, 0usize..40), 0..150),
+    ) {
+        let mut schema = schema;
+        schema.indexes[1..].iter_mut().for_each(|i| i.unique &= unique);
+        prop_assume!(!schema.indexes[0].parts.is_empty());
+        let home = home(4096, 256 * 4096);
+        let table = empty_table(&home, &schema);
+        let counters = Counters::default();
+        let key_values = |row: &[Value]| -> Vec<Value> {
+            schema.indexes[0].parts.iter().map(|p| row[p.column].clone()).collect()
+        };
+        let codecs: Vec<(KeyCodec, TreeLayout)> = (0..schema.indexes.len())
+            .map(|i| TreeLayout::new(&schema, i))
+            .map(|layout| {
+                let declared = if layout.unique { layout.declared_parts } else { 0 };
+                (KeyCodec { parts: layout.key.parts[..declared].to_vec() }, layout)
+            })
+            .collect();
+        // What must be unique of a row: per unique index its bytes, unless a part is NULL.
+        let uniques = |row: &[Value]| -> Vec<Option<Vec<u8>>> {
+            codecs.iter().map(|(codec, layout)| {
+                let stored = layout.stored_values(row, 0);
+                let values: Vec<Value> = codec.parts.iter().map(|p| stored[p.column].clone()).collect();
+                if values.is_empty() || values.iter().any(Value::is_null) {
+                    return None;
+                }
+                let mut bytes = Vec::new();
+                codec.append_values(&values, &mut bytes).unwrap();
+                Some(bytes)
+            }).collect()
+        };
+        let clash = |a: &[Value], b: &[Value]| {
+            uniques(a).iter().zip(uniques(b)).any(|(a, b)| a.is_some() && *a == b)
+        };
+        let mut model: Vec<Vec<Value>> = Vec::new();
+        for (op, a, b) in ops {
+            let (row, other) = (&rows[a], &rows[b]);
+            let at = model.iter().position(|r| uniques(r)[0] == uniques(row)[0]);
+            match op {
+                0 => {
+                    let taken = model.iter().any(|r| clash(r, row));
+                    match table.insert(row, 1, &counters) {
+                        Ok(()) => {
+                            prop_assert!(!taken);
+                            model.push(row.clone());
+                        }
+                        Err(StorageError::Duplicate { .. }) => prop_assert!(taken),
+                        Err(e) => prop_assert!(false, "{e}"),
+                    }
+                }
+                1 => {
+                    prop_assert_eq!(table.delete(&key_values(row), &counters).unwrap(), at.is_some());
+                    at.map(|at| model.remove(at));
+                }
+                _ => {
+                    let taken = model.iter().enumerate().any(|(i, r)| Some(i) != at && clash(r, other));
+                    match table.update(&key_values(row), other, 2, &counters) {
+                        Ok(found) => {
+                            prop_assert_eq!(found, at.is_some());
+                            if let Some(at) = at {
+                                prop_assert!(!taken);
+                                model[at] = other.clone();
+                            }
+                        }
+                        Err(StorageError::Duplicate { .. }) => prop_assert!(taken && at.is_some()),
+                        Err(e) => prop_assert!(false, "{e}"),
+                    }
+                }
+            }
+            let want = model.iter().find(|r| uniques(r)[0] == uniques(row)[0]).cloned();
+            prop_assert_eq!(table.get(&key_values(row), &ReadView::latest(), &counters).unwrap(), want);
+        }
+        for tree in table.trees() {
+            prop_assert_eq!(tree.check(&counters).unwrap().rows, model.len() as u64);
+        }
+        let all: Vec<usize> = (0..schema.columns.len()).collect();
+        for index in 0..schema.indexes.len() {
+            let got = run(&table, ScanRequest { index, ..request(all.clone()) }, 1);
+            prop_assert_eq!(sortable(&got), sortable(&model));
+        }
+    }
+}
+
+fn number_table(home: &Home, rows: i64) -> Arc<Table> {
+    let part = |column| KeyPart { column, prefix: None, descending: false };
+    let schema = TableSchema {
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
+        indexes: vec![
+            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
+            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
+        ],
+    };
+    let table = empty_table(home, &schema);
+    for n in 0..rows {
+        table.insert(&[n, n * 7919 % rows, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+    }
+    table
+}
+
+#[test]
+fn handlers_are_counted_as_mysql_does() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 3000);
+    let count = |r: ScanRequest| {
+        let counters = Arc::clone(&r.counters);
+        let rows = run(&table, r, 1).len() as u64;
+        let c = &*counters;
+        let key = [c.handler_read_first(), c.handler_read_last(), c.handler_read_key()];
+        (rows, key, [c.handler_read_next(), c.handler_read_prev(), c.handler_read_rnd_next(), c.handler_read_rnd()])
+    };
+    let eq = |n: i64| KeyRange::prefix(vec![Value::Int(n)]);
+    let between = |a: i64, b: i64| KeyRange {
+        lower: Bound::Included(vec![Value::Int(a)]),
+        upper: Bound::Excluded(vec![Value::Int(b)]),
+    };
+    assert_eq!(count(request(vec![1])), (3000, [0, 0, 0], [0, 0, 3000, 0]));
+    assert_eq!(count(ScanRequest { ordered: true, ..request(vec![1]) }), (3000, [1, 0, 0], [3000, 0, 0, 0]));
+    let backward = ScanRequest { ordered: true, reverse: true, ..request(vec![1]) };
+    assert_eq!(count(backward), (3000, [0, 1, 0], [0, 3000, 0, 0]));
+    let lookups = ScanRequest { ranges: vec![eq(3), eq(700), eq(5000)], ..request(vec![1]) };
+    assert_eq!(count(lookups), (2, [0, 0, 3], [0, 0, 0, 0]));
+    let range = ScanRequest { index: 1, ranges: vec![between(10, 60)], ..request(vec![0, 1]) };
+    assert_eq!(count(range), (50, [0, 0, 1], [50, 0, 0, 0]));
+    let fetched = ScanRequest { index: 1, ranges: vec![between(10, 60)], ..request(vec![2]) };
+    assert_eq!(count(fetched), (50, [0, 0, 1], [50, 0, 0, 50]));
+    // A filter on the index's own columns saves the fetch.
+    let types = vec![table.schema().columns[1].clone()];
+    let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
+    let icp = ScanRequest { index: 1, ranges: vec![between(10, 60)], filter: Some(filter), ..request(vec![2]) };
+    let kept = (10..60).filter(|n| even(&Value::Int(*n)) == Some(true)).count() as u64;
+    assert_eq!(count(icp), (kept, [0, 0, 1], [50, 0, 0, kept]));
+    assert_eq!(count(ScanRequest { ranges: vec![], ..request(vec![1]) }), (0, [0; 3], [0; 4]));
+}
+
+#[test]
+fn a_scan_of_no_columns_counts_rows() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 1000);
+    let scan = Scan::new(Arc::clone(&table), request(vec![])).unwrap();
+    let mut cursor = scan.cursor();
+    let mut rows = 0;
+    while let Some(batch) = cursor.next_batch().unwrap() {
+        rows += batch.num_rows();
+    }
+    assert_eq!(rows, 1000);
+}
+
+#[test]
+fn an_ordered_scan_fetches_no_more_than_it_must() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 3000);
+    let r = ScanRequest { index: 1, ordered: true, batch_rows: 1000, ..request(vec![2]) };
+    let counters = Arc::clone(&r.counters);
+    let scan = Scan::new(Arc::clone(&table), r).unwrap();
+    let first = scan.cursor().next_batch().unwrap().unwrap();
+    assert!(first.num_rows() <= 500 && counters.handler_read_rnd() <= 500, "{}", first.num_rows());
+}
+
+#[test]
+fn a_failing_filter_ends_the_scan() {
+    struct Failing;
+    impl BatchFilter for Failing {
+        fn columns(&self) -> &[usize] {
+            &[0]
+        }
+        fn evaluate(&self, _: &RecordBatch) -> Result<BooleanArray> {
+            Err(StorageError::Interrupted)
+        }
+    }
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 100);
+    let scan = Scan::new(table, ScanRequest { filter: Some(Arc::new(Failing)), ..request(vec![1]) }).unwrap();
+    assert!(matches!(scan.cursor().next_batch(), Err(StorageError::Interrupted)));
+}
+
+#[test]
+fn dropped_files_go_with_the_last_reference() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 10);
+    let files = table.files().to_vec();
+    let again = Arc::clone(&table);
+    table.remove_files_when_unused(&files[1..]);
+    drop(table);
+    assert_eq!(run(&again, request(vec![0]), 1).len(), 10);
+    again.flush().unwrap();
+    drop(again);
+    assert!(home.store.open_file(files[0]).is_ok());
+    assert!(home.store.open_file(files[1]).is_err());
+}

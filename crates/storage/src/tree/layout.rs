@@ -1,10 +1,10 @@
 //! What a tree's leaves hold and what its key is made of, derived from the table's schema.
 
+use super::block::cut_value;
 use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
 };
-use super::block::cut_value;
 use muster_types::{SqlType, Value};
 
 /// How a value lies in a page. See "Stored columns" in `docs/format.md`.

@@ -47,10 +47,7 @@ impl Tree {
             let pages: Vec<u32> = found.iter().map(|(page, _)| *page).collect();
             self.pool.prefetch(&self.file, &pages, counters);
         }
-        found
-            .into_iter()
-            .map(|(page, count)| Ok((self.fetch(page, AccessHint::Point, counters)?, count)))
-            .collect()
+        found.into_iter().map(|(page, count)| Ok((self.fetch(page, AccessHint::Point, counters)?, count))).collect()
     }
 
     /// The inner page above a key's leaf, and the separator behind its keys.
