@@ -16,6 +16,7 @@ pub mod bind;
 pub mod hints;
 pub mod parse;
 pub mod statement;
+mod typing;
 
 pub use bind::{BindEnv, Bound, SessionValues};
 pub use hints::OptimizerHint;

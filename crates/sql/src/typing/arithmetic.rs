@@ -1,0 +1,145 @@
+//! Types of arithmetic (MySQL: `Item_num_op`; manual 14.6.1, 14.24.3).
+
+use super::{Item, numeric_type};
+use muster_algebra::ArithmeticOp;
+use muster_types::SqlType;
+
+/// Digits that `/` and AVG add behind the point: `div_precision_increment`.
+pub(crate) const DIV_INCREMENT: u32 = 4;
+
+/// What to do for `l op r`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ArithmeticType {
+    /// Types the two sides are converted to.
+    pub left: SqlType,
+    pub right: SqlType,
+    pub result: SqlType,
+    /// Convert the result to this at last (integers of different sign go through decimals).
+    pub convert: Option<SqlType>,
+}
+
+pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
+    let (lt, rt) = (numeric_type(l.ty), numeric_type(r.ty));
+    let same = |ty, result| ArithmeticType { left: ty, right: ty, result, convert: None };
+    if lt == SqlType::Double || rt == SqlType::Double {
+        let result = if op == ArithmeticOp::IntDiv { SqlType::BIGINT } else { SqlType::Double };
+        return same(SqlType::Double, result);
+    }
+    let integers = lt.is_integer() && rt.is_integer()
+        || matches!((lt, rt), (SqlType::Null, t) | (t, SqlType::Null) if t.is_integer() || t == SqlType::Null);
+    if integers && op != ArithmeticOp::Div {
+        return integer(op, l, r, lt.is_unsigned(), rt.is_unsigned());
+    }
+    let (p1, s1) = l.decimal_digits().unwrap_or((1, 0));
+    let (p2, s2) = r.decimal_digits().unwrap_or((1, 0));
+    let (left, right) = (SqlType::decimal(p1, s1), SqlType::decimal(p2, s2));
+    let whole = (p1 - s1).max(p2 - s2);
+    let scale = s1.max(s2);
+    let result = match op {
+        ArithmeticOp::Add | ArithmeticOp::Sub => SqlType::decimal(whole + scale + 1, scale),
+        ArithmeticOp::Mul => SqlType::decimal(p1 + p2, s1 + s2),
+        ArithmeticOp::Div => SqlType::decimal(p1 + s2 + DIV_INCREMENT, s1 + DIV_INCREMENT),
+        ArithmeticOp::Mod => SqlType::decimal(p1.max(p2), scale),
+        ArithmeticOp::IntDiv => SqlType::BIGINT,
+    };
+    ArithmeticType { left, right, result, convert: None }
+}
+
+fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsigned: bool) -> ArithmeticType {
+    let big = |unsigned| if unsigned { SqlType::BIGINT_UNSIGNED } else { SqlType::BIGINT };
+    let result = match op {
+        // The sign of a remainder is the dividend's.
+        ArithmeticOp::Mod => big(left_unsigned),
+        _ => big(left_unsigned || right_unsigned),
+    };
+    let same = ArithmeticType { left: result, right: result, result, convert: None };
+    if left_unsigned == right_unsigned || is_unsigned_literal(if left_unsigned { r } else { l }) {
+        let unsigned = left_unsigned || right_unsigned;
+        return ArithmeticType { left: big(unsigned), right: big(unsigned), ..same };
+    }
+    // One side can be negative, the other beyond the largest signed: only decimals hold both.
+    let wide = SqlType::decimal(20, 0);
+    let digits = match op {
+        ArithmeticOp::Mul => 40,
+        ArithmeticOp::IntDiv => return ArithmeticType { left: wide, right: wide, result, convert: None },
+        _ => 21,
+    };
+    ArithmeticType { left: wide, right: wide, result: SqlType::decimal(digits, 0), convert: Some(result) }
+}
+
+fn is_unsigned_literal(item: &Item) -> bool {
+    matches!(item.as_literal(), Some(muster_types::Value::Int(0..)))
+}
+
+/// Type of `- x`; `x` is converted to it.
+pub(crate) fn negation(item: &Item) -> SqlType {
+    match numeric_type(item.ty) {
+        SqlType::Int { .. } | SqlType::Null => SqlType::BIGINT,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ArithmeticOp::*;
+    use muster_algebra::{ColId, Expr};
+    use muster_types::{Collation, Value};
+
+    fn column(ty: SqlType) -> Item {
+        Item::new(Expr::Column(ColId(0)), ty)
+    }
+
+    fn dec(p: u32, s: u32) -> Item {
+        column(SqlType::decimal(p, s))
+    }
+
+    fn int(i: i64) -> Item {
+        Item::literal(Value::Int(i), SqlType::BIGINT)
+    }
+
+    fn result(op: ArithmeticOp, l: Item, r: Item) -> String {
+        let t = arithmetic(op, &l, &r);
+        t.convert.unwrap_or(t.result).to_string()
+    }
+
+    #[test]
+    fn results_are_mysqls() {
+        let i = || column(SqlType::INT);
+        let u = || column(SqlType::BIGINT_UNSIGNED);
+        let text = || column(SqlType::varchar(5, Collation::DEFAULT));
+        for (op, l, r, want) in [
+            (Add, i(), i(), "bigint"),
+            (Add, i(), u(), "bigint unsigned"),
+            (Sub, u(), int(1), "bigint unsigned"),
+            (Mod, i(), u(), "bigint"),
+            (Mod, u(), i(), "bigint unsigned"),
+            (Add, dec(15, 2), dec(10, 4), "decimal(18,4)"),
+            (Sub, int(1), dec(15, 2), "decimal(16,2)"),
+            (Mul, dec(15, 2), dec(16, 2), "decimal(31,4)"),
+            (Div, dec(15, 2), dec(10, 3), "decimal(22,6)"),
+            (Div, i(), i(), "decimal(14,4)"),
+            (Div, int(7), int(2), "decimal(5,4)"),
+            (Mod, dec(10, 2), dec(5, 3), "decimal(10,3)"),
+            (IntDiv, dec(10, 2), i(), "bigint"),
+            (Add, dec(10, 2), column(SqlType::Double), "double"),
+            (Add, i(), text(), "double"),
+            (Add, column(SqlType::Float), i(), "double"),
+            (Add, column(SqlType::Date), i(), "bigint"),
+            (Add, column(SqlType::DateTime { fsp: 3 }), i(), "decimal(18,3)"),
+            (Mul, dec(40, 20), dec(40, 20), "decimal(65,30)"),
+            (Add, Item::null(), i(), "bigint"),
+            (Add, Item::null(), dec(5, 2), "decimal(6,2)"),
+        ] {
+            assert_eq!(result(op, l, r), want, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn integers_of_different_sign_meet_as_decimals() {
+        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &column(SqlType::BIGINT));
+        assert_eq!((t.left, t.convert), (SqlType::decimal(20, 0), Some(SqlType::BIGINT_UNSIGNED)));
+        let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &int(5));
+        assert_eq!((t.right, t.convert), (SqlType::BIGINT_UNSIGNED, None));
+    }
+}

@@ -1,0 +1,230 @@
+//! In which type two values are compared (manual 14.3 "Type Conversion in Expression Evaluation").
+
+use super::{Item, decimal_digits, numeric_type};
+use muster_types::{
+    BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value,
+    temporal::{self, MICROS_PER_DAY},
+};
+
+/// The common type of two that are not text both; each side is converted to it. Text next to a date becomes a date,
+/// next to a number both become doubles.
+pub(crate) fn comparison_type(l: SqlType, r: SqlType) -> SqlType {
+    use SqlType::*;
+    match (l, r) {
+        (a, b) if a == b => a,
+        (Null, other) | (other, Null) => other,
+        (Bytes { length: a, .. }, Bytes { length: b, .. }) => Bytes { kind: BytesKind::VarBinary, length: a.max(b) },
+        (Bytes { length: a, .. }, Text { length: b, .. }) | (Text { length: b, .. }, Bytes { length: a, .. }) => {
+            Bytes { kind: BytesKind::VarBinary, length: a.max(b.saturating_mul(4)) }
+        }
+        (a, b) if a.is_temporal() && b.is_temporal() => temporal_pair(a, b),
+        (t, Text { .. } | Bytes { .. }) | (Text { .. } | Bytes { .. }, t) if t.is_temporal() => match t {
+            // A text may have a time of day, which the date must not lose.
+            Date => DateTime { fsp: 6 },
+            Time { .. } => Time { fsp: 6 },
+            _ => DateTime { fsp: 6 },
+        },
+        (a, b) => numeric_pair(numeric_type(a), numeric_type(b)),
+    }
+}
+
+fn temporal_pair(a: SqlType, b: SqlType) -> SqlType {
+    let fsp = |t| match t {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
+        _ => 0,
+    };
+    let fsp = fsp(a).max(fsp(b));
+    match (a, b) {
+        (SqlType::Time { .. }, SqlType::Time { .. }) => SqlType::Time { fsp },
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => SqlType::Timestamp { fsp },
+        _ => SqlType::DateTime { fsp },
+    }
+}
+
+fn numeric_pair(a: SqlType, b: SqlType) -> SqlType {
+    use SqlType::*;
+    match (a, b) {
+        (Int { width: w1, unsigned: u1 }, Int { width: w2, unsigned: u2 }) => {
+            let width = w1.max(w2);
+            match (u1 == u2, width) {
+                (true, _) => Int { width, unsigned: u1 },
+                // Room for both: a signed type that is wider, or decimals beyond the widest.
+                (false, IntWidth::Big) => SqlType::decimal(20, 0),
+                (false, _) => SqlType::BIGINT,
+            }
+        }
+        (Double, _) | (_, Double) => Double,
+        _ => match (decimal_digits(a), decimal_digits(b)) {
+            (Some((p1, s1)), Some((p2, s2))) => {
+                let scale = s1.max(s2);
+                SqlType::decimal((p1 - s1).max(p2 - s2) + scale, scale)
+            }
+            _ => Double,
+        },
+    }
+}
+
+/// The literal as a value of type `to` with exactly the same meaning; `None` when there is none, so that the other side
+/// has to be converted. Error 1525 for text that is no date next to a date.
+pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>> {
+    Ok(match to {
+        SqlType::Int { width, unsigned } => exact_integer(value).filter(|i| in_range(*i, width, unsigned)).map(|i| {
+            match (u64::try_from(i), i64::try_from(i)) {
+                (Ok(u), _) if unsigned => Value::UInt(u),
+                (_, Ok(i)) => Value::Int(i),
+                (Ok(u), _) => Value::UInt(u),
+                _ => Value::Null,
+            }
+        }),
+        SqlType::Bool => match exact_integer(value) {
+            Some(i @ 0..=1) => Some(Value::Bool(i == 1)),
+            _ => None,
+        },
+        SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
+        SqlType::Date => match instant(value, "DATE")? {
+            Some(t) if t % MICROS_PER_DAY == 0 => i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok().map(Value::Date),
+            _ => None,
+        },
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match instant(value, "DATETIME")? {
+            Some(t) if t % 10i64.pow(6 - fsp.min(6) as u32) == 0 => Some(Value::DateTime(t)),
+            _ => None,
+        },
+        SqlType::Time { fsp } => {
+            let t = match value {
+                Value::Time(t) => Some(*t),
+                Value::Text(text) => match temporal::parse_time(text) {
+                    Some(t) => Some(t),
+                    None => return Err(wrong_value("TIME", text)),
+                },
+                _ => None,
+            };
+            t.filter(|t| t % 10i64.pow(6 - fsp.min(6) as u32) == 0).map(Value::Time)
+        }
+        SqlType::Bytes { .. } => match value {
+            Value::Bytes(_) => Some(value.clone()),
+            Value::Text(text) => Some(Value::Bytes(text.clone().into_bytes())),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn exact_integer(value: &Value) -> Option<i128> {
+    match value {
+        Value::Bool(b) => Some(*b as i128),
+        Value::Int(i) => Some(*i as i128),
+        Value::UInt(u) => Some(*u as i128),
+        Value::Decimal(d) => d.rescale(0).filter(|whole| whole == d).map(|whole| whole.unscaled),
+        Value::Text(text) => text.trim().parse::<i64>().ok().map(i128::from),
+        _ => None,
+    }
+}
+
+fn in_range(i: i128, width: IntWidth, unsigned: bool) -> bool {
+    let bits = match width {
+        IntWidth::Tiny => 8,
+        IntWidth::Small => 16,
+        IntWidth::Medium => 24,
+        IntWidth::Int => 32,
+        IntWidth::Big => 64,
+    };
+    if unsigned { (0..1i128 << bits).contains(&i) } else { (-(1i128 << (bits - 1))..1i128 << (bits - 1)).contains(&i) }
+}
+
+fn exact_decimal(value: &Value, precision: u8, scale: u8) -> Option<Decimal> {
+    let d = match value {
+        Value::Bool(_) | Value::Int(_) | Value::UInt(_) => Decimal::new(exact_integer(value)?, 0),
+        Value::Decimal(d) => *d,
+        Value::Text(text) => Decimal::parse(text.trim())?,
+        _ => return None,
+    };
+    d.rescale(scale).filter(|same| *same == d && same.precision() <= precision)
+}
+
+/// Microseconds since 1970 of a literal next to a date.
+fn instant(value: &Value, what: &str) -> Result<Option<i64>> {
+    Ok(match value {
+        Value::Date(d) => Some(*d as i64 * MICROS_PER_DAY),
+        Value::DateTime(t) => Some(*t),
+        Value::Int(n) => temporal::datetime_from_number(*n),
+        Value::Text(text) => match temporal::parse_datetime(text) {
+            Some(t) => Some(t),
+            None => return Err(wrong_value(what, text)),
+        },
+        _ => None,
+    })
+}
+
+fn wrong_value(what: &str, text: &str) -> SqlError {
+    SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))
+}
+
+/// Whether the side has a value written in the statement that may take the other side's type.
+pub(crate) fn adapts(item: &Item) -> bool {
+    item.as_literal().is_some_and(|v| !v.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::Collation;
+
+    fn pair(l: SqlType, r: SqlType) -> String {
+        let both = comparison_type(l, r);
+        assert_eq!(both, comparison_type(r, l));
+        both.to_string()
+    }
+
+    #[test]
+    fn common_types() {
+        let text = SqlType::varchar(5, Collation::DEFAULT);
+        let small = SqlType::Int { width: IntWidth::Small, unsigned: true };
+        for (l, r, want) in [
+            (SqlType::INT, SqlType::BIGINT, "bigint"),
+            (SqlType::INT, small, "bigint"),
+            (SqlType::BIGINT, SqlType::BIGINT_UNSIGNED, "decimal(20,0)"),
+            (SqlType::INT, SqlType::decimal(15, 2), "decimal(15,2)"),
+            (SqlType::decimal(15, 2), SqlType::decimal(10, 6), "decimal(19,6)"),
+            (SqlType::decimal(15, 2), SqlType::Double, "double"),
+            (SqlType::Float, SqlType::Float, "float"),
+            (SqlType::Float, SqlType::INT, "double"),
+            (text, SqlType::INT, "double"),
+            (text, SqlType::Date, "datetime(6)"),
+            (SqlType::Date, SqlType::DateTime { fsp: 3 }, "datetime(3)"),
+            (SqlType::Date, SqlType::INT, "bigint"),
+            (SqlType::Null, SqlType::Date, "date"),
+            (SqlType::Bool, SqlType::BIGINT, "bigint"),
+        ] {
+            assert_eq!(pair(l, r), want);
+        }
+    }
+
+    #[test]
+    fn literals_adapt_only_exactly() {
+        let dec = |s: &str| Value::Decimal(Decimal::parse(s).unwrap());
+        let text = |s: &str| Value::Text(s.into());
+        let day = temporal::parse_date("1995-03-15").unwrap();
+        for (value, to, want) in [
+            (Value::Int(5), SqlType::INT, Some(Value::Int(5))),
+            (Value::Int(3_000_000_000), SqlType::INT, None),
+            (Value::Int(-1), SqlType::BIGINT_UNSIGNED, None),
+            (dec("5.00"), SqlType::INT, Some(Value::Int(5))),
+            (dec("5.50"), SqlType::INT, None),
+            (text("7"), SqlType::INT, Some(Value::Int(7))),
+            (text("7x"), SqlType::INT, None),
+            (Value::Int(24), SqlType::decimal(15, 2), Some(dec("24.00"))),
+            (dec("0.05"), SqlType::decimal(15, 2), Some(dec("0.05"))),
+            (dec("0.055"), SqlType::decimal(15, 2), None),
+            (Value::Int(100), SqlType::decimal(3, 2), None),
+            (text("1995-03-15"), SqlType::Date, Some(Value::Date(day))),
+            (text("1995-03-15 00:00:01"), SqlType::Date, None),
+            (Value::DateTime(day as i64 * MICROS_PER_DAY), SqlType::Date, Some(Value::Date(day))),
+            (Value::Int(19950315), SqlType::Date, Some(Value::Date(day))),
+            (Value::Int(1), SqlType::Bool, Some(Value::Bool(true))),
+            (Value::Int(2), SqlType::Bool, None),
+        ] {
+            assert_eq!(exact_literal(&value, to), Ok(want), "{value} {to}");
+        }
+        assert_eq!(exact_literal(&text("abc"), SqlType::Date).unwrap_err().code.number(), 1525);
+    }
+}

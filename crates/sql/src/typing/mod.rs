@@ -1,0 +1,139 @@
+//! MySQL's type rules, apart from names and plans.
+//!
+//! ```text
+//!   arithmetic   + - * / DIV % and unary minus
+//!   comparison   in which type two values are compared; literals that fit a column's type exactly
+//!   result       CASE, IF, COALESCE, UNION: one type for several
+//!   aggregate    SUM, AVG, MIN ..
+//!   collation    whose collation decides
+//!   fold         arithmetic on literals, where types depend on it
+//! ```
+
+pub(crate) mod aggregate;
+pub(crate) mod arithmetic;
+pub(crate) mod collation;
+pub(crate) mod comparison;
+pub(crate) mod fold;
+pub(crate) mod result;
+
+pub(crate) use collation::Derivation;
+
+use muster_algebra::Expr;
+use muster_types::{Collation, SqlType, Value};
+
+/// A bound expression with what the type rules ask about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    pub expr: Expr,
+    pub ty: SqlType,
+    pub derivation: Derivation,
+}
+
+impl Item {
+    pub fn new(expr: Expr, ty: SqlType) -> Item {
+        let derivation = match ty {
+            SqlType::Text { .. } | SqlType::Bytes { .. } => Derivation::Implicit,
+            SqlType::Null => Derivation::Ignorable,
+            _ => Derivation::Numeric,
+        };
+        Item { expr, ty, derivation }
+    }
+
+    pub fn literal(value: Value, ty: SqlType) -> Item {
+        let mut item = Item::new(Expr::literal(value, ty), ty);
+        if item.derivation == Derivation::Implicit {
+            item.derivation = Derivation::Literal;
+        }
+        item
+    }
+
+    pub fn bool(expr: Expr) -> Item {
+        Item::new(expr, SqlType::Bool)
+    }
+
+    pub fn null() -> Item {
+        Item::literal(Value::Null, SqlType::Null)
+    }
+
+    /// The value, if it is written in the statement (a parameter, too).
+    pub fn as_literal(&self) -> Option<&Value> {
+        match &self.expr {
+            Expr::Literal { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn is_null_literal(&self) -> bool {
+        matches!(self.as_literal(), Some(Value::Null))
+    }
+
+    /// Digits in all and behind the point when the value is used as a decimal (MySQL: `Item::decimal_precision`): of
+    /// a literal those it is written with. `None` for doubles and what becomes one.
+    pub fn decimal_digits(&self) -> Option<(u32, u32)> {
+        match self.as_literal() {
+            Some(Value::Int(i)) => Some((i.unsigned_abs().max(1).ilog10() + 1, 0)),
+            Some(Value::UInt(u)) => Some(((*u).max(1).ilog10() + 1, 0)),
+            Some(Value::Bool(_)) => Some((1, 0)),
+            _ => decimal_digits(self.ty),
+        }
+    }
+}
+
+/// As [`Item::decimal_digits`], by type alone.
+pub(crate) fn decimal_digits(ty: SqlType) -> Option<(u32, u32)> {
+    match numeric_type(ty) {
+        SqlType::Null => Some((1, 0)),
+        other => other.decimal_digits().map(|(p, s)| (p as u32, s as u32)),
+    }
+}
+
+/// The type a value has where a number is wanted (manual 14.3): text is a double, a date is a number like 19980902.
+pub(crate) fn numeric_type(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Null | SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Double => ty,
+        SqlType::Bool => SqlType::BIGINT,
+        SqlType::Float | SqlType::Text { .. } | SqlType::Bytes { .. } => SqlType::Double,
+        SqlType::Date => SqlType::BIGINT,
+        SqlType::DateTime { fsp: 0 } | SqlType::Timestamp { fsp: 0 } | SqlType::Time { fsp: 0 } => SqlType::BIGINT,
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => SqlType::decimal(14 + fsp as u32, fsp as u32),
+        SqlType::Time { fsp } => SqlType::decimal(7 + fsp as u32, fsp as u32),
+    }
+}
+
+/// Characters that the values of a type have at most when written as text.
+pub(crate) fn display_length(ty: SqlType) -> u32 {
+    match ty {
+        SqlType::Null => 0,
+        SqlType::Bool => 1,
+        SqlType::Int { .. } => ty.decimal_digits().map_or(20, |(p, _)| p as u32) + 1,
+        SqlType::Decimal { precision, scale } => {
+            precision as u32 + 1 + (scale > 0) as u32 + (precision == scale) as u32
+        }
+        SqlType::Float => 12,
+        SqlType::Double => 23,
+        SqlType::Date => 10,
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => 19 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
+        SqlType::Time { fsp } => 10 + if fsp > 0 { fsp as u32 + 1 } else { 0 },
+        SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+    }
+}
+
+/// The text type of a value where text is wanted; text keeps its own.
+pub(crate) fn text_type(ty: SqlType, collation: Collation) -> SqlType {
+    match ty {
+        SqlType::Text { .. } | SqlType::Bytes { .. } => ty,
+        other => SqlType::varchar(display_length(other), collation),
+    }
+}
+
+/// Text of this length: VARCHAR while a row can hold it, LONGTEXT beyond (as MySQL chooses for results).
+pub(crate) fn text_of_length(length: u64, collation: Collation) -> SqlType {
+    use muster_types::TextKind;
+    let (kind, length) = match length {
+        0..=16_383 => (TextKind::VarChar, length as u32),
+        16_384..=65_535 => (TextKind::Text, 65_535),
+        65_536..=16_777_215 => (TextKind::MediumText, 16_777_215),
+        _ => (TextKind::LongText, u32::MAX),
+    };
+    SqlType::Text { kind, length, collation }
+}

@@ -1,0 +1,131 @@
+//! One type for several values: CASE, IF, COALESCE, GREATEST, UNION (MySQL: `Field::field_type_merge`).
+
+use super::{Item, collation, display_length, text_of_length};
+use muster_types::{BytesKind, Collation, IntWidth, Result, SqlType};
+
+/// The common type. Error 1267 when collations do not go together.
+pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) -> Result<SqlType> {
+    let known: Vec<&Item> = items.iter().copied().filter(|i| i.ty != SqlType::Null).collect();
+    let Some(first) = known.first() else { return Ok(SqlType::Null) };
+    if known.iter().all(|i| i.ty == first.ty) {
+        return Ok(first.ty);
+    }
+    if known.iter().any(|i| i.ty.is_bytes()) {
+        let length = known.iter().map(|i| byte_length(i.ty)).max().unwrap_or(0);
+        return Ok(match length {
+            0..=65_535 => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+            _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+        });
+    }
+    if known.iter().all(|i| i.ty.is_numeric()) {
+        return Ok(numeric(&known));
+    }
+    if known.iter().all(|i| i.ty.is_temporal()) {
+        return Ok(temporal(&known));
+    }
+    let (collation, _) = collation::aggregate(&known, default, operation)?;
+    let length = known.iter().map(|i| display_length(i.ty) as u64).max().unwrap_or(0);
+    let kinds_agree = known
+        .iter()
+        .all(|i| matches!((i.ty, first.ty), (SqlType::Text { kind: a, .. }, SqlType::Text { kind: b, .. }) if a == b));
+    Ok(match first.ty {
+        SqlType::Text { kind, .. } if kinds_agree => SqlType::Text { kind, length: length as u32, collation },
+        _ => text_of_length(length, collation),
+    })
+}
+
+fn byte_length(ty: SqlType) -> u32 {
+    match ty {
+        SqlType::Text { length, collation, .. } => length.saturating_mul(collation.charset_max_bytes()),
+        other => display_length(other),
+    }
+}
+
+fn numeric(items: &[&Item]) -> SqlType {
+    if items.iter().all(|i| i.ty == SqlType::Float) {
+        return SqlType::Float;
+    }
+    if items.iter().any(|i| matches!(i.ty, SqlType::Float | SqlType::Double)) {
+        return SqlType::Double;
+    }
+    if items.iter().any(|i| matches!(i.ty, SqlType::Decimal { .. })) {
+        let digits = items.iter().filter_map(|i| i.decimal_digits());
+        let (whole, scale) = digits.fold((0, 0), |(w, s), (p, sc)| (w.max(p - sc), s.max(sc)));
+        return SqlType::decimal(whole + scale, scale);
+    }
+    let mut widest = None;
+    for item in items {
+        let (width, unsigned) = match item.ty {
+            SqlType::Int { width, unsigned } => (width, unsigned),
+            _ => (IntWidth::Big, false),
+        };
+        widest = Some(match widest {
+            None => (width, unsigned),
+            Some((w, u)) if u == unsigned => (width.max(w), u),
+            // A literal fits where it fits.
+            Some((w, u)) if w == IntWidth::Big || width == IntWidth::Big => match item.as_literal() {
+                Some(muster_types::Value::Int(0..)) => (IntWidth::Big, u),
+                _ => return SqlType::decimal(20, 0),
+            },
+            Some(_) => (IntWidth::Big, false),
+        });
+    }
+    widest.map_or(SqlType::BIGINT, |(width, unsigned)| SqlType::Int { width, unsigned })
+}
+
+fn temporal(items: &[&Item]) -> SqlType {
+    let fsp = items.iter().map(|i| match i.ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
+        _ => 0,
+    });
+    let fsp = fsp.max().unwrap_or(0);
+    if items.iter().all(|i| matches!(i.ty, SqlType::Time { .. })) {
+        SqlType::Time { fsp }
+    } else if items.iter().all(|i| matches!(i.ty, SqlType::Timestamp { .. })) {
+        SqlType::Timestamp { fsp }
+    } else {
+        SqlType::DateTime { fsp }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_algebra::{ColId, Expr};
+    use muster_types::Value;
+
+    fn of(types: &[SqlType]) -> String {
+        let items: Vec<Item> = types.iter().map(|t| Item::new(Expr::Column(ColId(0)), *t)).collect();
+        result_type(&items.iter().collect::<Vec<_>>(), Collation::DEFAULT, "case").unwrap().to_string()
+    }
+
+    #[test]
+    fn types_merge_as_in_mysql() {
+        use SqlType as T;
+        let text = T::varchar(5, Collation::DEFAULT);
+        for (types, want) in [
+            (vec![T::INT, T::BIGINT], "bigint"),
+            (vec![T::INT, T::Null], "int"),
+            (vec![T::INT, T::BIGINT_UNSIGNED], "decimal(20,0)"),
+            (vec![T::INT, T::decimal(5, 2)], "decimal(12,2)"),
+            (vec![T::decimal(5, 2), T::Double], "double"),
+            (vec![T::Date, T::Date], "date"),
+            (vec![T::Date, T::DateTime { fsp: 2 }], "datetime(2)"),
+            (vec![T::Date, T::Time { fsp: 0 }], "datetime"),
+            (vec![text, T::INT], "varchar(11)"),
+            (vec![text, T::Date], "varchar(10)"),
+            (vec![text, T::varchar(9, Collation::DEFAULT)], "varchar(9)"),
+            (vec![T::Null, T::Null], "null"),
+            (vec![T::Bool, T::Bool], "tinyint(1)"),
+        ] {
+            assert_eq!(of(&types), want, "{types:?}");
+        }
+    }
+
+    #[test]
+    fn literals_count_their_digits() {
+        let volume = Item::new(Expr::Column(ColId(0)), SqlType::decimal(31, 4));
+        let zero = Item::literal(Value::Int(0), SqlType::BIGINT);
+        assert_eq!(result_type(&[&volume, &zero], Collation::DEFAULT, "case"), Ok(SqlType::decimal(31, 4)));
+    }
+}
