@@ -54,6 +54,11 @@ impl Columns {
         self.get(id).ty
     }
 
+    /// Says that a column's values come from there unchanged.
+    pub fn set_origin(&mut self, id: ColId, origin: Option<ColumnOrigin>) {
+        self.metas[id.0 as usize].origin = origin;
+    }
+
     pub fn len(&self) -> usize {
         self.metas.len()
     }

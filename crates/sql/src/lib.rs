@@ -18,29 +18,7 @@ pub mod parse;
 pub mod statement;
 mod typing;
 
-pub use bind::{BindEnv, Bound, SessionValues};
+pub use bind::{BindEnv, Bound, SessionValues, bind_constant, bind_query, bind_rows};
 pub use hints::OptimizerHint;
 pub use parse::{parse, parse_expression, split};
 pub use statement::*;
-
-use muster_types::{Result, SqlError, SqlType, Value};
-
-/// Looks up all names of a query and types it.
-pub fn bind_query(query: &Query, _env: &BindEnv) -> Result<Bound> {
-    Err(SqlError::unsupported(&query.text))
-}
-
-/// Binds an expression without columns (SET, DO, KILL, LIMIT): it may hold subqueries of no tables only.
-pub fn bind_constant(expr: &ScalarExpr, _env: &BindEnv) -> Result<muster_algebra::Expr> {
-    Err(SqlError::unsupported(&expr.text))
-}
-
-/// Rows that the engine has made (SHOW) as a relation, with `WHERE` or `LIKE` (on the first column) applied.
-pub fn bind_rows(
-    _columns: &[(&str, SqlType)],
-    _rows: Vec<Vec<Value>>,
-    _filter: Option<&ShowFilter>,
-    _env: &BindEnv,
-) -> Result<Bound> {
-    Err(SqlError::unsupported("SHOW"))
-}

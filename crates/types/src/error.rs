@@ -68,6 +68,8 @@ codes! {
     TooManyTables = 1116, "HY000";
     ViewSelectVariable = 1351, "HY000";
     KeyPartZero = 1391, "HY000";
+    ViewInvalid = 1356, "HY000";
+    FieldInOrderNotSelect = 3065, "HY000";
     WrongDbName = 1102, "42000";
     WrongTableName = 1103, "42000";
     Unknown = 1105, "HY000";

@@ -1,8 +1,34 @@
 //! Names, types and implicit casts: a parsed query becomes a `Rel`.
+//!
+//! ```text
+//!   binder      the state of one statement; conversions
+//!   scope       what names mean
+//!   query       WITH, UNION, VALUES          select     one SELECT
+//!   from        joins                        table      tables, views, derived tables
+//!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
+//!   dependency  which columns determine which
+//!   subquery    subqueries in expressions    expr/      expressions
+//! ```
 
-use crate::{OptimizerHint, VariableScope};
-use muster_algebra::{Catalog, ColId, Columns, Rel};
-use muster_types::{Collation, Result, SqlError, Value};
+mod aggregate;
+mod binder;
+mod dependency;
+mod expr;
+mod from;
+mod order;
+mod query;
+mod scope;
+mod select;
+mod subquery;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::{OptimizerHint, Query, ScalarExpr, ShowFilter, VariableScope};
+use binder::Binder;
+use muster_algebra::{Catalog, ColId, Columns, Expr, Rel};
+use muster_types::{Collation, Result, SqlError, SqlType, Value};
+use scope::{Clause, From, Names, Relation, Scope};
 
 /// What an expression can ask the session: each answer becomes a literal of the statement.
 pub trait SessionValues {
@@ -62,4 +88,100 @@ pub struct Bound {
     /// Number and wording.
     pub warnings: Vec<SqlError>,
     pub hints: Vec<OptimizerHint>,
+}
+
+/// Looks up all names of a query and types it.
+pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
+    let mut binder = Binder::new(env);
+    let database = env.session.database();
+    let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &query.items, view_depth: 0 };
+    let bound = binder.query(&query.ast, &names, true)?;
+    Ok(Bound {
+        rel: bound.rel,
+        outputs: bound.outputs.into_iter().map(|o| (o.id, o.name)).collect(),
+        columns: binder.columns,
+        tables: binder.tables,
+        warnings: binder.warnings,
+        hints: binder.hints,
+    })
+}
+
+/// An expression outside a query: SET, DO, KILL. It mentions no columns; what of it is not known at once (a call, a
+/// subquery) is to be computed by running the relation of one row and one column.
+pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
+    let mut binder = Binder::new(env);
+    let database = env.session.database();
+    let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0 };
+    let from = From::default();
+    let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
+    let id = binder.new_column(&expr.text, &item.expr, item.ty);
+    Ok(Bound {
+        rel: Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] },
+        outputs: vec![(id, expr.text.clone())],
+        columns: binder.columns,
+        tables: binder.tables,
+        warnings: binder.warnings,
+        hints: binder.hints,
+    })
+}
+
+impl Bound {
+    /// The value of a [`bind_constant`] that is known at once.
+    pub fn literal(&self) -> Option<(&Value, SqlType)> {
+        match &self.rel {
+            Rel::Project { exprs, .. } => match &exprs[..] {
+                [(_, Expr::Literal { value, ty })] => Some((value, *ty)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Rows that the engine has made (SHOW) as a relation, with `WHERE` or `LIKE` (on the first column) applied.
+pub fn bind_rows(
+    columns: &[(&str, SqlType)],
+    rows: Vec<Vec<Value>>,
+    filter: Option<&ShowFilter>,
+    env: &BindEnv,
+) -> Result<Bound> {
+    let mut binder = Binder::new(env);
+    let named: Vec<(String, ColId)> =
+        columns.iter().map(|(name, ty)| (name.to_string(), binder.columns.add_computed(*name, *ty, true))).collect();
+    let literals = rows
+        .into_iter()
+        .map(|row| row.into_iter().zip(columns).map(|(value, (_, ty))| Expr::literal(value, *ty)).collect())
+        .collect();
+    let mut rel = Rel::Values { columns: named.iter().map(|(_, id)| *id).collect(), rows: literals };
+    let database = env.session.database();
+    let from = From::single(Relation { database: None, alias: String::new() }, named.clone());
+    let scope = Scope { from: &from, parent: None };
+    let predicates = match filter {
+        None => Vec::new(),
+        Some(ShowFilter::Where(expr)) => {
+            let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0 };
+            let item = binder.expression(&expr.ast, &scope, &names, Clause::Where)?;
+            binder.condition(item).into_conjuncts()
+        }
+        Some(ShowFilter::Like(pattern)) => {
+            // Names are matched without case, whatever the connection's collation is.
+            let collation = Collation::Utf8mb4GeneralCi;
+            let pattern = binder.given(Value::Text(pattern.clone()));
+            let pattern = Box::new(binder.convert_to_text(pattern, collation).expr);
+            let first = binder.column_item(named[0].1);
+            let arg = Box::new(binder.convert_to_text(first, collation).expr);
+            vec![Expr::Like { arg, pattern, escape: Some('\\'), negated: false }]
+        }
+    };
+    if !predicates.is_empty() {
+        rel = Rel::Filter { input: Box::new(rel), predicates };
+    }
+    Ok(Bound {
+        rel,
+        outputs: named.into_iter().map(|(name, id)| (id, name)).collect(),
+        columns: binder.columns,
+        tables: binder.tables,
+        warnings: binder.warnings,
+        hints: binder.hints,
+    })
 }

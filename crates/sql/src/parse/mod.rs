@@ -24,6 +24,7 @@ mod show;
 mod source;
 mod statement;
 
+pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
 pub use scan::split;
 

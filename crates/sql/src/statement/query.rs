@@ -19,12 +19,15 @@ impl Query {
     pub fn parameters(&self) -> usize {
         self.parameters
     }
+}
 
-    /// The written text of item `i` of the SELECT whose keyword stands at `(line, column)`.
-    pub(crate) fn item_text(&self, select: (u64, u64), i: usize) -> Option<&str> {
-        let (_, items) = self.items.iter().find(|(at, _)| *at == select)?;
-        items.get(i).map(String::as_str)
-    }
+/// For each SELECT keyword by its place (line, column): the text of its items, in order.
+pub(crate) type ItemTexts = [((u64, u64), Vec<String>)];
+
+/// The written text of item `i` of the SELECT whose keyword stands at `(line, column)`.
+pub(crate) fn item_text(texts: &ItemTexts, select: (u64, u64), i: usize) -> Option<&str> {
+    let (_, items) = texts.iter().find(|(at, _)| *at == select)?;
+    items.get(i).map(String::as_str)
 }
 
 /// One expression outside a query: the right side of SET, an argument of DO, a KILL number.

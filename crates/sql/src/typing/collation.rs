@@ -8,8 +8,6 @@ use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType};
 pub(crate) enum Derivation {
     /// `COLLATE`.
     Explicit,
-    /// Two that do not go together: using it is an error.
-    None,
     /// A column.
     Implicit,
     /// `USER()`, `VERSION()`.
@@ -26,7 +24,6 @@ impl Derivation {
     fn name(self) -> &'static str {
         match self {
             Derivation::Explicit => "EXPLICIT",
-            Derivation::None => "NONE",
             Derivation::Implicit => "IMPLICIT",
             Derivation::System => "SYSCONST",
             Derivation::Literal => "COERCIBLE",

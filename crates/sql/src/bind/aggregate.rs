@@ -1,0 +1,193 @@
+//! GROUP BY: the Aggregate node, and what may stand above it (`ONLY_FULL_GROUP_BY`).
+
+use super::{
+    binder::{Aggregates, Binder},
+    scope::From,
+};
+use crate::typing::Item;
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel};
+use muster_types::{ErrorCode, Result, SqlError};
+use std::collections::{HashMap, HashSet};
+
+/// The expressions above an Aggregate. They were bound over the tables, and are turned into ones over its output.
+pub(crate) struct Parts<'x> {
+    pub outputs: Vec<&'x mut Expr>,
+    pub having: Vec<&'x mut Expr>,
+    pub keys: Vec<&'x mut Expr>,
+}
+
+impl Binder<'_> {
+    pub fn group(
+        &mut self,
+        mut rel: Rel,
+        from: &From,
+        group: Vec<Item>,
+        aggregates: Aggregates,
+        parts: Parts,
+    ) -> Result<Rel> {
+        let grouped = !group.is_empty();
+        let mut ids: Vec<ColId> = Vec::new();
+        let mut computed: Vec<(ColId, Expr)> = Vec::new();
+        let input = rel.output();
+        for item in group {
+            let id = match &item.expr {
+                Expr::Column(id) if input.contains(id) => *id,
+                expr => match computed.iter().find(|(_, e)| e == expr) {
+                    Some((id, _)) => *id,
+                    None => {
+                        let id = self.new_column("", expr, item.ty);
+                        computed.push((id, item.expr));
+                        id
+                    }
+                },
+            };
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        if !computed.is_empty() {
+            let exprs = input.iter().map(|id| (*id, Expr::Column(*id))).chain(computed.iter().cloned()).collect();
+            rel = Rel::Project { input: Box::new(rel), exprs };
+        }
+        let mut check = Check {
+            own: from.columns.iter().map(|c| c.id).filter(|id| input.contains(id)).collect(),
+            determined: HashSet::new(),
+            grouped,
+            calls: aggregates.calls,
+            any_values: HashMap::new(),
+        };
+        check.determined = self.determined(&ids, &computed, &check.own);
+        let Parts { outputs, having, keys } = parts;
+        for (exprs, clause) in [(outputs, "SELECT list"), (having, "HAVING clause"), (keys, "ORDER BY")] {
+            for (i, expr) in exprs.into_iter().enumerate() {
+                replace_computed(expr, &computed);
+                self.over_groups(expr, &ids, &mut check, i + 1, clause)?;
+            }
+        }
+        self.dependencies.add(ids.clone(), check.calls.iter().map(|(id, _)| *id).collect());
+        Ok(Rel::Aggregate { input: Box::new(rel), group: ids, aggregates: check.calls })
+    }
+
+    /// Columns of the block's own tables that the group columns determine. Columns of queries around it are constants.
+    fn determined(&self, ids: &[ColId], computed: &[(ColId, Expr)], own: &HashSet<ColId>) -> HashSet<ColId> {
+        let outer = self.dependencies.closure([]);
+        let start = ids.iter().copied().filter(|id| !computed.iter().any(|(c, _)| c == id));
+        let mut closure = self.dependencies.closure(start.chain(outer));
+        closure.retain(|id| own.contains(id));
+        closure
+    }
+
+    /// Replaces the columns that are not grouped by ANY_VALUE of them, if they have one value per group.
+    fn over_groups(
+        &mut self,
+        expr: &mut Expr,
+        ids: &[ColId],
+        check: &mut Check,
+        number: usize,
+        clause: &str,
+    ) -> Result<()> {
+        let loose: Vec<ColId> =
+            expr.columns().into_iter().filter(|c| check.own.contains(c) && !ids.contains(c)).collect();
+        if loose.is_empty() {
+            return Ok(());
+        }
+        let mut renamed = HashMap::new();
+        for column in loose {
+            if !check.determined.contains(&column) && self.env.session.only_full_group_by() {
+                return Err(not_grouped(self, column, check.grouped, number, clause));
+            }
+            let id = match check.any_values.get(&column) {
+                Some(id) => *id,
+                None => {
+                    let meta = self.columns.get(column).clone();
+                    // Without GROUP BY there is a row even when there is none to take a value from.
+                    let nullable = meta.nullable || !check.grouped || self.null_extended.contains(&column);
+                    let (ty, origin) = (meta.ty, meta.origin.clone());
+                    let id = self.columns.add(muster_algebra::ColumnMeta { nullable, ..meta });
+                    self.columns.set_origin(id, origin);
+                    let args = vec![Expr::Column(column)];
+                    let call = AggregateCall { function: AggregateFunction::AnyValue, args, distinct: false, ty };
+                    check.calls.push((id, call));
+                    check.any_values.insert(column, id);
+                    id
+                }
+            };
+            renamed.insert(column, id);
+        }
+        rename(expr, &renamed);
+        Ok(())
+    }
+}
+
+struct Check {
+    /// Columns of the block's own tables.
+    own: HashSet<ColId>,
+    determined: HashSet<ColId>,
+    grouped: bool,
+    calls: Vec<(ColId, AggregateCall)>,
+    any_values: HashMap<ColId, ColId>,
+}
+
+/// `database.table.column` of a base column, else its name.
+pub(crate) fn full_name(binder: &Binder, id: ColId) -> String {
+    let meta = binder.columns.get(id);
+    match &meta.origin {
+        Some(o) => format!("{}.{}.{}", o.database, o.alias, o.column),
+        None => meta.name.clone(),
+    }
+}
+
+fn not_grouped(binder: &Binder, column: ColId, grouped: bool, number: usize, clause: &str) -> SqlError {
+    let column = full_name(binder, column);
+    if grouped {
+        SqlError::new(
+            ErrorCode::WrongFieldWithGroup,
+            format!(
+                "Expression #{number} of {clause} is not in GROUP BY clause and contains nonaggregated column \
+                 '{column}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible \
+                 with sql_mode=only_full_group_by"
+            ),
+        )
+    } else {
+        SqlError::new(
+            ErrorCode::MixOfGroupFuncAndFields,
+            format!(
+                "In aggregated query without GROUP BY, expression #{number} of {clause} contains nonaggregated column \
+                 '{column}'; this is incompatible with sql_mode=only_full_group_by"
+            ),
+        )
+    }
+}
+
+/// What is grouped by is a column now.
+fn replace_computed(expr: &mut Expr, computed: &[(ColId, Expr)]) {
+    if computed.is_empty() {
+        return;
+    }
+    if let Some((id, _)) = computed.iter().find(|(_, e)| e == expr) {
+        *expr = Expr::Column(*id);
+        return;
+    }
+    expr.children_mut().into_iter().for_each(|c| replace_computed(c, computed));
+}
+
+/// Replaces columns by others, inside subqueries too.
+fn rename(expr: &mut Expr, names: &HashMap<ColId, ColId>) {
+    match expr {
+        Expr::Column(id) => *id = names.get(id).copied().unwrap_or(*id),
+        Expr::Subquery(q) => {
+            for id in &mut q.outer {
+                *id = names.get(id).copied().unwrap_or(*id);
+            }
+            rename_rel(&mut q.rel, names);
+        }
+        _ => {}
+    }
+    expr.children_mut().into_iter().for_each(|c| rename(c, names));
+}
+
+/// The columns are of the query outside, so only expressions can mention them.
+fn rename_rel(rel: &mut Rel, names: &HashMap<ColId, ColId>) {
+    rel.exprs_mut().into_iter().for_each(|e| rename(e, names));
+    rel.inputs_mut().into_iter().for_each(|r| rename_rel(r, names));
+}

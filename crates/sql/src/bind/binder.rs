@@ -1,0 +1,177 @@
+//! The state of binding one statement.
+
+use super::{BindEnv, dependency::Dependencies};
+use crate::{
+    OptimizerHint,
+    typing::{Derivation, Item, collation, text_type},
+};
+use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from};
+use std::collections::HashSet;
+
+/// Most tables of one FROM clause (MySQL's own limit).
+pub(crate) const MAX_TABLES: usize = 61;
+/// Most tables of one statement, those inside views and WITH tables counted at each use.
+const MAX_TABLES_IN_STATEMENT: usize = 4096;
+/// Most warnings kept (`max_error_count`).
+const MAX_WARNINGS: usize = 1024;
+
+pub(crate) struct Binder<'a> {
+    pub env: &'a BindEnv<'a>,
+    pub columns: Columns,
+    /// Columns that an outer join can make NULL.
+    pub null_extended: HashSet<ColId>,
+    pub dependencies: Dependencies,
+    pub tables: Vec<(String, String)>,
+    pub warnings: Vec<SqlError>,
+    pub hints: Vec<OptimizerHint>,
+    pub tables_bound: usize,
+}
+
+/// A bound query: its rows and what its columns are called.
+#[derive(Debug, Clone)]
+pub(crate) struct BoundQuery {
+    pub rel: Rel,
+    pub outputs: Vec<Output>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    pub id: ColId,
+    pub name: String,
+    pub derivation: Derivation,
+}
+
+/// Aggregates met while the expressions of a query block are bound, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Aggregates {
+    pub calls: Vec<(ColId, AggregateCall)>,
+}
+
+impl<'a> Binder<'a> {
+    pub fn new(env: &'a BindEnv<'a>) -> Binder<'a> {
+        Binder {
+            env,
+            columns: Columns::default(),
+            null_extended: HashSet::new(),
+            dependencies: Dependencies::default(),
+            tables: Vec::new(),
+            warnings: Vec::new(),
+            hints: Vec::new(),
+            tables_bound: 0,
+        }
+    }
+
+    /// Counts a table of the statement.
+    pub fn count_table(&mut self) -> Result<()> {
+        self.tables_bound += 1;
+        if self.tables_bound > MAX_TABLES_IN_STATEMENT {
+            return Err(SqlError::new(
+                ErrorCode::TooManyTables,
+                format!("Too many tables; Muster can only use {MAX_TABLES_IN_STATEMENT} tables in a statement"),
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn warn(&mut self, code: ErrorCode, message: impl Into<String>) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(SqlError::new(code, message));
+        }
+    }
+
+    /// The collation of literals and of numbers made text.
+    pub fn default_collation(&self) -> Collation {
+        self.env.session.default_collation()
+    }
+
+    pub fn column_item(&self, id: ColId) -> Item {
+        Item::new(Expr::Column(id), self.columns.ty(id))
+    }
+
+    /// The value as type `ty`: literals at once, all else by a cast.
+    pub fn convert(&mut self, item: Item, ty: SqlType) -> Item {
+        if item.ty == ty {
+            return item;
+        }
+        let derivation = match (ty.collation(), item.ty.collation()) {
+            (Some(_), Some(_)) => item.derivation,
+            (Some(_), None) if item.is_null_literal() => Derivation::Ignorable,
+            (Some(_), None) => Derivation::Numeric,
+            _ => Item::new(Expr::null(ty), ty).derivation,
+        };
+        let expr = match item.expr {
+            Expr::Literal { value, ty: from } => {
+                let (value, warning) = cast_from(&value, Some(from), ty);
+                if let Some(w) = warning {
+                    self.warn(w.code, w.message);
+                }
+                Expr::Literal { value, ty }
+            }
+            expr => Expr::Cast { arg: Box::new(expr), ty },
+        };
+        Item { expr, ty, derivation }
+    }
+
+    /// The value as text under `collation`; text of that collation stays as it is.
+    pub fn convert_to_text(&mut self, item: Item, collation: Collation) -> Item {
+        let ty = match text_type(item.ty, collation) {
+            SqlType::Bytes { length, .. } => SqlType::varchar(length, collation),
+            ty => collation::with_collation(ty, collation),
+        };
+        self.convert(item, ty)
+    }
+
+    /// The value as a condition: not zero, not NULL.
+    pub fn condition(&mut self, item: Item) -> Expr {
+        self.convert(item, SqlType::Bool).expr
+    }
+
+    /// Adds a computed column.
+    pub fn new_column(&mut self, name: &str, expr: &Expr, ty: SqlType) -> ColId {
+        let nullable = self.nullable(expr);
+        self.columns.add_computed(name, ty, nullable)
+    }
+
+    /// Whether the expression can be NULL.
+    pub fn nullable(&self, expr: &Expr) -> bool {
+        use muster_algebra::{ArithmeticOp, CompareOp, ScalarFunction, SubqueryKind};
+        let any = |args: Vec<&Expr>| args.into_iter().any(|a| self.nullable(a));
+        match expr {
+            Expr::Column(id) => self.columns.get(*id).nullable || self.null_extended.contains(id),
+            Expr::Literal { value, .. } => value.is_null(),
+            Expr::Compare { op: CompareOp::NullSafeEq, .. } | Expr::IsNull { .. } | Expr::IsTruth { .. } => false,
+            Expr::Arithmetic { op: ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod, .. } => true,
+            // Numbers stay numbers; what becomes a date may be none.
+            Expr::Cast { arg, ty } if !ty.is_temporal() || self.type_of(arg).is_temporal() => self.nullable(arg),
+            Expr::Cast { .. } => true,
+            Expr::Case { branches, otherwise, .. } => {
+                otherwise.as_ref().is_none_or(|o| self.nullable(o)) || branches.iter().any(|(_, r)| self.nullable(r))
+            }
+            Expr::Call { function: ScalarFunction::Coalesce, args, .. } => args.iter().all(|a| self.nullable(a)),
+            Expr::Call { function, args, .. } => match function {
+                ScalarFunction::Concat
+                | ScalarFunction::Upper
+                | ScalarFunction::Lower
+                | ScalarFunction::CharLength
+                | ScalarFunction::Length
+                | ScalarFunction::Substring
+                | ScalarFunction::Abs
+                | ScalarFunction::Round
+                | ScalarFunction::Ceil
+                | ScalarFunction::Floor
+                | ScalarFunction::Greatest
+                | ScalarFunction::Least => any(args.iter().collect()),
+                ScalarFunction::Extract(_) => any(args.iter().collect()),
+                _ => true,
+            },
+            Expr::Subquery(q) => !matches!(q.kind, SubqueryKind::Exists { .. }),
+            Expr::Subplan(p) => !matches!(p.kind, SubqueryKind::Exists { .. }),
+            other => any(other.children()),
+        }
+    }
+
+    pub fn type_of(&self, expr: &Expr) -> SqlType {
+        expr.ty(&self.columns)
+    }
+}

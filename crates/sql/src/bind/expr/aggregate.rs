@@ -1,0 +1,196 @@
+//! Aggregate functions: collected here, computed by the Aggregate node, a column for the expression around.
+
+use super::Context;
+use crate::{
+    bind::{binder::Binder, order, scope::Clause},
+    typing::{Item, aggregate, collation, text_of_length},
+};
+use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction, SortKey};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use sqlparser::ast::{
+    self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+};
+
+/// Longest result of GROUP_CONCAT in bytes (`group_concat_max_len`).
+const GROUP_CONCAT_MAX: u64 = 1024;
+
+pub(crate) fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT"
+            | "SUM"
+            | "AVG"
+            | "MIN"
+            | "MAX"
+            | "ANY_VALUE"
+            | "GROUP_CONCAT"
+            | "STD"
+            | "STDDEV"
+            | "STDDEV_POP"
+            | "STDDEV_SAMP"
+            | "VARIANCE"
+            | "VAR_POP"
+            | "VAR_SAMP"
+            | "BIT_AND"
+            | "BIT_OR"
+            | "BIT_XOR"
+            | "JSON_ARRAYAGG"
+            | "JSON_OBJECTAGG"
+    )
+}
+
+impl Binder<'_> {
+    pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut Context) -> Result<Item> {
+        if name.starts_with("JSON") {
+            return Err(SqlError::unsupported(name));
+        }
+        let FunctionArguments::List(list) = &function.args else { return Err(SqlError::syntax(name, 1)) };
+        if cx.in_aggregate || cx.aggregates.is_none() {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, "Invalid use of group function"));
+        }
+        let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        let star = matches!(list.args[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        if star && (name != "COUNT" || distinct) {
+            return Err(SqlError::syntax("*", 1));
+        }
+        cx.in_aggregate = true;
+        let call = self.aggregate_call(name, list, star, distinct, cx);
+        cx.in_aggregate = false;
+        let call = call?;
+        self.refuse_outer(name, &call, cx)?;
+        let ty = call.ty;
+        let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
+        let id = match aggregates.calls.iter().find(|(_, c)| *c == call) {
+            Some((id, _)) => *id,
+            None => {
+                let nullable = !matches!(
+                    call.function,
+                    AggregateFunction::Count
+                        | AggregateFunction::BitAnd
+                        | AggregateFunction::BitOr
+                        | AggregateFunction::BitXor
+                );
+                let id = self.columns.add_computed(function.to_string(), ty, nullable);
+                aggregates.calls.push((id, call));
+                id
+            }
+        };
+        Ok(self.column_item(id))
+    }
+
+    /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
+    fn refuse_outer(&self, name: &str, call: &AggregateCall, cx: &Context) -> Result<()> {
+        let mentioned: Vec<_> = call.args.iter().flat_map(Expr::columns).collect();
+        let own = mentioned.iter().any(|id| cx.scope.from.columns.iter().any(|c| c.id == *id));
+        if !mentioned.is_empty() && !own {
+            return Err(SqlError::unsupported(format!("{name} of an outer query's column")));
+        }
+        Ok(())
+    }
+
+    fn aggregate_call(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+        star: bool,
+        distinct: bool,
+        cx: &mut Context,
+    ) -> Result<AggregateCall> {
+        if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
+            return Err(SqlError::syntax(name, 1));
+        }
+        let mut items = Vec::new();
+        if !star {
+            for arg in &list.args {
+                let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = arg else { return Err(SqlError::syntax(arg, 1)) };
+                items.push(self.expr(e, cx)?);
+            }
+        }
+        let several = name == "GROUP_CONCAT" || name == "COUNT" && distinct;
+        if !star && (items.is_empty() || items.len() > 1 && !several) {
+            return Err(SqlError::syntax(")", 1));
+        }
+        if name == "GROUP_CONCAT" {
+            return self.group_concat(items, list, distinct, cx);
+        }
+        let one = |b: &mut Self, function, arg, ty| {
+            let args = vec![b.convert(items[0].clone(), arg).expr];
+            AggregateCall { function, args, distinct, ty }
+        };
+        use AggregateFunction as F;
+        Ok(match name {
+            "COUNT" => {
+                let args = items.iter().map(|i| i.expr.clone()).collect();
+                AggregateCall { function: F::Count, args, distinct, ty: SqlType::BIGINT }
+            }
+            "SUM" => {
+                let (ty, arg) = aggregate::sum(&items[0]);
+                one(self, F::Sum, arg, ty)
+            }
+            "AVG" => {
+                let (ty, arg) = aggregate::avg(&items[0]);
+                one(self, F::Avg, arg, ty)
+            }
+            "MIN" | "MAX" | "ANY_VALUE" => {
+                let ty = aggregate::extreme(items[0].ty);
+                let function = match name {
+                    "MIN" => F::Min,
+                    "MAX" => F::Max,
+                    _ => F::AnyValue,
+                };
+                // The smallest of the distinct values is the smallest.
+                AggregateCall { distinct: false, ..one(self, function, ty, ty) }
+            }
+            "STD" | "STDDEV" | "STDDEV_POP" => one(self, F::StdDevPop, SqlType::Double, SqlType::Double),
+            "STDDEV_SAMP" => one(self, F::StdDevSamp, SqlType::Double, SqlType::Double),
+            "VARIANCE" | "VAR_POP" => one(self, F::VarPop, SqlType::Double, SqlType::Double),
+            "VAR_SAMP" => one(self, F::VarSamp, SqlType::Double, SqlType::Double),
+            _ => {
+                let function = match name {
+                    "BIT_AND" => F::BitAnd,
+                    "BIT_OR" => F::BitOr,
+                    _ => F::BitXor,
+                };
+                let args = vec![self.to_bits(items[0].clone())];
+                AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
+            }
+        })
+    }
+
+    fn group_concat(
+        &mut self,
+        items: Vec<Item>,
+        list: &ast::FunctionArgumentList,
+        distinct: bool,
+        cx: &mut Context,
+    ) -> Result<AggregateCall> {
+        let (mut separator, mut order) = (",".to_string(), Vec::new());
+        for clause in &list.clauses {
+            match clause {
+                FunctionArgumentClause::Separator(value) => match self.value(&value.value)?.as_literal() {
+                    Some(Value::Text(text)) => separator = text.clone(),
+                    _ => return Err(SqlError::syntax(value, 1)),
+                },
+                FunctionArgumentClause::OrderBy(keys) => {
+                    for key in keys {
+                        let descending = order::descending(key)?;
+                        let expr = match order::position(&key.expr, items.len(), Clause::OrderBy)? {
+                            Some(i) => items[i].expr.clone(),
+                            None => self.expr(&key.expr, cx)?.expr,
+                        };
+                        order.push(SortKey { expr, descending });
+                    }
+                }
+                _ => return Err(SqlError::unsupported("this clause of GROUP_CONCAT")),
+            }
+        }
+        let refs: Vec<&Item> = items.iter().collect();
+        let (collation, _) = collation::aggregate(&refs, self.default_collation(), "group_concat")?;
+        let mut args: Vec<Expr> = items.into_iter().map(|i| self.convert_to_text(i, collation).expr).collect();
+        let ty = text_of_length(GROUP_CONCAT_MAX, collation);
+        if args.len() > 1 {
+            args = vec![Expr::Call { function: ScalarFunction::Concat, args, ty }];
+        }
+        Ok(AggregateCall { function: AggregateFunction::GroupConcat { separator, order }, args, distinct, ty })
+    }
+}

@@ -1,0 +1,98 @@
+//! Arithmetic and bits.
+
+use super::{Context, literal::bytes_as_number};
+use crate::{
+    bind::binder::Binder,
+    typing::{Item, arithmetic, fold},
+};
+use muster_algebra::{ArithmeticOp, Expr, ScalarFunction};
+use muster_types::{Result, SqlType, Value};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    /// `+` and `-`: of numbers, or of a date and an interval.
+    pub fn add(&mut self, left: &ast::Expr, right: &ast::Expr, subtract: bool, cx: &mut Context) -> Result<Item> {
+        match (left, right) {
+            (_, ast::Expr::Interval(interval)) => self.date_add(left, interval, subtract, cx),
+            (ast::Expr::Interval(interval), _) if !subtract => self.date_add(right, interval, false, cx),
+            _ => {
+                let op = if subtract { ArithmeticOp::Sub } else { ArithmeticOp::Add };
+                self.arithmetic_of(op, left, right, cx)
+            }
+        }
+    }
+
+    pub fn arithmetic_of(
+        &mut self,
+        op: ArithmeticOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
+        Ok(self.arithmetic(op, l, r))
+    }
+
+    pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
+        let (l, r) = (bytes_as_number(l), bytes_as_number(r));
+        let types = arithmetic::arithmetic(op, &l, &r);
+        let (l, r) = (self.convert(l, types.left), self.convert(r, types.right));
+        let folded = match (l.as_literal(), r.as_literal()) {
+            (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
+            _ => None,
+        };
+        let item = match folded {
+            Some(value) => Item::literal(value, types.result),
+            None => {
+                let (left, right) = (Box::new(l.expr), Box::new(r.expr));
+                Item::new(Expr::Arithmetic { op, left, right, ty: types.result }, types.result)
+            }
+        };
+        match types.convert {
+            Some(ty) => self.convert(item, ty),
+            None => item,
+        }
+    }
+
+    pub fn negate(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        // The sign belongs to the number: -9223372036854775808 is an integer.
+        if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr
+            && let Some(value) = crate::parse::number(digits, true)
+        {
+            return Ok(self.given(value));
+        }
+        let item = bytes_as_number(self.expr(expr, cx)?);
+        let ty = arithmetic::negation(&item);
+        let item = self.convert(item, ty);
+        let folded = match item.as_literal() {
+            Some(Value::Null) => Some(Value::Null),
+            Some(Value::Int(i)) => i.checked_neg().map(Value::Int),
+            Some(Value::Decimal(d)) => Some(Value::Decimal(muster_types::Decimal::new(-d.unscaled, d.scale))),
+            Some(Value::Double(x)) => Some(Value::Double(-x)),
+            _ => None,
+        };
+        Ok(match folded {
+            Some(value) => Item::literal(value, ty),
+            None => Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty),
+        })
+    }
+
+    /// Bit operations work on BIGINT UNSIGNED.
+    pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let ty = SqlType::BIGINT_UNSIGNED;
+        let mut exprs = Vec::with_capacity(args.len());
+        for arg in args {
+            let item = bytes_as_number(self.expr(arg, cx)?);
+            exprs.push(self.to_bits(item));
+        }
+        Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
+    }
+
+    /// The bits of a number; a negative one has those of its two's complement.
+    pub fn to_bits(&mut self, item: Item) -> Expr {
+        if let Some(Value::Int(i)) = item.as_literal() {
+            return Expr::literal(Value::UInt(*i as u64), SqlType::BIGINT_UNSIGNED);
+        }
+        self.convert(item, SqlType::BIGINT_UNSIGNED).expr
+    }
+}

@@ -1,0 +1,85 @@
+//! CASE, IF, NULLIF, COALESCE: several values, one type.
+
+use super::Context;
+use crate::{
+    bind::binder::Binder,
+    typing::{Item, collation, result},
+};
+use muster_algebra::{CompareOp, Expr, ScalarFunction};
+use muster_types::Result;
+use sqlparser::ast;
+
+impl Binder<'_> {
+    pub fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let mut tests = Vec::with_capacity(conditions.len());
+        let mut results = Vec::with_capacity(conditions.len() + 1);
+        for when in conditions {
+            tests.push(match operand {
+                None => {
+                    let item = self.expr(&when.condition, cx)?;
+                    self.condition(item)
+                }
+                // The operand is bound for each comparison: a subquery in it may be in a statement only once.
+                Some(operand) => self.comparison(CompareOp::Eq, operand, &when.condition, cx)?.expr,
+            });
+            results.push(self.expr(&when.result, cx)?);
+        }
+        if let Some(e) = otherwise {
+            results.push(self.expr(e, cx)?);
+        }
+        self.choice(tests, results, "case")
+    }
+
+    /// A searched CASE; one result more than tests is the ELSE.
+    pub fn choice(&mut self, tests: Vec<Expr>, results: Vec<Item>, operation: &str) -> Result<Item> {
+        let (mut results, model) = self.unified(results, operation)?;
+        let otherwise = if results.len() > tests.len() { results.pop().map(Box::new) } else { None };
+        let branches = tests.into_iter().zip(results).collect();
+        Ok(Item { expr: Expr::Case { branches, otherwise, ty: model.ty }, ..model })
+    }
+
+    pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let item = self.expr(args[0], cx)?;
+        let test = self.condition(item);
+        let results = vec![self.expr(args[1], cx)?, self.expr(args[2], cx)?];
+        self.choice(vec![test], results, "if")
+    }
+
+    /// `NULLIF(a, b)`: NULL if they are equal, else a with its own type.
+    pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let test = self.comparison(CompareOp::Eq, args[0], args[1], cx)?.expr;
+        let value = self.expr(args[0], cx)?;
+        self.choice(vec![test], vec![Item::null(), value], "nullif")
+    }
+
+    /// COALESCE, IFNULL, GREATEST, LEAST.
+    pub fn unify_call(
+        &mut self,
+        function: ScalarFunction,
+        name: &str,
+        args: &[&ast::Expr],
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
+        let (args, model) = self.unified(items, name)?;
+        Ok(Item { expr: Expr::Call { function, args, ty: model.ty }, ..model })
+    }
+
+    /// All converted to their common type, and an item that has that type.
+    fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item)> {
+        let refs: Vec<&Item> = items.iter().collect();
+        let ty = result::result_type(&refs, self.default_collation(), operation)?;
+        let (_, derivation) = collation::aggregate(&refs, self.default_collation(), operation)?;
+        let mut model = Item::new(Expr::null(ty), ty);
+        if ty.collation().is_some() {
+            model.derivation = derivation;
+        }
+        Ok((items.into_iter().map(|i| self.convert(i, ty).expr).collect(), model))
+    }
+}

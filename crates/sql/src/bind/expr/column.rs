@@ -1,0 +1,120 @@
+//! Columns, aliases of the select list, variables.
+
+use super::Context;
+use crate::{
+    VariableScope,
+    bind::{binder::Binder, scope::Clause, select::find_alias},
+    typing::{Derivation, Item},
+};
+use muster_algebra::{ColId, Expr};
+use muster_types::{Result, SqlError, SqlType, Value};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    pub fn name(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        let parts: Vec<&ast::Ident> = match expr {
+            ast::Expr::Identifier(name) => vec![name],
+            ast::Expr::CompoundIdentifier(names) => names.iter().collect(),
+            _ => return Err(SqlError::internal("not a name")),
+        };
+        let texts: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
+        if parts[0].quote_style.is_none() {
+            if let Some(first) = texts[0].strip_prefix("@@") {
+                return self.system_variable(first, &texts[1..]);
+            }
+            if let Some(first) = texts[0].strip_prefix('@') {
+                let name = [&[first], &texts[1..]].concat().join(".");
+                let value = self.env.session.user_variable(&name.to_ascii_lowercase());
+                return Ok(self.given(value));
+            }
+            // `0b01`: the tokenizer takes it for a word.
+            if let Some(digits) = texts[0].strip_prefix("0b").filter(|d| !d.is_empty() && texts.len() == 1) {
+                return self.value(&ast::Value::SingleQuotedByteStringLiteral(digits.to_string()));
+            }
+        }
+        self.column(&texts, cx)
+    }
+
+    fn system_variable(&mut self, first: &str, rest: &[&str]) -> Result<Item> {
+        let (scope, name) = match (first.to_ascii_lowercase().as_str(), rest) {
+            ("global", [_, ..]) => (Some(VariableScope::Global), rest.join(".")),
+            ("session" | "local", [_, ..]) => (Some(VariableScope::Session), rest.join(".")),
+            _ => (None, [&[first], rest].concat().join(".")),
+        };
+        let value = self.env.session.system_variable(scope, &name.to_ascii_lowercase())?;
+        let mut item = self.given(value);
+        if let (Some(Value::Bool(b)), SqlType::Bool) = (item.as_literal(), item.ty) {
+            item = Item::literal(Value::Int(*b as i64), SqlType::BIGINT);
+        }
+        if item.ty.is_text() {
+            item.derivation = Derivation::System;
+        }
+        Ok(item)
+    }
+
+    /// A column by name. Where an alias may be meant, the clause decides which is looked for first.
+    fn column(&mut self, parts: &[&str], cx: &mut Context) -> Result<Item> {
+        let clause = cx.clause;
+        if clause == Clause::Having && !cx.in_aggregate {
+            return self.having_column(parts, cx);
+        }
+        if let Some(id) = cx.scope.from.find(parts, clause.name())? {
+            return Ok(self.column_item(id));
+        }
+        if let [name] = parts
+            && let Some(item) = self.alias(name, cx)?
+        {
+            return Ok(item);
+        }
+        self.outer_column(parts, cx)
+    }
+
+    /// HAVING sees what is grouped by, then the select list; of the tables only what is in one of them.
+    fn having_column(&mut self, parts: &[&str], cx: &mut Context) -> Result<Item> {
+        let own = cx.scope.from.find(parts, cx.clause.name()).unwrap_or(None);
+        if let Some(id) = own
+            && cx.group.iter().any(|g| g.expr == Expr::Column(id))
+        {
+            return Ok(self.column_item(id));
+        }
+        if let [name] = parts
+            && let Some(item) = self.alias(name, cx)?
+        {
+            return Ok(item);
+        }
+        if let Some(id) = own
+            && cx.selected.iter().any(|s| s.item.expr == Expr::Column(id))
+        {
+            return Ok(self.column_item(id));
+        }
+        self.outer_column(parts, cx)
+    }
+
+    fn outer_column(&mut self, parts: &[&str], cx: &Context) -> Result<Item> {
+        let found: Option<ColId> = match cx.scope.parent {
+            Some(parent) => parent.find(parts, cx.clause.name())?,
+            None => None,
+        };
+        match found {
+            Some(id) => Ok(self.column_item(id)),
+            None => Err(SqlError::unknown_column(parts.join("."), cx.clause.name())),
+        }
+    }
+
+    /// The select item that is called so. One with a subquery is bound anew, for the columns of a subquery may be in a
+    /// statement only once.
+    fn alias(&mut self, name: &str, cx: &mut Context) -> Result<Option<Item>> {
+        let selected = cx.selected;
+        let Some(i) = find_alias(name, selected, cx.clause)? else { return Ok(None) };
+        match selected[i].ast {
+            Some(ast) if selected[i].item.expr.has_subquery() => {
+                let (clause, aliases) = (cx.clause, std::mem::take(&mut cx.selected));
+                cx.clause = Clause::FieldList;
+                let item = self.expr(ast, cx);
+                (cx.clause, cx.selected) = (clause, aliases);
+                item.map(Some)
+            }
+            _ => Ok(Some(selected[i].item.clone())),
+        }
+    }
+}

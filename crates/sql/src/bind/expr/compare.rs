@@ -1,0 +1,225 @@
+//! Comparisons: both sides get one type.
+
+use super::{Context, compare_op, literal::bytes_as_number, not, row_parts};
+use crate::{
+    bind::{binder::Binder, subquery::operand_columns},
+    typing::{Item, collation, comparison},
+};
+use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    pub fn comparison(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        match (row_parts(left), row_parts(right)) {
+            (None, None) => {
+                let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
+                self.compare(op, l, r)
+            }
+            (Some(l), Some(r)) if l.len() == r.len() => self.compare_rows(op, &l, &r, cx),
+            (Some(row), _) | (_, Some(row)) => {
+                if matches!(left, ast::Expr::Subquery(_)) || matches!(right, ast::Expr::Subquery(_)) {
+                    return Err(SqlError::unsupported("comparison of a row with a subquery"));
+                }
+                Err(operand_columns(if row_parts(left).is_some() { row.len() } else { 1 }))
+            }
+        }
+    }
+
+    pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
+        let (l, r) = self.comparable(l, r, symbol(op))?;
+        Ok(Item::bool(Expr::compare(op, l.expr, r.expr)))
+    }
+
+    /// Both sides in the type they are compared in. Text has the same collation on both, and may differ in length.
+    pub fn comparable(&mut self, l: Item, r: Item, operation: &str) -> Result<(Item, Item)> {
+        if l.ty.is_text() && r.ty.is_text() {
+            let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
+            return Ok((self.convert_to_text(l, collation), self.convert_to_text(r, collation)));
+        }
+        let (l, r) = match (l.ty.is_numeric(), r.ty.is_numeric()) {
+            (true, _) => (l, bytes_as_number(r)),
+            (_, true) => (bytes_as_number(l), r),
+            _ => (l, r),
+        };
+        // A constant takes the column's type where it means the same there, so that the column stays bare.
+        if let Some(literal) = self.adapted(&r, l.ty, &l)? {
+            return Ok((l, literal));
+        }
+        if let Some(literal) = self.adapted(&l, r.ty, &r)? {
+            return Ok((literal, r));
+        }
+        let ty = comparison::comparison_type(l.ty, r.ty);
+        Ok((self.convert(l, ty), self.convert(r, ty)))
+    }
+
+    /// The literal `item` as an exact value of the other side's type. Of two literals only text next to a date adapts.
+    fn adapted(&mut self, item: &Item, ty: SqlType, other: &Item) -> Result<Option<Item>> {
+        let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
+            return Ok(None);
+        };
+        if comparison::adapts(other) && !(ty.is_temporal() && item.ty.is_text()) {
+            return Ok(None);
+        }
+        Ok(comparison::exact_literal(value, ty)?.map(|v| Item::literal(v, ty)))
+    }
+
+    /// `(a, b) < (c, d)` and so on, column by column.
+    fn compare_rows(&mut self, op: CompareOp, l: &[&ast::Expr], r: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let (Some((l0, l_rest)), Some((r0, r_rest))) = (l.split_first(), r.split_first()) else {
+            return Err(operand_columns(1));
+        };
+        if l_rest.is_empty() {
+            return self.comparison(op, l0, r0, cx);
+        }
+        match op {
+            CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::NotEq => {
+                let mut parts = Vec::with_capacity(l.len());
+                for (a, b) in l.iter().zip(r) {
+                    parts.push(self.comparison(op, a, b, cx)?.expr);
+                }
+                let logic = if op == CompareOp::NotEq { LogicOp::Or } else { LogicOp::And };
+                Ok(Item::bool(Expr::Logic { op: logic, args: parts }))
+            }
+            _ => {
+                // a < c OR (a = c AND the rest)
+                let strict = match op {
+                    CompareOp::Lt | CompareOp::LtEq => CompareOp::Lt,
+                    _ => CompareOp::Gt,
+                };
+                let first = self.comparison(strict, l0, r0, cx)?.expr;
+                let equal = self.comparison(CompareOp::Eq, l0, r0, cx)?.expr;
+                let rest = self.compare_rows(op, l_rest, r_rest, cx)?.expr;
+                let both = Expr::Logic { op: LogicOp::And, args: vec![equal, rest] };
+                Ok(Item::bool(Expr::Logic { op: LogicOp::Or, args: vec![first, both] }))
+            }
+        }
+    }
+
+    pub fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool, cx: &mut Context) -> Result<Item> {
+        if let Some(parts) = row_parts(expr) {
+            return self.in_rows(&parts, list, negated, cx);
+        }
+        let arg = self.expr(expr, cx)?;
+        let mut items = Vec::with_capacity(list.len());
+        for e in list {
+            items.push(self.expr(e, cx)?);
+        }
+        // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
+        let mut left: Option<Item> = None;
+        let mut rights = Vec::with_capacity(items.len());
+        let mut uniform = true;
+        for item in items.iter().cloned() {
+            let (l, r) = self.comparable(arg.clone(), item, "in")?;
+            uniform &= left.as_ref().is_none_or(|known| *known == l);
+            left.get_or_insert(l);
+            rights.push(r.expr);
+        }
+        if let (true, Some(left)) = (uniform, left) {
+            return Ok(Item::bool(Expr::InList { arg: Box::new(left.expr), list: rights, negated }));
+        }
+        let mut args = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            let left = if i > 0 && arg.expr.has_subquery() { self.expr(expr, cx)? } else { arg.clone() };
+            args.push(self.compare(CompareOp::Eq, left, item)?.expr);
+        }
+        let any = Expr::Logic { op: LogicOp::Or, args };
+        Ok(Item::bool(if negated { not(any) } else { any }))
+    }
+
+    /// `(a, b) IN ((1, 2), (3, 4))`.
+    fn in_rows(&mut self, left: &[&ast::Expr], list: &[ast::Expr], negated: bool, cx: &mut Context) -> Result<Item> {
+        let mut args = Vec::with_capacity(list.len());
+        for row in list {
+            match row_parts(row) {
+                Some(parts) if parts.len() == left.len() => {
+                    args.push(self.compare_rows(CompareOp::Eq, left, &parts, cx)?.expr);
+                }
+                _ => return Err(operand_columns(left.len())),
+            }
+        }
+        let any = if args.len() == 1 { args.remove(0) } else { Expr::Logic { op: LogicOp::Or, args } };
+        Ok(Item::bool(if negated { not(any) } else { any }))
+    }
+
+    pub fn between(
+        &mut self,
+        expr: &ast::Expr,
+        negated: bool,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let first = self.expr(expr, cx)?;
+        let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
+        let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
+        let (at_least, at_most) =
+            if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
+        let args = vec![self.compare(at_least, first, low)?.expr, self.compare(at_most, second, high)?.expr];
+        Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
+    }
+
+    pub fn any_all(
+        &mut self,
+        left: &ast::Expr,
+        op: &ast::BinaryOperator,
+        right: &ast::Expr,
+        quantifier: Quantifier,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let (Some(op), ast::Expr::Subquery(query)) = (compare_op(op), right) else {
+            return Err(SqlError::syntax(right, 1));
+        };
+        if let Some(parts) = row_parts(left) {
+            let negated = match (op, quantifier) {
+                (CompareOp::Eq, Quantifier::Any) => false,
+                (CompareOp::NotEq, Quantifier::All) => true,
+                _ => return Err(operand_columns(1)),
+            };
+            let left = parts.into_iter().map(|e| self.expr(e, cx)).collect::<Result<Vec<_>>>()?;
+            return self.in_subquery(left, query, negated, cx);
+        }
+        let left = self.expr(left, cx)?;
+        self.quantified(left, op, quantifier, query, cx)
+    }
+
+    pub fn like(
+        &mut self,
+        expr: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        let escape = match escape {
+            None => Some('\\'),
+            Some(e) => {
+                let item = self.expr(e, cx)?;
+                let wrong = || SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to ESCAPE");
+                let Some(Value::Text(text)) = item.as_literal() else { return Err(wrong()) };
+                let mut chars = text.chars();
+                match (chars.next(), chars.next()) {
+                    (escape, None) => escape,
+                    _ => return Err(wrong()),
+                }
+            }
+        };
+        let (arg, pattern) = (self.expr(expr, cx)?, self.expr(pattern, cx)?);
+        let (collation, _) = collation::aggregate(&[&arg, &pattern], self.default_collation(), "like")?;
+        let arg = Box::new(self.convert_to_text(arg, collation).expr);
+        let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
+        Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
+    }
+}
+
+fn symbol(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "=",
+        CompareOp::NotEq => "<>",
+        CompareOp::Lt => "<",
+        CompareOp::LtEq => "<=",
+        CompareOp::Gt => ">",
+        CompareOp::GtEq => ">=",
+        CompareOp::NullSafeEq => "<=>",
+    }
+}

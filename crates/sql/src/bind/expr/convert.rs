@@ -1,0 +1,154 @@
+//! CAST, CONVERT, COLLATE.
+
+use super::Context;
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, collation, display_length, text_of_length},
+};
+use muster_types::{
+    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+};
+use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
+
+impl Binder<'_> {
+    pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut Context) -> Result<Item> {
+        let item = self.expr(expr, cx)?;
+        let ty = self.cast_type(to, &item)?;
+        let item = if ty.is_numeric() { super::literal::bytes_as_number(item) } else { item };
+        let mut item = self.convert(item, ty);
+        if ty.is_text() || ty.is_bytes() {
+            item.derivation = Derivation::Implicit;
+        }
+        Ok(item)
+    }
+
+    /// `CONVERT(x, type)` and `CONVERT(x USING charset)`.
+    pub fn convert_call(
+        &mut self,
+        expr: &ast::Expr,
+        to: Option<&DataType>,
+        charset: Option<&ast::ObjectName>,
+        cx: &mut Context,
+    ) -> Result<Item> {
+        match (to, charset) {
+            (Some(to), None) => self.cast(expr, to, cx),
+            (_, Some(charset)) => {
+                let mut item = match to {
+                    Some(to) => self.cast(expr, to, cx)?,
+                    None => self.expr(expr, cx)?,
+                };
+                let name = charset.to_string();
+                let name = name.trim_matches(['`', '\'', '"']);
+                let collation = Collation::default_of_charset(name).ok_or_else(|| {
+                    SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"))
+                })?;
+                item = match collation {
+                    Collation::Binary => {
+                        let length = display_length(item.ty);
+                        self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length })
+                    }
+                    _ => self.convert_to_text(item, collation),
+                };
+                item.derivation = Derivation::Implicit;
+                Ok(item)
+            }
+            (None, None) => Err(SqlError::syntax("CONVERT", 1)),
+        }
+    }
+
+    /// `x COLLATE name`.
+    pub fn collate(&mut self, expr: &ast::Expr, name: &ast::ObjectName, cx: &mut Context) -> Result<Item> {
+        let item = self.expr(expr, cx)?;
+        let name = name.to_string();
+        let name = name.trim_matches(['`', '\'', '"']);
+        let wanted = Collation::from_name(name)
+            .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, format!("Unknown collation: '{name}'")))?;
+        if let Some(own) = item.ty.collation()
+            && own.charset() != wanted.charset()
+        {
+            return Err(SqlError::new(
+                ErrorCode::CollationCharsetMismatch,
+                format!("COLLATION '{}' is not valid for CHARACTER SET '{}'", wanted.name(), own.charset()),
+            ));
+        }
+        let item = match item.ty {
+            SqlType::Bytes { .. } => item,
+            SqlType::Text { .. } => {
+                let ty = collation::with_collation(item.ty, wanted);
+                self.convert(item, ty)
+            }
+            _ => self.convert_to_text(item, wanted),
+        };
+        Ok(Item { derivation: Derivation::Explicit, ..item })
+    }
+
+    fn cast_type(&self, to: &DataType, item: &Item) -> Result<SqlType> {
+        let default = || self.default_collation();
+        Ok(match to {
+            DataType::Signed | DataType::SignedInteger => SqlType::BIGINT,
+            DataType::Unsigned | DataType::UnsignedInteger => SqlType::BIGINT_UNSIGNED,
+            DataType::Decimal(info) | DataType::Dec(info) => decimal(info)?,
+            DataType::Double(ExactNumberInfo::None) | DataType::DoublePrecision | DataType::Real => SqlType::Double,
+            DataType::Float(ExactNumberInfo::None | ExactNumberInfo::Precision(0..=24)) => SqlType::Float,
+            DataType::Float(ExactNumberInfo::Precision(25..=53)) => SqlType::Double,
+            DataType::Date => SqlType::Date,
+            DataType::Datetime(fsp) => SqlType::DateTime { fsp: fraction(*fsp)? },
+            DataType::Time(fsp, ast::TimezoneInfo::None) => SqlType::Time { fsp: fraction(*fsp)? },
+            DataType::Char(length) | DataType::Character(length) => match length {
+                None => text_of_length(display_length(item.ty) as u64, default()),
+                Some(CharacterLength::IntegerLength { length, .. }) => text_of_length(*length, default()),
+                Some(CharacterLength::Max) => return Err(SqlError::syntax(to, 1)),
+            },
+            DataType::Binary(length) => {
+                let length = length.unwrap_or(display_length(item.ty) as u64);
+                match u32::try_from(length) {
+                    Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+                    _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+                }
+            }
+            DataType::JSON => return Err(SqlError::unsupported("CAST .. AS JSON")),
+            DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("year") => {
+                return Err(SqlError::unsupported("CAST .. AS YEAR"));
+            }
+            other => return Err(SqlError::syntax(other, 1)),
+        })
+    }
+}
+
+fn fraction(fsp: Option<u64>) -> Result<u8> {
+    match fsp.unwrap_or(0) {
+        n @ 0..=6 => Ok(n as u8),
+        n => Err(SqlError::new(
+            ErrorCode::TooBigPrecision,
+            format!("Too-big precision {n} specified for 'CAST'. Maximum is 6."),
+        )),
+    }
+}
+
+fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
+    let (precision, scale) = match info {
+        ExactNumberInfo::None => (10, 0),
+        ExactNumberInfo::Precision(p) => (*p, 0),
+        ExactNumberInfo::PrecisionAndScale(p, s) => (*p, u64::try_from(*s).unwrap_or(u64::MAX)),
+    };
+    if scale > DECIMAL_MAX_SCALE as u64 {
+        return Err(SqlError::new(
+            ErrorCode::TooBigScale,
+            format!("Too big scale {scale} specified for column 'cast'. Maximum is {DECIMAL_MAX_SCALE}."),
+        ));
+    }
+    if precision > DECIMAL_MAX_PRECISION as u64 {
+        return Err(SqlError::new(
+            ErrorCode::TooBigPrecision,
+            format!("Too-big precision {precision} specified for 'cast'. Maximum is {DECIMAL_MAX_PRECISION}."),
+        ));
+    }
+    if scale > precision {
+        return Err(SqlError::new(
+            ErrorCode::MBiggerThanD,
+            "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'cast').",
+        ));
+    }
+    Ok(SqlType::decimal(precision.max(1) as u32, scale as u32))
+}

@@ -1,0 +1,538 @@
+//! Functions of one row: argument counts, argument types, result types.
+
+use super::{Context, literal::bytes_as_number};
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, collation, display_length, numeric_type, text_of_length, text_type},
+};
+use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
+use sqlparser::ast;
+
+/// 1582.
+pub(super) fn wrong_count(name: &str) -> SqlError {
+    SqlError::new(
+        ErrorCode::WrongParamCountToNativeFct,
+        format!("Incorrect parameter count in the call to native function '{name}'"),
+    )
+}
+
+/// 1305.
+pub(super) fn no_such_function(cx: &Context, name: &str) -> SqlError {
+    let full =
+        if name.contains('.') { name.to_string() } else { format!("{}.{name}", cx.names.database.unwrap_or("")) };
+    SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
+}
+
+/// What a function wants and gives, where that needs no more than its name.
+enum Signature {
+    /// All arguments text under one collation; the result is text of this many characters, by those of the arguments.
+    Text(F, fn(&[u32], &[Item]) -> u64),
+    /// All arguments text; the result is an integer.
+    TextToInt(F),
+    /// All arguments double, the result too.
+    Double(F),
+    /// One date; the result is an integer.
+    DateToInt(F),
+    Extract(IntervalUnit),
+}
+
+/// Signature and number of arguments.
+fn signature(name: &str) -> Option<(Signature, std::ops::RangeInclusive<usize>)> {
+    use Signature::*;
+    fn first(lengths: &[u32], _: &[Item]) -> u64 {
+        lengths.first().copied().unwrap_or(0) as u64
+    }
+    fn sum(lengths: &[u32], _: &[Item]) -> u64 {
+        lengths.iter().map(|l| *l as u64).sum()
+    }
+    /// Separators stand between all but the first two.
+    fn with_separators(lengths: &[u32], _: &[Item]) -> u64 {
+        let separator = lengths.first().copied().unwrap_or(0) as u64;
+        lengths.iter().skip(1).map(|l| *l as u64).sum::<u64>() + separator * lengths.len().saturating_sub(2) as u64
+    }
+    const MANY: usize = usize::MAX;
+    Some(match name {
+        "CONCAT" => (Text(F::Concat, sum), 1..=MANY),
+        "CONCAT_WS" => (Text(F::ConcatWs, with_separators), 2..=MANY),
+        "UPPER" | "UCASE" => (Text(F::Upper, first), 1..=1),
+        "LOWER" | "LCASE" => (Text(F::Lower, first), 1..=1),
+        "REVERSE" => (Text(F::Reverse, first), 1..=1),
+        "CHAR_LENGTH" | "CHARACTER_LENGTH" => (TextToInt(F::CharLength), 1..=1),
+        "ASCII" => (TextToInt(F::Ascii), 1..=1),
+        "SQRT" => (Double(F::Sqrt), 1..=1),
+        "POW" | "POWER" => (Double(F::Pow), 2..=2),
+        "EXP" => (Double(F::Exp), 1..=1),
+        "LN" => (Double(F::Ln), 1..=1),
+        "LOG10" => (Double(F::Log10), 1..=1),
+        "LOG2" => (Double(F::Log2), 1..=1),
+        "SIN" => (Double(F::Sin), 1..=1),
+        "COS" => (Double(F::Cos), 1..=1),
+        "TAN" => (Double(F::Tan), 1..=1),
+        "DAYOFWEEK" => (DateToInt(F::DayOfWeek), 1..=1),
+        "WEEKDAY" => (DateToInt(F::Weekday), 1..=1),
+        "DAYOFYEAR" => (DateToInt(F::DayOfYear), 1..=1),
+        "YEAR" => (Extract(IntervalUnit::Year), 1..=1),
+        "MONTH" => (Extract(IntervalUnit::Month), 1..=1),
+        "DAY" | "DAYOFMONTH" => (Extract(IntervalUnit::Day), 1..=1),
+        "HOUR" => (Extract(IntervalUnit::Hour), 1..=1),
+        "MINUTE" => (Extract(IntervalUnit::Minute), 1..=1),
+        "SECOND" => (Extract(IntervalUnit::Second), 1..=1),
+        "MICROSECOND" => (Extract(IntervalUnit::Microsecond), 1..=1),
+        "QUARTER" => (Extract(IntervalUnit::Quarter), 1..=1),
+        "WEEK" => (Extract(IntervalUnit::Week), 1..=1),
+        _ => return None,
+    })
+}
+
+/// How many arguments the functions of [`Binder::other_function`] take.
+fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
+    const MANY: usize = usize::MAX;
+    Some(match name {
+        "IF" => 3..=3,
+        "IFNULL" | "NULLIF" | "MOD" | "STRCMP" | "DATEDIFF" | "LEFT" | "RIGHT" | "REPEAT" | "INSTR" => 2..=2,
+        "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "DATE_FORMAT" => 2..=2,
+        "COALESCE" => 1..=MANY,
+        "GREATEST" | "LEAST" => 2..=MANY,
+        "SUBSTRING" | "SUBSTR" | "MID" => 2..=3,
+        "LPAD" | "RPAD" | "REPLACE" | "TIMESTAMPADD" => 3..=3,
+        "LOCATE" => 2..=3,
+        "ROUND" | "LOG" => 1..=2,
+        "TRUNCATE" => 2..=2,
+        "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "HEX" | "TRIM" => 1..=1,
+        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "WEIGHT_STRING" | "SLEEP" | "TIMESTAMP" => 1..=1,
+        "CHARSET" | "COLLATION" | "BIT_LENGTH" => 1..=1,
+        _ => return None,
+    })
+}
+
+impl Binder<'_> {
+    /// A call by its name in upper case. Errors: 1305 for an unknown function, 1582 for a wrong number of arguments,
+    /// 1235 for one that MySQL has and Muster has not.
+    pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        if let Some(item) = self.session_function(name, args, cx)? {
+            return Ok(item);
+        }
+        if let Some((signature, count)) = signature(name) {
+            if !count.contains(&args.len()) {
+                return Err(wrong_count(name));
+            }
+            return self.by_signature(signature, name, args, cx);
+        }
+        match argument_count(name) {
+            Some(count) if count.contains(&args.len()) => self.other_function(name, args, cx),
+            Some(_) => Err(wrong_count(name)),
+            None if MISSING.contains(&name) => Err(SqlError::unsupported(name)),
+            None => Err(no_such_function(cx, name)),
+        }
+    }
+
+    fn by_signature(
+        &mut self,
+        signature: Signature,
+        name: &str,
+        args: &[&ast::Expr],
+        cx: &mut Context,
+    ) -> Result<Item> {
+        if let Signature::Extract(unit) = signature {
+            return self.extract_unit(unit, args[0], cx);
+        }
+        let items = self.items(args, cx)?;
+        Ok(match signature {
+            Signature::Text(function, length) => {
+                let (args, model) = self.texts(items, name)?;
+                let lengths: Vec<u32> = args.iter().map(|a| display_length(a.ty)).collect();
+                self.text_call(function, length(&lengths, &args), args, model)
+            }
+            Signature::TextToInt(function) => {
+                let (args, _) = self.texts(items, name)?;
+                call(function, args, SqlType::BIGINT)
+            }
+            Signature::Double(function) => {
+                let args = items.into_iter().map(|i| self.convert(i, SqlType::Double)).collect();
+                call(function, args, SqlType::Double)
+            }
+            Signature::DateToInt(function) => {
+                let args = items.into_iter().map(|i| self.convert(i, SqlType::Date)).collect();
+                call(function, args, SqlType::BIGINT)
+            }
+            Signature::Extract(_) => return Err(SqlError::internal("handled above")),
+        })
+    }
+
+    fn items(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Vec<Item>> {
+        args.iter().map(|a| self.expr(a, cx)).collect()
+    }
+
+    /// All as text under the collation that decides, and a model of the result's derivation.
+    fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let refs: Vec<&Item> = items.iter().collect();
+        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        Ok((items.into_iter().map(|i| self.convert_to_text(i, model.0)).collect(), model))
+    }
+
+    fn text_call(&self, function: F, length: u64, args: Vec<Item>, model: (Collation, Derivation)) -> Item {
+        let ty = text_of_length(length, model.0);
+        let derivation = if model.1 == Derivation::Numeric { Derivation::Literal } else { model.1 };
+        Item { derivation, ..call(function, args, ty) }
+    }
+
+    fn other_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        match name {
+            "IF" => self.if_call(args, cx),
+            "NULLIF" => self.null_if(args, cx),
+            "IFNULL" | "COALESCE" => self.unify_call(F::Coalesce, name, args, cx),
+            "GREATEST" => self.unify_call(F::Greatest, name, args, cx),
+            "LEAST" => self.unify_call(F::Least, name, args, cx),
+            "DATE_ADD" => self.date_add_call(args, false, false, cx),
+            "DATE_SUB" => self.date_add_call(args, true, false, cx),
+            "ADDDATE" => self.date_add_call(args, false, true, cx),
+            "SUBDATE" => self.date_add_call(args, true, true, cx),
+            "TIMESTAMPADD" => self.timestamp_add(args, cx),
+            "MOD" => self.arithmetic_of(ArithmeticOp::Mod, args[0], args[1], cx),
+            "STRCMP" => self.strcmp(args, cx),
+            "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
+            "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
+                let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
+                Ok(self.numeric_function(name, items))
+            }
+            "DATEDIFF" | "DATE" | "TIME" | "TIMESTAMP" | "LAST_DAY" | "DATE_FORMAT" => {
+                let items = self.items(args, cx)?;
+                Ok(self.date_function(name, items))
+            }
+            _ => {
+                let items = self.items(args, cx)?;
+                self.text_function(name, items)
+            }
+        }
+    }
+
+    /// `TRIM(text [, what])`, LTRIM and RTRIM with the same arguments.
+    pub fn trim(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let function = match name {
+            "LTRIM" => F::LTrim,
+            "RTRIM" => F::RTrim,
+            _ => F::Trim,
+        };
+        let items = self.items(args, cx)?;
+        let (args, model) = self.texts(items, name)?;
+        let length = display_length(args[0].ty) as u64;
+        Ok(self.text_call(function, length, args, model))
+    }
+
+    /// -1, 0 or 1.
+    fn strcmp(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let mut tests = Vec::with_capacity(3);
+        for op in [CompareOp::Lt, CompareOp::Eq, CompareOp::Gt] {
+            let items = self.items(args, cx)?;
+            let (mut items, _) = self.texts(items, "strcmp")?;
+            let (Some(r), Some(l)) = (items.pop(), items.pop()) else { return Err(wrong_count("STRCMP")) };
+            tests.push(self.compare(op, l, r)?.expr);
+        }
+        let results = [-1, 0, 1].map(|i| self.given(Value::Int(i))).to_vec();
+        self.choice(tests, results, "strcmp")
+    }
+
+    fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
+        let second = if items.len() > 1 { items.pop() } else { None };
+        let Some(first) = items.pop() else { return Item::null() };
+        let ty = match numeric_type(first.ty) {
+            SqlType::Null => SqlType::Double,
+            ty => ty,
+        };
+        let digits = first.decimal_digits().unwrap_or((19, 0));
+        let arg = self.convert(first, ty);
+        let whole = |ty: SqlType| match ty {
+            SqlType::Decimal { precision, scale } if precision - scale < 18 => SqlType::BIGINT,
+            SqlType::Decimal { precision, scale } => SqlType::decimal((precision - scale) as u32 + 1, 0),
+            other => other,
+        };
+        match name {
+            "ABS" => call(F::Abs, vec![arg], if ty.is_integer() && !ty.is_unsigned() { SqlType::BIGINT } else { ty }),
+            "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
+            "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
+            "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
+            "LOG" => {
+                // LOG(base, x) is LN(x) / LN(base).
+                let ln = |b: &mut Self, x| {
+                    let x = b.convert(x, SqlType::Double);
+                    call(F::Ln, vec![x], SqlType::Double)
+                };
+                match second {
+                    None => ln(self, arg),
+                    Some(x) => {
+                        let (x, base) = (ln(self, x), ln(self, arg));
+                        self.arithmetic(ArithmeticOp::Div, x, base)
+                    }
+                }
+            }
+            _ => {
+                let function = if name == "ROUND" { F::Round } else { F::Truncate };
+                let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
+                let places = self.convert(places, SqlType::BIGINT);
+                let result = match ty {
+                    SqlType::Decimal { .. } => {
+                        let (p, s) = digits;
+                        // With places known the result has that scale; rounding can carry into a digit more.
+                        let scale = match places.as_literal() {
+                            Some(Value::Int(n)) => (*n).clamp(0, s as i64) as u32,
+                            _ => s,
+                        };
+                        SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
+                    }
+                    SqlType::Int { unsigned: false, .. } => SqlType::BIGINT,
+                    SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
+                    other => other,
+                };
+                call(function, vec![arg, places], result)
+            }
+        }
+    }
+
+    fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {
+        let fsp = |ty| match ty {
+            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
+            SqlType::Text { .. } => 6,
+            _ => 0,
+        };
+        let mut items = items.into_iter();
+        let (Some(first), second) = (items.next(), items.next()) else { return Item::null() };
+        let precision = fsp(first.ty);
+        match (name, second) {
+            ("DATE", _) => self.convert(first, SqlType::Date),
+            ("TIME", _) => self.convert(first, SqlType::Time { fsp: precision }),
+            ("TIMESTAMP", _) => self.convert(first, SqlType::DateTime { fsp: precision }),
+            ("DATEDIFF", Some(second)) => {
+                let args = vec![self.convert(first, SqlType::Date), self.convert(second, SqlType::Date)];
+                call(F::DateDiff, args, SqlType::BIGINT)
+            }
+            ("DATE_FORMAT", Some(format)) => {
+                let collation = self.default_collation();
+                let date = match first.ty {
+                    SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => {
+                        first
+                    }
+                    _ => self.convert(first, SqlType::DateTime { fsp: 6 }),
+                };
+                // A letter of the format becomes at most the name of a month.
+                let length = display_length(text_type(format.ty, collation)) as u64 * 10;
+                let format = self.convert_to_text(format, collation);
+                self.text_call(F::DateFormat, length, vec![date, format], (collation, Derivation::Literal))
+            }
+            _ => {
+                let date = self.convert(first, SqlType::Date);
+                call(F::LastDay, vec![date], SqlType::Date)
+            }
+        }
+    }
+
+    fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
+        let default = self.default_collation();
+        match name {
+            "ISNULL" => {
+                let arg = Box::new(items.remove(0).expr);
+                return Ok(Item::bool(Expr::IsNull { arg, negated: false }));
+            }
+            "SLEEP" => {
+                let seconds = self.convert(items.remove(0), SqlType::Double);
+                return Ok(call(F::Sleep, vec![seconds], SqlType::BIGINT));
+            }
+            "CHARSET" | "COLLATION" => {
+                let collation = items[0].ty.collation().unwrap_or(Collation::Binary);
+                let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
+                return Ok(self.given(Value::Text(text.into())));
+            }
+            "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => {
+                let item = items.remove(0);
+                let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
+                let length = call(F::Length, vec![arg], SqlType::BIGINT);
+                let eight = self.given(Value::Int(8));
+                return Ok(if name == "BIT_LENGTH" {
+                    self.arithmetic(ArithmeticOp::Mul, length, eight)
+                } else {
+                    length
+                });
+            }
+            "HEX" => {
+                let item = items.remove(0);
+                let length = if item.ty.is_numeric() { 16 } else { display_length(item.ty) as u64 * 8 };
+                let arg = if item.ty.is_numeric() {
+                    self.to_bits(item)
+                } else if item.ty.is_bytes() {
+                    item.expr
+                } else {
+                    self.texts(vec![item], name)?.0.remove(0).expr
+                };
+                let ty = text_of_length(length, default);
+                let expr = Expr::Call { function: F::Hex, args: vec![arg], ty };
+                return Ok(Item { derivation: Derivation::Literal, ..Item::new(expr, ty) });
+            }
+            "WEIGHT_STRING" => {
+                let (mut args, _) = self.texts(items, name)?;
+                let ty = SqlType::Bytes { kind: muster_types::BytesKind::LongBlob, length: u32::MAX };
+                return Ok(call(F::WeightString, vec![args.remove(0)], ty));
+            }
+            "SPACE" => {
+                let blank = self.given(Value::Text(" ".into()));
+                items.insert(0, blank);
+                return self.text_function("REPEAT", items);
+            }
+            "INSTR" => items.swap(0, 1),
+            "LOCATE" if items.len() == 3 => return Err(SqlError::unsupported("LOCATE with a position")),
+            _ => {}
+        }
+        // Which arguments are text; the others are integers.
+        let (function, text): (F, &[usize]) = match name {
+            "SUBSTRING" | "SUBSTR" | "MID" => (F::Substring, &[0]),
+            "LEFT" => (F::Left, &[0]),
+            "RIGHT" => (F::Right, &[0]),
+            "REPEAT" => (F::Repeat, &[0]),
+            "LPAD" => (F::LPad, &[0, 2]),
+            "RPAD" => (F::RPad, &[0, 2]),
+            "REPLACE" => (F::Replace, &[0, 1, 2]),
+            "INSTR" | "LOCATE" => (F::Locate, &[0, 1]),
+            other => return Err(SqlError::internal(format!("no rule for {other}"))),
+        };
+        let texts: Vec<Item> = text.iter().map(|i| items[*i].clone()).collect();
+        let (texts, model) = self.texts(texts, name)?;
+        let mut texts = texts.into_iter();
+        let mut args = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            args.push(match text.contains(&i).then(|| texts.next()).flatten() {
+                Some(text) => text,
+                None => self.convert(item, SqlType::BIGINT),
+            });
+        }
+        if function == F::Locate {
+            return Ok(call(function, args, SqlType::BIGINT));
+        }
+        let own = display_length(args[0].ty) as u64;
+        let count = |i: usize| match args.get(i).and_then(Item::as_literal) {
+            Some(Value::Int(n)) => Some((*n).max(0) as u64),
+            _ => None,
+        };
+        const LONGEST: u64 = u32::MAX as u64;
+        let length = match function {
+            F::Substring => count(2).unwrap_or(own).min(own),
+            F::Left | F::Right => count(1).unwrap_or(own).min(own),
+            F::Repeat => count(1).map_or(LONGEST, |n| own.saturating_mul(n)),
+            F::LPad | F::RPad => count(1).unwrap_or(LONGEST),
+            _ => {
+                let (from, to) = (display_length(args[1].ty) as u64, display_length(args[2].ty) as u64);
+                // At worst each character is replaced.
+                if to > from.min(1) { own.saturating_mul(to.max(1)) } else { own }
+            }
+        };
+        Ok(self.text_call(function, length, args, model))
+    }
+}
+
+fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {
+    let args = args.into_iter().map(|i| i.expr).collect();
+    Item::new(Expr::Call { function, args, ty }, ty)
+}
+
+/// Functions that MySQL has and Muster has not.
+const MISSING: &[&str] = &[
+    "ACOS",
+    "ADDTIME",
+    "AES_DECRYPT",
+    "AES_ENCRYPT",
+    "ASIN",
+    "ATAN",
+    "ATAN2",
+    "BENCHMARK",
+    "BIN",
+    "BIN_TO_UUID",
+    "BIT_COUNT",
+    "CHAR",
+    "COERCIBILITY",
+    "COMPRESS",
+    "CONV",
+    "CONVERT_TZ",
+    "COT",
+    "CRC32",
+    "CUME_DIST",
+    "DAYNAME",
+    "DEGREES",
+    "DENSE_RANK",
+    "ELT",
+    "EXPORT_SET",
+    "FIELD",
+    "FIND_IN_SET",
+    "FIRST_VALUE",
+    "FORMAT",
+    "FORMAT_BYTES",
+    "FROM_BASE64",
+    "FROM_DAYS",
+    "FROM_UNIXTIME",
+    "GET_FORMAT",
+    "GET_LOCK",
+    "GROUPING",
+    "INET_ATON",
+    "INET_NTOA",
+    "INSERT",
+    "INTERVAL",
+    "IS_FREE_LOCK",
+    "JSON_ARRAY",
+    "JSON_CONTAINS",
+    "JSON_EXTRACT",
+    "JSON_LENGTH",
+    "JSON_OBJECT",
+    "JSON_UNQUOTE",
+    "JSON_VALID",
+    "JSON_VALUE",
+    "LAG",
+    "LAST_INSERT_ID",
+    "LAST_VALUE",
+    "LEAD",
+    "LOAD_FILE",
+    "MAKEDATE",
+    "MAKETIME",
+    "MAKE_SET",
+    "MD5",
+    "MONTHNAME",
+    "NAME_CONST",
+    "NTH_VALUE",
+    "NTILE",
+    "OCT",
+    "ORD",
+    "PERCENT_RANK",
+    "PERIOD_ADD",
+    "PERIOD_DIFF",
+    "QUOTE",
+    "RADIANS",
+    "RAND",
+    "RANDOM_BYTES",
+    "RANK",
+    "REGEXP_INSTR",
+    "REGEXP_LIKE",
+    "REGEXP_REPLACE",
+    "REGEXP_SUBSTR",
+    "RELEASE_LOCK",
+    "ROW_NUMBER",
+    "SEC_TO_TIME",
+    "SHA",
+    "SHA1",
+    "SHA2",
+    "SOUNDEX",
+    "STR_TO_DATE",
+    "SUBSTRING_INDEX",
+    "SUBTIME",
+    "TIMEDIFF",
+    "TIMESTAMPDIFF",
+    "TIME_FORMAT",
+    "TIME_TO_SEC",
+    "TO_BASE64",
+    "TO_DAYS",
+    "TO_SECONDS",
+    "UNCOMPRESS",
+    "UNHEX",
+    "UNIX_TIMESTAMP",
+    "UUID",
+    "UUID_SHORT",
+    "VALIDATE_PASSWORD_STRENGTH",
+    "VALUES",
+    "WEEKOFYEAR",
+    "YEARWEEK",
+];

@@ -1,0 +1,161 @@
+//! Literals and parameters.
+
+use crate::{
+    bind::binder::Binder,
+    parse::{hex_bytes, number},
+    typing::{Derivation, Item},
+};
+use muster_types::{
+    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, Value,
+    charset::{Charset, decode},
+    temporal,
+};
+use sqlparser::ast::{self, DataType};
+
+/// Type of a value that comes from outside: a parameter, a variable, the statement itself.
+pub(crate) fn value_type(value: &Value, collation: Collation) -> SqlType {
+    match value {
+        Value::Null => SqlType::Null,
+        Value::Bool(_) => SqlType::Bool,
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        Value::Decimal(d) => SqlType::decimal(d.precision() as u32, d.scale as u32),
+        Value::Float(_) => SqlType::Float,
+        Value::Double(_) => SqlType::Double,
+        Value::Date(_) => SqlType::Date,
+        Value::DateTime(t) => SqlType::DateTime { fsp: fraction_digits(*t) },
+        Value::Time(t) => SqlType::Time { fsp: fraction_digits(*t) },
+        Value::Text(s) => crate::typing::text_of_length(s.chars().count() as u64, collation),
+        Value::Bytes(b) => match u32::try_from(b.len()) {
+            Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+            _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+        },
+    }
+}
+
+/// Digits that the fraction of a second needs.
+fn fraction_digits(micros: i64) -> u8 {
+    let mut fraction = micros.rem_euclid(1_000_000);
+    if fraction == 0 {
+        return 0;
+    }
+    let mut digits = 6;
+    while fraction % 10 == 0 {
+        fraction /= 10;
+        digits -= 1;
+    }
+    digits
+}
+
+/// The value of `?3`.
+pub(crate) fn parameter(binder: &Binder, placeholder: &ast::Value) -> Result<Value> {
+    let ast::Value::Placeholder(name) = placeholder else { return Err(SqlError::internal("not a parameter")) };
+    let position: Option<usize> = name.strip_prefix('?').and_then(|n| n.parse().ok());
+    position
+        .and_then(|i| binder.env.parameters.get(i))
+        .cloned()
+        .ok_or_else(|| SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"))
+}
+
+impl Binder<'_> {
+    /// A value of the statement or its session as a literal.
+    pub fn given(&self, value: Value) -> Item {
+        let ty = value_type(&value, self.default_collation());
+        Item::literal(value, ty)
+    }
+
+    pub fn value(&mut self, value: &ast::Value) -> Result<Item> {
+        use ast::Value as V;
+        Ok(match value {
+            V::Number(digits, _) => match number(digits, false) {
+                Some(value) => self.given(value),
+                None => return Err(SqlError::syntax(digits, 1)),
+            },
+            V::SingleQuotedString(s) | V::DoubleQuotedString(s) | V::NationalStringLiteral(s) => {
+                self.given(Value::Text(s.clone()))
+            }
+            V::HexStringLiteral(digits) => match hex_bytes(digits) {
+                Some(bytes) => self.given(Value::Bytes(bytes)),
+                None => return Err(SqlError::syntax(digits, 1)),
+            },
+            V::SingleQuotedByteStringLiteral(digits) | V::DoubleQuotedByteStringLiteral(digits) => bits(digits)?,
+            V::Boolean(b) => Item::literal(Value::Int(*b as i64), SqlType::BIGINT),
+            V::Null => Item::null(),
+            V::Placeholder(_) => {
+                let value = parameter(self, value)?;
+                self.given(value)
+            }
+            other => return Err(SqlError::syntax(other, 1)),
+        })
+    }
+
+    /// `_utf8mb4'..'`, `_binary x'..'`.
+    pub fn introduced(&mut self, introducer: &str, value: &ast::Expr) -> Result<Item> {
+        let name = introducer.trim_start_matches('_');
+        let unknown = || SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"));
+        let charset = Charset::from_name(name).ok_or_else(unknown)?;
+        let collation = Collation::default_of_charset(name).ok_or_else(unknown)?;
+        let ast::Expr::Value(literal) = value else { return Err(SqlError::syntax(value, 1)) };
+        let item = self.value(&literal.value)?;
+        let value = match (item.as_literal(), charset) {
+            (Some(Value::Text(s)), Charset::Binary) => Value::Bytes(s.clone().into_bytes()),
+            (Some(Value::Text(s)), _) => Value::Text(s.clone()),
+            (Some(Value::Bytes(b)), Charset::Binary) => Value::Bytes(b.clone()),
+            (Some(Value::Bytes(b)), _) => match decode(charset, b) {
+                Some(text) => Value::Text(text.into_owned()),
+                None => {
+                    return Err(SqlError::new(
+                        ErrorCode::InvalidCharacterString,
+                        format!("Invalid {name} character string: '{}'", Value::Bytes(b.clone())),
+                    ));
+                }
+            },
+            _ => return Err(SqlError::syntax(literal, 1)),
+        };
+        let ty = value_type(&value, collation);
+        Ok(Item { derivation: Derivation::Literal, ..Item::literal(value, ty) })
+    }
+
+    /// `DATE '..'`, `TIME '..'`, `TIMESTAMP '..'`. Error 1525 for what is none.
+    pub fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Item> {
+        let (ast::Value::SingleQuotedString(text) | ast::Value::DoubleQuotedString(text)) = &typed.value.value else {
+            return Err(SqlError::syntax(typed, 1));
+        };
+        let (what, value) = match typed.data_type {
+            DataType::Date => ("DATE", temporal::parse_date(text).map(Value::Date)),
+            DataType::Time(None, _) => ("TIME", temporal::parse_time(text).map(Value::Time)),
+            DataType::Timestamp(None, _) | DataType::Datetime(None) => {
+                ("DATETIME", temporal::parse_datetime(text).map(Value::DateTime))
+            }
+            _ => return Err(SqlError::syntax(typed, 1)),
+        };
+        match value {
+            Some(value) => Ok(self.given(value)),
+            None => Err(SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))),
+        }
+    }
+}
+
+/// `b'0101'`: bytes, of which a number is made where one is wanted.
+fn bits(digits: &str) -> Result<Item> {
+    if !digits.bytes().all(|b| b == b'0' || b == b'1') {
+        return Err(SqlError::syntax(digits, 1));
+    }
+    let width = digits.len().div_ceil(8) * 8;
+    let padded = format!("{digits:0>width$}");
+    let bytes: Vec<u8> = padded.as_bytes().chunks(8).map(|c| c.iter().fold(0, |v, b| v << 1 | (b - b'0'))).collect();
+    let value = Value::Bytes(bytes);
+    let ty = value_type(&value, Collation::Binary);
+    Ok(Item::literal(value, ty))
+}
+
+/// A byte-string literal where a number is wanted: its bytes are the number's, high ones first.
+pub(crate) fn bytes_as_number(item: Item) -> Item {
+    match item.as_literal() {
+        Some(Value::Bytes(b)) if b.len() <= 8 => {
+            let n = b.iter().fold(0u64, |v, b| v << 8 | *b as u64);
+            Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED)
+        }
+        _ => item,
+    }
+}

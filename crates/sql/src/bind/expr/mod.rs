@@ -1,0 +1,296 @@
+//! Expressions: what each form means, with MySQL's implicit casts made explicit.
+//!
+//! ```text
+//!   literal     numbers, texts, dates, parameters
+//!   column      columns, aliases, variables
+//!   compare     =, <, IN, BETWEEN, LIKE, rows
+//!   arithmetic  + - * / DIV %, bits
+//!   temporal    INTERVAL, EXTRACT and other functions of dates
+//!   case        CASE, IF, COALESCE ..
+//!   convert     CAST, CONVERT, COLLATE
+//!   function    functions of one row
+//!   session     NOW(), DATABASE() ..: literals of the statement
+//!   aggregate   SUM, COUNT ..
+//! ```
+
+mod aggregate;
+mod arithmetic;
+mod case;
+mod column;
+mod compare;
+mod convert;
+mod function;
+pub(crate) mod literal;
+mod session;
+mod temporal;
+
+use super::{
+    binder::{Aggregates, Binder},
+    scope::{Clause, Names, Scope},
+    select::Selected,
+};
+use crate::{
+    parse::{AND_CHAIN, OR_CHAIN},
+    typing::Item,
+};
+use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
+use muster_types::{Result, SqlError};
+use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
+
+/// Where an expression stands.
+pub(crate) struct Context<'x> {
+    pub scope: &'x Scope<'x>,
+    pub names: &'x Names<'x>,
+    pub clause: Clause,
+    /// The select list, where its aliases can be used.
+    pub selected: &'x [Selected<'x>],
+    /// What is grouped by, for HAVING.
+    pub group: &'x [Item],
+    /// Takes the aggregates met; `None` where there may be none.
+    pub aggregates: Option<&'x mut Aggregates>,
+    pub in_aggregate: bool,
+}
+
+impl<'x> Context<'x> {
+    pub fn new(scope: &'x Scope<'x>, names: &'x Names<'x>, clause: Clause) -> Context<'x> {
+        Context { scope, names, clause, selected: &[], group: &[], aggregates: None, in_aggregate: false }
+    }
+}
+
+impl Binder<'_> {
+    /// An expression where no aggregate may stand.
+    pub fn expression(&mut self, expr: &ast::Expr, scope: &Scope, names: &Names, clause: Clause) -> Result<Item> {
+        self.expr(expr, &mut Context::new(scope, names, clause))
+    }
+
+    pub fn expr(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        use ast::Expr as E;
+        match expr {
+            E::Nested(inner) => self.expr(inner, cx),
+            E::Identifier(_) | E::CompoundIdentifier(_) => self.name(expr, cx),
+            E::Value(value) => self.value(&value.value),
+            E::Prefixed { prefix, value } => self.introduced(&prefix.value, value),
+            E::TypedString(typed) => self.typed_string(typed),
+            E::BinaryOp { left, op, right } => self.binary(left, op, right, cx),
+            E::UnaryOp { op, expr } => self.unary(*op, expr, cx),
+            E::Function(function) => self.call(function, cx),
+            E::IsNull(e) | E::IsUnknown(e) => self.is_null(e, false, cx),
+            E::IsNotNull(e) | E::IsNotUnknown(e) => self.is_null(e, true, cx),
+            E::IsTrue(e) => self.is_truth(e, true, false, cx),
+            E::IsNotTrue(e) => self.is_truth(e, true, true, cx),
+            E::IsFalse(e) => self.is_truth(e, false, false, cx),
+            E::IsNotFalse(e) => self.is_truth(e, false, true, cx),
+            E::InList { expr, list, negated } => self.in_list(expr, list, *negated, cx),
+            E::InSubquery { expr, subquery, negated } => {
+                let left = self.row(expr, cx)?;
+                self.in_subquery(left, subquery, *negated, cx)
+            }
+            E::Exists { subquery, negated } => self.exists(subquery, *negated, cx),
+            E::Subquery(query) => self.scalar_subquery(query, cx),
+            E::AnyOp { left, compare_op, right, .. } => self.any_all(left, compare_op, right, Quantifier::Any, cx),
+            E::AllOp { left, compare_op, right } => self.any_all(left, compare_op, right, Quantifier::All, cx),
+            E::Between { expr, negated, low, high } => self.between(expr, *negated, low, high, cx),
+            E::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_deref(), *negated, cx)
+            }
+            E::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), cx)
+            }
+            E::Cast { kind: ast::CastKind::Cast, expr, data_type, format: None } => self.cast(expr, data_type, cx),
+            E::Convert { expr, data_type, charset, .. } => {
+                self.convert_call(expr, data_type.as_ref(), charset.as_ref(), cx)
+            }
+            E::Collate { expr, collation } => self.collate(expr, collation, cx),
+            other => self.special_call(other, cx),
+        }
+    }
+
+    /// Functions with a syntax of their own, and what is not supported.
+    fn special_call(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        use ast::Expr as E;
+        match expr {
+            E::Extract { field, expr, .. } => self.extract(field, expr, cx),
+            E::Substring { expr, substring_from, substring_for, .. } => {
+                let Some(start) = substring_from else { return Err(SqlError::syntax("SUBSTRING", 1)) };
+                let args: Vec<&ast::Expr> = [&**expr, &**start].into_iter().chain(substring_for.as_deref()).collect();
+                self.function("SUBSTRING", &args, cx)
+            }
+            E::Trim { trim_where, trim_what, expr, trim_characters: None } => {
+                let name = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => "TRIM",
+                    Some(ast::TrimWhereField::Leading) => "LTRIM",
+                    Some(ast::TrimWhereField::Trailing) => "RTRIM",
+                };
+                let args: Vec<&ast::Expr> = [&**expr].into_iter().chain(trim_what.as_deref()).collect();
+                self.trim(name, &args, cx)
+            }
+            E::Position { expr, r#in } => self.function("LOCATE", &[expr, r#in], cx),
+            E::Ceil { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
+                self.function("CEIL", &[expr], cx)
+            }
+            E::Floor { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
+                self.function("FLOOR", &[expr], cx)
+            }
+            E::Tuple(_) => Err(super::subquery::operand_columns(1)),
+            E::RLike { .. } => Err(SqlError::unsupported("REGEXP")),
+            E::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH .. AGAINST")),
+            E::MemberOf(_) => Err(SqlError::unsupported("MEMBER OF")),
+            E::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
+            other => Err(SqlError::unsupported(other)),
+        }
+    }
+
+    fn binary(&mut self, left: &ast::Expr, op: &BinaryOperator, right: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        use muster_algebra::{ArithmeticOp as A, ScalarFunction as F};
+        if let Some(op) = compare_op(op) {
+            return self.comparison(op, left, right, cx);
+        }
+        match op {
+            BinaryOperator::Plus => self.add(left, right, false, cx),
+            BinaryOperator::Minus => self.add(left, right, true, cx),
+            BinaryOperator::Multiply => self.arithmetic_of(A::Mul, left, right, cx),
+            BinaryOperator::Divide => self.arithmetic_of(A::Div, left, right, cx),
+            BinaryOperator::Modulo => self.arithmetic_of(A::Mod, left, right, cx),
+            BinaryOperator::MyIntegerDivide => self.arithmetic_of(A::IntDiv, left, right, cx),
+            BinaryOperator::BitwiseAnd => self.bits(F::BitAnd, &[left, right], cx),
+            BinaryOperator::BitwiseOr => self.bits(F::BitOr, &[left, right], cx),
+            BinaryOperator::BitwiseXor => self.bits(F::BitXor, &[left, right], cx),
+            BinaryOperator::PGBitwiseShiftLeft => self.bits(F::ShiftLeft, &[left, right], cx),
+            BinaryOperator::PGBitwiseShiftRight => self.bits(F::ShiftRight, &[left, right], cx),
+            BinaryOperator::Xor => self.logic(LogicOp::Xor, &[left, right], cx),
+            BinaryOperator::And => self.logic(LogicOp::And, &[left, right], cx),
+            BinaryOperator::Or => self.logic(LogicOp::Or, &[left, right], cx),
+            BinaryOperator::Assignment => Err(SqlError::unsupported("@variable := in expressions")),
+            BinaryOperator::Arrow | BinaryOperator::LongArrow => Err(SqlError::unsupported("JSON functions")),
+            other => Err(SqlError::syntax(other, 1)),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOperator, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        match op {
+            UnaryOperator::Not | UnaryOperator::BangNot => {
+                let item = self.expr(expr, cx)?;
+                let condition = self.condition(item);
+                Ok(Item::bool(not(condition)))
+            }
+            UnaryOperator::Minus => self.negate(expr, cx),
+            UnaryOperator::Plus => self.expr(expr, cx),
+            UnaryOperator::BitwiseNot => self.bits(muster_algebra::ScalarFunction::BitNot, &[expr], cx),
+            other => Err(SqlError::syntax(other, 1)),
+        }
+    }
+
+    fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut Context) -> Result<Item> {
+        let arg = Box::new(self.expr(expr, cx)?.expr);
+        Ok(Item::bool(Expr::IsNull { arg, negated }))
+    }
+
+    fn is_truth(&mut self, expr: &ast::Expr, truth: bool, negated: bool, cx: &mut Context) -> Result<Item> {
+        let item = self.expr(expr, cx)?;
+        let arg = Box::new(self.condition(item));
+        Ok(Item::bool(Expr::IsTruth { arg, truth, negated }))
+    }
+
+    /// AND, OR, XOR. Chains of one operator are one node.
+    fn logic(&mut self, op: LogicOp, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let mut flat = Vec::with_capacity(args.len());
+        for arg in args {
+            let item = self.expr(arg, cx)?;
+            match self.condition(item) {
+                Expr::Logic { op: inner, args } if inner == op && op != LogicOp::Xor => flat.extend(args),
+                other => flat.push(other),
+            }
+        }
+        Ok(Item::bool(Expr::Logic { op, args: flat }))
+    }
+
+    fn call(&mut self, function: &ast::Function, cx: &mut Context) -> Result<Item> {
+        let name = function.name.to_string();
+        if name == AND_CHAIN || name == OR_CHAIN {
+            let op = if name == AND_CHAIN { LogicOp::And } else { LogicOp::Or };
+            return self.logic(op, &plain_args(function)?, cx);
+        }
+        if function.over.is_some() {
+            return Err(SqlError::unsupported("window functions"));
+        }
+        if function.filter.is_some() || !function.within_group.is_empty() || function.null_treatment.is_some() {
+            return Err(SqlError::syntax(name, 1));
+        }
+        let upper = match &function.name.0[..] {
+            [ast::ObjectNamePart::Identifier(i)] => i.value.to_ascii_uppercase(),
+            _ => return Err(function::no_such_function(cx, &name)),
+        };
+        if aggregate::is_aggregate(&upper) {
+            return self.aggregate(&upper, function, cx);
+        }
+        let args = plain_args(function)?;
+        self.function(&upper, &args, cx)
+    }
+
+    /// The columns of a row: `(a, b)`, `ROW(a, b)`; of any other expression the one it is.
+    fn row(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Vec<Item>> {
+        match row_parts(expr) {
+            Some(parts) => parts.into_iter().map(|e| self.expr(e, cx)).collect(),
+            None => Ok(vec![self.expr(expr, cx)?]),
+        }
+    }
+}
+
+/// The parts of a row constructor; `None` for anything else.
+fn row_parts(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match expr {
+        ast::Expr::Tuple(items) => Some(items.iter().collect()),
+        ast::Expr::Nested(inner) => row_parts(inner),
+        ast::Expr::Function(f) if f.name.to_string().eq_ignore_ascii_case("row") => {
+            plain_args(f).ok().filter(|a| a.len() > 1)
+        }
+        _ => None,
+    }
+}
+
+/// Arguments that are nothing but expressions.
+fn plain_args(function: &ast::Function) -> Result<Vec<&ast::Expr>> {
+    let FunctionArguments::List(list) = &function.args else { return Ok(Vec::new()) };
+    if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+        return Err(SqlError::syntax(function.name.to_string(), 1));
+    }
+    list.args
+        .iter()
+        .map(|a| match a {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
+            other => Err(SqlError::syntax(other, 1)),
+        })
+        .collect()
+}
+
+fn compare_op(op: &BinaryOperator) -> Option<CompareOp> {
+    Some(match op {
+        BinaryOperator::Eq => CompareOp::Eq,
+        BinaryOperator::NotEq => CompareOp::NotEq,
+        BinaryOperator::Lt => CompareOp::Lt,
+        BinaryOperator::LtEq => CompareOp::LtEq,
+        BinaryOperator::Gt => CompareOp::Gt,
+        BinaryOperator::GtEq => CompareOp::GtEq,
+        BinaryOperator::Spaceship => CompareOp::NullSafeEq,
+        _ => return None,
+    })
+}
+
+/// The opposite of a condition. Where the node can say it itself, NOT is not needed.
+fn not(condition: Expr) -> Expr {
+    use muster_algebra::SubqueryKind;
+    match condition {
+        Expr::Subquery(mut q) => {
+            match &mut q.kind {
+                SubqueryKind::Exists { negated } | SubqueryKind::In { negated, .. } => *negated = !*negated,
+                _ => return Expr::Not(Box::new(Expr::Subquery(q))),
+            }
+            Expr::Subquery(q)
+        }
+        Expr::IsNull { arg, negated } => Expr::IsNull { arg, negated: !negated },
+        Expr::IsTruth { arg, truth, negated } => Expr::IsTruth { arg, truth, negated: !negated },
+        Expr::InList { arg, list, negated } => Expr::InList { arg, list, negated: !negated },
+        Expr::Like { arg, pattern, escape, negated } => Expr::Like { arg, pattern, escape, negated: !negated },
+        other => Expr::Not(Box::new(other)),
+    }
+}

@@ -1,0 +1,85 @@
+//! Functions whose value is the statement's or the session's: they become literals.
+
+use super::Context;
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item},
+};
+use muster_types::{
+    Result, SqlError, SqlType, Value,
+    temporal::{MICROS_PER_DAY, MICROS_PER_SECOND},
+};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    /// `None` when it is no such function.
+    pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+        let session = self.env.session;
+        let now = session.now_micros();
+        let utc = now - session.utc_offset_micros();
+        let text = |s: Option<String>| s.map_or(Value::Null, Value::Text);
+        let value = match name {
+            "NOW" | "CURRENT_TIMESTAMP" | "LOCALTIME" | "LOCALTIMESTAMP" | "SYSDATE" => return self.now(now, args, cx),
+            "UTC_TIMESTAMP" => return self.now(utc, args, cx),
+            "CURDATE" | "CURRENT_DATE" => date(now),
+            "UTC_DATE" => date(utc),
+            "CURTIME" | "CURRENT_TIME" => return self.time(now, args, cx),
+            "UTC_TIME" => return self.time(utc, args, cx),
+            "UNIX_TIMESTAMP" if args.is_empty() => Value::Int(utc.div_euclid(MICROS_PER_SECOND)),
+            "DATABASE" | "SCHEMA" => text(cx.names.database.map(str::to_string)),
+            "USER" | "SESSION_USER" | "SYSTEM_USER" => Value::Text(session.user()),
+            "CURRENT_USER" => Value::Text(session.current_user()),
+            "CURRENT_ROLE" => Value::Text("NONE".into()),
+            "VERSION" => Value::Text(session.version()),
+            "CONNECTION_ID" => Value::UInt(session.connection_id() as u64),
+            "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
+            "FOUND_ROWS" => Value::Int(session.found_rows()),
+            "ROW_COUNT" => Value::Int(session.row_count()),
+            "PI" => Value::Double(std::f64::consts::PI),
+            _ => return Ok(None),
+        };
+        if !args.is_empty() {
+            return Err(super::function::wrong_count(name));
+        }
+        let mut item = self.given(value);
+        if item.ty == SqlType::Null {
+            item = self.convert(item, SqlType::varchar(64, self.default_collation()));
+        }
+        if item.ty.is_text() {
+            item.derivation = Derivation::System;
+        }
+        Ok(Some(item))
+    }
+
+    fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+        let fsp = self.fsp(args, cx)?;
+        Ok(Some(Item::literal(Value::DateTime(cut(micros, fsp)), SqlType::DateTime { fsp })))
+    }
+
+    fn time(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+        let fsp = self.fsp(args, cx)?;
+        Ok(Some(Item::literal(Value::Time(cut(micros, fsp).rem_euclid(MICROS_PER_DAY)), SqlType::Time { fsp })))
+    }
+
+    fn fsp(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<u8> {
+        let Some(arg) = args.first() else { return Ok(0) };
+        match self.expr(arg, cx)?.as_literal() {
+            Some(Value::Int(n @ 0..=6)) if args.len() == 1 => Ok(*n as u8),
+            Some(Value::Int(n)) if args.len() == 1 => Err(SqlError::new(
+                muster_types::ErrorCode::TooBigPrecision,
+                format!("Too-big precision {n} specified for 'now'. Maximum is 6."),
+            )),
+            _ => Err(SqlError::syntax(arg, 1)),
+        }
+    }
+}
+
+fn date(micros: i64) -> Value {
+    Value::Date(micros.div_euclid(MICROS_PER_DAY) as i32)
+}
+
+/// Without the digits behind `fsp`.
+fn cut(micros: i64, fsp: u8) -> i64 {
+    let unit = 10i64.pow(6 - fsp as u32);
+    micros.div_euclid(unit) * unit
+}

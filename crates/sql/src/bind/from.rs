@@ -1,0 +1,202 @@
+//! FROM: joins.
+
+use super::{
+    binder::{Binder, MAX_TABLES},
+    scope::{Clause, From, FromColumn, Names, Scope},
+};
+use muster_algebra::{ColId, Expr, JoinKind, Rel};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
+
+/// A part of FROM: its rows and its names.
+pub(crate) struct Joined {
+    pub rel: Rel,
+    pub from: From,
+}
+
+impl Binder<'_> {
+    /// The whole clause; one row without columns when there is none.
+    pub fn from_clause(&mut self, tables: &[ast::TableWithJoins], names: &Names, straight: bool) -> Result<Joined> {
+        let mut all: Option<Joined> = None;
+        for table in tables {
+            if tables.len() == 1 && is_dual(table) {
+                break;
+            }
+            let next = self.table_with_joins(table, names, straight)?;
+            all = Some(match all {
+                None => next,
+                Some(left) => self.inner(left, next, Vec::new(), straight)?,
+            });
+        }
+        let joined = all.unwrap_or_else(|| Joined { rel: Rel::dual(), from: From::default() });
+        if joined.from.relations.len() > MAX_TABLES {
+            return Err(SqlError::new(
+                ErrorCode::TooManyTables,
+                format!("Too many tables; Muster can only use {MAX_TABLES} tables in a join"),
+            ));
+        }
+        Ok(joined)
+    }
+
+    pub fn table_with_joins(&mut self, table: &ast::TableWithJoins, names: &Names, straight: bool) -> Result<Joined> {
+        let mut left = self.table_factor(&table.relation, names, straight)?;
+        for join in &table.joins {
+            if join.global {
+                return Err(SqlError::unsupported("GLOBAL JOIN"));
+            }
+            let right = self.table_factor(&join.relation, names, straight)?;
+            left = self.join(left, right, &join.join_operator, names, straight)?;
+        }
+        Ok(left)
+    }
+
+    fn table_factor(&mut self, factor: &TableFactor, names: &Names, straight: bool) -> Result<Joined> {
+        match factor {
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                self.table_with_joins(table_with_joins, names, straight)
+            }
+            other => self.single_table(other, names),
+        }
+    }
+
+    fn inner(&mut self, left: Joined, right: Joined, on: Vec<Expr>, straight: bool) -> Result<Joined> {
+        let from = left.from.join(right.from)?;
+        let rel =
+            Rel::Join { kind: JoinKind::Inner, left: Box::new(left.rel), right: Box::new(right.rel), on, straight };
+        Ok(Joined { rel, from })
+    }
+
+    fn join(
+        &mut self,
+        left: Joined,
+        right: Joined,
+        operator: &JoinOperator,
+        names: &Names,
+        straight: bool,
+    ) -> Result<Joined> {
+        // Which side's rows are all kept: none, the left, the right.
+        enum Keeps {
+            None,
+            Left,
+            Right,
+        }
+        let (keeps, constraint, straight) = match operator {
+            JoinOperator::Join(c) | JoinOperator::Inner(c) | JoinOperator::CrossJoin(c) => (Keeps::None, c, straight),
+            JoinOperator::StraightJoin(c) => (Keeps::None, c, true),
+            JoinOperator::Left(c) | JoinOperator::LeftOuter(c) => (Keeps::Left, c, straight),
+            JoinOperator::Right(c) | JoinOperator::RightOuter(c) => (Keeps::Right, c, straight),
+            JoinOperator::FullOuter(_) => return Err(SqlError::unsupported("FULL OUTER JOIN")),
+            _ => return Err(SqlError::unsupported("this kind of JOIN")),
+        };
+        let outer = !matches!(keeps, Keeps::None);
+        if outer && matches!(constraint, JoinConstraint::None) {
+            return Err(SqlError::syntax("", 1));
+        }
+        let (left_columns, left_ids) = (left.from.columns.len(), left.rel.output());
+        let right_ids = right.rel.output();
+        let keeps_right = matches!(keeps, Keeps::Right);
+        let mut from = left.from.join(right.from)?;
+        let on = match constraint {
+            JoinConstraint::None => Vec::new(),
+            JoinConstraint::On(condition) => {
+                let scope = Scope { from: &from, parent: names.outer };
+                let item = self.expression(condition, &scope, names, Clause::On)?;
+                self.condition(item).into_conjuncts()
+            }
+            JoinConstraint::Using(columns) => {
+                let columns: Result<Vec<String>> = columns.iter().map(|c| single_name(c)).collect();
+                self.using(&mut from, left_columns, columns?, keeps_right)?
+            }
+            JoinConstraint::Natural => {
+                let shared = shared_names(&from, left_columns);
+                self.using(&mut from, left_columns, shared, keeps_right)?
+            }
+        };
+        if matches!(keeps, Keeps::None) {
+            self.dependencies.add_conditions(&on);
+            let rel =
+                Rel::Join { kind: JoinKind::Inner, left: Box::new(left.rel), right: Box::new(right.rel), on, straight };
+            return Ok(Joined { rel, from });
+        }
+        let (kept, kept_ids, extended, extended_ids) = if keeps_right {
+            (right.rel, right_ids, left.rel, left_ids)
+        } else {
+            (left.rel, left_ids, right.rel, right_ids)
+        };
+        self.dependencies.add_left_join(&on, &kept_ids);
+        self.null_extended.extend(extended_ids);
+        let rel = Rel::Join { kind: JoinKind::Left, left: Box::new(kept), right: Box::new(extended), on, straight };
+        Ok(Joined { rel, from })
+    }
+
+    /// USING: each column equal on both sides, and there once, before all others. The side whose rows are all kept has
+    /// its value.
+    fn using(
+        &mut self,
+        from: &mut From,
+        left_columns: usize,
+        shared: Vec<String>,
+        keeps_right: bool,
+    ) -> Result<Vec<Expr>> {
+        let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
+        let mut on = Vec::new();
+        let (mut merged, mut hidden) = (Vec::new(), Vec::new());
+        for name in shared {
+            let one = |side: &[usize]| -> Result<usize> {
+                let mut found = side.iter().filter(|i| from.columns[**i].name.eq_ignore_ascii_case(&name));
+                match (found.next(), found.next()) {
+                    (Some(i), None) => Ok(*i),
+                    (None, _) => Err(SqlError::unknown_column(&name, "from clause")),
+                    _ => Err(SqlError::new(ErrorCode::NonUniq, format!("Column '{name}' in from clause is ambiguous"))),
+                }
+            };
+            let (l, r) = (one(&left)?, one(&right)?);
+            let (a, b) = (self.column_item(from.columns[l].id), self.column_item(from.columns[r].id));
+            on.push(self.compare(muster_algebra::CompareOp::Eq, a, b)?.expr);
+            merged.push(if keeps_right { r } else { l });
+            hidden.push(if keeps_right { l } else { r });
+        }
+        // A RIGHT JOIN is a LEFT JOIN the other way round, and shows its sides' columns in that order.
+        let (first, second) = if keeps_right { (right, left) } else { (left, right) };
+        let rest = first.into_iter().chain(second).filter(|i| !merged.contains(i) && !hidden.contains(i));
+        let visible = merged.iter().copied().chain(rest.collect::<Vec<_>>()).collect();
+        from.visible = visible;
+        Ok(on)
+    }
+}
+
+/// `FROM DUAL`: no table.
+fn is_dual(table: &ast::TableWithJoins) -> bool {
+    let TableFactor::Table { name, alias: None, .. } = &table.relation else { return false };
+    table.joins.is_empty()
+        && matches!(&name.0[..], [ast::ObjectNamePart::Identifier(i)]
+            if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("dual"))
+}
+
+/// The columns that a NATURAL JOIN joins by.
+fn shared_names(from: &From, left_columns: usize) -> Vec<String> {
+    let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
+    let has = |side: &[usize], c: &FromColumn| side.iter().any(|i| from.columns[*i].name.eq_ignore_ascii_case(&c.name));
+    left.iter().map(|i| &from.columns[*i]).filter(|c| has(&right, c)).map(|c| c.name.clone()).collect()
+}
+
+/// An object's name that must have one part.
+fn single_name(name: &ast::ObjectName) -> Result<String> {
+    match &name.0[..] {
+        [ast::ObjectNamePart::Identifier(i)] => Ok(i.value.clone()),
+        _ => Err(SqlError::syntax(name, 1)),
+    }
+}
+
+/// Names of `[database.]table`.
+pub(crate) fn name_parts(name: &ast::ObjectName) -> Result<(Option<&str>, &str)> {
+    use ast::ObjectNamePart::Identifier;
+    match &name.0[..] {
+        [Identifier(table)] => Ok((None, &table.value)),
+        [Identifier(database), Identifier(table)] => Ok((Some(&database.value), &table.value)),
+        _ => Err(SqlError::syntax(name, 1)),
+    }
+}
+
+/// A column's id under its name.
+pub(crate) type NamedColumn = (String, ColId);

@@ -1,0 +1,265 @@
+//! WITH, UNION and its kin, VALUES; ORDER BY and LIMIT around them.
+
+use super::{
+    binder::{Binder, BoundQuery, Output},
+    order::{self, Limits},
+    scope::{Clause, Cte, From, Names, Relation, Scope},
+};
+use crate::typing::{Item, result};
+use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
+use muster_types::{ErrorCode, Result, SqlError, SqlType};
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
+use std::rc::Rc;
+
+impl Binder<'_> {
+    /// A whole query. `ordered`: whether the order of its rows matters to who uses it.
+    pub fn query(&mut self, query: &ast::Query, names: &Names, ordered: bool) -> Result<BoundQuery> {
+        let mut names = names.clone();
+        if let Some(with) = &query.with {
+            if with.recursive {
+                return Err(SqlError::unsupported("WITH RECURSIVE"));
+            }
+            for cte in &with.cte_tables {
+                if with.cte_tables.iter().filter(|c| c.alias.name == cte.alias.name).count() > 1 {
+                    let message = format!("Not unique table/alias: '{}'", cte.alias.name.value);
+                    return Err(SqlError::new(ErrorCode::NonUniqTable, message));
+                }
+                names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
+            }
+        }
+        if query.fetch.is_some()
+            || query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some()
+        {
+            return Err(SqlError::unsupported("FETCH"));
+        }
+        let limits = order::limits(self, query.limit_clause.as_ref())?;
+        let keys = order_exprs(query)?;
+        match &*query.body {
+            SetExpr::Select(select) => self.select(select, &names, keys, limits, ordered),
+            body => {
+                let bound = self.set_expression(body, &names, ordered && keys.is_empty())?;
+                self.order_outputs(bound, keys, limits, &names, ordered)
+            }
+        }
+    }
+
+    fn set_expression(&mut self, body: &SetExpr, names: &Names, ordered: bool) -> Result<BoundQuery> {
+        match body {
+            SetExpr::Select(select) => self.select(select, names, &[], Limits::default(), ordered),
+            SetExpr::Query(query) => self.query(query, names, ordered),
+            SetExpr::Values(values) => self.values(values, names),
+            SetExpr::SetOperation { .. } => self.set_operation(body, names),
+            SetExpr::Table(_) => Err(SqlError::unsupported("TABLE statement")),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(SqlError::unsupported("data changes in a query"))
+            }
+        }
+    }
+
+    /// `a UNION b EXCEPT c ..`, left to right.
+    fn set_operation(&mut self, body: &SetExpr, names: &Names) -> Result<BoundQuery> {
+        let mut operations = Vec::new();
+        let mut first = body;
+        while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
+            operations.push((*op, *set_quantifier, &**right));
+            first = left;
+        }
+        let mut inputs = vec![self.set_expression(first, names, false)?];
+        // UNION makes all rows up to its right side distinct.
+        let mut distinct = 0;
+        for (op, quantifier, right) in operations.into_iter().rev() {
+            let right = self.set_expression(right, names, false)?;
+            if right.outputs.len() != inputs[0].outputs.len() {
+                return Err(SqlError::new(
+                    ErrorCode::WrongNumberOfColumnsInSelect,
+                    "The used SELECT statements have a different number of columns",
+                ));
+            }
+            let all = match quantifier {
+                SetQuantifier::All => true,
+                SetQuantifier::None | SetQuantifier::Distinct => false,
+                _ => return Err(SqlError::unsupported("UNION BY NAME")),
+            };
+            if op == SetOperator::Union {
+                inputs.push(right);
+                if !all {
+                    distinct = inputs.len();
+                }
+                continue;
+            }
+            if all {
+                return Err(SqlError::unsupported(format!("{op} ALL")));
+            }
+            let left = self.union(std::mem::take(&mut inputs), distinct)?;
+            inputs = vec![self.semi_operation(op, left, right)?];
+            distinct = 0;
+        }
+        self.union(inputs, distinct)
+    }
+
+    /// All rows of the inputs, those of the first `distinct` inputs made distinct.
+    fn union(&mut self, mut inputs: Vec<BoundQuery>, distinct: usize) -> Result<BoundQuery> {
+        if inputs.len() == 1 && distinct == 0 {
+            return Ok(inputs.remove(0));
+        }
+        let types = self.common_types(&inputs, "UNION")?;
+        let names: Vec<Output> = inputs[0].outputs.clone();
+        let rest = inputs.split_off(distinct);
+        let mut groups = Vec::new();
+        if !inputs.is_empty() {
+            let (rel, columns) = self.union_all(inputs, &types, &names);
+            let rel = Rel::Aggregate { input: Box::new(rel), group: columns.clone(), aggregates: Vec::new() };
+            groups.push((rel, columns));
+        }
+        for input in rest {
+            groups.push(self.converted(input, &types));
+        }
+        let (rel, columns) = match groups.len() {
+            1 => groups.remove(0),
+            _ => self.union_of(groups, &types, &names),
+        };
+        let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
+        Ok(BoundQuery { rel, outputs })
+    }
+
+    fn union_all(&mut self, inputs: Vec<BoundQuery>, types: &[SqlType], names: &[Output]) -> (Rel, Vec<ColId>) {
+        let inputs = inputs.into_iter().map(|i| self.converted(i, types)).collect();
+        self.union_of(inputs, types, names)
+    }
+
+    fn union_of(&mut self, inputs: Vec<(Rel, Vec<ColId>)>, types: &[SqlType], names: &[Output]) -> (Rel, Vec<ColId>) {
+        let mut columns = Vec::with_capacity(types.len());
+        for (i, ty) in types.iter().enumerate() {
+            let nullable = inputs.iter().any(|(_, ids)| self.nullable(&Expr::Column(ids[i])));
+            columns.push(self.columns.add_computed(names[i].name.clone(), *ty, nullable));
+        }
+        (Rel::Union { inputs, columns: columns.clone() }, columns)
+    }
+
+    /// One type per column for all inputs.
+    fn common_types(&mut self, inputs: &[BoundQuery], operation: &str) -> Result<Vec<SqlType>> {
+        (0..inputs[0].outputs.len())
+            .map(|i| {
+                let items: Vec<Item> = inputs
+                    .iter()
+                    .map(|q| Item { derivation: q.outputs[i].derivation, ..self.column_item(q.outputs[i].id) })
+                    .collect();
+                result::result_type(&items.iter().collect::<Vec<_>>(), self.default_collation(), operation)
+            })
+            .collect()
+    }
+
+    /// The query with its columns cast where their types differ.
+    fn converted(&mut self, query: BoundQuery, types: &[SqlType]) -> (Rel, Vec<ColId>) {
+        let ids: Vec<ColId> = query.outputs.iter().map(|o| o.id).collect();
+        if ids.iter().zip(types).all(|(id, ty)| self.columns.ty(*id) == *ty) {
+            return (query.rel, ids);
+        }
+        let mut exprs = Vec::with_capacity(ids.len());
+        for (output, ty) in query.outputs.iter().zip(types) {
+            let item = self.column_item(output.id);
+            if item.ty == *ty {
+                exprs.push((output.id, item.expr));
+            } else {
+                let expr = self.convert(item, *ty).expr;
+                exprs.push((self.new_column(&output.name, &expr, *ty), expr));
+            }
+        }
+        let ids = exprs.iter().map(|(id, _)| *id).collect();
+        (Rel::Project { input: Box::new(query.rel), exprs }, ids)
+    }
+
+    /// INTERSECT and EXCEPT: distinct rows of the left side that are, or are not, among the right ones. NULLs are equal.
+    fn semi_operation(&mut self, op: SetOperator, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery> {
+        let kind = match op {
+            SetOperator::Intersect => JoinKind::Semi,
+            SetOperator::Except => JoinKind::Anti,
+            _ => return Err(SqlError::unsupported(op)),
+        };
+        let names = left.outputs.clone();
+        let inputs = [left, right];
+        let types = self.common_types(&inputs, &op.to_string())?;
+        let [left, right] = inputs;
+        let (left, columns) = self.converted(left, &types);
+        let (right, others) = self.converted(right, &types);
+        let pairs = columns.iter().zip(&others);
+        let on = pairs.map(|(a, b)| Expr::compare(CompareOp::NullSafeEq, Expr::Column(*a), Expr::Column(*b))).collect();
+        let left = Rel::Aggregate { input: Box::new(left), group: columns.clone(), aggregates: Vec::new() };
+        let rel = Rel::Join { kind, left: Box::new(left), right: Box::new(right), on, straight: false };
+        let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
+        Ok(BoundQuery { rel, outputs })
+    }
+
+    /// `VALUES ROW(..), ROW(..)`; columns are called `column_0` and so on.
+    fn values(&mut self, values: &ast::Values, names: &Names) -> Result<BoundQuery> {
+        let width = values.rows.first().map_or(0, |r| r.content.len());
+        let mut rows = Vec::with_capacity(values.rows.len());
+        let from = From::default();
+        let scope = Scope { from: &from, parent: names.outer };
+        for (i, row) in values.rows.iter().enumerate() {
+            if row.content.len() != width {
+                return Err(SqlError::new(
+                    ErrorCode::WrongValueCountOnRow,
+                    format!("Column count doesn't match value count at row {}", i + 1),
+                ));
+            }
+            let items: Result<Vec<Item>> =
+                row.content.iter().map(|e| self.expression(e, &scope, names, Clause::FieldList)).collect();
+            rows.push(items?);
+        }
+        let mut outputs = Vec::with_capacity(width);
+        for c in 0..width {
+            let items: Vec<&Item> = rows.iter().map(|r| &r[c]).collect();
+            let ty = result::result_type(&items, self.default_collation(), "VALUES")?;
+            let nullable = items.iter().any(|i| self.nullable(&i.expr));
+            let name = format!("column_{c}");
+            let id = self.columns.add_computed(name.clone(), ty, nullable);
+            outputs.push(Output { id, name, derivation: self.column_item(id).derivation });
+        }
+        let mut exprs = Vec::with_capacity(rows.len());
+        for row in rows {
+            let types = outputs.iter().map(|o| self.columns.ty(o.id)).collect::<Vec<_>>();
+            exprs.push(row.into_iter().zip(types).map(|(item, ty)| self.convert(item, ty).expr).collect());
+        }
+        Ok(BoundQuery { rel: Rel::Values { columns: outputs.iter().map(|o| o.id).collect(), rows: exprs }, outputs })
+    }
+
+    /// ORDER BY and LIMIT over a union or a query in parentheses: only its output columns have names.
+    fn order_outputs(
+        &mut self,
+        mut bound: BoundQuery,
+        keys: &[ast::OrderByExpr],
+        limits: Limits,
+        names: &Names,
+        ordered: bool,
+    ) -> Result<BoundQuery> {
+        let columns = bound.outputs.iter().map(|o| (o.name.clone(), o.id)).collect();
+        let from = From::single(Relation { database: None, alias: String::new() }, columns);
+        let scope = Scope { from: &from, parent: names.outer };
+        let mut sort = Vec::new();
+        for key in keys {
+            let expr = match order::position(&key.expr, bound.outputs.len(), Clause::OrderBy)? {
+                Some(i) => Expr::Column(bound.outputs[i].id),
+                None => self.expression(&key.expr, &scope, names, Clause::OrderBy)?.expr,
+            };
+            if !matches!(expr, Expr::Literal { .. }) {
+                sort.push(SortKey { expr, descending: order::descending(key)? });
+            }
+        }
+        if !sort.is_empty() && (ordered || limits.is_set()) {
+            bound.rel = Rel::Sort { input: Box::new(bound.rel), keys: sort };
+        }
+        bound.rel = limits.apply(bound.rel);
+        Ok(bound)
+    }
+}
+
+fn order_exprs(query: &ast::Query) -> Result<&[ast::OrderByExpr]> {
+    match &query.order_by {
+        None => Ok(&[]),
+        Some(ast::OrderBy { kind: ast::OrderByKind::Expressions(keys), interpolate: None }) => Ok(keys),
+        Some(_) => Err(SqlError::unsupported("ORDER BY ALL")),
+    }
+}

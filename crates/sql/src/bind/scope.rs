@@ -1,0 +1,177 @@
+//! What names mean: the columns of a FROM clause, those of the queries around it, and WITH tables.
+
+use crate::statement::ItemTexts;
+use muster_algebra::ColId;
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast;
+use std::rc::Rc;
+
+/// A table of a FROM clause under its name there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Relation {
+    /// `None` for a derived table.
+    pub database: Option<String>,
+    pub alias: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct FromColumn {
+    /// Position in [`From::relations`].
+    pub relation: usize,
+    pub name: String,
+    pub id: ColId,
+}
+
+/// The columns of a FROM clause.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct From {
+    pub relations: Vec<Relation>,
+    /// Table by table, in each table's order.
+    pub columns: Vec<FromColumn>,
+    /// Positions in `columns`: what `*` shows, in order, and what an unqualified name can mean. A column joined by USING
+    /// or NATURAL is there once.
+    pub visible: Vec<usize>,
+}
+
+impl From {
+    /// One relation with these columns.
+    pub fn single(relation: Relation, columns: Vec<(String, ColId)>) -> From {
+        let columns: Vec<FromColumn> =
+            columns.into_iter().map(|(name, id)| FromColumn { relation: 0, name, id }).collect();
+        From { relations: vec![relation], visible: (0..columns.len()).collect(), columns }
+    }
+
+    /// Both sides of a join. Error 1066 when a name is taken.
+    pub fn join(mut self, other: From) -> Result<From> {
+        for r in &other.relations {
+            if self.relations.contains(r) {
+                return Err(SqlError::new(ErrorCode::NonUniqTable, format!("Not unique table/alias: '{}'", r.alias)));
+            }
+        }
+        let (relations, columns) = (self.relations.len(), self.columns.len());
+        self.relations.extend(other.relations);
+        self.columns.extend(other.columns.into_iter().map(|c| FromColumn { relation: c.relation + relations, ..c }));
+        self.visible.extend(other.visible.into_iter().map(|i| i + columns));
+        Ok(self)
+    }
+
+    /// The column of this name, `[[db,] table,] column`; error 1052 when there are several.
+    pub fn find(&self, parts: &[&str], clause: &str) -> Result<Option<ColId>> {
+        let (name, qualifier) = match parts {
+            [.., name] => (*name, &parts[..parts.len() - 1]),
+            [] => return Ok(None),
+        };
+        let mut found: Option<ColId> = None;
+        let mut look = |c: &FromColumn| {
+            if !c.name.eq_ignore_ascii_case(name) || !self.matches(&self.relations[c.relation], qualifier) {
+                return Ok(());
+            }
+            match found {
+                Some(id) if id != c.id => Err(SqlError::new(
+                    ErrorCode::NonUniq,
+                    format!("Column '{}' in {clause} is ambiguous", parts.join(".")),
+                )),
+                _ => {
+                    found = Some(c.id);
+                    Ok(())
+                }
+            }
+        };
+        if qualifier.is_empty() {
+            self.visible.iter().try_for_each(|i| look(&self.columns[*i]))?;
+        } else {
+            self.columns.iter().try_for_each(look)?;
+        }
+        Ok(found)
+    }
+
+    /// Whether `table` or `db.table` names the relation. Table names are exact, as on Linux.
+    pub fn matches(&self, relation: &Relation, qualifier: &[&str]) -> bool {
+        match qualifier {
+            [] => true,
+            [table] => relation.alias == *table,
+            [database, table] => relation.alias == *table && relation.database.as_deref() == Some(database),
+            _ => false,
+        }
+    }
+}
+
+/// A FROM clause and those of the queries around it, inside out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope<'p> {
+    pub from: &'p From,
+    pub parent: Option<&'p Scope<'p>>,
+}
+
+impl Scope<'_> {
+    /// Looks inside first, then outwards.
+    pub fn find(&self, parts: &[&str], clause: &str) -> Result<Option<ColId>> {
+        match self.from.find(parts, clause)? {
+            Some(id) => Ok(Some(id)),
+            None => match self.parent {
+                Some(parent) => parent.find(parts, clause),
+                None => Ok(None),
+            },
+        }
+    }
+}
+
+/// A table of a WITH clause. It sees those before it.
+#[derive(Debug)]
+pub(crate) struct Cte<'p> {
+    pub ast: &'p ast::Cte,
+    pub before: Option<Rc<Cte<'p>>>,
+    pub outer: Option<&'p Scope<'p>>,
+}
+
+/// What a query sees besides its own tables.
+#[derive(Debug, Clone)]
+pub(crate) struct Names<'p> {
+    /// The current database; of a view, its own.
+    pub database: Option<&'p str>,
+    pub ctes: Option<Rc<Cte<'p>>>,
+    /// The query around it.
+    pub outer: Option<&'p Scope<'p>>,
+    /// Where the texts of SELECT items are.
+    pub written: &'p ItemTexts,
+    /// How many views are around.
+    pub view_depth: usize,
+}
+
+impl<'p> Names<'p> {
+    /// The WITH table of this name, the nearest first.
+    pub fn cte(&self, name: &str) -> Option<Rc<Cte<'p>>> {
+        let mut link = self.ctes.clone();
+        while let Some(cte) = link {
+            if cte.ast.alias.name.value == name {
+                return Some(cte);
+            }
+            link = cte.before.clone();
+        }
+        None
+    }
+}
+
+/// The clause an expression stands in, by MySQL's name of it in error messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clause {
+    FieldList,
+    Where,
+    On,
+    GroupBy,
+    Having,
+    OrderBy,
+}
+
+impl Clause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Clause::FieldList => "field list",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::GroupBy => "group statement",
+            Clause::Having => "having clause",
+            Clause::OrderBy => "order clause",
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! One SELECT: FROM, WHERE, the select list, GROUP BY, HAVING, DISTINCT, ORDER BY, LIMIT.
+//!
+//! ```text
+//!   from -> Filter(where) -> Project(group expressions) -> Aggregate -> Filter(having)
+//!        -> Project(outputs) -> Aggregate(distinct) -> Sort -> Limit -> Project(outputs alone)
+//! ```
+//! where the first Project, and those behind it, are there only if something is to compute.
+
+use super::{
+    binder::{Aggregates, Binder, BoundQuery, Output},
+    expr::Context,
+    order::{self, Limits},
+    scope::{Clause, From, Names, Scope},
+};
+use crate::typing::Item;
+use muster_algebra::{ColId, Expr, Rel, SortKey};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem};
+
+/// An item of the select list.
+#[derive(Clone)]
+pub(crate) struct Selected<'q> {
+    pub item: Item,
+    pub name: String,
+    /// `None` for what `*` stands for.
+    pub ast: Option<&'q ast::Expr>,
+    /// What other clauses can call it: its alias, or the name of the column that it is.
+    pub alias: Option<String>,
+    /// Whether the alias was written.
+    pub explicit: bool,
+}
+
+/// A sort key with its text, for errors.
+struct Key {
+    expr: Expr,
+    descending: bool,
+}
+
+impl Binder<'_> {
+    pub fn select(
+        &mut self,
+        select: &ast::Select,
+        names: &Names,
+        order_by: &[ast::OrderByExpr],
+        limits: Limits,
+        ordered: bool,
+    ) -> Result<BoundQuery> {
+        refuse(select)?;
+        for hint in &select.optimizer_hints {
+            crate::hints::collect(&hint.text, &mut self.hints, &mut self.warnings);
+        }
+        let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
+        let joined = self.from_clause(&select.from, names, straight)?;
+        let (mut rel, from) = (joined.rel, joined.from);
+        let scope = Scope { from: &from, parent: names.outer };
+        if let Some(condition) = &select.selection {
+            let item = self.expression(condition, &scope, names, Clause::Where)?;
+            let predicates = self.condition(item).into_conjuncts();
+            self.dependencies.add_conditions(&predicates);
+            if !predicates.is_empty() {
+                rel = Rel::Filter { input: Box::new(rel), predicates };
+            }
+        }
+
+        let mut aggregates = Aggregates::default();
+        let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
+        let group = self.group_items(select, &scope, names, &selected)?;
+        let mut having = Vec::new();
+        if let Some(condition) = &select.having {
+            let mut cx = Context {
+                selected: &selected,
+                group: &group,
+                aggregates: Some(&mut aggregates),
+                ..Context::new(&scope, names, Clause::Having)
+            };
+            let item = self.expr(condition, &mut cx)?;
+            having = self.condition(item).into_conjuncts();
+        }
+        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates)?;
+        if !ordered && !limits.is_set() {
+            keys.clear();
+        }
+
+        let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
+        if explicit_group || !aggregates.calls.is_empty() {
+            let parts = super::aggregate::Parts {
+                outputs: selected.iter_mut().map(|s| &mut s.item.expr).collect(),
+                having: having.iter_mut().collect(),
+                keys: keys.iter_mut().map(|k| &mut k.expr).collect(),
+            };
+            rel = self.group(rel, &from, group, aggregates, parts)?;
+        }
+        if !having.is_empty() {
+            rel = Rel::Filter { input: Box::new(rel), predicates: having };
+        }
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        self.finish(rel, selected, keys, distinct, limits)
+    }
+
+    /// Projection, DISTINCT, ORDER BY and LIMIT over what has been grouped.
+    fn finish(
+        &mut self,
+        rel: Rel,
+        selected: Vec<Selected>,
+        keys: Vec<Key>,
+        distinct: bool,
+        limits: Limits,
+    ) -> Result<BoundQuery> {
+        let available = rel.output();
+        let mut exprs: Vec<(ColId, Expr)> = Vec::with_capacity(selected.len());
+        let mut outputs = Vec::with_capacity(selected.len());
+        for s in selected {
+            let id = match s.item.expr {
+                // A column keeps its number, unless it is another query's or is shown twice.
+                Expr::Column(id) if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) => id,
+                _ => {
+                    let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
+                    if let Expr::Column(source) = s.item.expr {
+                        self.columns_origin(id, source);
+                    }
+                    id
+                }
+            };
+            outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
+            exprs.push((id, s.item.expr));
+        }
+        let shown: Vec<ColId> = outputs.iter().map(|o| o.id).collect();
+        // A key that is an output is that column; a column of the input stays what it is.
+        let mut extra: Vec<(ColId, Expr)> = Vec::new();
+        let mut sort = Vec::with_capacity(keys.len());
+        let mut computed = distinct;
+        for (i, key) in keys.into_iter().enumerate() {
+            let known = exprs.iter().chain(&extra).find(|(_, e)| *e == key.expr).map(|(id, _)| *id);
+            let id = match (known, &key.expr) {
+                (Some(id), _) => id,
+                (None, Expr::Column(id)) if available.contains(id) => {
+                    extra.push((*id, Expr::Column(*id)));
+                    *id
+                }
+                _ => {
+                    let ty = self.type_of(&key.expr);
+                    let id = self.new_column("", &key.expr, ty);
+                    extra.push((id, key.expr.clone()));
+                    id
+                }
+            };
+            if distinct && !shown.contains(&id) {
+                return Err(not_in_select(self, i, &key.expr));
+            }
+            computed |= !available.contains(&id);
+            sort.push(SortKey { expr: Expr::Column(id), descending: key.descending });
+        }
+        let project = |input: Rel, exprs: Vec<(ColId, Expr)>| {
+            let same = exprs.iter().all(|(id, e)| *e == Expr::Column(*id))
+                && input.output().iter().eq(exprs.iter().map(|(id, _)| id));
+            if same { input } else { Rel::Project { input: Box::new(input), exprs } }
+        };
+        let sorted = |input: Rel| match sort.is_empty() {
+            true => limits.apply(input),
+            false => limits.apply(Rel::Sort { input: Box::new(input), keys: sort.clone() }),
+        };
+        if !computed {
+            // Everything to sort by is there already: sort first, so that less has to be carried.
+            return Ok(BoundQuery { rel: project(sorted(rel), exprs), outputs });
+        }
+        let only_outputs: Vec<(ColId, Expr)> = shown.iter().map(|id| (*id, Expr::Column(*id))).collect();
+        let has_extra = !extra.is_empty();
+        exprs.extend(extra);
+        let mut rel = project(rel, exprs);
+        if distinct {
+            rel = Rel::Aggregate { input: Box::new(rel), group: shown, aggregates: Vec::new() };
+        }
+        rel = sorted(rel);
+        if has_extra {
+            rel = project(rel, only_outputs);
+        }
+        Ok(BoundQuery { rel, outputs })
+    }
+
+    fn columns_origin(&mut self, id: ColId, source: ColId) {
+        let origin = self.columns.get(source).origin.clone();
+        self.columns.set_origin(id, origin);
+    }
+
+    fn select_list<'q>(
+        &mut self,
+        select: &'q ast::Select,
+        scope: &Scope,
+        names: &Names,
+        aggregates: &mut Aggregates,
+    ) -> Result<Vec<Selected<'q>>> {
+        let place = select.select_token.0.span.start;
+        let mut found = Vec::new();
+        for (i, item) in select.projection.iter().enumerate() {
+            let (expr, alias) = match item {
+                SelectItem::UnnamedExpr(expr) => (expr, None),
+                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
+                SelectItem::Wildcard(options) => {
+                    plain_wildcard(options)?;
+                    if scope.from.relations.is_empty() {
+                        return Err(SqlError::new(ErrorCode::NoTablesUsed, "No tables used"));
+                    }
+                    found.extend(scope.from.visible.iter().map(|i| self.wildcard_item(scope.from, *i)));
+                    continue;
+                }
+                SelectItem::QualifiedWildcard(kind, options) => {
+                    plain_wildcard(options)?;
+                    self.qualified_wildcard(kind, scope.from, &mut found)?;
+                    continue;
+                }
+                SelectItem::ExprWithAliases { .. } => return Err(SqlError::unsupported("several aliases")),
+            };
+            let mut cx = Context { aggregates: Some(aggregates), ..Context::new(scope, names, Clause::FieldList) };
+            let item = self.expr(expr, &mut cx)?;
+            let written = crate::statement::item_text(names.written, (place.line, place.column), i);
+            let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written));
+            let explicit = alias.is_some();
+            let alias = alias.or_else(|| column_name(expr).map(str::to_string));
+            found.push(Selected { item, name, ast: Some(expr), alias, explicit });
+        }
+        Ok(found)
+    }
+
+    fn wildcard_item<'q>(&self, from: &From, position: usize) -> Selected<'q> {
+        let column = &from.columns[position];
+        let name = column.name.clone();
+        Selected { item: self.column_item(column.id), alias: Some(name.clone()), name, ast: None, explicit: false }
+    }
+
+    fn qualified_wildcard(
+        &mut self,
+        kind: &ast::SelectItemQualifiedWildcardKind,
+        from: &From,
+        found: &mut Vec<Selected>,
+    ) -> Result<()> {
+        let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
+            return Err(SqlError::unsupported("expr.*"));
+        };
+        let (database, table) = super::from::name_parts(name)?;
+        let qualifier: Vec<&str> = database.into_iter().chain([table]).collect();
+        let relation = from.relations.iter().position(|r| from.matches(r, &qualifier));
+        let Some(relation) = relation else {
+            return Err(SqlError::new(ErrorCode::UnknownTable, format!("Unknown table '{}'", qualifier.join("."))));
+        };
+        let of = (0..from.columns.len()).filter(|i| from.columns[*i].relation == relation);
+        found.extend(of.map(|i| self.wildcard_item(from, i)));
+        Ok(())
+    }
+
+    /// GROUP BY: positions, columns, aliases, expressions.
+    fn group_items(
+        &mut self,
+        select: &ast::Select,
+        scope: &Scope,
+        names: &Names,
+        selected: &[Selected],
+    ) -> Result<Vec<Item>> {
+        let GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else {
+            return Err(SqlError::unsupported("GROUP BY ALL"));
+        };
+        if !modifiers.is_empty() {
+            return Err(SqlError::unsupported("GROUP BY .. WITH ROLLUP"));
+        }
+        let mut items = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            if matches!(expr, ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_)) {
+                return Err(SqlError::unsupported("GROUP BY ROLLUP"));
+            }
+            let chosen = order::position(expr, selected.len(), Clause::GroupBy)?;
+            let item = match chosen {
+                Some(i) => selected[i].item.clone(),
+                None => {
+                    let mut cx = Context { selected, ..Context::new(scope, names, Clause::GroupBy) };
+                    self.expr(expr, &mut cx)?
+                }
+            };
+            if let Some(i) = chosen.or_else(|| selected.iter().position(|s| s.item == item))
+                && !item.expr.columns().is_empty()
+                && self.mentions_aggregate(&item.expr, scope)
+            {
+                return Err(SqlError::new(
+                    ErrorCode::WrongGroupField,
+                    format!("Can't group on '{}'", selected[i].name),
+                ));
+            }
+            items.push(item);
+        }
+        Ok(items)
+    }
+
+    /// Whether the expression holds a column that is neither of this FROM clause nor of one around it.
+    fn mentions_aggregate(&self, expr: &Expr, scope: &Scope) -> bool {
+        let known = |id: &ColId| {
+            let mut link = Some(scope);
+            while let Some(s) = link {
+                if s.from.columns.iter().any(|c| c.id == *id) {
+                    return true;
+                }
+                link = s.parent;
+            }
+            false
+        };
+        expr.columns().iter().any(|c| !known(c))
+    }
+
+    fn sort_keys(
+        &mut self,
+        order_by: &[ast::OrderByExpr],
+        scope: &Scope,
+        names: &Names,
+        selected: &[Selected],
+        aggregates: &mut Aggregates,
+    ) -> Result<Vec<Key>> {
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in order_by {
+            let descending = order::descending(key)?;
+            let expr = match order::position(&key.expr, selected.len(), Clause::OrderBy)? {
+                Some(i) => selected[i].item.expr.clone(),
+                None => match by_alias(&key.expr, selected)? {
+                    Some(i) => selected[i].item.expr.clone(),
+                    None => {
+                        let mut cx = Context {
+                            selected,
+                            aggregates: Some(aggregates),
+                            ..Context::new(scope, names, Clause::OrderBy)
+                        };
+                        self.expr(&key.expr, &mut cx)?.expr
+                    }
+                },
+            };
+            if !matches!(expr, Expr::Literal { .. }) {
+                keys.push(Key { expr, descending });
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// ORDER BY looks at the select list first when a bare name stands alone.
+fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
+    let ast::Expr::Identifier(name) = expr else { return Ok(None) };
+    find_alias(&name.value, selected, Clause::OrderBy)
+}
+
+/// The select item that a name means; written aliases before names of columns. Error 1052 when it means several.
+pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> Result<Option<usize>> {
+    let is = |s: &Selected| s.alias.as_ref().is_some_and(|a| a.eq_ignore_ascii_case(name));
+    for explicit in [true, false] {
+        let mut found = (0..selected.len()).filter(|i| selected[*i].explicit == explicit && is(&selected[*i]));
+        let Some(first) = found.next() else { continue };
+        if found.any(|i| selected[i].item.expr != selected[first].item.expr) {
+            return Err(SqlError::new(
+                ErrorCode::NonUniq,
+                format!("Column '{name}' in {} is ambiguous", clause.name()),
+            ));
+        }
+        return Ok(Some(first));
+    }
+    Ok(None)
+}
+
+fn not_in_select(binder: &Binder, i: usize, expr: &Expr) -> SqlError {
+    let column = expr.columns().first().map(|id| super::aggregate::full_name(binder, *id)).unwrap_or_default();
+    SqlError::new(
+        ErrorCode::FieldInOrderNotSelect,
+        format!(
+            "Expression #{} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in \
+             SELECT list; this is incompatible with DISTINCT",
+            i + 1
+        ),
+    )
+}
+
+/// Clauses that sqlparser reads and MySQL or Muster does not have.
+fn refuse(select: &ast::Select) -> Result<()> {
+    let modifiers = select.select_modifiers.as_ref();
+    for (present, what) in [
+        (select.into.is_some(), "SELECT .. INTO"),
+        (modifiers.is_some_and(|m| m.sql_calc_found_rows), "SQL_CALC_FOUND_ROWS"),
+        (!select.named_window.is_empty(), "WINDOW"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (select.top.is_some(), "TOP"),
+        (matches!(select.distinct, Some(Distinct::On(_))), "DISTINCT ON"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.exclude.is_some(), "EXCLUDE"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (!select.cluster_by.is_empty() || !select.distribute_by.is_empty(), "CLUSTER BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (select.value_table_mode.is_some(), "SELECT AS STRUCT"),
+    ] {
+        if present {
+            return Err(SqlError::unsupported(what));
+        }
+    }
+    Ok(())
+}
+
+fn plain_wildcard(options: &ast::WildcardAdditionalOptions) -> Result<()> {
+    let ast::WildcardAdditionalOptions {
+        opt_ilike: None,
+        opt_exclude: None,
+        opt_except: None,
+        opt_replace: None,
+        opt_rename: None,
+        opt_alias: None,
+        ..
+    } = options
+    else {
+        return Err(SqlError::unsupported("options of *"));
+    };
+    Ok(())
+}
+
+/// The name of the column that the expression is.
+fn column_name(expr: &ast::Expr) -> Option<&str> {
+    match expr {
+        ast::Expr::Identifier(i) if !i.value.starts_with('@') => Some(&i.value),
+        ast::Expr::CompoundIdentifier(parts) if !parts[0].value.starts_with('@') => {
+            parts.last().map(|i| i.value.as_str())
+        }
+        ast::Expr::Nested(inner) => column_name(inner),
+        _ => None,
+    }
+}
+
+/// What MySQL calls a result column without alias: a column's name, a string's value, else the text as written.
+fn implicit_name(expr: &ast::Expr, written: Option<&str>) -> String {
+    if let Some(name) = column_name(expr) {
+        return name.to_string();
+    }
+    if let ast::Expr::Value(v) = expr {
+        match &v.value {
+            ast::Value::SingleQuotedString(s) | ast::Value::DoubleQuotedString(s) => return s.clone(),
+            ast::Value::Null => return "NULL".into(),
+            ast::Value::Placeholder(_) => return "?".into(),
+            _ => {}
+        }
+    }
+    written.map_or_else(|| expr.to_string(), str::to_string)
+}

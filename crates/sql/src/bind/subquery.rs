@@ -1,0 +1,141 @@
+//! Subqueries in expressions.
+
+use super::{
+    binder::{Binder, BoundQuery},
+    expr::Context,
+};
+use crate::typing::{Item, collation, comparison};
+use muster_algebra::{ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast;
+use std::collections::HashSet;
+
+impl Binder<'_> {
+    fn inner_query(&mut self, query: &ast::Query, cx: &Context, ordered: bool) -> Result<BoundQuery> {
+        let names = super::scope::Names { outer: Some(cx.scope), ..cx.names.clone() };
+        self.query(query, &names, ordered)
+    }
+
+    pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &Context) -> Result<Item> {
+        let bound = self.inner_query(query, cx, true)?;
+        let [output] = &bound.outputs[..] else { return Err(operand_columns(1)) };
+        let item = Item { derivation: output.derivation, ..self.column_item(output.id) };
+        let ids = vec![output.id];
+        Ok(Item { expr: subquery(SubqueryKind::Scalar, bound.rel, ids), ..item })
+    }
+
+    pub fn exists(&mut self, query: &ast::Query, negated: bool, cx: &Context) -> Result<Item> {
+        let bound = self.inner_query(query, cx, false)?;
+        Ok(Item::bool(subquery(SubqueryKind::Exists { negated }, bound.rel, Vec::new())))
+    }
+
+    /// `left [NOT] IN (SELECT ..)`; `left` has one entry per column.
+    pub fn in_subquery(&mut self, left: Vec<Item>, query: &ast::Query, negated: bool, cx: &Context) -> Result<Item> {
+        refuse_limit(query)?;
+        let bound = self.inner_query(query, cx, false)?;
+        if bound.outputs.len() != left.len() {
+            return Err(operand_columns(left.len()));
+        }
+        let (left, rel, ids) = self.matched(left, bound, "IN")?;
+        Ok(Item::bool(subquery(SubqueryKind::In { left, negated }, rel, ids)))
+    }
+
+    /// `left op ANY|ALL (SELECT ..)`.
+    pub fn quantified(
+        &mut self,
+        left: Item,
+        op: CompareOp,
+        quantifier: Quantifier,
+        query: &ast::Query,
+        cx: &Context,
+    ) -> Result<Item> {
+        match (op, quantifier) {
+            (CompareOp::Eq, Quantifier::Any) => return self.in_subquery(vec![left], query, false, cx),
+            (CompareOp::NotEq, Quantifier::All) => return self.in_subquery(vec![left], query, true, cx),
+            _ => {}
+        }
+        refuse_limit(query)?;
+        let bound = self.inner_query(query, cx, false)?;
+        if bound.outputs.len() != 1 {
+            return Err(operand_columns(1));
+        }
+        let (mut left, rel, ids) = self.matched(vec![left], bound, "ANY")?;
+        let left = Box::new(left.remove(0));
+        Ok(Item::bool(subquery(SubqueryKind::Compare { left, op, quantifier }, rel, ids)))
+    }
+
+    /// Both sides with the types they are compared in.
+    fn matched(&mut self, left: Vec<Item>, bound: BoundQuery, operation: &str) -> Result<(Vec<Expr>, Rel, Vec<ColId>)> {
+        let mut exprs = Vec::with_capacity(left.len());
+        let mut lefts = Vec::with_capacity(left.len());
+        let mut changed = false;
+        for (l, output) in left.into_iter().zip(&bound.outputs) {
+            let r = Item { derivation: output.derivation, ..self.column_item(output.id) };
+            let (l, r) = self.comparable_sides(l, r, operation)?;
+            lefts.push(l.expr);
+            if r.expr == Expr::Column(output.id) {
+                exprs.push((output.id, r.expr));
+            } else {
+                changed = true;
+                exprs.push((self.new_column(&output.name, &r.expr, r.ty), r.expr));
+            }
+        }
+        let ids = exprs.iter().map(|(id, _)| *id).collect();
+        let rel = if changed { Rel::Project { input: Box::new(bound.rel), exprs } } else { bound.rel };
+        Ok((lefts, rel, ids))
+    }
+
+    /// As for a comparison, but the right side is a column of many values.
+    fn comparable_sides(&mut self, l: Item, r: Item, operation: &str) -> Result<(Item, Item)> {
+        if comparison::adapts(&l) || r.ty == l.ty {
+            return self.comparable(l, r, operation);
+        }
+        if l.ty.is_text() && r.ty.is_text() {
+            let (c, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
+            return Ok((self.convert_to_text(l, c), self.convert_to_text(r, c)));
+        }
+        let ty = comparison::comparison_type(l.ty, r.ty);
+        Ok((self.convert(l, ty), self.convert(r, ty)))
+    }
+}
+
+fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {
+    let outer = free_columns(&rel);
+    Expr::Subquery(Box::new(Subquery { kind, rel: Box::new(rel), outputs, outer }))
+}
+
+/// Columns that a relation mentions but does not make.
+fn free_columns(rel: &Rel) -> Vec<ColId> {
+    let (mut made, mut mentioned) = (HashSet::new(), Vec::new());
+    walk(rel, &mut made, &mut mentioned);
+    let mut free = Vec::new();
+    for id in mentioned {
+        if !made.contains(&id) && !free.contains(&id) {
+            free.push(id);
+        }
+    }
+    free
+}
+
+fn walk(rel: &Rel, made: &mut HashSet<ColId>, mentioned: &mut Vec<ColId>) {
+    match rel {
+        Rel::Get { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
+        Rel::Values { columns, .. } | Rel::Union { columns, .. } => made.extend(columns),
+        Rel::Project { exprs, .. } => made.extend(exprs.iter().map(|(id, _)| *id)),
+        Rel::Aggregate { aggregates, .. } => made.extend(aggregates.iter().map(|(id, _)| *id)),
+        _ => {}
+    }
+    rel.exprs().into_iter().for_each(|e| mentioned.extend(e.columns()));
+    rel.inputs().into_iter().for_each(|r| walk(r, made, mentioned));
+}
+
+pub(crate) fn operand_columns(n: usize) -> SqlError {
+    SqlError::new(ErrorCode::OperandColumns, format!("Operand should contain {n} column(s)"))
+}
+
+fn refuse_limit(query: &ast::Query) -> Result<()> {
+    if query.limit_clause.is_some() {
+        return Err(SqlError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery"));
+    }
+    Ok(())
+}

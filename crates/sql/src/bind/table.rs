@@ -1,0 +1,225 @@
+//! One table of FROM: stored, computed, a view, a WITH table, or a query in parentheses.
+
+use super::{
+    binder::{Binder, BoundQuery},
+    from::{Joined, NamedColumn, name_parts},
+    scope::{Cte, From, Names, Relation},
+};
+use crate::Statement;
+use muster_algebra::{
+    ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, TableDef, ViewDef,
+};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
+use std::sync::Arc;
+
+/// How deep views may use views.
+const MAX_VIEW_DEPTH: usize = 32;
+
+impl Binder<'_> {
+    pub fn single_table(&mut self, factor: &TableFactor, names: &Names) -> Result<Joined> {
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                with_hints,
+                version: None,
+                with_ordinality: false,
+                partitions,
+                json_path: None,
+                sample: None,
+                index_hints,
+            } if with_hints.is_empty() => {
+                if !partitions.is_empty() {
+                    return Err(SqlError::unsupported("PARTITION"));
+                }
+                self.named_table(name, alias.as_ref(), index_hints, names)
+            }
+            TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
+                let Some(alias) = alias else {
+                    return Err(SqlError::new(
+                        ErrorCode::DerivedMustHaveAlias,
+                        "Every derived table must have its own alias",
+                    ));
+                };
+                self.count_table()?;
+                let bound = self.query(subquery, names, false)?;
+                derived(bound, &alias.name.value, column_names(alias)?)
+            }
+            TableFactor::Derived { lateral: true, .. } => Err(SqlError::unsupported("LATERAL")),
+            TableFactor::NestedJoin { .. } => Err(SqlError::syntax("", 1)),
+            TableFactor::JsonTable { .. } => Err(SqlError::unsupported("JSON_TABLE")),
+            _ => Err(SqlError::unsupported("this kind of table reference")),
+        }
+    }
+
+    fn named_table(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&ast::TableAlias>,
+        hints: &[ast::TableIndexHints],
+        names: &Names,
+    ) -> Result<Joined> {
+        self.count_table()?;
+        let (database, table) = name_parts(name)?;
+        let alias_name = alias.map_or(table, |a| a.name.value.as_str());
+        if alias.is_some_and(|a| !a.columns.is_empty()) {
+            return Err(SqlError::syntax(alias_name, 1));
+        }
+        if database.is_none()
+            && let Some(cte) = names.cte(table)
+        {
+            return self.cte(&cte, alias_name, names);
+        }
+        let Some(database) = database.or(names.database) else {
+            return Err(SqlError::new(ErrorCode::NoDb, "No database selected"));
+        };
+        if let Some(def) = self.env.catalog.table(database, table)? {
+            self.mention(&def.database, &def.name, names);
+            return self.base_table(def, alias_name, hints);
+        }
+        if let Some(view) = self.env.catalog.view(database, table)? {
+            self.mention(&view.database, &view.name, names);
+            return self.view(&view, alias_name, names);
+        }
+        self.env.catalog.check_database(database)?;
+        Err(SqlError::no_such_table(database, table))
+    }
+
+    /// Remembers a table for the check of privileges; what a view uses is not the user's to be asked for.
+    fn mention(&mut self, database: &str, name: &str, names: &Names) {
+        let pair = (database.to_string(), name.to_string());
+        if names.view_depth == 0 && !self.tables.contains(&pair) {
+            self.tables.push(pair);
+        }
+    }
+
+    fn base_table(&mut self, table: Arc<TableDef>, alias: &str, hints: &[ast::TableIndexHints]) -> Result<Joined> {
+        let hints = hints.iter().map(|h| index_hint(&table, h)).collect::<Result<Vec<_>>>()?;
+        let mut columns = Vec::with_capacity(table.columns.len());
+        for (i, c) in table.columns.iter().enumerate() {
+            let origin = ColumnOrigin {
+                database: table.database.clone(),
+                table: table.name.clone(),
+                alias: alias.to_string(),
+                column: c.name.clone(),
+            };
+            let meta = ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin) };
+            columns.push((self.columns.add(meta), i));
+        }
+        self.dependencies.add_table(&table, &columns);
+        let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
+        let relation = Relation { database: Some(table.database.clone()), alias: alias.to_string() };
+        let from = From::single(relation, named);
+        let rel = match self.env.catalog.virtual_rows(&table) {
+            Some(rows) => Rel::Values {
+                columns: columns.iter().map(|(id, _)| *id).collect(),
+                rows: rows?
+                    .into_iter()
+                    .map(|row| row.into_iter().zip(&table.columns).map(|(v, c)| Expr::literal(v, c.ty)).collect())
+                    .collect(),
+            },
+            None => Rel::Get { table, alias: alias.to_string(), columns, hints },
+        };
+        Ok(Joined { rel, from })
+    }
+
+    fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {
+        let inside = Names { ctes: cte.before.clone(), outer: cte.outer, ..names.clone() };
+        let bound = self.query(&cte.ast.query, &inside, false)?;
+        derived(bound, alias, column_names(&cte.ast.alias)?)
+    }
+
+    /// A view is bound from its text, with the names its definer saw.
+    fn view(&mut self, view: &ViewDef, alias: &str, names: &Names) -> Result<Joined> {
+        let invalid = || {
+            SqlError::new(
+                ErrorCode::ViewInvalid,
+                format!(
+                    "View '{}.{}' references invalid table(s) or column(s) or function(s) or definer/invoker of view \
+                     lack rights to use them",
+                    view.database, view.name
+                ),
+            )
+        };
+        if names.view_depth >= MAX_VIEW_DEPTH {
+            return Err(SqlError::new(ErrorCode::TooHighLevelOfNesting, "Too high level of nesting for view"));
+        }
+        let Statement::Query(query) = crate::parse(&view.query)? else { return Err(invalid()) };
+        let inside = Names {
+            database: Some(&view.database),
+            ctes: None,
+            outer: None,
+            written: &query.items,
+            view_depth: names.view_depth + 1,
+        };
+        let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
+            ErrorCode::NoSuchTable | ErrorCode::BadField | ErrorCode::BadDb | ErrorCode::FunctionDoesNotExist => {
+                invalid()
+            }
+            _ => e,
+        })?;
+        let mut joined = derived(bound, alias, view.columns.clone())?;
+        joined.from.relations[0].database = Some(view.database.clone());
+        Ok(joined)
+    }
+}
+
+/// A query under a name. `given`: names of its columns, if they were written. Errors: 1353 for another number of them,
+/// 1060 for a name twice.
+fn derived(bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
+    if !given.is_empty() && given.len() != bound.outputs.len() {
+        return Err(SqlError::new(
+            ErrorCode::ViewWrongList,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have \
+             different column counts",
+        ));
+    }
+    let mut columns: Vec<NamedColumn> = Vec::with_capacity(bound.outputs.len());
+    for (i, output) in bound.outputs.into_iter().enumerate() {
+        let name = given.get(i).cloned().unwrap_or(output.name);
+        if columns.iter().any(|(n, _)| n.eq_ignore_ascii_case(&name)) {
+            return Err(SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{name}'")));
+        }
+        columns.push((name, output.id));
+    }
+    let relation = Relation { database: None, alias: alias.to_string() };
+    Ok(Joined { rel: bound.rel, from: From::single(relation, columns) })
+}
+
+fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
+    if alias.columns.iter().any(|c| c.data_type.is_some()) || alias.at.is_some() {
+        return Err(SqlError::syntax(&alias.name.value, 1));
+    }
+    Ok(alias.columns.iter().map(|c| c.name.value.clone()).collect())
+}
+
+/// Error 1176 for an index that the table does not have.
+fn index_hint(table: &TableDef, hint: &ast::TableIndexHints) -> Result<IndexHint> {
+    let kind = match hint.hint_type {
+        TableIndexHintType::Use => IndexHintKind::Use,
+        TableIndexHintType::Force => IndexHintKind::Force,
+        TableIndexHintType::Ignore => IndexHintKind::Ignore,
+    };
+    let scope = match hint.for_clause {
+        None => IndexHintScope::All,
+        Some(TableIndexHintForClause::Join) => IndexHintScope::Join,
+        Some(TableIndexHintForClause::OrderBy) => IndexHintScope::OrderBy,
+        Some(TableIndexHintForClause::GroupBy) => IndexHintScope::GroupBy,
+    };
+    if hint.index_names.is_empty() && kind != IndexHintKind::Use {
+        return Err(SqlError::syntax(")", 1));
+    }
+    let find = |name: &ast::Ident| {
+        let position = table.index(&name.value).filter(|i| *i > 0 || table.has_primary_key());
+        position.ok_or_else(|| {
+            SqlError::new(
+                ErrorCode::KeyDoesNotExist,
+                format!("Key '{}' doesn't exist in table '{}'", name.value, table.name),
+            )
+        })
+    };
+    let indexes = hint.index_names.iter().map(find).collect::<Result<Vec<_>>>()?;
+    Ok(IndexHint { kind, scope, indexes })
+}
