@@ -247,13 +247,6 @@ impl Context {
     pub fn with_session_values<R>(&self, f: impl FnOnce(&dyn SessionValues) -> R) -> R {
         f(&BindSession { context: self, database: self.current_database.as_deref() })
     }
-
-    /// What expressions without a query around them are bound with.
-    pub fn with_bind_env<R>(&self, parameters: &[Value], f: impl FnOnce(&BindEnv) -> R) -> R {
-        let tables = StatementTablesRef { context: self, snapshot: self.database.catalog().snapshot() };
-        let session = BindSession { context: self, database: self.current_database.as_deref() };
-        f(&BindEnv { catalog: &tables, session: &session, parameters })
-    }
 }
 
 impl Viewpoint for Context {

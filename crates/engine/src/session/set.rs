@@ -2,11 +2,10 @@
 
 use super::{
     Session,
-    query::{self, Planned},
+    query,
     variables,
 };
 use crate::{charset, privileges::Privilege, session::Context};
-use muster_algebra::{Expr, Rel};
 use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -16,17 +15,14 @@ const USER_VARIABLES_MAX: usize = 10_000;
 
 /// The value of an expression without columns: the one row of `SELECT expression`.
 pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
-    let bound = context.with_bind_env(parameters, |env| muster_sql::bind_constant(expr, env))?;
-    if let Expr::Literal { value, .. } = bound {
-        return Ok(value);
-    }
     let tables = context.tables();
-    let mut columns = muster_algebra::Columns::default();
-    let ty = bound.ty(&columns);
-    let id = columns.add_computed("value", ty, true);
-    let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, bound)] };
-    let plan = muster_optimizer::optimize(rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
-    let planned = Planned { plan, columns, outputs: vec![(id, "value".into())], tables };
+    let bound = context.with_session_values(|session| {
+        muster_sql::bind_constant(expr, &muster_sql::BindEnv { catalog: &*tables, session, parameters })
+    })?;
+    if let Some((value, _)) = bound.literal() {
+        return Ok(value.clone());
+    }
+    let planned = query::optimize(context, bound, tables)?;
     let result = query::run(context, planned, 0)?;
     let rows = query::collect_values(result).await?;
     Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))

@@ -45,10 +45,10 @@ fn numeric_pair(a: SqlType, b: SqlType) -> SqlType {
     use SqlType::*;
     match (a, b) {
         (Int { width: w1, unsigned: u1 }, Int { width: w2, unsigned: u2 }) => {
-            let width = w1.max(w2);
-            match (u1 == u2, width) {
-                (true, _) => Int { width, unsigned: u1 },
-                // Room for both: a signed type that is wider, or decimals beyond the widest.
+            let unsigned_width = if u1 { w1 } else { w2 };
+            match (u1 == u2, unsigned_width) {
+                (true, _) => Int { width: w1.max(w2), unsigned: u1 },
+                // Room for both: the widest signed type, or decimals beyond it.
                 (false, IntWidth::Big) => SqlType::decimal(20, 0),
                 (false, _) => SqlType::BIGINT,
             }

@@ -62,15 +62,18 @@ fn numeric(items: &[&Item]) -> SqlType {
         widest = Some(match widest {
             None => (width, unsigned),
             Some((w, u)) if u == unsigned => (width.max(w), u),
-            // A literal fits where it fits.
-            Some((w, u)) if w == IntWidth::Big || width == IntWidth::Big => match item.as_literal() {
-                Some(muster_types::Value::Int(0..)) => (IntWidth::Big, u),
-                _ => return SqlType::decimal(20, 0),
-            },
+            // A literal fits where it fits; else the widest signed type has room for both, unless the unsigned one is
+            // as wide.
+            Some((w, true)) if w == IntWidth::Big && is_natural(item) => (IntWidth::Big, true),
+            Some((w, u)) if (if u { w } else { width }) == IntWidth::Big => return SqlType::decimal(20, 0),
             Some(_) => (IntWidth::Big, false),
         });
     }
     widest.map_or(SqlType::BIGINT, |(width, unsigned)| SqlType::Int { width, unsigned })
+}
+
+fn is_natural(item: &Item) -> bool {
+    matches!(item.as_literal(), Some(muster_types::Value::Int(0..)))
 }
 
 fn temporal(items: &[&Item]) -> SqlType {

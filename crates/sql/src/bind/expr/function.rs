@@ -106,9 +106,17 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
     })
 }
 
+/// Whether MySQL has a function of this name (in upper case).
+pub(super) fn is_known(name: &str) -> bool {
+    signature(name).is_some()
+        || argument_count(name).is_some()
+        || super::session::NAMES.contains(&name)
+        || MISSING.contains(&name)
+}
+
 impl Binder<'_> {
-    /// A call by its name in upper case. Errors: 1305 for an unknown function, 1582 for a wrong number of arguments,
-    /// 1235 for one that MySQL has and Muster has not.
+    /// A call by its name in upper case, of a function that MySQL has. Errors: 1582 for a wrong number of arguments,
+    /// 1235 for a function that Muster has not.
     pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
@@ -122,8 +130,7 @@ impl Binder<'_> {
         match argument_count(name) {
             Some(count) if count.contains(&args.len()) => self.other_function(name, args, cx),
             Some(_) => Err(wrong_count(name)),
-            None if MISSING.contains(&name) => Err(SqlError::unsupported(name)),
-            None => Err(no_such_function(cx, name)),
+            None => Err(SqlError::unsupported(name)),
         }
     }
 

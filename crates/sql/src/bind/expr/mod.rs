@@ -223,6 +223,9 @@ impl Binder<'_> {
         if aggregate::is_aggregate(&upper) {
             return self.aggregate(&upper, function, cx);
         }
+        if !function::is_known(&upper) {
+            return Err(function::no_such_function(cx, &name));
+        }
         let args = plain_args(function)?;
         self.function(&upper, &args, cx)
     }

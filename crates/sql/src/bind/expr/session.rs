@@ -11,6 +11,34 @@ use muster_types::{
 };
 use sqlparser::ast;
 
+/// Their names.
+pub(super) const NAMES: &[&str] = &[
+    "NOW",
+    "CURRENT_TIMESTAMP",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "SYSDATE",
+    "UTC_TIMESTAMP",
+    "CURDATE",
+    "CURRENT_DATE",
+    "UTC_DATE",
+    "CURTIME",
+    "CURRENT_TIME",
+    "UTC_TIME",
+    "DATABASE",
+    "SCHEMA",
+    "USER",
+    "SESSION_USER",
+    "SYSTEM_USER",
+    "CURRENT_USER",
+    "CURRENT_ROLE",
+    "VERSION",
+    "CONNECTION_ID",
+    "FOUND_ROWS",
+    "ROW_COUNT",
+    "PI",
+];
+
 impl Binder<'_> {
     /// `None` when it is no such function.
     pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {

@@ -1,0 +1,247 @@
+//! What the constructs of SQL become.
+
+use super::*;
+
+fn shows(sql: &str, want: &[&str]) {
+    let text = print(&bind(sql));
+    for part in want {
+        assert!(text.contains(part), "{sql}\n{text}does not have\n{part}");
+    }
+}
+
+fn names(sql: &str) -> Vec<String> {
+    bind(sql).outputs.into_iter().map(|(_, n)| n).collect()
+}
+
+#[test]
+fn result_columns_are_called_as_in_mysql() {
+    for (sql, want) in [
+        ("select a, t.b, test.t.c, `a` from t", vec!["a", "b", "c", "a"]),
+        (
+            "select a+1, COUNT( * ), 'it''s', NULL, 1.50 from t group by a",
+            vec!["a+1", "COUNT( * )", "it's", "NULL", "1.50"],
+        ),
+        ("select a as x, b y, c 'z' from t", vec!["x", "y", "z"]),
+        ("select (select max(b) from s), exists(select 1) from t", vec!["(select max(b) from s)", "exists(select 1)"]),
+        ("select @@max_allowed_packet, now() from dual", vec!["@@max_allowed_packet", "now()"]),
+        ("select * from s", vec!["id", "a", "b", "name"]),
+        ("select 1 as a union select 2 as b", vec!["a"]),
+        ("select x.`a1` from simple x", vec!["a1"]),
+        ("select a || b from s", vec!["a || b"]),
+    ] {
+        assert_eq!(names(sql), want, "{sql}");
+    }
+}
+
+#[test]
+fn joins() {
+    shows("select 1 from t, s where t.id = s.id", &["inner join\n"]);
+    shows(
+        "select 1 from t left join s on t.id = s.id and s.b > 1",
+        &["left join t.id = s.id, s.b > 1\n    get t\n    get s"],
+    );
+    shows("select 1 from t right join s on t.id = s.id", &["left join t.id = s.id\n    get s\n    get t"]);
+    shows("select 1 from t straight_join s on t.id = s.id", &["inner straight join t.id = s.id"]);
+    shows("select straight_join 1 from t, s", &["inner straight join"]);
+    shows("select 1 from t cross join s join t as t2 on t2.id = s.id", &["inner join t2.id = s.id\n    inner join\n"]);
+    shows("select 1 from (t, s) left join t as t2 on t2.id = s.id", &["left join t2.id = s.id\n    inner join"]);
+    shows(
+        "select 1 from t join (s join t as t2 on t2.id = s.id) on t.id = t2.id",
+        &["inner join t.id = t2.id\n    get t\n    inner"],
+    );
+    assert_eq!(names("select * from s join s as s2 using (id, a)"), ["id", "a", "b", "name", "b", "name"]);
+    assert_eq!(names("select * from s natural join s as s2"), ["id", "a", "b", "name"]);
+    assert_eq!(names("select * from s left join s as s2 using (b)"), ["b", "id", "a", "name", "id", "a", "name"]);
+    shows("select id from s left join t using (id)", &["project s.id\n"]);
+    shows("select id from s right join t using (id)", &["project t.id\n"]);
+    shows("select s2.id, id from s join s as s2 using (id)", &["project s2.id, s.id"]);
+    shows("select 1 from lineitem force index (i_l_orderkey) ignore index for order by (primary)", &["get lineitem"]);
+}
+
+#[test]
+fn nullability_follows_outer_joins() {
+    let bound = bind("select t.a, s2.a + 1, coalesce(s2.a, 0) from t left join t as s2 on s2.id = t.b");
+    let nullable: Vec<bool> = bound.outputs.iter().map(|(id, _)| bound.columns.get(*id).nullable).collect();
+    assert_eq!(nullable, [false, true, false]);
+}
+
+#[test]
+fn grouping() {
+    shows("select a + 1, sum(b) from t group by a + 1", &["aggregate [?] sum(t.b)", "project"]);
+    shows("select a + 1 as k, sum(b) s from t group by k having s > 5 order by s desc", &["filter `sum(b)` > 5"]);
+    shows("select b, count(*) from t group by 1", &["aggregate [t.b] count()"]);
+    shows("select count(distinct a, b), count(distinct c) from t", &["count(distinct t.a, t.b), count(distinct t.c)"]);
+    shows("select sum(a) + sum(a), avg(b) from t", &["aggregate [] sum(t.a), avg(t.b)\n"]);
+    shows("select b from t group by b having max(a) > 1", &["filter `max(a)` > 1"]);
+    shows("select a from t having a > 1", &["filter t.a > 1"]);
+    shows("select b, sum(a) from t group by b order by max(x)", &["sort `max(x)`"]);
+    shows("select distinct b from t order by b", &["sort t.b\n  aggregate [t.b]\n"]);
+    // Determined by the primary key, by a unique key, by an equality.
+    shows("select id, c from t group by id", &["anyvalue(t.c)"]);
+    shows("select a, c from t group by a", &["anyvalue(t.c)"]);
+    shows("select s.id, t.c from t, s where t.id = s.id group by s.id", &["anyvalue(t.c)"]);
+    shows("select sum(b), a from t where a = 5", &["anyvalue(t.a)"]);
+    shows("select s.id, t.c from s left join t on t.id = s.id group by s.id", &["anyvalue(t.c)"]);
+    shows("select id, (select max(s.b) from s where s.a = t.a) from t group by id", &["anyvalue(t.a)"]);
+    shows(
+        "select any_value(c), group_concat(distinct c order by a desc separator '|') from t",
+        &["anyvalue(t.c), groupconcat(distinct t.c)"],
+    );
+    shows(
+        "select extract(year from dt), count(*) from t group by extract(year from dt)",
+        &["aggregate [?] count()\n  project t.id"],
+    );
+}
+
+#[test]
+fn grouping_without_the_full_check() {
+    let session = TestSession { full_group_by: false, ..TestSession::default() };
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[] };
+    let Statement::Query(query) = parse("select b, c, count(*) from t group by b").unwrap() else { panic!() };
+    let bound = bind_query(&query, &env).unwrap();
+    assert!(print(&bound).contains("anyvalue(t.c)"), "{}", print(&bound));
+}
+
+#[test]
+fn ordering_and_limits() {
+    shows("select a from t order by b limit 3", &["project t.a\n  limit 0, Some(3)\n    sort t.b\n      get t"]);
+    shows("select a + 1 as k from t order by k desc", &["sort `k` desc\n  project (cast(t.a as bigint) add 1)"]);
+    shows("select a from t order by a + b limit 5, 10", &["limit 5, Some(10)", "sort ?"]);
+    shows("select a, b from t order by 2, 1", &["sort t.b, t.a"]);
+    shows("select a as b, b as a from t order by a", &["sort t.b"]);
+    shows("select a from t order by 'x', 1 + 1", &["project t.a\n  get t"]);
+    shows("select a from t limit 10 offset 2", &["limit 2, Some(10)"]);
+    // Rows of a derived table have no order, unless LIMIT depends on it.
+    assert!(!print(&bind("select 1 from (select a from t order by b) x")).contains("sort"));
+    shows("select 1 from (select a from t order by b limit 1) x", &["sort t.b"]);
+}
+
+#[test]
+fn set_operations() {
+    shows("select a from t union all select b from s", &["union 2"]);
+    shows("select a from t union select b from s union select 1", &["aggregate [`a`]\n  union 3"]);
+    shows(
+        "select a from t union select b from s union all select id from s",
+        &["union 2\n  aggregate [`a`]\n    union 2"],
+    );
+    shows("select a from t union select d from t", &["cast(t.a as decimal(12,2))"]);
+    shows("(select a from t) union (select b from s) order by a limit 1", &["limit 0, Some(1)\n  sort `a`"]);
+    shows("select a from t intersect select b from s", &["semi join t.a <=> s.b\n  aggregate [t.a]"]);
+    shows("select a from t except select b from s", &["anti join t.a <=> s.b"]);
+    shows("values row(1, 'x'), row(2.5, 'yy')", &["values 2"]);
+    assert_eq!(names("values row(1, 2)"), ["column_0", "column_1"]);
+}
+
+#[test]
+fn ctes_views_and_derived_tables() {
+    shows("with x as (select a from t), y (k) as (select a + 1 from x) select k from y, x where k = x.a", &["get t"]);
+    assert_eq!(names("select * from (select a, b from t) as d (p, q)"), ["p", "q"]);
+    assert_eq!(names("select * from named"), ["k", "total"]);
+    shows("select named.k from named join nested on nested.k = named.k", &["aggregate [t.a] sum(t.d)"]);
+    // A WITH table hides a stored one.
+    assert_eq!(names("with t as (select 1 as z) select * from t"), ["z"]);
+    shows("select word from information_schema.words", &["values 1"]);
+}
+
+#[test]
+fn subqueries() {
+    shows("select 1 from t where a in (select a from s)", &["filter (t.a) in {project s.a < get s}"]);
+    shows(
+        "select 1 from t where (a, b) not in (select a, b from s)",
+        &["filter (t.a, t.b) not in {project s.a, s.b < get s}"],
+    );
+    shows(
+        "select 1 from t where not exists (select * from s where s.a = t.a)",
+        &["not exists of t.a {filter s.a = t.a < get s}"],
+    );
+    shows("select 1 from t where a > all (select a from s)", &["t.a gt all {"]);
+    shows("select 1 from t where a = any (select a from s)", &["(t.a) in {"]);
+    shows("select 1 from t where a <> all (select a from s)", &["(t.a) not in {"]);
+    shows(
+        "select 1 from t where d in (select a from s)",
+        &["cast(s.a as decimal(12,2))", "(cast(t.d as decimal(12,2))) in"],
+    );
+    shows("select a in (select b from s) or a = 3 from t", &["((t.a) in {project s.b < get s} or t.a = 3)"]);
+    // Through two levels.
+    shows(
+        "select 1 from t where exists (select 1 from s where exists (select 1 from s as s2 where s2.a = t.a and s2.b = s.b))",
+        &["exists of t.a {", "exists of t.a, s.b {"],
+    );
+    shows("select (select t.a) from t", &["scalar of t.a {project t.a < values 1}"]);
+    shows("select a from t order by (select b from s where s.id = t.id)", &["sort ?", "scalar of t.id {"]);
+    shows("select (select count(*) from s where s.a = t.a) c from t having c > 1", &["filter scalar of t.a"]);
+    shows("select x.a from t x where x.a = (select max(y.a) from t y where y.b = x.b)", &["scalar of x.b {"]);
+}
+
+#[test]
+fn hints_are_collected() {
+    let bound = bind("select /*+ BKA(t) NO_ICP(t kb) WRONG() */ a from t");
+    assert_eq!(bound.hints.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(), ["BKA", "NO_ICP"]);
+    assert_eq!(bound.warnings.len(), 1);
+    let bound = bind("select 1 from t force index for join (kb)");
+    let mut rel = &bound.rel;
+    while let Some(input) = rel.inputs().first() {
+        rel = input;
+    }
+    let Rel::Get { hints, .. } = rel else { panic!("{rel:?}") };
+    assert_eq!(hints[0].indexes, [2]);
+}
+
+#[test]
+fn parameters_are_literals() {
+    let bound = bind_with(
+        "select a from t where a = ? and c = ? limit ?",
+        &[Value::Int(3), Value::Text("x".into()), Value::Int(9)],
+    );
+    let text = print(&bound.unwrap());
+    assert!(text.contains("filter t.a = 3, t.c = 'x'") && text.contains("limit 0, Some(9)"), "{text}");
+    assert_eq!(bind_with("select ?", &[]).unwrap_err().code.number(), 1210);
+}
+
+#[test]
+fn deep_and_wide_statements_bind_on_a_small_stack() {
+    let ands = format!("select 1 from t where a = 1{}", " and b = 1".repeat(5_000));
+    let text = print(&bind(&ands));
+    assert_eq!(text.matches("t.b = 1").count(), 5_000);
+    bind(&format!("select a in (1{}) from t", ", 2".repeat(5_000)));
+    bind(&format!("select 1{}", " + a".repeat(500)).replace("select 1", "select 1 + a").add_from());
+    bind(&format!("select {}a{} from t", "(".repeat(60), ")".repeat(60)));
+    bind(&format!("select {}a{} from t", "abs(".repeat(30), ")".repeat(30)));
+    bind(&format!("select 1{}", " union all select 1".repeat(500)));
+    let mut nested = "select 1 as a".to_string();
+    for _ in 0..20 {
+        nested = format!("select a from ({nested}) x");
+    }
+    bind(&nested);
+}
+
+trait AddFrom {
+    fn add_from(&self) -> &'static str;
+}
+
+impl AddFrom for String {
+    fn add_from(&self) -> &'static str {
+        Box::leak(format!("{self} from t").into_boxed_str())
+    }
+}
+
+#[test]
+fn rows_of_show_are_filtered() {
+    let session = TestSession::default();
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[] };
+    let columns = [("Variable_name", SqlType::varchar(64, Collation::Utf8mb4GeneralCi)), ("Value", SqlType::BIGINT)];
+    let filter = |sql: &str| match parse(sql).unwrap() {
+        Statement::Show(crate::Show::Variables { filter, .. }) => filter,
+        other => panic!("{other:?}"),
+    };
+    let rows = || vec![vec![Value::Text("a".into()), Value::Int(1)]];
+    let show = |sql: &str| bind_rows(&columns, rows(), filter(sql).as_ref(), &env).map(|b| print(&b));
+    assert_eq!(show("show variables").unwrap(), "values 1\n");
+    assert_eq!(show("show variables like 'A%'").unwrap(), "filter `Variable_name` like 'A%'\n  values 1\n");
+    assert_eq!(show("show variables where value > 1").unwrap(), "filter `Value` > 1\n  values 1\n");
+    assert_eq!(show("show variables where nothing > 1").unwrap_err().code.number(), 1054);
+    let constant = |sql: &str| bind_constant(&crate::parse_expression(sql).unwrap(), &env);
+    assert_eq!(constant("1 + 2").unwrap().literal().unwrap().0, &Value::Int(3));
+    assert!(constant("(select max(a) from t)").unwrap().literal().is_none());
+    assert_eq!(constant("a").unwrap_err().code.number(), 1054);
+}
