@@ -151,7 +151,6 @@ codes! {
     InvalidOnUpdate = 1294, "HY000";
     CantChangeTxCharacteristics = 1568, "25001";
     WrongObject = 1347, "HY000";
-    ViewInvalid = 1356, "HY000";
     TableDefChanged = 1412, "HY000";
     WrongStringLength = 1470, "HY000";
     PasswordFormat = 1827, "HY000";

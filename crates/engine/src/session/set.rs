@@ -1,10 +1,6 @@
 //! SET, and values of expressions outside queries.
 
-use super::{
-    Session,
-    query,
-    variables,
-};
+use super::{Session, query, variables};
 use crate::{charset, privileges::Privilege, session::Context};
 use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
