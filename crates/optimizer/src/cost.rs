@@ -21,13 +21,13 @@ const FETCH_ROW_NS: f64 = 700.0;
 /// Opening one key range: a descent of the tree.
 const RANGE_MS: f64 = 0.003;
 /// Inserting a row in a hash table that fits the caches, and in one that does not.
-const BUILD_NS: (f64, f64) = (12.0, 40.0);
+const BUILD_NS: (f64, f64) = (10.0, 45.0);
 /// Looking a row up in such tables.
-const PROBE_NS: (f64, f64) = (5.0, 20.0);
+const PROBE_NS: (f64, f64) = (4.0, 18.0);
 /// Delivering one joined row.
 const JOIN_OUTPUT_NS: f64 = 6.0;
-/// Tables of so many rows leave the caches.
-const CACHED_ROWS: f64 = 50_000.0;
+/// Tables of so many rows leave the first cache, and a thousand times as many the last.
+const CACHED_ROWS: f64 = 2_000.0;
 /// Adding one row to a hash aggregate, per aggregate.
 const AGGREGATE_NS: f64 = 4.0;
 /// Comparing two rows while sorting.
@@ -36,7 +36,7 @@ const COMPARE_NS: f64 = 12.0;
 /// Between `small` and `large` as a hash table outgrows the caches.
 fn by_size(bounds: (f64, f64), rows: f64) -> f64 {
     let (small, large) = bounds;
-    let growth = (rows.max(1.0) / CACHED_ROWS).log10().clamp(0.0, 1.5) / 1.5;
+    let growth = (rows.max(1.0) / CACHED_ROWS).log10().clamp(0.0, 3.0) / 3.0;
     small + (large - small) * growth
 }
 

@@ -238,6 +238,8 @@ impl Estimator {
             },
             CompareOp::NotEq => 1.0 - self.comparison(CompareOp::Eq, left, right),
             _ if is_aggregate(left) || is_aggregate(right) => AGGREGATE_SHARE,
+            // Two columns against each other: either may be the larger.
+            _ if literal(left).is_none() && literal(right).is_none() => UNKNOWN_SHARE,
             _ => RANGE_SHARE,
         }
     }

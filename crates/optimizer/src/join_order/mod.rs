@@ -42,12 +42,14 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
     for unit in &graph.units {
         plans.push(planner.plan(&unit.rel, &used)?);
     }
+    let mut reduced = Vec::new();
     if planner.options.is_on("semijoin_reduction") {
-        for unit in reduction::reduce(planner, &mut graph, &plans) {
-            plans[unit] = planner.plan(&graph.units[unit].rel, &used)?;
+        reduced = reduction::reduce(planner, &mut graph, &plans);
+        for reduced in &reduced {
+            plans[reduced.unit] = planner.plan(&graph.units[reduced.unit].rel, &used)?;
         }
     }
-    let model = Model::new(&graph, &plans, &planner.estimator);
+    let model = Model::new(&graph, &plans, &reduced, &planner.estimator);
     let tree = enumerator::enumerate(&graph, &model, planner.options.exhaustive_relations_max);
     let mut builder = Builder { planner, graph: &graph, model: &model, plans: plans.into_iter().map(Some).collect() };
     let plan = builder.build(&tree, &wanted)?;

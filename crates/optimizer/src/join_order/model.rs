@@ -3,6 +3,7 @@
 use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
 use super::graph::{Graph, Role, Units};
+use super::reduction::Reduced;
 use crate::cost;
 use crate::properties;
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel};
@@ -31,14 +32,16 @@ pub struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub fn new(graph: &'a Graph, plans: &[Plan], estimator: &Estimator) -> Model<'a> {
+    pub fn new(graph: &'a Graph, plans: &[Plan], reduced: &[Reduced], estimator: &Estimator) -> Model<'a> {
         let units: Vec<(f64, f64)> = plans.iter().map(|p| (p.estimate.rows.max(0.001), p.estimate.cost_ms)).collect();
         let distinct: Vec<Vec<f64>> = graph
             .classes
             .iter()
             .map(|class| class.iter().map(|(u, id)| class_distinct(graph, estimator, *u, *id, units[*u].0)).collect())
             .collect();
-        let composite = composite_keys(graph, estimator, &distinct, &units);
+        let mut composite = composite_keys(graph, estimator, &distinct, &units);
+        // A reduced unit has partners in its reducer only for certain: they do not thin each other out again.
+        composite.extend(reduced.iter().map(|r| (r.unit, r.reducer, 1.0 / r.share.max(1e-9))));
         let edges = graph
             .edges
             .iter()
@@ -102,7 +105,8 @@ impl JoinModel for Model<'_> {
         if let Some(rows) = self.rows.borrow().get(&units) {
             return *rows;
         }
-        let rows = self.estimate(units).max(0.001);
+        // Less than a row is an estimate gone too far: independence multiplied too often.
+        let rows = self.estimate(units).max(1.0);
         self.rows.borrow_mut().insert(units, rows);
         rows
     }

@@ -19,22 +19,31 @@ const KEPT_SHARE_MAX: f64 = 0.2;
 /// Reading the neighbour again may cost at most this share of what the aggregate costs.
 const COST_SHARE_MAX: f64 = 0.5;
 
+/// A unit that was restricted to the keys of another one, which has this share of them.
+pub struct Reduced {
+    pub unit: usize,
+    pub reducer: usize,
+    pub share: f64,
+}
+
 /// Restricts aggregated units; returns which ones.
-pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> Vec<usize> {
+pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> Vec<Reduced> {
     let mut changed = Vec::new();
     for unit in 0..graph.units.len() {
         if graph.units[unit].role != Role::Inner {
             continue;
         }
         let Some(group) = group_of(&graph.units[unit].rel) else { continue };
-        let Some((column, other, reducer)) = best_reducer(planner, graph, plans, unit, &group) else { continue };
+        let Some((share, (column, other, reducer))) = best_reducer(planner, graph, plans, unit, &group) else {
+            continue;
+        };
         let copied = copy::copy(&graph.units[reducer].rel, planner.columns);
         let Some(key) = copied.columns.get(&other).copied() else { continue };
         planner.estimator.learn(&copied.rel, planner.statistics);
         let on = vec![Expr::eq(Expr::Column(column), Expr::Column(key))];
         let rel = crate::substitution::take(&mut graph.units[unit].rel);
         graph.units[unit].rel = restrict(rel, &on, &copied.rel);
-        changed.push(unit);
+        changed.push(Reduced { unit, reducer, share });
     }
     changed
 }
@@ -55,7 +64,7 @@ fn best_reducer(
     plans: &[Plan],
     unit: usize,
     group: &[ColId],
-) -> Option<(ColId, ColId, usize)> {
+) -> Option<(f64, (ColId, ColId, usize))> {
     let mut best: Option<(f64, (ColId, ColId, usize))> = None;
     for class in &graph.classes {
         let Some((_, column)) = class.iter().find(|(u, id)| *u == unit && group.contains(id)) else { continue };
@@ -73,7 +82,7 @@ fn best_reducer(
             }
         }
     }
-    best.map(|(_, found)| found)
+    best
 }
 
 /// Puts a semi join below the aggregate.

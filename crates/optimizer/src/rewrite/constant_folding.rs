@@ -3,7 +3,7 @@
 use super::{Context, logic, map_exprs};
 use crate::literal::{is_truth, literal};
 use muster_algebra::eval::Evaluator;
-use muster_algebra::{CompareOp, Expr, LogicOp, Rel, SqlType};
+use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -17,9 +17,21 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
                 let on = on.into_iter().flat_map(Expr::into_conjuncts).collect();
                 Rel::Join { kind, left, right, on, straight }
             }
+            Rel::Aggregate { input, group, mut aggregates } => {
+                aggregates.iter_mut().for_each(|(_, call)| count_rows(call));
+                Rel::Aggregate { input, group, aggregates }
+            }
             other => other,
         })
     })
+}
+
+/// `COUNT(1)` counts rows.
+fn count_rows(call: &mut AggregateCall) {
+    let constant = |e: &Expr| literal(e).is_some_and(|(v, _)| !v.is_null());
+    if call.function == AggregateFunction::Count && !call.distinct && call.args.iter().all(constant) {
+        call.args.clear();
+    }
 }
 
 fn conjuncts(input: Rel, predicates: Vec<Expr>) -> Rel {

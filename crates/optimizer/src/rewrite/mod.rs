@@ -4,6 +4,7 @@
 //! run more than once. Intermediate relations may deliver more columns than they did: only the columns that are mentioned
 //! above matter, and the planner drops the rest.
 
+pub mod aggregate_pushdown;
 pub mod cast_unwrapping;
 pub mod constant_folding;
 pub mod distinct_aggregate;
@@ -57,6 +58,7 @@ passes![
     predicate_pushdown,
     constant_folding,
     group_by_key,
+    aggregate_pushdown,
     distinct_aggregate,
     projection_merging,
     limit_pushdown,
