@@ -16,7 +16,7 @@ pub(crate) struct Joined {
 
 impl Binder<'_> {
     /// The whole clause; one row without columns when there is none.
-    pub fn from_clause(&mut self, tables: &[ast::TableWithJoins], names: &Names, straight: bool) -> Result<Joined> {
+    pub fn tables_of(&mut self, tables: &[ast::TableWithJoins], names: &Names, straight: bool) -> Result<Joined> {
         let mut all: Option<Joined> = None;
         for table in tables {
             if tables.len() == 1 && is_dual(table) {
@@ -104,7 +104,7 @@ impl Binder<'_> {
                 self.condition(item).into_conjuncts()
             }
             JoinConstraint::Using(columns) => {
-                let columns: Result<Vec<String>> = columns.iter().map(|c| single_name(c)).collect();
+                let columns: Result<Vec<String>> = columns.iter().map(single_name).collect();
                 self.using(&mut from, left_columns, columns?, keeps_right)?
             }
             JoinConstraint::Natural => {

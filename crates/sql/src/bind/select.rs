@@ -50,7 +50,7 @@ impl Binder<'_> {
             crate::hints::collect(&hint.text, &mut self.hints, &mut self.warnings);
         }
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
-        let joined = self.from_clause(&select.from, names, straight)?;
+        let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
         let scope = Scope { from: &from, parent: names.outer };
         if let Some(condition) = &select.selection {
@@ -83,6 +83,10 @@ impl Binder<'_> {
 
         let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
         if explicit_group || !aggregates.calls.is_empty() {
+            if !explicit_group {
+                // There is one row.
+                keys.clear();
+            }
             let parts = super::aggregate::Parts {
                 outputs: selected.iter_mut().map(|s| &mut s.item.expr).collect(),
                 having: having.iter_mut().collect(),

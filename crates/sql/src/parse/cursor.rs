@@ -184,7 +184,7 @@ impl<'s, 'a> Cursor<'s, 'a> {
     /// Any expression.
     pub fn expression(&mut self) -> Result<ScalarExpr> {
         let start = self.position();
-        let ast = self.parser.parse_expr().map_err(|e| self.from_parser(e))?;
+        let ast = self.parser.parse_expr().map_err(|e| self.parser_error(e))?;
         let text = self.source.text[start..self.last_end().max(start)].to_string();
         Ok(ScalarExpr { ast: Box::new(ast), text, parameters: self.source.parameters })
     }
@@ -192,13 +192,13 @@ impl<'s, 'a> Cursor<'s, 'a> {
     /// A SELECT, WITH, VALUES, TABLE, or one in parentheses.
     pub fn query(&mut self) -> Result<Query> {
         let start = self.position();
-        let ast = self.parser.parse_query().map_err(|e| self.from_parser(e))?;
+        let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
         let text = self.source.text[start..self.last_end().max(start)].to_string();
         let items = super::items::select_items(self.source);
         Ok(Query { ast, text, items, parameters: self.source.parameters })
     }
 
-    fn from_parser(&self, error: ParserError) -> SqlError {
+    fn parser_error(&self, error: ParserError) -> SqlError {
         match error {
             ParserError::RecursionLimitExceeded => SqlError::new(
                 ErrorCode::TooHighLevelOfNesting,

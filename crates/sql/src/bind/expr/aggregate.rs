@@ -151,7 +151,7 @@ impl Binder<'_> {
                     "BIT_OR" => F::BitOr,
                     _ => F::BitXor,
                 };
-                let args = vec![self.to_bits(items[0].clone())];
+                let args = vec![self.bits_of(items[0].clone())];
                 AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
             }
         })

@@ -83,13 +83,13 @@ impl Binder<'_> {
         let mut exprs = Vec::with_capacity(args.len());
         for arg in args {
             let item = bytes_as_number(self.expr(arg, cx)?);
-            exprs.push(self.to_bits(item));
+            exprs.push(self.bits_of(item));
         }
         Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
     }
 
     /// The bits of a number; a negative one has those of its two's complement.
-    pub fn to_bits(&mut self, item: Item) -> Expr {
+    pub fn bits_of(&mut self, item: Item) -> Expr {
         if let Some(Value::Int(i)) = item.as_literal() {
             return Expr::literal(Value::UInt(*i as u64), SqlType::BIGINT_UNSIGNED);
         }

@@ -9,6 +9,7 @@
 //!   case        CASE, IF, COALESCE ..
 //!   convert     CAST, CONVERT, COLLATE
 //!   function    functions of one row
+//!   text        SUBSTRING, LPAD .. and their lengths
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
 //! ```
@@ -23,6 +24,7 @@ mod function;
 pub(crate) mod literal;
 mod session;
 mod temporal;
+mod text;
 
 use super::{
     binder::{Aggregates, Binder},

@@ -1,0 +1,111 @@
+//! Functions of text whose arguments are not all text, or whose result's length takes some thought.
+
+use super::function::call;
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, display_length, text_of_length},
+};
+use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
+use muster_types::{Collation, Result, SqlError, SqlType, Value};
+
+impl Binder<'_> {
+    pub(super) fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
+        let default = self.default_collation();
+        match name {
+            "ISNULL" => {
+                let arg = Box::new(items.remove(0).expr);
+                return Ok(Item::bool(Expr::IsNull { arg, negated: false }));
+            }
+            "SLEEP" => {
+                let seconds = self.convert(items.remove(0), SqlType::Double);
+                return Ok(call(F::Sleep, vec![seconds], SqlType::BIGINT));
+            }
+            "CHARSET" | "COLLATION" => {
+                let collation = items[0].ty.collation().unwrap_or(Collation::Binary);
+                let text = if name == "CHARSET" { collation.charset() } else { collation.name() };
+                return Ok(self.given(Value::Text(text.into())));
+            }
+            "LENGTH" | "OCTET_LENGTH" | "BIT_LENGTH" => {
+                let item = items.remove(0);
+                let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
+                let length = call(F::Length, vec![arg], SqlType::BIGINT);
+                let eight = self.given(Value::Int(8));
+                return Ok(if name == "BIT_LENGTH" {
+                    self.arithmetic(ArithmeticOp::Mul, length, eight)
+                } else {
+                    length
+                });
+            }
+            "HEX" => {
+                let item = items.remove(0);
+                let length = if item.ty.is_numeric() { 16 } else { display_length(item.ty) as u64 * 8 };
+                let arg = if item.ty.is_numeric() {
+                    self.bits_of(item)
+                } else if item.ty.is_bytes() {
+                    item.expr
+                } else {
+                    self.texts(vec![item], name)?.0.remove(0).expr
+                };
+                let ty = text_of_length(length, default);
+                let expr = Expr::Call { function: F::Hex, args: vec![arg], ty };
+                return Ok(Item { derivation: Derivation::Literal, ..Item::new(expr, ty) });
+            }
+            "WEIGHT_STRING" => {
+                let (mut args, _) = self.texts(items, name)?;
+                let ty = SqlType::Bytes { kind: muster_types::BytesKind::LongBlob, length: u32::MAX };
+                return Ok(call(F::WeightString, vec![args.remove(0)], ty));
+            }
+            "SPACE" => {
+                let blank = self.given(Value::Text(" ".into()));
+                items.insert(0, blank);
+                return self.text_function("REPEAT", items);
+            }
+            "INSTR" => items.swap(0, 1),
+            "LOCATE" if items.len() == 3 => return Err(SqlError::unsupported("LOCATE with a position")),
+            _ => {}
+        }
+        // Which arguments are text; the others are integers.
+        let (function, text): (F, &[usize]) = match name {
+            "SUBSTRING" | "SUBSTR" | "MID" => (F::Substring, &[0]),
+            "LEFT" => (F::Left, &[0]),
+            "RIGHT" => (F::Right, &[0]),
+            "REPEAT" => (F::Repeat, &[0]),
+            "LPAD" => (F::LPad, &[0, 2]),
+            "RPAD" => (F::RPad, &[0, 2]),
+            "REPLACE" => (F::Replace, &[0, 1, 2]),
+            "INSTR" | "LOCATE" => (F::Locate, &[0, 1]),
+            other => return Err(SqlError::internal(format!("no rule for {other}"))),
+        };
+        let texts: Vec<Item> = text.iter().map(|i| items[*i].clone()).collect();
+        let (texts, model) = self.texts(texts, name)?;
+        let mut texts = texts.into_iter();
+        let mut args = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            args.push(match text.contains(&i).then(|| texts.next()).flatten() {
+                Some(text) => text,
+                None => self.convert(item, SqlType::BIGINT),
+            });
+        }
+        if function == F::Locate {
+            return Ok(call(function, args, SqlType::BIGINT));
+        }
+        let own = display_length(args[0].ty) as u64;
+        let count = |i: usize| match args.get(i).and_then(Item::as_literal) {
+            Some(Value::Int(n)) => Some((*n).max(0) as u64),
+            _ => None,
+        };
+        const LONGEST: u64 = u32::MAX as u64;
+        let length = match function {
+            F::Substring => count(2).unwrap_or(own).min(own),
+            F::Left | F::Right => count(1).unwrap_or(own).min(own),
+            F::Repeat => count(1).map_or(LONGEST, |n| own.saturating_mul(n)),
+            F::LPad | F::RPad => count(1).unwrap_or(LONGEST),
+            _ => {
+                let (from, to) = (display_length(args[1].ty) as u64, display_length(args[2].ty) as u64);
+                // At worst each character is replaced.
+                if to > from.min(1) { own.saturating_mul(to.max(1)) } else { own }
+            }
+        };
+        Ok(self.text_call(function, length, args, model))
+    }
+}
