@@ -82,7 +82,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
         .unwrap_or_else(|| path(0, None, total, true, None, &columns, &request));
-    build(best, rows, columns, request)
+    build(best, rows, columns, request, estimator)
 }
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
@@ -150,7 +150,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>) -> f64 {
     }
 }
 
-fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'_>) -> Plan {
+fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'_>, estimator: &Estimator) -> Plan {
     let stopped = path.ordered.is_some() || request.order.is_empty();
     let limit = if stopped { request.limit } else { None };
     let (ranges, filter) = match path.ranges {
@@ -160,7 +160,7 @@ fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'
         }
         None => (vec![KeyRange::all()], request.conjuncts),
     };
-    let filter: Vec<Expr> = filter;
+    let filter = in_checking_order(filter, estimator);
     let in_filter = scope::exprs_columns(&filter);
     let (columns, rest): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(id, _)| request.required.contains(id));
     let filter_columns = rest.into_iter().filter(|(id, _)| in_filter.contains(id)).collect();
@@ -190,6 +190,19 @@ fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'
         estimate: Estimate { rows, cost_ms: path.cost_ms },
         order,
     }
+}
+
+/// First the conditions that drop most rows for what they cost.
+fn in_checking_order(filter: Vec<Expr>, estimator: &Estimator) -> Vec<Expr> {
+    let mut ranked: Vec<(f64, Expr)> = filter
+        .into_iter()
+        .map(|e| {
+            let dropped = 1.0 - estimator.selectivity(std::slice::from_ref(&e));
+            (dropped / cost::predicate_weight(&e).max(1.0), e)
+        })
+        .collect();
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    ranked.into_iter().map(|(_, e)| e).collect()
 }
 
 /// Whether index hints let an index be used for reading.

@@ -112,3 +112,11 @@ fn columns_of_the_filter_are_not_delivered() {
     assert_eq!(scan.columns, vec![(case.ids[3], 3)]);
     assert_eq!(scan.filter_columns, vec![(case.ids[2], 2)]);
 }
+
+#[test]
+fn what_drops_most_for_its_cost_is_checked_first() {
+    let case = case();
+    let (weak, strong) = (compare(CompareOp::NotEq, case.ids[2], 1), eq(case.ids[3], 7));
+    let scan = case.scan(vec![weak.clone(), strong.clone()], &[0], &[]);
+    assert_eq!(scan.filter, vec![strong, weak]);
+}

@@ -4,6 +4,8 @@
 //! magnitude for vectorised execution over columnar pages; they have no finer origin yet (calibration comes with the
 //! full cost model). What matters for choosing is their ratio.
 
+use muster_algebra::{Expr, SqlType};
+
 /// Milliseconds per nanosecond.
 const NS: f64 = 1e-6;
 
@@ -98,6 +100,19 @@ pub fn stream_aggregate(rows: f64, aggregates: usize) -> f64 {
 pub fn sort(rows: f64, fetch: Option<u64>) -> f64 {
     let kept = fetch.map_or(rows, |n| rows.min(n as f64)).max(2.0);
     rows * kept.log2().clamp(1.0, 24.0) * if fetch.is_some() { 0.25 } else { 1.0 } * COMPARE_NS * NS
+}
+
+/// How dear checking a predicate on one row is, relative to comparing two numbers. Texts are compared under their
+/// collation, patterns are searched for.
+pub fn predicate_weight(predicate: &Expr) -> f64 {
+    let own = match predicate {
+        Expr::Like { .. } => 12.0,
+        Expr::Literal { ty: SqlType::Text { .. }, .. } => 2.0,
+        Expr::Column(_) | Expr::Literal { .. } | Expr::Logic { .. } => 0.0,
+        Expr::Call { .. } => 5.0,
+        _ => 1.0,
+    };
+    own + predicate.children().into_iter().map(predicate_weight).sum::<f64>()
 }
 
 #[cfg(test)]

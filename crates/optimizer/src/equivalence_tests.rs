@@ -304,7 +304,7 @@ fn check(seed: u64, options: &Options) {
     }
 }
 
-const QUERIES: u64 = 1500;
+const QUERIES: u64 = 600;
 
 #[test]
 fn plans_give_the_rows_of_the_relation() {

@@ -1,7 +1,7 @@
 //! What can be proved of a relation: keys, columns that are never NULL, columns determined by others.
 
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, LogicOp, Rel};
+use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, LogicOp, Rel, SqlType};
 
 /// Sets of output columns no two rows have the same values of (NULLs aside: a row with a NULL in a nullable unique index
 /// may occur more than once, so such indexes do not count).
@@ -207,22 +207,24 @@ pub fn is_null_with(expr: &Expr, columns: &ColSet) -> bool {
 
 /// Columns of a relation that have one value only wherever the columns of `known` have: through keys, equalities, and
 /// constants.
-pub fn determined(rel: &Rel, known: &ColSet) -> ColSet {
+pub fn determined(rel: &Rel, known: &ColSet, columns: &Columns) -> ColSet {
     let mut closure = known.clone();
     loop {
         let before = closure.len();
-        grow(rel, &mut closure);
+        grow(rel, &mut closure, columns);
         if closure.len() == before {
             return closure;
         }
     }
 }
 
-fn grow(rel: &Rel, known: &mut ColSet) {
+fn grow(rel: &Rel, known: &mut ColSet, columns: &Columns) {
     rel.inputs().into_iter().for_each(|input| match rel {
         // Rows of a NULL-extended side: equalities inside it do not hold, keys of it do.
-        Rel::Join { kind: JoinKind::Inner, .. } | Rel::Filter { .. } | Rel::Project { .. } => grow(input, known),
-        Rel::Join { left, .. } if std::ptr::eq(&**left, input) => grow(input, known),
+        Rel::Join { kind: JoinKind::Inner, .. } | Rel::Filter { .. } | Rel::Project { .. } => {
+            grow(input, known, columns)
+        }
+        Rel::Join { left, .. } if std::ptr::eq(&**left, input) => grow(input, known, columns),
         _ => {}
     });
     let mut equate = |predicates: &[Expr]| {
@@ -231,6 +233,7 @@ fn grow(rel: &Rel, known: &mut ColSet) {
                 for (a, b) in [(left, right), (right, left)] {
                     if let Expr::Column(id) = &**a
                         && !b.has_subquery()
+                        && respects_equality(b, columns)
                         && scope::expr_columns(b).is_subset(known)
                     {
                         known.insert(*id);
@@ -250,7 +253,8 @@ fn grow(rel: &Rel, known: &mut ColSet) {
         Rel::Join { kind: JoinKind::Inner, on, .. } => equate(on),
         Rel::Project { exprs, .. } => {
             for (id, e) in exprs {
-                if !e.has_subquery() && scope::is_movable(e) && scope::expr_columns(e).is_subset(known) {
+                let is_function = !e.has_subquery() && scope::is_movable(e) && respects_equality(e, columns);
+                if is_function && scope::expr_columns(e).is_subset(known) {
                     known.insert(*id);
                 }
             }
@@ -259,11 +263,23 @@ fn grow(rel: &Rel, known: &mut ColSet) {
     }
 }
 
-/// Whether a column of a relation can be NULL, as far as can be proved.
-pub fn may_be_null(expr: &Expr, rel: &Rel, columns: &Columns) -> bool {
-    let mut known = not_null_columns(rel);
-    // A column of a query around this one: what was found when it was bound.
-    let own = scope::output_set(rel);
-    known.extend(scope::expr_columns(expr).into_iter().filter(|id| !own.contains(id) && !columns.get(*id).nullable));
-    !is_not_null(expr, &known)
+/// Whether an expression over a relation can be NULL, as far as can be proved. Columns of the queries around it can: an
+/// outer join may have made them so.
+pub fn may_be_null(expr: &Expr, rel: &Rel) -> bool {
+    !is_not_null(expr, &not_null_columns(rel))
+}
+
+/// Whether equal columns give equal values of an expression. Texts that are equal under their collation may differ in their
+/// bytes, so only comparing them is safe, not computing with them.
+pub fn respects_equality(expr: &Expr, columns: &Columns) -> bool {
+    let computes = matches!(expr, Expr::Call { .. } | Expr::Cast { .. } | Expr::Arithmetic { .. } | Expr::Case { .. });
+    if computes && scope::expr_columns(expr).into_iter().any(|id| !has_one_form(columns.ty(id))) {
+        return false;
+    }
+    expr.children().into_iter().all(|c| respects_equality(c, columns))
+}
+
+/// Whether equal values of a type are the same value.
+fn has_one_form(ty: SqlType) -> bool {
+    !matches!(ty, SqlType::Text { .. } | SqlType::Float | SqlType::Double)
 }

@@ -31,7 +31,7 @@ fn shrink(
     for id in order {
         let mut rest = kept.clone();
         rest.remove(&id);
-        if !rest.is_empty() && determined(&input, &rest).contains(&id) {
+        if !rest.is_empty() && determined(&input, &rest, columns).contains(&id) {
             kept = rest;
         }
     }
@@ -85,6 +85,18 @@ mod tests {
         let table = t.table("l", &["id", "x", "y"]);
         let (x, y) = (table.ids[1], table.ids[2]);
         let (aggregate, _) = t.aggregate(table.rel, &[x, y], AggregateFunction::Count, None);
+        assert_eq!(t.run(run, aggregate.clone()), aggregate);
+    }
+
+    #[test]
+    fn equal_texts_need_not_have_equal_bytes() {
+        let mut t = Tables::new();
+        let ty = muster_types::SqlType::varchar(5, muster_types::Collation::DEFAULT);
+        let table = t.table_with("l", &["id", "x"], |def| def.columns[1].ty = ty);
+        let (x, hex) = (table.ids[1], t.columns.add_computed("hex", ty, true));
+        let call = Expr::Call { function: muster_algebra::ScalarFunction::Hex, args: vec![x.expr()], ty };
+        let rel = project(table.rel, vec![(x, x.expr()), (hex, call)]);
+        let (aggregate, _) = t.aggregate(rel, &[x, hex], AggregateFunction::Count, None);
         assert_eq!(t.run(run, aggregate.clone()), aggregate);
     }
 }

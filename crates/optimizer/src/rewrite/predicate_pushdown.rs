@@ -1,6 +1,7 @@
 //! Conditions go down to where their columns come from, and stay where moving them would change the result.
 
 use super::Context;
+use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{Expr, JoinKind, Rel};
@@ -40,9 +41,10 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         }
         Rel::Aggregate { input, group, aggregates } => {
             let keys: ColSet = group.iter().copied().collect();
-            let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates
-                .into_iter()
-                .partition(|p| !group.is_empty() && mentions_within(p, &keys, &input, &aggregates));
+            let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
+                let whole_groups = !group.is_empty() && respects_equality(p, context.columns);
+                whole_groups && mentions_within(p, &keys, &input, &aggregates)
+            });
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })
         }
         Rel::Sort { input, keys } => {

@@ -63,8 +63,8 @@ fn membership(
         conditions.extend(pairs);
         return Some((JoinKind::Semi, right, conditions));
     }
-    let nullable = left.iter().any(|l| may_be_null(l, rel, context.columns))
-        || q.outputs.iter().any(|o| may_be_null(&Expr::Column(*o), &right, context.columns));
+    let nullable =
+        left.iter().any(|l| may_be_null(l, rel)) || q.outputs.iter().any(|o| may_be_null(&Expr::Column(*o), &right));
     match (nullable, conditions.is_empty(), pairs.len()) {
         (false, _, _) => {
             conditions.extend(pairs);
