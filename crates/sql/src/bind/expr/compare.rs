@@ -33,6 +33,7 @@ impl Binder<'_> {
 
     /// Both sides in the type they are compared in. Text has the same collation on both, and may differ in length.
     pub fn comparable(&mut self, l: Item, r: Item, operation: &str) -> Result<(Item, Item)> {
+        let (l, r) = (known(l), known(r));
         if l.ty.is_text() && r.ty.is_text() {
             let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
             return Ok((self.convert_to_text(l, collation), self.convert_to_text(r, collation)));
@@ -209,6 +210,17 @@ impl Binder<'_> {
         let arg = Box::new(self.convert_to_text(arg, collation).expr);
         let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
+    }
+}
+
+/// A constant expression as its value. What gives NULL waits for execution, which can warn.
+fn known(item: Item) -> Item {
+    if matches!(item.expr, Expr::Literal { .. }) {
+        return item;
+    }
+    match muster_algebra::eval::eval(&item.expr, &|_| None) {
+        Some(Ok(value)) if !value.is_null() => Item { expr: Expr::literal(value, item.ty), ..item },
+        _ => item,
     }
 }
 

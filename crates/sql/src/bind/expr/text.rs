@@ -61,7 +61,6 @@ impl Binder<'_> {
                 return self.text_function("REPEAT", items);
             }
             "INSTR" => items.swap(0, 1),
-            "LOCATE" if items.len() == 3 => return Err(SqlError::unsupported("LOCATE with a position")),
             _ => {}
         }
         // Which arguments are text; the others are integers.
