@@ -12,6 +12,8 @@ mod cursor;
 mod fetch;
 mod queue;
 #[cfg(test)]
+mod scan_bench;
+#[cfg(test)]
 mod tests;
 
 pub use cursor::ScanCursor;

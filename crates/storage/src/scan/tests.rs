@@ -1,13 +1,11 @@
 use super::*;
 use crate::{
     ColumnSchema, IndexSchema, IoBackend, Store, StoreOptions, TableSchema, TableStatistics,
-    file::SequentialWriter,
     key::KeyCodec,
     tree::{
-        TreeBuilder, TreeLayout,
+        TreeLayout,
         arbitrary::{any_rows, any_schema, any_value},
         block::RowBlock,
-        leaf::decode::ColumnSink,
     },
 };
 use arrow_array::{Array, ArrayRef};

@@ -119,11 +119,11 @@ proptest! {
         if let Ok(leaf) = Leaf::of(&page, &layout) {
             let _ = leaf.to_block(&layout);
             let _ = leaf.lower_bound(&layout, &[1, 2, 3]);
-            if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView { low_limit: 1 }) {
-                if let Ok(arrays) = arrays(&layout, &leaf, &seen) {
-                    for array in arrays {
-                        array.to_data().validate_full().unwrap();
-                    }
+            if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView { low_limit: 1 })
+                && let Ok(arrays) = arrays(&layout, &leaf, &seen)
+            {
+                for array in arrays {
+                    array.to_data().validate_full().unwrap();
                 }
             }
         }
