@@ -54,10 +54,11 @@ impl Sinks {
         Ok(())
     }
 
-    /// The columns collected; begins anew, with room for as many rows.
+    /// The columns collected; begins anew, with room for about as many rows.
     fn take(&mut self, projection: &Projection) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
-        let next = self.types.iter().map(|ty| ColumnSink::new(*ty, rows));
+        let room = rows + rows / 8;
+        let next = self.types.iter().map(|ty| ColumnSink::new(*ty, room));
         let full = std::mem::replace(&mut self.sinks, next.collect());
         batch(projection, full.into_iter().map(ColumnSink::finish).collect(), rows)
     }

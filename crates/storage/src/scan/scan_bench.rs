@@ -41,10 +41,10 @@ fn schema() -> TableSchema {
 
 fn piece(start: usize, r: &mut Numbers) -> Vec<ArrayRef> {
     let rows = start..start + PIECE;
-    let words = ["carefully", "final", "deposits", "sleep", "quickly", "ironic", "requests", "above", "the", "furiously"];
-    let int = |f: &mut dyn FnMut(usize) -> i32| -> ArrayRef {
-        Arc::new(Int32Array::from_iter_values(rows.clone().map(f)))
-    };
+    let words =
+        ["carefully", "final", "deposits", "sleep", "quickly", "ironic", "requests", "above", "the", "furiously"];
+    let int =
+        |f: &mut dyn FnMut(usize) -> i32| -> ArrayRef { Arc::new(Int32Array::from_iter_values(rows.clone().map(f))) };
     let decimal = |r: &mut Numbers, low: u64, high: u64| -> ArrayRef {
         let values = rows.clone().map(|_| (low + r.below(high - low)) as i128);
         Arc::new(Decimal128Array::from_iter_values(values).with_precision_and_scale(15, 2).unwrap())
@@ -116,8 +116,7 @@ fn best_ms(mut f: impl FnMut()) -> f64 {
 #[ignore = "a measurement"]
 fn scan_against_memory() {
     let directory = tempfile::tempdir().unwrap();
-    let options =
-        StoreOptions { page_size: 16384, buffer_pool_bytes: 2 << 30, io: IoBackend::Threads, sync: false };
+    let options = StoreOptions { page_size: 16384, buffer_pool_bytes: 2 << 30, io: IoBackend::Threads, sync: false };
     let store = Store::open(directory.path(), options).unwrap();
     let schema = schema();
     let file = store.new_file(1).unwrap();

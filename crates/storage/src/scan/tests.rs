@@ -438,3 +438,49 @@ fn dropped_files_go_with_the_last_reference() {
     assert!(home.store.open_file(files[0]).is_ok());
     assert!(home.store.open_file(files[1]).is_err());
 }
+
+/// Rows that stay are seen by every scan, whatever a writer does around them, and nobody waits forever.
+#[test]
+fn scans_go_on_while_a_writer_works() {
+    let home = home(4096, 128 * 4096);
+    let table = number_table(&home, 2000);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let stays = |rows: Vec<Vec<Value>>| {
+        let mut numbers: Vec<i64> = rows
+            .iter()
+            .filter_map(|r| match r[0] {
+                Value::Int(n) if n < 2000 => Some(n),
+                _ => None,
+            })
+            .collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..2000).collect::<Vec<_>>());
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let counters = Counters::default();
+            for round in 0..2 {
+                for n in 2000..2200 {
+                    let row = [n, n * 13 % 2000, round].map(Value::Int);
+                    table.insert(&row, 1, &counters).unwrap();
+                }
+                for n in 2000..2200 {
+                    table.update(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), 1, &counters).unwrap();
+                    assert!(table.delete(&[Value::Int(n)], &counters).unwrap());
+                }
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+        });
+        for (index, ordered, reverse) in [(0, false, false), (1, true, true)] {
+            let (table, done, stays) = (&table, &done, &stays);
+            threads.spawn(move || {
+                while !done.load(std::sync::atomic::Ordering::Acquire) {
+                    stays(run(table, ScanRequest { index, ordered, reverse, ..request(vec![0, 2]) }, 1));
+                }
+            });
+        }
+    });
+    for tree in table.trees() {
+        tree.check(&Counters::default()).unwrap();
+    }
+}
