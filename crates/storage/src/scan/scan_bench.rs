@@ -7,7 +7,7 @@ use crate::{
     tree::{TreeBuilder, TreeLayout},
 };
 use arrow_array::{
-    Array, ArrayRef, Date32Array, Decimal128Array, Int32Array, StringViewArray, cast::AsArray, types::Decimal128Type,
+    ArrayRef, Date32Array, Decimal128Array, Int32Array, StringViewArray, cast::AsArray, types::Decimal128Type,
 };
 use muster_types::{Collation, KeyPart, SqlType};
 use std::time::Instant;
