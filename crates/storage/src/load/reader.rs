@@ -46,11 +46,8 @@ pub(super) struct TreeReader {
 
 impl TreeReader {
     pub fn new(tree: Source, columns: Vec<usize>, counters: Arc<Counters>) -> Result<TreeReader> {
-        let all = ByteRange::default();
-        let (mut run, rest) = tree.plan(all.clone(), false, READ_AHEAD_LEAVES, &counters)?;
-        if rest.is_some() {
-            run.continue_to(all);
-        }
+        let (mut run, rest) = tree.plan(ByteRange::default(), false, READ_AHEAD_LEAVES, &counters)?;
+        run.continue_with(rest);
         Ok(TreeReader { tree, run, columns, counters })
     }
 

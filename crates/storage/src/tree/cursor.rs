@@ -28,10 +28,8 @@ impl Tree {
         view: &ReadView,
         counters: &'a Counters,
     ) -> Result<RowCursor<'a>> {
-        let (mut run, rest) = self.plan(range.clone(), reverse, 1, counters)?;
-        if rest.is_some() {
-            run.continue_to(range);
-        }
+        let (mut run, rest) = self.plan(range, reverse, 1, counters)?;
+        run.continue_with(rest);
         Ok(RowCursor { tree: self, run, view: view.clone(), counters, rows: VecDeque::new() })
     }
 

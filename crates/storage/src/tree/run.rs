@@ -12,7 +12,7 @@ use std::ops::Range;
 /// A range of keys and the leaves that its first part is in.
 #[derive(Debug, Clone)]
 pub struct LeafRun {
-    /// What is still to be read.
+    /// What is still to be read of the part that `pages` are of.
     range: ByteRange,
     reverse: bool,
     /// Leaves in reading order; the ones before `next` are done.
@@ -20,8 +20,8 @@ pub struct LeafRun {
     next: usize,
     /// The tree's version that `pages` are of.
     version: u64,
-    /// The range goes on behind the pages.
-    beyond: bool,
+    /// What comes behind the pages.
+    rest: Option<ByteRange>,
     /// The next leaf is the first since planning: the range may begin in its middle.
     fresh: bool,
 }
@@ -36,10 +36,19 @@ pub struct LeafSlice {
 const REPLAN_LEAVES: usize = 256;
 
 impl LeafRun {
-    /// Makes the run go on to the end of `range`, whose beginning it is.
-    pub fn continue_to(&mut self, range: ByteRange) {
-        self.range = range;
-        self.beyond = true;
+    /// Makes the run go on with what [`Tree::plan`] left of its range.
+    pub fn continue_with(&mut self, rest: Option<ByteRange>) {
+        self.rest = rest;
+    }
+
+    /// All that is still to be read, as one range.
+    fn remaining(&mut self) -> ByteRange {
+        let range = std::mem::take(&mut self.range);
+        match self.rest.take() {
+            Some(rest) if self.reverse => ByteRange { lower: rest.lower, upper: range.upper },
+            Some(rest) => ByteRange { lower: range.lower, upper: rest.upper },
+            None => range,
+        }
     }
 
     pub fn is_reverse(&self) -> bool {
@@ -81,7 +90,7 @@ impl Tree {
             pages: Vec::new(),
             next: 0,
             version,
-            beyond: false,
+            rest: None,
             fresh: true,
         };
         if header.height <= 1 {
@@ -140,15 +149,21 @@ impl Tree {
         let _shape = self.shape.read();
         loop {
             let stale = run.version != self.version();
-            if run.next == run.pages.len() && !run.beyond || stale && run.range.is_empty() {
+            let done = run.next == run.pages.len();
+            if run.rest.is_none() && (done || stale && run.range.is_empty()) {
                 return Ok(Vec::new());
             }
-            if stale || run.next == run.pages.len() {
-                let range = std::mem::take(&mut run.range);
-                let (mut planned, rest) = self.plan_latched(range.clone(), run.reverse, REPLAN_LEAVES, counters)?;
-                if rest.is_some() {
-                    planned.continue_to(range);
-                }
+            if stale || done {
+                // What is left of a part that was read to its end holds no rows, so it begins with the rest.
+                let range = match run.rest.take() {
+                    Some(rest) if done && !stale => rest,
+                    rest => {
+                        run.rest = rest;
+                        run.remaining()
+                    }
+                };
+                let (mut planned, rest) = self.plan_latched(range, run.reverse, REPLAN_LEAVES, counters)?;
+                planned.continue_with(rest);
                 *run = planned;
             }
             let end = run.pages.len().min(run.next + max.max(1));
@@ -173,7 +188,7 @@ impl Tree {
     fn rows_within(&self, page: &PageGuard, run: &LeafRun, i: usize) -> Result<Range<usize>> {
         let leaf = self.leaf(page)?;
         let bound = |key: &[u8]| leaf.lower_bound(&self.layout, key).map_err(|e| self.corrupt(page.page_no(), e));
-        let (first, last) = (run.fresh && i == run.next, i + 1 == run.pages.len() && !run.beyond);
+        let (first, last) = (run.fresh && i == run.next, i + 1 == run.pages.len());
         let (at_lower, at_upper) = if run.reverse { (last, first) } else { (first, last) };
         let start = if at_lower { bound(&run.range.lower)? } else { 0 };
         let end = match &run.range.upper {
