@@ -7,21 +7,20 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, BufReader, ReadBuf},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-const READ_BUFFER_BYTES: usize = 16 * 1024;
-
+/// Not buffered: a client sends its TLS hello right behind its SSL request, and it must be left to the TLS handshake.
 pub enum Stream {
-    Plain(BufReader<TcpStream>),
-    Tls(Box<BufReader<TlsStream<TcpStream>>>),
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Stream {
     pub fn plain(tcp: TcpStream) -> Stream {
-        Stream::Plain(BufReader::with_capacity(READ_BUFFER_BYTES, tcp))
+        Stream::Plain(tcp)
     }
 
     pub fn is_tls(&self) -> bool {
@@ -32,29 +31,25 @@ impl Stream {
     pub fn cipher(&self) -> Option<String> {
         match self {
             Stream::Plain(_) => None,
-            Stream::Tls(reader) => {
-                let suite = reader.get_ref().get_ref().1.negotiated_cipher_suite()?;
+            Stream::Tls(tls) => {
+                let suite = tls.get_ref().1.negotiated_cipher_suite()?;
                 Some(format!("{:?}", suite.suite()))
             }
         }
     }
 
-    /// The TLS handshake. A client that sent bytes in the clear behind its SSL request is refused: they could have been
-    /// put there by someone in between.
+    /// The TLS handshake.
     pub async fn upgrade(self, acceptor: &TlsAcceptor) -> Result<Stream, ConnectionError> {
         match self {
-            Stream::Plain(reader) if reader.buffer().is_empty() => {
-                let tls = acceptor.accept(reader.into_inner()).await?;
-                Ok(Stream::Tls(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, tls))))
-            }
-            _ => Err(ConnectionError::Closed),
+            Stream::Plain(tcp) => Ok(Stream::Tls(Box::new(acceptor.accept(tcp).await?))),
+            Stream::Tls(_) => Err(ConnectionError::Closed),
         }
     }
 
     fn tcp(&self) -> &TcpStream {
         match self {
-            Stream::Plain(reader) => reader.get_ref(),
-            Stream::Tls(reader) => reader.get_ref().get_ref().0,
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(tls) => tls.get_ref().0,
         }
     }
 
