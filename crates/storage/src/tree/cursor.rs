@@ -52,9 +52,10 @@ impl RowCursor<'_> {
             let Some(slice) = leaves.first() else { return Ok(None) };
             let corrupt = |e| self.tree.corrupt(slice.page.page_no(), e);
             let leaf = self.tree.leaf(&slice.page)?;
-            let block = leaf.to_block(self.tree.layout()).map_err(corrupt)?;
+            let rows = visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?;
+            let block = leaf.to_block_of(self.tree.layout(), &rows).map_err(corrupt)?;
             // Long values too are read while the leaf is latched: a writer frees their pages after it.
-            for row in visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?.iter() {
+            for row in 0..block.rows() {
                 let values = self.tree.row_values(&block, row, self.counters)?;
                 if self.run.is_reverse() { self.rows.push_front(values) } else { self.rows.push_back(values) }
             }

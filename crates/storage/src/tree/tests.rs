@@ -407,3 +407,45 @@ fn runs_survive_changes() {
         assert_eq!(seen, (0..rows).map(|n| 2 * n).collect::<Vec<_>>());
     }
 }
+
+/// Enough leaves for several inner pages above them: runs go from one to the next.
+#[test]
+fn runs_go_on_behind_an_inner_page() {
+    let home = home(4096);
+    let counters = Counters::default();
+    let layout = Arc::new(TreeLayout::new(&number_schema(&[0]), 0));
+    let rows: Vec<_> = (0..40_000).map(number_row).collect();
+    let (tree, shape) = build(&home, &layout, &rows);
+    assert!(shape.height >= 3, "{shape:?}");
+    for reverse in [false, true] {
+        let (mut run, rest) = tree.plan(ByteRange::default(), reverse, 3, &counters).unwrap();
+        assert!(rest.is_some());
+        run.continue_with(rest);
+        let mut read = 0;
+        let mut changed = false;
+        loop {
+            let leaves = tree.next_leaves(&mut run, 7, crate::buffer_pool::AccessHint::Scan, &counters).unwrap();
+            if leaves.is_empty() {
+                break;
+            }
+            read += leaves.iter().map(|l| l.rows.len()).sum::<usize>();
+            drop(leaves);
+            if !changed && read > rows.len() / 2 {
+                // The leaves are planned anew, from within the range.
+                changed = true;
+                let key = tree.key_of_values(&rows[if reverse { 39_999 } else { 0 }]).unwrap();
+                let row = tree.delete(&key, &counters).unwrap().unwrap();
+                tree.insert(&row, 1, &counters).unwrap();
+            }
+        }
+        assert_eq!(read, rows.len());
+        // Every place where one inner page ends, from which a run begins with nothing left of its first leaf.
+        for n in (0..40_000).step_by(97) {
+            let mut lower = tree.key_of_values(&rows[n]).unwrap();
+            lower.push(0);
+            let range = ByteRange { lower, upper: None };
+            let mut cursor = tree.rows(range, false, &ReadView::latest(), &counters).unwrap();
+            assert_eq!(cursor.next().unwrap(), rows.get(n + 1).cloned());
+        }
+    }
+}

@@ -3,6 +3,7 @@
 
 use super::{
     BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, bitmap_bytes, decode::le_int, max_rows,
+    visible::Rows,
 };
 use crate::{
     key::{KeyCodec, KeyRow},
@@ -246,11 +247,16 @@ impl<'a> Leaf<'a> {
 
     /// All rows, taken apart.
     pub fn to_block(&self, layout: &TreeLayout) -> Result<RowBlock, BadPage> {
+        self.to_block_of(layout, &Rows::Range(0..self.rows))
+    }
+
+    /// Some rows, taken apart.
+    pub fn to_block_of(&self, layout: &TreeLayout, rows: &Rows) -> Result<RowBlock, BadPage> {
         let mut block = RowBlock::new(layout);
         for (i, to) in block.columns.iter_mut().enumerate() {
             let physical = layout.columns.get(i).map_or(HIDDEN, |c| c.physical);
             let column = self.column(i, physical)?;
-            for row in 0..self.rows {
+            for row in rows.iter() {
                 column.push_to(row, physical, to);
             }
         }
