@@ -3,6 +3,7 @@
 use super::{
     convert::{arrow_schema, arrow_type, constant, decimal_max, integer_range},
     format::{TargetColumn, no_default},
+    ipc_bounds::{check_file, check_stream},
     problem::{Problem, ProblemKind},
 };
 use arrow_array::{
@@ -21,6 +22,7 @@ use muster_types::{BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, Te
 use std::{
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::Arc,
 };
@@ -45,9 +47,10 @@ pub fn read_arrow(
         Ok(()) => &magic == FILE_MAGIC,
         Err(_) => false,
     };
+    if is_file { check_file(&mut file) } else { check_stream(&mut file) }.map_err(|e| broken(&e))?;
     file.seek(SeekFrom::Start(0)).map_err(|e| broken(&e))?;
     let file = BufReader::with_capacity(1 << 18, file);
-    let reader: Box<dyn RecordBatchReader> = if is_file {
+    let mut reader: Box<dyn RecordBatchReader> = if is_file {
         Box::new(FileReader::try_new(file, None).map_err(|e| broken(&e))?)
     } else {
         Box::new(StreamReader::try_new(file, None).map_err(|e| broken(&e))?)
@@ -55,8 +58,12 @@ pub fn read_arrow(
     let sources = match_columns(reader.schema().fields(), columns)?;
     let schema = arrow_schema(columns);
     let mut rows = 0;
-    for batch in reader {
-        let batch = batch.map_err(|e: ArrowError| broken(&e))?;
+    // The library trusts offsets within a message; damaged ones make it panic.
+    let mut next = || {
+        catch_unwind(AssertUnwindSafe(|| reader.next().transpose()))
+            .unwrap_or_else(|_| Err(ArrowError::IpcError("impossible offsets".into())))
+    };
+    while let Some(batch) = next().map_err(|e| broken(&e))? {
         let mut arrays = Vec::with_capacity(columns.len());
         let mut first: Option<Problem> = None;
         for (column, source) in columns.iter().zip(&sources) {

@@ -100,3 +100,39 @@ fn garbage_is_an_error() {
     }
     std::fs::remove_file(&path).unwrap();
 }
+
+/// Whatever byte is changed, the outcome is rows or an error.
+#[test]
+fn damaged_files_do_no_harm() {
+    let batch = batch(vec![
+        ("id", Arc::new(Int32Array::from(vec![1, 2, 3]))),
+        ("name", Arc::new(StringArray::from(vec!["a", "bc", "def"]))),
+    ]);
+    let path = std::env::temp_dir().join(format!("load-damaged-{}.arrow", std::process::id()));
+    for file in [true, false] {
+        let mut bytes = Vec::new();
+        if file {
+            let mut writer = FileWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+        } else {
+            let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+        }
+        let mut errors = 0;
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0xFF;
+            std::fs::write(&path, damaged).unwrap();
+            errors += read_arrow(&path, &columns(), &mut |_| Ok(())).is_err() as usize;
+        }
+        assert!(errors > bytes.len() / 20, "{errors} of {}", bytes.len());
+        for end in 0..bytes.len() - 1 {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            let result = read_arrow(&path, &columns(), &mut |_| Ok(()));
+            assert!(result.is_err() || !file, "cut at {end}: {result:?}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}

@@ -6,13 +6,14 @@
 //!     tokenize        bytes -> fields                          tokenize.rs
 //!     convert, parse  fields -> columns, values                convert.rs, parse.rs
 //!     problem         what is wrong with a value               problem.rs
-//!   read_arrow        Arrow IPC -> batches                     arrow_ipc.rs
+//!   read_arrow        Arrow IPC -> batches                     arrow_ipc.rs, ipc_bounds.rs
 //! ```
 
 mod arrow_ipc;
 mod convert;
 mod delimited;
 mod format;
+mod ipc_bounds;
 mod parse;
 mod problem;
 mod tokenize;

@@ -14,8 +14,9 @@ use std::{ops::Deref, sync::Arc};
 
 /// Rows of a batch, a few more at most.
 const BATCH_ROWS: usize = 8192;
-/// Leaves latched at a time.
+/// Leaves latched at a time, at most, and the share of the pool's frames that they may be.
 const LEAVES: usize = 32;
+const FRAMES_PER_LEAF: usize = 32;
 /// Leaves read ahead.
 const READ_AHEAD_LEAVES: usize = 128;
 
@@ -57,9 +58,10 @@ impl TreeReader {
         let mut sinks: Vec<ColumnSink> =
             self.columns.iter().map(|c| ColumnSink::new(stored[*c].ty, BATCH_ROWS + BATCH_ROWS / 4)).collect();
         let overflow = TreeOverflow { tree: &self.tree, counters: &self.counters };
+        let at_once = LEAVES.min(self.tree.pool().frame_count() / FRAMES_PER_LEAF).max(1);
         let mut rows_read = 0;
         while rows_read < BATCH_ROWS {
-            let leaves = self.tree.next_leaves(&mut self.run, LEAVES, AccessHint::Scan, &self.counters)?;
+            let leaves = self.tree.next_leaves(&mut self.run, at_once, AccessHint::Scan, &self.counters)?;
             let upcoming = self.run.upcoming();
             let ahead = &upcoming[..upcoming.len().min(READ_AHEAD_LEAVES)];
             self.tree.pool().prefetch(self.tree.file(), ahead, &self.counters);
