@@ -76,7 +76,7 @@ pub struct Database {
 impl Database {
     /// Opens or creates a data directory. One process at a time: error 1015 when it is open elsewhere. A directory of a
     /// newer format, a foreign or a damaged one is error 1712.
-    pub fn open(directory: impl AsRef<Path>, options: DatabaseOptions) -> Result<Arc<Database>> {
+    pub fn open(directory: impl AsRef<Path>, mut options: DatabaseOptions) -> Result<Arc<Database>> {
         let directory = directory.as_ref();
         let sync = options.durability == Durability::Full;
         let store_options = StoreOptions {
@@ -87,6 +87,8 @@ impl Database {
         };
         // Takes the directory's lock, so everything behind it has it alone.
         let store = Store::open(directory, store_options)?;
+        // Fixed when the directory was made.
+        options.page_size = store.page_size();
         let directory = store.directory().to_path_buf();
         let temp_dir = fresh_directory(&directory.join(TEMP_DIR))?;
         let import_dir = directory.join(IMPORT_DIR);

@@ -8,16 +8,42 @@
 use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use parking_lot::Mutex;
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 /// Part of the limit that spillable operators may fill before each is held to its fair share.
 const SPILLABLE_SHARE: f64 = 0.6;
 
 #[derive(Debug, Default)]
 struct State {
-    spillers: usize,
+    /// Bytes of each spillable consumer that holds any, by its number.
+    spillers: HashMap<usize, usize>,
     spillable: usize,
     unspillable: usize,
+}
+
+impl State {
+    fn add(&mut self, consumer: &MemoryConsumer, bytes: usize) {
+        if consumer.can_spill() {
+            *self.spillers.entry(consumer.id()).or_default() += bytes;
+            self.spillable += bytes;
+        } else {
+            self.unspillable += bytes;
+        }
+    }
+
+    fn remove(&mut self, consumer: &MemoryConsumer, bytes: usize) {
+        if consumer.can_spill() {
+            if let Some(held) = self.spillers.get_mut(&consumer.id()) {
+                *held = held.saturating_sub(bytes);
+                if *held == 0 {
+                    self.spillers.remove(&consumer.id());
+                }
+            }
+            self.spillable = self.spillable.saturating_sub(bytes);
+        } else {
+            self.unspillable = self.unspillable.saturating_sub(bytes);
+        }
+    }
 }
 
 /// See the module.
@@ -39,34 +65,12 @@ impl MemoryPool for SharedPool {
         "shared"
     }
 
-    fn register(&self, consumer: &MemoryConsumer) {
-        if consumer.can_spill() {
-            self.state.lock().spillers += 1;
-        }
-    }
-
-    fn unregister(&self, consumer: &MemoryConsumer) {
-        if consumer.can_spill() {
-            let mut state = self.state.lock();
-            state.spillers = state.spillers.saturating_sub(1);
-        }
-    }
-
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        let mut state = self.state.lock();
-        match reservation.consumer().can_spill() {
-            true => state.spillable += additional,
-            false => state.unspillable += additional,
-        }
+        self.state.lock().add(reservation.consumer(), additional);
     }
 
     fn shrink(&self, reservation: &MemoryReservation, bytes: usize) {
-        let mut state = self.state.lock();
-        let used = match reservation.consumer().can_spill() {
-            true => &mut state.spillable,
-            false => &mut state.unspillable,
-        };
-        *used = used.saturating_sub(bytes);
+        self.state.lock().remove(reservation.consumer(), bytes);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
@@ -74,8 +78,9 @@ impl MemoryPool for SharedPool {
         let fits = state.spillable.saturating_add(state.unspillable).saturating_add(additional) <= self.limit;
         let granted = if reservation.consumer().can_spill() {
             let freely = (self.limit as f64 * SPILLABLE_SHARE) as usize;
-            let fair = self.limit / state.spillers.max(1);
-            fits && (state.spillable + additional <= freely || reservation.size() + additional <= fair)
+            let held = state.spillers.get(&reservation.consumer().id()).copied().unwrap_or(0);
+            let fair = self.limit / (state.spillers.len() + (held == 0) as usize);
+            fits && (state.spillable + additional <= freely || held + additional <= fair)
         } else {
             fits
         };
@@ -86,10 +91,7 @@ impl MemoryPool for SharedPool {
                 reservation.size(),
             )));
         }
-        match reservation.consumer().can_spill() {
-            true => state.spillable += additional,
-            false => state.unspillable += additional,
-        }
+        state.add(reservation.consumer(), additional);
         Ok(())
     }
 
@@ -120,10 +122,11 @@ mod tests {
         let first = MemoryConsumer::new("first").with_can_spill(true).register(&pool);
         let second = MemoryConsumer::new("second").with_can_spill(true).register(&pool);
         let build = MemoryConsumer::new("build").register(&pool);
-        first.try_grow(600).unwrap();
+        second.try_grow(1).unwrap();
+        first.try_grow(599).unwrap();
         assert!(first.try_grow(1).is_err(), "past the spillable part and past half of the limit");
-        second.try_grow(100).unwrap();
-        build.try_grow(300).unwrap();
+        second.try_grow(99).unwrap();
+        build.try_grow(301).unwrap();
         assert!(build.try_grow(1).is_err() && second.try_grow(1).is_err(), "all is taken");
         first.free();
         build.try_grow(500).unwrap();

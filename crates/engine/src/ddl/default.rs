@@ -16,7 +16,7 @@ pub fn convert(value: &Value, ty: &SqlType) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_types::Collation;
+    use muster_types::{Collation, Decimal};
 
     #[test]
     fn fits_or_not() {

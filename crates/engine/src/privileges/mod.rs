@@ -88,11 +88,16 @@ impl Accounts {
         self.current.read().clone()
     }
 
-    /// Changes all or nothing: `f` edits a copy, which counts when it returns Ok and the file is written.
+    /// Changes all or nothing: `f` edits a copy, which counts when it returns Ok and the file is written. Error 1396
+    /// when nobody would be left who can do everything: there would be no way back.
     pub fn change<R>(&self, f: impl FnOnce(&mut AccountList) -> Result<R>) -> Result<R> {
         let _one_at_a_time = self.change.lock();
         let mut next = AccountList::clone(&self.list());
         let result = f(&mut next)?;
+        if !next.iter().any(|a| a.global == Privileges::all_global()) {
+            let message = "Operation failed: it would leave no account with all privileges";
+            return Err(SqlError::new(ErrorCode::CannotUser, message));
+        }
         persist::write(&self.path, KIND, &next, self.sync)?;
         *self.current.write() = Arc::new(next);
         Ok(result)
@@ -196,6 +201,20 @@ mod tests {
         assert!(again.root_has_password());
         let root = again.find("root", "localhost").unwrap();
         assert!(password::verify(&root.plugin, &root.authentication_string, "secret"));
+    }
+
+    #[test]
+    fn somebody_can_always_do_everything() {
+        let dir = tempfile::tempdir().unwrap();
+        let accounts = Accounts::open(dir.path(), false).unwrap();
+        let drop_all = || {
+            accounts.change(|list| {
+                list.clear();
+                Ok(())
+            })
+        };
+        assert_eq!(drop_all().unwrap_err().code, ErrorCode::CannotUser);
+        assert_eq!(accounts.list().len(), 1);
     }
 
     #[test]

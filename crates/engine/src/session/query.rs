@@ -38,13 +38,19 @@ pub fn plan(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Resu
     optimize(context, bound, tables)
 }
 
+/// With `sql_select_limit`.
 pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
+    let rel = select_limit(context, bound.rel);
+    optimize_whole(context, Bound { rel, ..bound }, tables)
+}
+
+/// All rows, whatever the session's limit is.
+pub fn optimize_whole(context: &Context, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
     for warning in bound.warnings {
         context.warn(warning.code, warning.message);
     }
     let mut columns = bound.columns;
-    let rel = select_limit(context, bound.rel);
-    let plan = muster_optimizer::optimize(rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
+    let plan = muster_optimizer::optimize(bound.rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
     Ok(Planned { plan, columns, outputs: bound.outputs, tables })
 }
 

@@ -18,7 +18,7 @@ pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[V
     if let Some((value, _)) = bound.literal() {
         return Ok(value.clone());
     }
-    let planned = query::optimize(context, bound, tables)?;
+    let planned = query::optimize_whole(context, bound, tables)?;
     let result = query::run(context, planned, 0)?;
     let rows = query::collect_values(result).await?;
     Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))

@@ -60,7 +60,7 @@ fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter
                 let env = muster_sql::BindEnv { catalog: &*tables, session, parameters: &[] };
                 muster_sql::bind_rows(&names, rows, filter, &env)
             })?;
-            let planned = query::optimize(context, bound, tables)?;
+            let planned = query::optimize_whole(context, bound, tables)?;
             return Ok(Outcome::Rows(query::run(context, planned, number)?));
         }
     }

@@ -21,15 +21,13 @@ fn text(s: impl Into<String>) -> Value {
 pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing, Option<&'a ShowFilter>)> {
     Ok(match show {
         Show::Databases { filter } => {
-            let listing = select(context, "SCHEMATA", &[("Database", "SCHEMA_NAME")], |_| true)?;
+            let mut listing = select(context, "SCHEMATA", &[("Database", "SCHEMA_NAME")], |_| true)?;
+            name_pattern(&mut listing, filter.as_ref());
             (listing, filter.as_ref())
         }
         Show::Tables { full, database, filter } => {
             let mut listing = tables(context, database.as_deref(), *full)?;
-            // MySQL names the column after the pattern too.
-            if let Some(ShowFilter::Like(pattern)) = filter {
-                listing.columns[0].name.push_str(&format!(" ({pattern})"));
-            }
+            name_pattern(&mut listing, filter.as_ref());
             (listing, filter.as_ref())
         }
         Show::TableStatus { database, filter } => (table_status(context, database.as_deref())?, filter.as_ref()),
@@ -111,6 +109,13 @@ pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing,
             return Err(SqlError::internal("SHOW WARNINGS is the session's to answer"));
         }
     })
+}
+
+/// MySQL names the first column after the pattern too.
+fn name_pattern(listing: &mut Listing, filter: Option<&ShowFilter>) {
+    if let (Some(ShowFilter::Like(pattern)), Some(column)) = (filter, listing.columns.first_mut()) {
+        column.name.push_str(&format!(" ({pattern})"));
+    }
 }
 
 fn is_global(scope: Option<VariableScope>) -> bool {

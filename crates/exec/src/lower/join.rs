@@ -4,7 +4,10 @@
 //! and the join kind with them. A projection brings the columns back into the plan's order.
 
 use super::{Lowerer, Node, df};
-use crate::expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr};
+use crate::{
+    expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
+    ops::assume_order::AssumeOrderExec,
+};
 use arrow_schema::{Schema, SortOptions};
 use datafusion_common::{JoinSide, JoinType, NullEquality};
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
@@ -17,7 +20,7 @@ use datafusion_physical_plan::{
     repartition::RepartitionExec,
     sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
 };
-use muster_algebra::{ColId, Expr, JoinKind, Plan, Side};
+use muster_algebra::{ColId, Expr, JoinKind, Plan, Side, SortKey};
 use muster_types::{Result, SqlError, SqlType, collation::TextTraits};
 use std::sync::Arc;
 
@@ -82,6 +85,8 @@ impl Lowerer<'_> {
             && plan.order.is_empty()
             && build_rows > PARTITIONED_BUILD_ROWS
             && second.partitions() > 1;
+        // An outer join keeps the order of its probe side only where DataFusion knows of it.
+        let second = self.declare_order(second, &plan.order)?;
         let (first, second, mode) = if partitioned {
             let n = self.threads();
             let spread = |node: &Node, exprs: Vec<Physical>| {
@@ -105,6 +110,24 @@ impl Lowerer<'_> {
             null_aware,
         ))?;
         self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
+    }
+
+    /// Tells DataFusion of the order that the plan promises, as far as it is one of this input's columns.
+    fn declare_order(&self, node: Node, order: &[SortKey]) -> Result<Node> {
+        if order.is_empty() || node.partitions() > 1 {
+            return Ok(node);
+        }
+        let compiler = self.compiler(&node.scope);
+        let of_input = |k: &&SortKey| k.expr.columns().iter().all(|id| node.scope.position(*id).is_some());
+        let mut keys = Vec::with_capacity(order.len());
+        for key in order.iter().take_while(of_input) {
+            let options = SortOptions { descending: key.descending, nulls_first: !key.descending };
+            keys.push(PhysicalSortExpr::new(compiler.ordering_key(&key.expr)?, options));
+        }
+        Ok(match LexOrdering::new(keys) {
+            Some(order) => Node { exec: Arc::new(AssumeOrderExec::new(node.exec.clone(), order)), ..node },
+            None => node,
+        })
     }
 
     pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {

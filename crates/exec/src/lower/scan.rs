@@ -84,36 +84,37 @@ impl Lowerer<'_> {
         )
         .map_err(Into::into))?;
         let compiler = self.compiler(&dual);
-        let mut traits = TraitMap::new();
-        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(output.len());
-        for (i, ty) in types.iter().enumerate() {
-            let column: Vec<Value> = rows
-                .iter()
-                .map(|row| match &row[i] {
-                    Expr::Literal { value, ty: from } if from == ty || value.is_null() => Ok(value.clone()),
-                    expr => {
-                        let scalar = df(compiler.compile_as(expr, *ty)?.evaluate(&one_row))?;
-                        let array = df(scalar.into_array(1))?;
-                        crate::arrow_value::value_at(array.as_ref(), 0)
-                    }
-                })
-                .collect::<Result<_>>()?;
-            if ty.is_text() {
-                let mut of_column = TextTraits::default();
+        let mut known = vec![TextTraits::default(); types.len()];
+        let schema = self.schema(output);
+        let mut batches = Vec::new();
+        // Each batch with buffers of its own, or an operator that accounts for one would count all.
+        for chunk in rows.chunks(BATCH_ROWS) {
+            let mut arrays: Vec<ArrayRef> = Vec::with_capacity(types.len());
+            for (i, ty) in types.iter().enumerate() {
+                let column: Vec<Value> = chunk
+                    .iter()
+                    .map(|row| match &row[i] {
+                        Expr::Literal { value, ty: from } if from == ty || value.is_null() => Ok(value.clone()),
+                        expr => {
+                            let scalar = df(compiler.compile_as(expr, *ty)?.evaluate(&one_row))?;
+                            let array = df(scalar.into_array(1))?;
+                            crate::arrow_value::value_at(array.as_ref(), 0)
+                        }
+                    })
+                    .collect::<Result<_>>()?;
                 column.iter().for_each(|v| {
                     if let Value::Text(text) = v {
-                        of_column.add(text.as_bytes());
+                        known[i].add(text.as_bytes());
                     }
                 });
-                traits.insert(output[i], of_column);
+                arrays.push(array_of(&column, *ty)?);
             }
-            arrays.push(array_of(&column, *ty)?);
+            let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
+            let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(Into::into);
+            batches.push(df(batch)?);
         }
-        let schema = self.schema(output);
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-        let all = df(RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(Into::into))?;
-        let batches =
-            (0..rows.len()).step_by(BATCH_ROWS).map(|at| all.slice(at, BATCH_ROWS.min(rows.len() - at))).collect();
+        let texts = output.iter().zip(&types).zip(known).filter(|((_, ty), _)| ty.is_text());
+        let traits = texts.map(|((id, _), known)| (*id, known)).collect();
         Ok(Node::new(Arc::new(ValuesExec::new(schema, batches)), output.to_vec(), traits))
     }
 }

@@ -18,8 +18,6 @@ pub(super) fn load_data(c: &mut Cursor) -> Result<Statement> {
     let on_duplicate = match c.accept_any(&["REPLACE", "IGNORE"]) {
         Some("REPLACE") => OnDuplicate::Replace,
         Some(_) => OnDuplicate::Ignore,
-        // The client has sent the file already: LOCAL goes on where a key is taken.
-        None if local => OnDuplicate::Ignore,
         None => OnDuplicate::Error,
     };
     c.expect("INTO TABLE")?;

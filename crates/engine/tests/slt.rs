@@ -1,0 +1,148 @@
+//! Behaviour as data: every file of `tests/slt` runs on an embedded database of its own. The expected results are
+//! MySQL 8.0's, from its manual.
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Outcome, Session, SessionOptions,
+    types::{ErrorCode, SqlError, SqlType},
+    value_at,
+};
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/slt");
+
+/// LOAD DATA LOCAL finds its files in `tests/slt/data`.
+struct DataFiles;
+
+impl LocalFiles for DataFiles {
+    fn open(&self, name: &str) -> Result<InfileSource, SqlError> {
+        let file = File::open(Path::new(DIRECTORY).join("data").join(name))
+            .map_err(|e| SqlError::new(ErrorCode::FileNotFound, format!("File '{name}' not found ({e})")))?;
+        Ok(Box::new(file))
+    }
+}
+
+struct Connection {
+    session: Session,
+}
+
+fn fsp(ty: &SqlType) -> u8 {
+    match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
+        _ => 0,
+    }
+}
+
+#[async_trait]
+impl AsyncDB for Connection {
+    type Error = SqlError;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SqlError> {
+        let mut result = match self.session.execute(sql).await? {
+            Outcome::Ok { affected_rows, .. } => return Ok(DBOutput::StatementComplete(affected_rows)),
+            Outcome::Rows(result) => result,
+        };
+        let types = result
+            .columns
+            .iter()
+            .map(|c| match c.ty {
+                SqlType::Int { .. } | SqlType::Bool => DefaultColumnType::Integer,
+                SqlType::Float | SqlType::Double => DefaultColumnType::FloatingPoint,
+                _ => DefaultColumnType::Text,
+            })
+            .collect();
+        let mut rows = Vec::new();
+        while let Some(batch) = result.rows.next().await {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                let cell = |(info, array): (&muster_engine::ColumnInfo, &arrow_array::ArrayRef)| {
+                    let text = value_at(array, row)?.to_text(fsp(&info.ty));
+                    Ok(match text.as_deref() {
+                        None => "NULL".to_owned(),
+                        Some("") => "(empty)".to_owned(),
+                        // A result has one line per row.
+                        Some(text) => text.replace('\n', "\\n"),
+                    })
+                };
+                rows.push(result.columns.iter().zip(batch.columns()).map(cell).collect::<Result<Vec<_>, SqlError>>()?);
+            }
+        }
+        Ok(DBOutput::Rows { types, rows })
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &str {
+        "muster"
+    }
+}
+
+fn run(name: &str) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let options = DatabaseOptions {
+        buffer_pool_bytes: 16 << 20,
+        memory_limit_bytes: 256 << 20,
+        page_size: 16 << 10,
+        durability: Durability::Relaxed,
+        threads: 2,
+    };
+    let database = Database::open(directory.path(), options).unwrap();
+    let connect = || {
+        let database = database.clone();
+        async move {
+            let session = database.session(SessionOptions {
+                user: "root".into(),
+                host: "localhost".into(),
+                database: None,
+                local_files: Arc::new(DataFiles),
+            });
+            Ok(Connection { session })
+        }
+    };
+    let mut runner = Runner::new(connect);
+    let file = PathBuf::from(DIRECTORY).join(format!("{name}.slt"));
+    let outcome = runtime.block_on(runner.run_file_async(&file));
+    if let Err(e) = outcome {
+        panic!("{}", e.display(false));
+    }
+}
+
+macro_rules! files {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { run(stringify!($name)) })*
+
+        #[test]
+        fn every_file_is_run() {
+            let mut found: Vec<String> = std::fs::read_dir(DIRECTORY)
+                .unwrap()
+                .filter_map(|e| e.unwrap().file_name().to_str()?.strip_suffix(".slt").map(str::to_owned))
+                .collect();
+            found.sort_unstable();
+            assert_eq!(found, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+files! {
+    accounts
+    collations
+    databases
+    decimals
+    expressions
+    indexes
+    joins
+    load
+    show
+    subqueries
+    tables
+    variables
+    views
+}
