@@ -213,6 +213,19 @@ fn rows_in_order_are_streamed() {
 }
 
 #[test]
+fn a_tree_of_three_levels_is_read_to_its_end() {
+    let mut schema = schema(true, false);
+    schema.indexes.truncate(2);
+    let mut fixture = fixture(schema);
+    let rows = many(90_000);
+    let loaded = fixture.load(&rows, 8000, options(DuplicatePolicy::Error, 1 << 24)).unwrap();
+    assert!(loaded.statistics.indexes[0].height >= 3, "{:?}", loaded.statistics.indexes);
+    let report = fixture.table.tree(1).check(fixture.store.counters()).unwrap();
+    assert_eq!(report.rows, 90_000);
+    assert_eq!(fixture.rows(0), rows);
+}
+
+#[test]
 fn rows_in_any_order_are_sorted_within_the_budget() {
     for memory in [100_000, 1 << 24] {
         let mut fixture = fixture(schema(true, false));
