@@ -45,7 +45,9 @@ async fn rows(session: &mut Session, sql: &str) -> Vec<Vec<Option<String>>> {
         rows.clear();
         for batch in &batches {
             for row in 0..batch.num_rows() {
-                let cell = |a| muster_engine::value_at(a, row).expect("a value of a result").to_text(0);
+                let cell = |a: &arrow_array::ArrayRef| {
+                    muster_engine::value_at(a, row).expect("a value of a result").to_text(0)
+                };
                 rows.push(batch.columns().iter().map(cell).collect());
             }
         }
