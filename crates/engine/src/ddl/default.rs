@@ -7,6 +7,8 @@ use muster_types::{ErrorCode, SqlType, Value, cast};
 pub fn convert(value: &Value, ty: &SqlType) -> Option<Value> {
     let (converted, warning) = cast::cast(value, *ty);
     match warning {
+        // CAST turns a negative number into a large one; a column refuses it.
+        None if ty.is_unsigned() && matches!(value, Value::Int(i) if *i < 0) => None,
         None => Some(converted),
         Some(w) if w.code == ErrorCode::DataTruncated && ty.is_numeric() => Some(converted),
         Some(_) => None,

@@ -30,6 +30,11 @@ use std::{
 /// What an IPC file (not a stream) begins with.
 const FILE_MAGIC: &[u8; 6] = b"ARROW1";
 
+/// Turns a panic of the library into an error.
+fn guarded<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(ArrowError::IpcError("impossible content".into())))
+}
+
 /// Reads all of an Arrow IPC file or stream (told apart by the first bytes); gives batches with all columns of the
 /// table to `take`. Columns are found by name, without case; what the file lacks gets its default. Values are cast to
 /// the column's type; one that does not fit is an error with MySQL's number, as are NULLs in NOT NULL columns and
@@ -50,19 +55,19 @@ pub fn read_arrow(
     if is_file { check_file(&mut file) } else { check_stream(&mut file) }.map_err(|e| broken(&e))?;
     file.seek(SeekFrom::Start(0)).map_err(|e| broken(&e))?;
     let file = BufReader::with_capacity(1 << 18, file);
-    let mut reader: Box<dyn RecordBatchReader> = if is_file {
-        Box::new(FileReader::try_new(file, None).map_err(|e| broken(&e))?)
-    } else {
-        Box::new(StreamReader::try_new(file, None).map_err(|e| broken(&e))?)
+    // The library trusts offsets and types within a message; damaged ones make it panic.
+    let open = || -> Result<Box<dyn RecordBatchReader>, ArrowError> {
+        Ok(if is_file {
+            Box::new(FileReader::try_new(file, None)?)
+        } else {
+            Box::new(StreamReader::try_new(file, None)?)
+        })
     };
+    let mut reader = guarded(open).map_err(|e| broken(&e))?;
     let sources = match_columns(reader.schema().fields(), columns)?;
     let schema = arrow_schema(columns);
     let mut rows = 0;
-    // The library trusts offsets within a message; damaged ones make it panic.
-    let mut next = || {
-        catch_unwind(AssertUnwindSafe(|| reader.next().transpose()))
-            .unwrap_or_else(|_| Err(ArrowError::IpcError("impossible offsets".into())))
-    };
+    let mut next = || guarded(|| reader.next().transpose());
     while let Some(batch) = next().map_err(|e| broken(&e))? {
         let mut arrays = Vec::with_capacity(columns.len());
         let mut first: Option<Problem> = None;

@@ -355,7 +355,7 @@ fn each<T: ArrowPrimitiveType>(
 }
 
 /// Converts a 64-bit, decimal or double result to the type the node declares; error 1690 when it does not fit.
-fn narrow(array: ArrayRef, to: &DataType) -> Result<ArrayRef> {
+pub(super) fn narrow(array: ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(array);
     }
@@ -367,116 +367,6 @@ fn narrow(array: ArrayRef, to: &DataType) -> Result<ArrayRef> {
 
 fn integer_name(ty: &DataType) -> &'static str {
     if ty.is_unsigned_integer() { "BIGINT UNSIGNED" } else { "BIGINT" }
-}
-
-/// Unary minus.
-pub struct Negate {
-    pub result: DataType,
-}
-
-impl Kernel for Negate {
-    fn label(&self) -> String {
-        format!("negate_{}", self.result)
-    }
-
-    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
-        let array = args[0].to_array(rows)?;
-        match array.data_type() {
-            DataType::Float64 => {
-                let array = array.as_primitive::<Float64Type>();
-                Ok(Arc::new(array.unary::<_, Float64Type>(|x| -x)))
-            }
-            DataType::Decimal128(_, scale) => {
-                let DataType::Decimal128(_, to) = &self.result else {
-                    return Err(external(SqlError::internal("negated decimal")));
-                };
-                let (from, to) = (*scale as u8, *to as u8);
-                let array = array.as_primitive::<Decimal128Type>();
-                let negated = array.try_unary::<_, Decimal128Type, _>(|x| {
-                    rescale(-x, from, to).ok_or_else(|| external(out_of_range_negation("DECIMAL", x)))
-                })?;
-                Ok(Arc::new(negated.with_data_type(self.result.clone())))
-            }
-            DataType::UInt64 => {
-                // -18446744073709551615 does not fit; -9223372036854775808 does.
-                let array = array.as_primitive::<UInt64Type>();
-                let negated = array.try_unary::<_, Int64Type, _>(|x| {
-                    i64::try_from(-(x as i128)).map_err(|_| external(out_of_range_negation("BIGINT", x)))
-                })?;
-                narrow(Arc::new(negated), &self.result)
-            }
-            _ => {
-                let array = arrow_cast::cast(&array, &DataType::Int64)?;
-                let array = array.as_primitive::<Int64Type>();
-                let negated = array.try_unary::<_, Int64Type, _>(|x| {
-                    x.checked_neg().ok_or_else(|| external(out_of_range_negation("BIGINT", x)))
-                })?;
-                narrow(Arc::new(negated), &self.result)
-            }
-        }
-    }
-}
-
-fn out_of_range_negation(name: &str, x: impl std::fmt::Display) -> SqlError {
-    SqlError::new(ErrorCode::DataOutOfRange, format!("{name} value is out of range in '-({x})'"))
-}
-
-/// A decimal column at another scale or precision; error 1690 when digits in front of the point are lost.
-pub struct Rescale {
-    pub from: u8,
-    pub to: u8,
-    pub result: DataType,
-}
-
-impl Kernel for Rescale {
-    fn label(&self) -> String {
-        format!("rescale_{}", self.result)
-    }
-
-    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
-        let array = args[0].to_array(rows)?;
-        let array = array.as_primitive::<Decimal128Type>();
-        let scaled = if self.from == self.to {
-            array.clone()
-        } else {
-            array.try_unary::<_, Decimal128Type, _>(|x| {
-                rescale(x, self.from, self.to)
-                    .ok_or_else(|| external(SqlError::new(ErrorCode::DataOutOfRange, "DECIMAL value is out of range")))
-            })?
-        };
-        Ok(Arc::new(scaled.with_data_type(self.result.clone())))
-    }
-}
-
-/// `SUM / COUNT` of an average: NULL when the count is zero. The sum is a decimal.
-pub struct AverageOf {
-    pub sum_scale: u8,
-    pub scale: u8,
-    pub result: DataType,
-}
-
-impl Kernel for AverageOf {
-    fn label(&self) -> String {
-        format!("average_{}_{}", self.sum_scale, self.result)
-    }
-
-    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
-        let (sum, count) = (args[0].to_array(rows)?, args[1].to_array(rows)?);
-        let (sum, count) = (sum.as_primitive::<Decimal128Type>(), count.as_primitive::<Int64Type>());
-        let shift = self.scale as i32 - self.sum_scale as i32;
-        let mut out = Vec::with_capacity(rows);
-        for i in 0..rows {
-            out.push(if sum.is_null(i) || count.value(i) == 0 {
-                None
-            } else {
-                let quotient = divide(sum.value(i), count.value(i) as i128, shift);
-                Some(quotient.ok_or_else(|| {
-                    external(SqlError::new(ErrorCode::DataOutOfRange, "DECIMAL value is out of range in 'avg'"))
-                })?)
-            });
-        }
-        Ok(Arc::new(Decimal128Array::from(out).with_data_type(self.result.clone())))
-    }
 }
 
 #[cfg(test)]

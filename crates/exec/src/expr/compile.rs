@@ -2,12 +2,13 @@
 
 use super::{
     Physical, Scope,
-    arithmetic::{Arithmetic, Family, Negate, Rescale},
+    arithmetic::{Arithmetic, Family},
     compare::common_type,
     control::{Coalesce, IsTruth},
     convert::{ArrowCast, fast_cast},
     kernel::{KernelExpr, literal_of},
     like::{LikeColumn, LikeConstant},
+    numbers::{Negate, Rescale},
     rowwise::RowWise,
     temporal::{DateAdd, Extract},
     text::SubstringAt,

@@ -1,9 +1,9 @@
 //! Casts that are common enough to run column-wise. All others go row by row through MySQL's general conversion.
 
 use super::{
-    arithmetic::Rescale,
     control::NotZero,
     kernel::{Kernel, KernelExpr},
+    numbers::Rescale,
     temporal::{DateTimeToDate, DateToDateTime},
 };
 use crate::arrow_value::data_type;

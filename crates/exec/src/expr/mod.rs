@@ -5,7 +5,7 @@
 //!   compare.rs     comparisons and IN: which representation decides
 //!   scope.rs       which column is where, and what is known of texts
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
-//!   arithmetic.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs     column-wise functions
+//!   arithmetic.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs     column-wise functions
 //!   row_key.rs     several values as one
 //!   rowwise.rs     everything else, through the general evaluator
 //! ```
@@ -20,6 +20,7 @@ pub mod control;
 pub mod convert;
 pub mod kernel;
 pub mod like;
+pub mod numbers;
 pub mod row_key;
 pub mod rowwise;
 pub mod scope;

@@ -6,8 +6,7 @@ use super::{Lowerer, df};
 use crate::{
     agg::{self, GroupConcat, Kind},
     expr::{
-        Physical, Scope, arithmetic::AverageOf, control::Coalesce, convert::ArrowCast, kernel::KernelExpr,
-        row_key::RowKey,
+        Physical, Scope, control::Coalesce, convert::ArrowCast, kernel::KernelExpr, numbers::AverageOf, row_key::RowKey,
     },
 };
 use arrow_schema::{DataType, SortOptions};

@@ -9,9 +9,9 @@ fn rows(n: i64) -> Vec<Vec<Value>> {
 
 #[test]
 fn a_large_sort_spills_and_is_right() {
-    let mut q = Query::with_memory(8 << 20);
+    let mut q = Query::with_memory(32 << 20);
     let ids = q.columns(&[INT, TEXT]);
-    let n = 60_000;
+    let n = 240_000;
     let input = q.split_values(&ids, rows(n));
     let sort = plan(PlanOp::Sort { input: Box::new(input), keys: vec![asc(ids[0])], fetch: None }, vec![ids[0]]);
     let got = q.run(&sort);
@@ -22,9 +22,9 @@ fn a_large_sort_spills_and_is_right() {
 
 #[test]
 fn a_large_grouping_spills_and_is_right() {
-    let mut q = Query::with_memory(16 << 20);
+    let mut q = Query::with_memory(64 << 20);
     let ids = q.columns(&[INT, TEXT]);
-    let n = 60_000;
+    let n = 240_000;
     let input = q.split_values(&ids, rows(n));
     let count = q.column(INT);
     let call = AggregateCall { function: AggregateFunction::Count, args: vec![], distinct: false, ty: INT };

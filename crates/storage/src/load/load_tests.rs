@@ -217,11 +217,11 @@ fn a_tree_of_three_levels_is_read_to_its_end() {
     let mut schema = schema(true, false);
     schema.indexes.truncate(2);
     let mut fixture = fixture(schema);
-    let rows = many(90_000);
+    let rows = many(300_000);
     let loaded = fixture.load(&rows, 8000, options(DuplicatePolicy::Error, 1 << 24)).unwrap();
     assert!(loaded.statistics.indexes[0].height >= 3, "{:?}", loaded.statistics.indexes);
     let report = fixture.table.tree(1).check(fixture.store.counters()).unwrap();
-    assert_eq!(report.rows, 90_000);
+    assert_eq!(report.rows, 300_000);
     assert_eq!(fixture.rows(0), rows);
 }
 

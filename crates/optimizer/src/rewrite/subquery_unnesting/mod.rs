@@ -16,7 +16,7 @@ mod scalar;
 
 use super::Context;
 use crate::scope;
-use muster_algebra::{Expr, Rel, SubqueryKind};
+use muster_algebra::{ColId, Expr, Rel, SubqueryKind};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -44,12 +44,8 @@ fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
         Rel::Filter { input, predicates } if predicates.iter().any(Expr::has_subquery) => {
             unnest_filter(*input, predicates, context)
         }
-        Rel::Project { input, mut exprs } => {
-            let mut below = *input;
-            for (_, expr) in &mut exprs {
-                below = replace_scalars(expr, below, context);
-            }
-            Rel::Project { input: Box::new(below), exprs }
+        Rel::Project { input, exprs } if exprs.iter().any(|(_, e)| e.has_subquery()) => {
+            unnest_project(*input, exprs, context)
         }
         Rel::Sort { input, mut keys } => {
             let mut below = *input;
@@ -69,6 +65,35 @@ fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
         }
         other => other,
     })
+}
+
+/// Joins do not keep the order of a Sort below the projection. So they go below the Sort; where a LIMIT has picked rows by
+/// it, the rows picked are sorted once more above the joins.
+fn unnest_project(input: Rel, mut exprs: Vec<(ColId, Expr)>, context: &mut Context) -> Rel {
+    let sorted = match &input {
+        Rel::Sort { keys, .. } => Some(keys.clone()),
+        Rel::Limit { input, .. } => match &**input {
+            Rel::Sort { keys, .. } => Some(keys.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut below = match input {
+        Rel::Sort { input, .. } => *input,
+        other => other,
+    };
+    let passed: Vec<_> = exprs.iter().map(|(id, _)| (*id, Expr::Column(*id))).collect();
+    for (_, expr) in &mut exprs {
+        below = replace_scalars(expr, below, context);
+    }
+    let Some(keys) = sorted else { return Rel::Project { input: Box::new(below), exprs } };
+    for id in keys.iter().flat_map(|k| k.expr.columns()) {
+        if exprs.iter().all(|(known, _)| *known != id) {
+            exprs.push((id, Expr::Column(id)));
+        }
+    }
+    let input = Box::new(Rel::Project { input: Box::new(below), exprs });
+    Rel::Project { input: Box::new(Rel::Sort { input, keys }), exprs: passed }
 }
 
 /// Runs `f` on each subquery's relation and keeps the list of its outer columns true.
