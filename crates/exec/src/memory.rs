@@ -1,7 +1,7 @@
 //! The memory that all queries share, and who may take how much of it.
 //!
 //! Operators that can spill (sort, aggregation) may fill [`SPILLABLE_SHARE`] of the limit in any division; beyond it
-//! each is still sure of its fair share of the limit, so that one that came first cannot starve the others. What is
+//! each is still sure of its fair share of that part, so that one that came first cannot starve the others. What is
 //! left serves operators that cannot spill (the build side of a hash join). Whoever does not get what it asks for
 //! spills, or fails with an error that names the limit.
 
@@ -10,7 +10,8 @@ use datafusion_execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool,
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt};
 
-/// Part of the limit that spillable operators may fill before each is held to its fair share.
+/// Part of the limit that spillable operators may fill together, and that they share fairly once it is full. What is
+/// left is for operators that cannot spill, and for newcomers that hold nothing they could spill.
 const SPILLABLE_SHARE: f64 = 0.6;
 
 #[derive(Debug, Default)]
@@ -79,7 +80,7 @@ impl MemoryPool for SharedPool {
         let granted = if reservation.consumer().can_spill() {
             let freely = (self.limit as f64 * SPILLABLE_SHARE) as usize;
             let held = state.spillers.get(&reservation.consumer().id()).copied().unwrap_or(0);
-            let fair = self.limit / (state.spillers.len() + (held == 0) as usize);
+            let fair = freely / (state.spillers.len() + (held == 0) as usize);
             fits && (state.spillable + additional <= freely || held + additional <= fair)
         } else {
             fits

@@ -62,11 +62,11 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
     }
     keys::check_auto_increment(&columns, &indexes)?;
     extras.on_update_now = (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now).collect();
-    if let Some(engine) = &options.engine {
-        if !OWN_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine)) {
-            let message = format!("Using storage engine InnoDB for table '{name}'");
-            context.warn(ErrorCode::UsingOtherEngine, message);
-        }
+    if let Some(engine) = &options.engine
+        && !OWN_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine))
+    {
+        let message = format!("Using storage engine InnoDB for table '{name}'");
+        context.warn(ErrorCode::UsingOtherEngine, message);
     }
     let comment = options.comment.clone();
     let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };

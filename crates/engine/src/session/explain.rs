@@ -174,10 +174,10 @@ fn collect<'a>(plan: &'a Plan, id: u64, subquery: bool, notes: &mut Vec<String>,
         let before = lines.len();
         found |= collect(input, id, subquery, notes, lines);
         // Every table after the first one is joined to those before it.
-        if i > 0 {
-            if let (PlanOp::HashJoin { .. }, Some(line)) = (&plan.op, lines.get_mut(before)) {
-                line.extra.push("Using join buffer (hash join)".into());
-            }
+        if i > 0
+            && let (PlanOp::HashJoin { .. }, Some(line)) = (&plan.op, lines.get_mut(before))
+        {
+            line.extra.push("Using join buffer (hash join)".into());
         }
     }
     for subplan in subplans(plan) {
@@ -199,10 +199,10 @@ fn subplans(plan: &Plan) -> Vec<&Plan> {
     let mut seen = HashSet::new();
     for expr in exprs {
         expr.visit(&mut |e| {
-            if let Expr::Subplan(s) = e {
-                if seen.insert(std::ptr::from_ref(&*s.plan)) {
-                    found.push(&*s.plan);
-                }
+            if let Expr::Subplan(s) = e
+                && seen.insert(std::ptr::from_ref(&*s.plan))
+            {
+                found.push(&*s.plan);
             }
         });
     }

@@ -245,10 +245,10 @@ pub fn check(d: &Definition, value: Value) -> Result<Checked> {
 /// Error 1235 for values whose meaning Muster does not have.
 pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     let text = value.to_text(6).unwrap_or_default();
-    if d.name == "sql_mode" {
-        if let Some(mode) = UNSUPPORTED_MODES.iter().find(|m| text.split(',').any(|w| w == **m)) {
-            return Err(SqlError::unsupported(format!("sql_mode {mode}")));
-        }
+    if d.name == "sql_mode"
+        && let Some(mode) = UNSUPPORTED_MODES.iter().find(|m| text.split(',').any(|w| w == **m))
+    {
+        return Err(SqlError::unsupported(format!("sql_mode {mode}")));
     }
     if FIXED.contains(&d.name) && check(d, Value::Text(d.default.into())).is_ok_and(|c| c.value != *value) {
         return Err(SqlError::unsupported(format!("{} = {text}", d.name)));

@@ -129,7 +129,7 @@ mod tests {
         let values: ArrayRef = Arc::new(
             Decimal128Array::from(vec![Some(150), None, Some(-50)]).with_data_type(DataType::Decimal128(15, 2)),
         );
-        sum.update_batch(&[values.clone()], &[0, 1, 0], None, 2).unwrap();
+        sum.update_batch(std::slice::from_ref(&values), &[0, 1, 0], None, 2).unwrap();
         let state = sum.state(EmitTo::All).unwrap();
         let mut merged = ExactSum::new(2);
         merged.merge_batch(&state, &[0, 1], 2).unwrap();

@@ -260,7 +260,7 @@ fn wide_rescale(unscaled: i256, from: u8, to: u8) -> Option<i128> {
     if to > from {
         return None;
     }
-    wide_div_round(unscaled, i256::from_i128(pow10((from - to) as u32)?))
+    wide_div_round(unscaled, i256::from_i128(10).checked_pow((from - to) as u32)?)
 }
 
 /// `x * 10^shift / y`, rounded half away from zero. `y` is not zero.

@@ -69,7 +69,7 @@ impl Lowerer<'_> {
                     })
                     .collect::<Result<_>>()?;
                 let plan = limited(&kind, *plan);
-                Applied::Subplan(SubplanColumn {
+                Applied::Subplan(Box::new(SubplanColumn {
                     kind,
                     plan,
                     outputs: positions,
@@ -77,7 +77,7 @@ impl Lowerer<'_> {
                     left,
                     columns: self.columns.clone(),
                     context: self.context.clone(),
-                })
+                }))
             }
             Expr::Call { function: ScalarFunction::Sleep, args, .. } => {
                 let seconds = args.first().ok_or_else(|| SqlError::internal("SLEEP without argument"))?;

@@ -57,7 +57,7 @@ pub struct SubplanColumn {
 /// What the column is.
 #[derive(Clone)]
 pub enum Applied {
-    Subplan(SubplanColumn),
+    Subplan(Box<SubplanColumn>),
     /// Waits this many seconds for each row; 0.
     Sleep(Physical),
 }
