@@ -1,18 +1,17 @@
 //! Column definitions: a column's MySQL type, length, character set and flags.
 
+use crate::packet::put_length_bytes;
 use muster_engine::ColumnInfo;
 use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind};
-use mysql_common::{
-    constants::{ColumnFlags, ColumnType},
-    packets::Column,
-    proto::MySerialize,
-};
+use mysql_common::constants::{ColumnFlags, ColumnType};
 
 /// Number of the collation that results are sent in: utf8mb4_0900_ai_ci.
 const RESULT_COLLATION: u16 = 255;
 const BINARY_COLLATION: u16 = 63;
 /// Bytes of a character in results.
 const BYTES_PER_CHARACTER: u32 = 4;
+/// Bytes of the fixed part of a definition.
+const FIXED_BYTES: u8 = 12;
 /// "Not fixed" in the decimals field of floating-point numbers.
 const FLOATING_DECIMALS: u8 = 31;
 
@@ -26,30 +25,35 @@ pub fn definition(column: &ColumnInfo) -> Vec<u8> {
     flags.set(ColumnFlags::MULTIPLE_KEY_FLAG, column.multiple_key);
     flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
     flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
+    let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
+    encode(names.map(|n| n.as_str()), &Shape { flags, ..shape })
+}
+
+/// A definition's bytes. Not `mysql_common`'s: it writes the length before the character set.
+fn encode([database, table, org_table, name, org_name]: [&str; 5], shape: &Shape) -> Vec<u8> {
     let mut out = Vec::new();
-    Column::new(shape.column_type)
-        .with_schema(column.database.as_bytes())
-        .with_table(column.table.as_bytes())
-        .with_org_table(column.org_table.as_bytes())
-        .with_name(column.name.as_bytes())
-        .with_org_name(column.org_name.as_bytes())
-        .with_character_set(shape.collation)
-        .with_column_length(shape.length)
-        .with_flags(flags)
-        .with_decimals(shape.decimals)
-        .serialize(&mut out);
+    for text in ["def", database, table, org_table, name, org_name] {
+        put_length_bytes(text.as_bytes(), &mut out);
+    }
+    out.push(FIXED_BYTES);
+    out.extend_from_slice(&shape.collation.to_le_bytes());
+    out.extend_from_slice(&shape.length.to_le_bytes());
+    out.push(shape.column_type as u8);
+    out.extend_from_slice(&shape.flags.bits().to_le_bytes());
+    out.extend_from_slice(&[shape.decimals, 0, 0]);
     out
 }
 
 /// The definition of a statement's parameter: its type is not known before it is bound.
 pub fn parameter() -> Vec<u8> {
-    let mut out = Vec::new();
-    Column::new(ColumnType::MYSQL_TYPE_VAR_STRING)
-        .with_name(b"?")
-        .with_character_set(BINARY_COLLATION)
-        .with_flags(ColumnFlags::BINARY_FLAG)
-        .serialize(&mut out);
-    out
+    let shape = Shape {
+        column_type: ColumnType::MYSQL_TYPE_VAR_STRING,
+        length: 0,
+        decimals: 0,
+        collation: BINARY_COLLATION,
+        flags: ColumnFlags::BINARY_FLAG,
+    };
+    encode(["", "", "", "?", ""], &shape)
 }
 
 struct Shape {
