@@ -2,6 +2,7 @@
 
 use crate::{
     open::{self, OpenArguments},
+    print::print_line,
     progress::LoadBars,
     serve, shell,
 };
@@ -34,7 +35,7 @@ pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
             prepare(&mut session, workload, arguments.scale).await?;
         }
         for workload in Workload::ALL {
-            println!("\n{}", run_queries(&mut session, workload).await?);
+            print_line(format_args!("\n{}", run_queries(&mut session, workload).await?))?;
         }
         anyhow::Ok(())
     })?;
@@ -43,7 +44,11 @@ pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
     }
     let server = runtime.block_on(listen(&database, &arguments))?;
     let address = server.local_addr()?;
-    println!("\nServing on {address}. Another shell: mariadb -h {} -P {} -u root dbt3", address.ip(), address.port());
+    print_line(format_args!(
+        "\nServing on {address}. Another shell: mariadb -h {} -P {} -u root dbt3",
+        address.ip(),
+        address.port()
+    ))?;
     let serving = runtime.spawn(server.run(std::future::pending()));
     let done = shell::embedded(runtime, &database, Some("dbt3".into()));
     serving.abort();
@@ -64,13 +69,11 @@ async fn listen(database: &Arc<Database>, arguments: &Arguments) -> anyhow::Resu
 async fn prepare(session: &mut Session, workload: Workload, scale: f64) -> anyhow::Result<()> {
     let name = workload.name();
     if muster_lab::load::is_loaded(session, workload, scale).await? {
-        println!("{name}: scale {scale} is there already");
-        return Ok(());
+        return print_line(format_args!("{name}: scale {scale} is there already"));
     }
     let since = Instant::now();
     muster_lab::load::load(session, workload, scale, &LoadBars::new(name)).await?;
-    println!("{name}: scale {scale} loaded with its indexes in {:.1} s", since.elapsed().as_secs_f64());
-    Ok(())
+    print_line(format_args!("{name}: scale {scale} loaded with its indexes in {:.1} s", since.elapsed().as_secs_f64()))
 }
 
 /// Runs the queries once each: rows, time, pages that came from the file.

@@ -1,5 +1,6 @@
 //! `muster generate`: a workload as .tbl files, for other engines.
 
+use crate::print::print_line;
 use anyhow::Context;
 use muster_lab::Workload;
 use std::{
@@ -29,7 +30,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, file);
         table.write_tbl(&mut out)?;
         out.flush()?;
-        println!("{}", path.display());
+        print_line(path.display())?;
     }
     Ok(())
 }

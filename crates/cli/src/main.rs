@@ -12,6 +12,7 @@ mod demo;
 mod generate;
 mod load;
 mod open;
+mod print;
 mod progress;
 mod serve;
 mod shell;
@@ -67,6 +68,7 @@ fn main() -> std::process::ExitCode {
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     match done {
         Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(e) if e.is::<print::OutputClosed>() => std::process::ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("muster: {e:#}");
             std::process::ExitCode::FAILURE

@@ -1,5 +1,6 @@
 //! Progress bars of loads.
 
+use crate::print::print_line;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use muster_engine::LoadProgress;
 use muster_lab::{WorkloadTable, load::LoadObserver};
@@ -62,7 +63,8 @@ impl LoadBars {
         let line = format!("{:22} {rows:>11} rows  {seconds:6.2} s", format!("{}.{table}", self.title));
         // Without a terminal the bars print nothing.
         if self.bars.println(&line).is_err() || self.bars.is_hidden() {
-            println!("{line}");
+            // The load goes on without a reader.
+            let _ = print_line(line);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `muster serve`: the MySQL server.
 
-use crate::open::OpenArguments;
+use crate::{open::OpenArguments, print::print_line};
 use anyhow::Context;
 use muster_engine::Database;
 use muster_server::{Server, ServerOptions};
@@ -34,9 +34,10 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         database.set_password("root", "localhost", password)?;
     }
     let server = bind(&database, &arguments.dir, arguments.listen, arguments.max_connections).await?;
-    println!("muster: listening on {}", server.local_addr()?);
+    // A server works on without anybody who reads what it says.
+    let _ = print_line(format_args!("muster: listening on {}", server.local_addr()?));
     server.run(stop_signal()).await;
-    println!("muster: stopped");
+    let _ = print_line("muster: stopped");
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::{
     backend::Backend,
     output::{self, Format},
 };
+use crate::print::{print, print_line};
 use rustyline::{
     Completer, Editor, Helper, Highlighter, Hinter,
     error::ReadlineError,
@@ -28,7 +29,7 @@ pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyho
         // There is none the first time.
         let _ = editor.load_history(file);
     }
-    println!("Muster {}. \\h for help.", env!("CARGO_PKG_VERSION"));
+    print_line(concat!("Muster ", env!("CARGO_PKG_VERSION"), ". \\h for help."))?;
     loop {
         let text = match editor.readline("muster> ") {
             Ok(text) => text,
@@ -39,12 +40,12 @@ pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyho
         match text.trim() {
             "" => continue,
             "exit" | "quit" | "exit;" | "quit;" | "\\q" => break,
-            "help" | "help;" | "\\h" | "?" => print!("{HELP}"),
+            "help" | "help;" | "\\h" | "?" => print(HELP)?,
             command if command.starts_with("\\f") => match clap::ValueEnum::from_str(command[2..].trim(), true) {
                 Ok(f) => format = f,
-                Err(_) => println!("table, vertical, csv or json"),
+                Err(_) => print_line("table, vertical, csv or json")?,
             },
-            statements => run_all(runtime, &mut backend, statements, format),
+            statements => run_all(runtime, &mut backend, statements, format)?,
         }
     }
     if let Some(file) = &history
@@ -56,10 +57,13 @@ pub fn run(runtime: &Runtime, mut backend: Backend, mut format: Format) -> anyho
 }
 
 /// Runs the statements of one input; an error ends them, not the shell.
-fn run_all(runtime: &Runtime, backend: &mut Backend, text: &str, format: Format) {
+fn run_all(runtime: &Runtime, backend: &mut Backend, text: &str, format: Format) -> anyhow::Result<()> {
     let statements = match backend.split(text) {
         Ok(statements) => statements,
-        Err(e) => return eprintln!("{e:#}"),
+        Err(e) => {
+            eprintln!("{e:#}");
+            return Ok(());
+        }
     };
     for statement in statements {
         let (sql, vertical) = without_terminator(&statement);
@@ -67,17 +71,20 @@ fn run_all(runtime: &Runtime, backend: &mut Backend, text: &str, format: Format)
         match runtime.block_on(backend.run(sql)) {
             Ok(answers) => {
                 let format = if vertical { Format::Vertical } else { format };
-                answers.iter().for_each(|a| print!("{}", output::render(a, format)));
+                for answer in &answers {
+                    print(output::render(answer, format))?;
+                }
                 if matches!(format, Format::Table | Format::Vertical) {
-                    println!("({:.3} s)\n", since.elapsed().as_secs_f64());
+                    print_line(format_args!("({:.3} s)\n", since.elapsed().as_secs_f64()))?;
                 }
             }
             Err(e) => {
                 eprintln!("{e:#}");
-                return;
+                return Ok(());
             }
         }
     }
+    Ok(())
 }
 
 /// The statement without `\G` or `\g` behind it, and whether it was `\G`.

@@ -10,7 +10,10 @@ mod backend;
 mod interactive;
 mod output;
 
-use crate::open::{self, OpenArguments};
+use crate::{
+    open::{self, OpenArguments},
+    print::print,
+};
 use anyhow::{Context, bail};
 use backend::Backend;
 use muster_engine::Database;
@@ -91,7 +94,7 @@ fn batch(runtime: &Runtime, mut backend: Backend, text: &str, format: Format) ->
         let answers = runtime.block_on(backend.run(sql))?;
         let format = if vertical { Format::Vertical } else { format };
         for answer in &answers {
-            print!("{}", output::render(answer, format));
+            print(output::render(answer, format))?;
         }
     }
     Ok(())
