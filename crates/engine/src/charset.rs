@@ -1,6 +1,6 @@
 //! Character sets and collations as SQL names them, with MySQL's errors.
 
-use muster_types::{Collation, ErrorCode, Result, SqlError};
+use muster_types::{Collation, ErrorCode, Result, SqlError, charset::Charset};
 
 /// Name, description, default collation, bytes of the longest character.
 pub const CHARSETS: [(&str, &str, &str, u64); 3] = [
@@ -26,7 +26,7 @@ pub fn collation(name: &str) -> Result<Collation> {
 }
 
 /// The default collation of a character set; error 1115 for one that is not known.
-pub fn default_of(charset: &str) -> Result<Collation> {
+fn default_of(charset: &str) -> Result<Collation> {
     Collation::default_of_charset(charset)
         .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{charset}'")))
 }
@@ -46,15 +46,20 @@ pub fn resolve(charset: Option<&str>, collation_name: Option<&str>) -> Result<Op
     }
 }
 
-/// Character sets that a client may speak, also some that no column can have.
-pub fn client_charset(name: &str) -> Result<&'static str> {
-    match name.to_ascii_lowercase().as_str() {
-        "utf8mb4" => Ok("utf8mb4"),
-        "utf8" | "utf8mb3" => Ok("utf8mb3"),
-        "binary" => Ok("binary"),
-        "latin1" => Ok("latin1"),
-        "ascii" => Ok("ascii"),
-        _ => Err(SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"))),
+/// A character set that a client may speak; some of them no column can have. Error 1115.
+pub fn client_charset(name: &str) -> Result<Charset> {
+    Charset::from_name(name)
+        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'")))
+}
+
+/// The collation that a client's literals have. For the parts of UTF-8 it is the one of `utf8mb4` that compares as
+/// their own default collations do.
+pub fn of_client(charset: Charset) -> Collation {
+    match charset {
+        Charset::Utf8mb4 => Collation::Utf8mb4_0900AiCi,
+        Charset::Utf8mb3 | Charset::Ascii => Collation::Utf8mb4GeneralCi,
+        Charset::Latin1 => Collation::Latin1SwedishCi,
+        Charset::Binary => Collation::Binary,
     }
 }
 

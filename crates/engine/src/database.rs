@@ -19,7 +19,7 @@ use std::{
 };
 
 /// The server's version as clients read it: they decide by the number in front what to send.
-pub const SERVER_VERSION: &str = concat!("8.0.36-Muster-", env!("CARGO_PKG_VERSION"));
+const SERVER_VERSION: &str = concat!("8.0.36-Muster-", env!("CARGO_PKG_VERSION"));
 const VERSION_COMMENT: &str = concat!("Muster ", env!("CARGO_PKG_VERSION"), ", MySQL-compatible decision support");
 
 /// Directories inside the data directory.
@@ -160,7 +160,7 @@ impl Database {
         self.globals.read().text(name)
     }
 
-    /// Sets a global variable that the server knows better (`port`, `bind_address`, `hostname`).
+    /// Sets a global variable that the server knows better (`port`, `bind_address`).
     pub fn set_server_variable(&self, name: &'static str, value: Value) {
         self.set_global(name, value);
     }
@@ -225,6 +225,15 @@ fn fresh_directory(path: &Path) -> Result<PathBuf> {
     Ok(path.to_path_buf())
 }
 
+/// The machine's name, as Linux shows it.
+fn hostname() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".into(),
+        name => name.into(),
+    }
+}
+
 /// Variables whose values this server knows better than the table of defaults.
 fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path) -> Vec<(&'static str, Value)> {
     let text = |s: &str| Value::Text(s.to_owned());
@@ -232,6 +241,7 @@ fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path
     let number = |n: usize| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
     vec![
         ("datadir", path(directory)),
+        ("hostname", Value::Text(hostname())),
         ("innodb_buffer_pool_size", number(options.buffer_pool_bytes)),
         ("innodb_flush_log_at_trx_commit", Value::Int(if options.durability == Durability::Full { 1 } else { 2 })),
         ("innodb_page_size", number(options.page_size)),

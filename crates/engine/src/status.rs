@@ -61,7 +61,7 @@ impl Default for CommandCounters {
 
 fn command(statement: &Statement) -> &'static str {
     match statement {
-        Statement::Query(_) => "select",
+        Statement::Query(_) | Statement::SelectInto { .. } => "select",
         Statement::Explain(_) | Statement::Describe { .. } => "explain_other",
         Statement::CreateDatabase(_) => "create_db",
         Statement::AlterDatabase(_) => "alter_db",

@@ -69,7 +69,7 @@ impl Connection {
             Some(COM_PING) => self.ok(0, 0, "", false).await,
             Some(COM_QUERY) => self.query(body).await,
             Some(COM_INIT_DB) => {
-                let name = String::from_utf8_lossy(body).into_owned();
+                let name = self.text(body);
                 let done = self.session_mut().use_database(&name);
                 self.done(done).await
             }
@@ -117,13 +117,11 @@ impl Connection {
 
     /// COM_QUERY: one statement, or several when the client may send them so.
     async fn query(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
-        let statements = std::str::from_utf8(body)
-            .map_err(|_| SqlError::new(ErrorCode::Parse, "The statement is not valid UTF-8"))
-            .and_then(|text| match self.session().split(text)? {
-                list if list.is_empty() => Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty")),
-                list if list.len() > 1 && !self.multi_statements => Err(SqlError::syntax(&list[1], 1)),
-                list => Ok(list),
-            });
+        let statements = self.session().statement_text(body).and_then(|text| match self.session().split(&text)? {
+            list if list.is_empty() => Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty")),
+            list if list.len() > 1 && !self.multi_statements => Err(SqlError::syntax(&list[1], 1)),
+            list => Ok(list),
+        });
         let statements = match statements {
             Ok(statements) => statements,
             Err(e) => return self.error(&e).await,
@@ -205,6 +203,7 @@ impl Connection {
         more: bool,
     ) -> Result<Option<SqlError>, ConnectionError> {
         let ResultSet { columns, mut rows } = result;
+        let charset = self.charset();
         let mut head_sent = false;
         loop {
             let batch = tokio::select! {
@@ -217,11 +216,13 @@ impl Connection {
             // The head waits for the first rows, so that a query that fails at once is just an error.
             if !head_sent {
                 let status = self.status(false);
-                result_set::write_head(&mut self.packets, &columns, self.capabilities, status).await?;
+                result_set::write_head(&mut self.packets, &columns, charset, self.capabilities, status).await?;
                 head_sent = true;
             }
             match batch {
-                Some(Ok(batch)) => result_set::write_rows(&mut self.packets, &columns, &batch, encoding).await?,
+                Some(Ok(batch)) => {
+                    result_set::write_rows(&mut self.packets, &columns, &batch, charset, encoding).await?
+                }
                 _ => break,
             }
         }
@@ -233,12 +234,12 @@ impl Connection {
 
     /// COM_FIELD_LIST: the columns of a table (the `mariadb` shell completes names with it).
     async fn field_list(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
-        let table = String::from_utf8_lossy(fields.null_bytes()).replace('`', "``");
+        let table = self.text(fields.null_bytes()).replace('`', "``");
         let sql = format!("SELECT * FROM `{table}` LIMIT 0");
         match self.session_mut().execute(&sql).await {
             Ok(Outcome::Rows(result)) => {
                 for info in &result.columns {
-                    let mut definition = column::definition(info);
+                    let mut definition = column::definition(info, self.charset());
                     // The default value, which is not known here: NULL.
                     definition.push(0xFB);
                     self.packets.write(&definition).await?;
@@ -268,9 +269,8 @@ impl Connection {
             let message = "Can't create more than max_prepared_stmt_count statements";
             return self.error(&SqlError::new(ErrorCode::OutOfMemory, message)).await;
         }
-        let prepared = std::str::from_utf8(body)
-            .map_err(|_| SqlError::new(ErrorCode::Parse, "The statement is not valid UTF-8"))
-            .and_then(|sql| self.session_mut().prepare(sql));
+        let sql = self.session().statement_text(body);
+        let prepared = sql.and_then(|sql| self.session_mut().prepare(&sql));
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(e) => return self.error(&e).await,
@@ -282,7 +282,7 @@ impl Connection {
             return self.error(&SqlError::new(ErrorCode::TooManyPlaceholders, message)).await;
         };
         self.statements.insert(prepared.id, Statement::new(prepared.parameters));
-        let status = self.status(false);
+        let (status, charset) = (self.status(false), self.charset());
         let mut head = vec![0];
         head.extend_from_slice(&prepared.id.to_le_bytes());
         head.extend_from_slice(&columns.to_le_bytes());
@@ -295,18 +295,19 @@ impl Connection {
                 self.packets.write(&column::parameter()).await?;
             }
             // The end of parameters looks like that of columns: an EOF for those who expect it.
-            result_set::write_columns(&mut self.packets, &[], self.capabilities, status).await?;
+            result_set::write_columns(&mut self.packets, &[], charset, self.capabilities, status).await?;
         }
         if columns > 0 {
-            result_set::write_columns(&mut self.packets, &prepared.columns, self.capabilities, status).await?;
+            result_set::write_columns(&mut self.packets, &prepared.columns, charset, self.capabilities, status).await?;
         }
         Ok(())
     }
 
     async fn execute(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
+        let charset = self.session().client_charset();
         let bound = statement_id(&mut fields).and_then(|id| {
             let statement = self.statements.get_mut(&id).ok_or_else(|| unknown_statement(id, "EXECUTE"))?;
-            Ok((id, statement.bind(fields)?))
+            Ok((id, statement.bind(fields, charset)?))
         });
         let (id, parameters): (u32, Vec<Value>) = match bound {
             Ok(bound) => bound,

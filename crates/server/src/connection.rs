@@ -7,12 +7,15 @@ use crate::{
     infile::{ClientFiles, InfileRequest},
     listener::Shared,
     packet::{Fields, PacketStream},
-    reply,
+    reply::{self, ResultCharset},
     statement::Statement,
     stream::Stream,
 };
 use muster_engine::{Session, SessionOptions};
-use muster_types::{ErrorCode, SqlError};
+use muster_types::{
+    ErrorCode, SqlError,
+    charset::{self, Charset},
+};
 use mysql_common::{
     constants::{CapabilityFlags, StatusFlags},
     io::ParseBuf,
@@ -30,8 +33,6 @@ use std::{
 };
 use tokio::{net::TcpStream, sync::mpsc};
 
-/// What a client says in the greeting is MySQL's; the engine's name stands in @@version_comment.
-pub const SERVER_VERSION: &str = "8.0.40-muster";
 /// A login that takes longer is dropped (`connect_timeout`).
 const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Largest packet before the client has proved who it is.
@@ -40,8 +41,8 @@ const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
 const SSL_REQUEST_BYTES: usize = 32;
 /// Who a session belongs to until the client has said.
 const UNAUTHENTICATED: &str = "unauthenticated user";
-/// utf8mb4_0900_ai_ci.
-const DEFAULT_COLLATION: u8 = 255;
+/// What the greeting offers.
+const DEFAULT_CHARSET: Charset = Charset::Utf8mb4;
 
 /// A connection that is logged in.
 pub(crate) struct Connection {
@@ -86,7 +87,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr)
     let mut packets = PacketStream::new(Stream::plain(tcp));
     let Ok(_slot) = shared.slots.clone().try_acquire_owned() else {
         let e = SqlError::new(ErrorCode::TooManyConnections, "Too many connections");
-        packets.write(&reply::error(&e, CapabilityFlags::CLIENT_PROTOCOL_41)).await?;
+        packets.write(&reply::error(&e, CapabilityFlags::CLIENT_PROTOCOL_41, ResultCharset::UTF8)).await?;
         return packets.flush().await;
     };
     let login = tokio::time::timeout(LOGIN_TIME_MAX, Connection::login(shared, packets, peer));
@@ -97,7 +98,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr)
         () = killed.cancelled() => Err(ConnectionError::Closed),
     };
     if let Err(ConnectionError::Refused(e)) = &served {
-        connection.packets.write(&reply::error(e, connection.capabilities)).await?;
+        connection.error(e).await?;
         connection.packets.flush().await?;
     }
     served
@@ -121,7 +122,7 @@ impl Connection {
             database: None,
             local_files: Arc::new(ClientFiles { allowed: files_allowed.clone(), requests: sender }),
         });
-        packets.write(&greeting(session.id(), &nonce)).await?;
+        packets.write(&greeting(&shared.database.variable("version"), session.id(), &nonce)).await?;
         packets.flush().await?;
 
         let mut payload = packets.read().await?;
@@ -133,23 +134,27 @@ impl Connection {
             .map_err(|_| ConnectionError::Refused(SqlError::new(ErrorCode::HandshakeError, "Bad handshake")));
         let response = match response {
             Ok(response) => response,
-            Err(e) => return refuse(packets, e).await,
+            Err(e) => return refuse(packets, e, ResultCharset::UTF8).await,
         };
+        let collation = u16::from(response.collation());
+        let client = Charset::of_collation_id(collation).unwrap_or(DEFAULT_CHARSET);
+        let results = ResultCharset(Some(client));
         let capabilities = response.capabilities() & offered();
-        let user = String::from_utf8_lossy(response.user()).into_owned();
+        let user = text(client, response.user());
         let plugin = response
             .auth_plugin()
             .map_or(auth::native::NAME.into(), |p| String::from_utf8_lossy(p.as_bytes()).into_owned());
         let proof = Proof { user: &user, host: &host, plugin: &plugin, answer: response.scramble_buf(), nonce };
         let had_password = !response.scramble_buf().is_empty();
         if !auth::check(&mut packets, &shared.database, &shared.keys, proof).await? {
-            return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password))).await;
+            return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password)), results).await;
         }
         files_allowed.store(capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES), Relaxed);
-        let database = response.db_name().map(|d| String::from_utf8_lossy(d).into_owned()).filter(|d| !d.is_empty());
+        let database = response.db_name().map(|d| text(client, d)).filter(|d| !d.is_empty());
         if let Err(e) = session.change_user(&user, &host, database.as_deref()) {
-            return refuse(packets, ConnectionError::Refused(e)).await;
+            return refuse(packets, ConnectionError::Refused(e), results).await;
         }
+        session.set_client_collation(collation);
         if let Some(cipher) = packets.cipher() {
             session.set_connection_status("Ssl_cipher", &cipher);
         }
@@ -197,21 +202,32 @@ impl Connection {
     }
 
     pub async fn error(&mut self, e: &SqlError) -> Result<(), ConnectionError> {
-        self.packets.write(&reply::error(e, self.capabilities)).await
+        self.packets.write(&reply::error(e, self.capabilities, self.charset())).await
+    }
+
+    /// What results are sent in.
+    pub fn charset(&self) -> ResultCharset {
+        self.session.as_ref().map_or(ResultCharset::UTF8, |s| ResultCharset(s.results_charset()))
+    }
+
+    /// A name that the client sent.
+    pub fn text(&self, bytes: &[u8]) -> String {
+        text(self.session().client_charset(), bytes)
     }
 
     /// COM_CHANGE_USER: the client proves to be another user, on the same connection.
     pub async fn change_user(&mut self, mut fields: Fields<'_>) -> Result<(), ConnectionError> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let user = text(fields.null_bytes());
+        let user = fields.null_bytes();
         let malformed = || ConnectionError::Refused(SqlError::new(ErrorCode::HandshakeError, "Bad handshake"));
         let length = fields.u8().ok_or_else(malformed)? as usize;
         let answer = fields.bytes(length).ok_or_else(malformed)?;
-        let database = text(fields.null_bytes());
-        let _collation = fields.u16();
+        let database = fields.null_bytes();
+        let collation = fields.u16();
+        let client = collation.and_then(Charset::of_collation_id).unwrap_or(DEFAULT_CHARSET);
+        let (user, database) = (text(client, user), text(client, database));
         let plugin = match fields.null_bytes() {
             [] => caching_sha2::NAME.to_string(),
-            name => text(name),
+            name => text(client, name),
         };
         let proof = Proof { user: &user, host: &self.host, plugin: &plugin, answer, nonce: self.nonce };
         let Shared { database: engine, keys, .. } = &*self.shared;
@@ -222,10 +238,21 @@ impl Connection {
         let host = self.host.clone();
         let database = (!database.is_empty()).then_some(database.as_str());
         match self.session_mut().change_user(&user, &host, database) {
-            Ok(()) => self.ok(0, 0, "", false).await,
+            Ok(()) => {
+                if let Some(collation) = collation {
+                    self.session_mut().set_client_collation(collation);
+                }
+                self.ok(0, 0, "", false).await
+            }
             Err(e) => Err(ConnectionError::Refused(e)),
         }
     }
+}
+
+/// A name in the client's character set; what is not of it is shown as such.
+fn text(charset: Charset, bytes: &[u8]) -> String {
+    charset::decode(charset, bytes)
+        .map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), std::borrow::Cow::into_owned)
 }
 
 fn denied(user: &str, host: &str, had_password: bool) -> SqlError {
@@ -237,25 +264,29 @@ fn denied(user: &str, host: &str, had_password: bool) -> SqlError {
 }
 
 /// Tells the client why, before the connection is closed.
-async fn refuse(mut packets: PacketStream, e: ConnectionError) -> Result<Connection, ConnectionError> {
+async fn refuse(
+    mut packets: PacketStream,
+    e: ConnectionError,
+    charset: ResultCharset,
+) -> Result<Connection, ConnectionError> {
     if let ConnectionError::Refused(error) = &e {
-        packets.write(&reply::error(error, CapabilityFlags::CLIENT_PROTOCOL_41)).await?;
+        packets.write(&reply::error(error, CapabilityFlags::CLIENT_PROTOCOL_41, charset)).await?;
         packets.flush().await?;
     }
     Err(e)
 }
 
 /// The first packet: protocol 10, version, connection number, challenge, capabilities.
-fn greeting(id: u32, nonce: &Nonce) -> Vec<u8> {
+fn greeting(version: &str, id: u32, nonce: &Nonce) -> Vec<u8> {
     let capabilities = offered().bits().to_le_bytes();
     let mut out = vec![10];
-    out.extend_from_slice(SERVER_VERSION.as_bytes());
+    out.extend_from_slice(version.as_bytes());
     out.push(0);
     out.extend_from_slice(&id.to_le_bytes());
     out.extend_from_slice(&nonce[..8]);
     out.push(0);
     out.extend_from_slice(&capabilities[..2]);
-    out.push(DEFAULT_COLLATION);
+    out.push(DEFAULT_CHARSET.default_collation_id() as u8);
     out.extend_from_slice(&StatusFlags::SERVER_STATUS_AUTOCOMMIT.bits().to_le_bytes());
     out.extend_from_slice(&capabilities[2..]);
     out.push(nonce.len() as u8 + 1);

@@ -2,7 +2,7 @@
 
 use crate::{auth::caching_sha2::Keys, connection, tls};
 use muster_engine::Database;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -46,6 +46,12 @@ impl Server {
         let listener = TcpListener::bind(options.listen)
             .await
             .map_err(|e| SqlError::new(ErrorCode::Unknown, format!("cannot listen on {}: {e}", options.listen)))?;
+        let address = listener.local_addr().map_err(|e| SqlError::new(ErrorCode::Unknown, e.to_string()))?;
+        database.set_server_variable("bind_address", Value::Text(address.ip().to_string()));
+        database.set_server_variable("port", Value::Int(address.port().into()));
+        database.set_server_variable("skip_networking", Value::Int(0));
+        let connections_max = i64::try_from(options.connections_max).unwrap_or(i64::MAX);
+        database.set_server_variable("max_connections", Value::Int(connections_max));
         let slots = Arc::new(Semaphore::new(options.connections_max));
         Ok(Server { listener, shared: Arc::new(Shared { database, tls, keys: Keys::default(), slots }) })
     }

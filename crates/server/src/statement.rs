@@ -3,6 +3,7 @@
 use crate::packet::Fields;
 use muster_types::{
     Decimal, ErrorCode, Result, SqlError, Value,
+    charset::{self, Charset},
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month},
 };
 use mysql_common::constants::ColumnType;
@@ -53,14 +54,14 @@ impl Statement {
         self.long_data.clear();
     }
 
-    /// The values of an execution: what follows the statement id in the packet.
-    pub fn bind(&mut self, mut fields: Fields<'_>) -> Result<Vec<Value>> {
-        let values = self.read(&mut fields).ok_or_else(malformed)?;
+    /// The values of an execution: what follows the statement id in the packet. `charset`: of texts.
+    pub fn bind(&mut self, mut fields: Fields<'_>, charset: Charset) -> Result<Vec<Value>> {
+        let values = self.read(&mut fields, charset).ok_or_else(malformed)?;
         self.long_data.clear();
         Ok(values)
     }
 
-    fn read(&mut self, fields: &mut Fields<'_>) -> Option<Vec<Value>> {
+    fn read(&mut self, fields: &mut Fields<'_>, charset: Charset) -> Option<Vec<Value>> {
         let (_cursor, _iterations) = (fields.u8()?, fields.u32()?);
         if self.parameters == 0 {
             return Some(Vec::new());
@@ -75,16 +76,16 @@ impl Statement {
         let types = self.types.clone();
         (types.into_iter().enumerate())
             .map(|(i, ty)| match self.long_data.get(&i) {
-                Some(data) => Some(text_or_bytes(data)),
+                Some(data) => Some(text_or_bytes(data, charset)),
                 None if nulls[i / 8] >> (i % 8) & 1 == 1 => Some(Value::Null),
-                None => value(ty, fields),
+                None => value(ty, fields, charset),
             })
             .collect()
     }
 }
 
 /// One bound value. `None` when the packet ends within it or the type is not known.
-fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>) -> Option<Value> {
+fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>, charset: Charset) -> Option<Value> {
     use ColumnType::*;
     let unsigned = flags & UNSIGNED != 0;
     Some(match ColumnType::try_from(column_type).ok()? {
@@ -113,16 +114,17 @@ fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>) -> Option
             Value::Bytes(fields.length_bytes()?.to_vec())
         }
         MYSQL_TYPE_VARCHAR | MYSQL_TYPE_VAR_STRING | MYSQL_TYPE_STRING | MYSQL_TYPE_ENUM | MYSQL_TYPE_SET => {
-            text_or_bytes(fields.length_bytes()?)
+            text_or_bytes(fields.length_bytes()?, charset)
         }
         _ => return None,
     })
 }
 
-fn text_or_bytes(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::Text(text.to_string()),
-        Err(_) => Value::Bytes(bytes.to_vec()),
+/// What is no text of the character set stays bytes.
+fn text_or_bytes(bytes: &[u8], charset: Charset) -> Value {
+    match charset::decode(charset, bytes) {
+        Some(text) => Value::Text(text.into_owned()),
+        None => Value::Bytes(bytes.to_vec()),
     }
 }
 
@@ -184,10 +186,13 @@ mod tests {
     fn types_are_kept_for_later_executions() {
         let mut statement = Statement::new(2);
         let first = packet(0b10, &[(8, 0), (8, UNSIGNED)], &(-5i64).to_le_bytes());
-        assert_eq!(statement.bind(Fields::new(&first)).unwrap(), [Value::Int(-5), Value::Null]);
+        assert_eq!(statement.bind(Fields::new(&first), Charset::Utf8mb4).unwrap(), [Value::Int(-5), Value::Null]);
         let mut second = vec![0, 1, 0, 0, 0, 0b01, 0];
         second.extend(u64::MAX.to_le_bytes());
-        assert_eq!(statement.bind(Fields::new(&second)).unwrap(), [Value::Null, Value::UInt(u64::MAX)]);
+        assert_eq!(
+            statement.bind(Fields::new(&second), Charset::Utf8mb4).unwrap(),
+            [Value::Null, Value::UInt(u64::MAX)]
+        );
     }
 
     #[test]
@@ -198,18 +203,26 @@ mod tests {
         }
         assert!(statement.add_long_data(Fields::new(b"\0\0abcdefgh"), 10).is_err());
         let execute = packet(0, &[(252, 0)], &[]);
-        assert_eq!(statement.bind(Fields::new(&execute)).unwrap(), [Value::Text("abc".into())]);
+        assert_eq!(statement.bind(Fields::new(&execute), Charset::Utf8mb4).unwrap(), [Value::Text("abc".into())]);
+    }
+
+    #[test]
+    fn texts_come_in_the_clients_character_set() {
+        let execute = packet(0, &[(254, 0)], b"\x02\xE9\xFF");
+        let bind = |charset| Statement::new(1).bind(Fields::new(&execute), charset).unwrap();
+        assert_eq!(bind(Charset::Latin1), [Value::Text("éÿ".into())]);
+        assert_eq!(bind(Charset::Utf8mb4), [Value::Bytes(b"\xE9\xFF".to_vec())]);
     }
 
     proptest! {
         #[test]
         fn garbage_is_an_error_and_no_panic(parameters in 0usize..20, bytes: Vec<u8>) {
-            let _ = Statement::new(parameters).bind(Fields::new(&bytes));
+            let _ = Statement::new(parameters).bind(Fields::new(&bytes), Charset::Utf8mb4);
         }
 
         #[test]
         fn garbage_values_of_every_type(kind: u8, flags: u8, bytes: Vec<u8>) {
-            let _ = value((kind, flags), &mut Fields::new(&bytes));
+            let _ = value((kind, flags), &mut Fields::new(&bytes), Charset::Utf8mb4);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Optimizer hints: the text of `/*+ ... */` (manual 10.9.3).
 
+use crate::Query;
 use muster_types::{ErrorCode, SqlError};
+use sqlparser::ast::{self, SetExpr};
 
 /// One hint, as written: `BKA(@qb t1, t2)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,26 @@ const KNOWN: &[&str] = &[
     "SET_VAR",
     "SUBQUERY",
 ];
+
+/// The milliseconds of `/*+ MAX_EXECUTION_TIME(n) */`, which counts only in the first SELECT of a statement.
+pub fn max_execution_time(query: &Query) -> Option<u64> {
+    let select = first_select(&query.ast.body)?;
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
+    select.optimizer_hints.iter().for_each(|h| collect(&h.text, &mut found, &mut warnings));
+    let hint = found.into_iter().find(|h| h.name == "MAX_EXECUTION_TIME")?;
+    hint.arguments.first()?.parse().ok()
+}
+
+fn first_select(mut body: &SetExpr) -> Option<&ast::Select> {
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return Some(select),
+            SetExpr::Query(query) => &query.body,
+            SetExpr::SetOperation { left, .. } => left,
+            _ => return None,
+        }
+    }
+}
 
 /// Adds the hints of one comment to `found`. What is no hint is left out with a warning.
 pub(crate) fn collect(text: &str, found: &mut Vec<OptimizerHint>, warnings: &mut Vec<SqlError>) {
@@ -116,5 +138,17 @@ mod tests {
         assert_eq!(found[1].arguments, ["t", "idx"]);
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].message.contains("NONSENSE"));
+    }
+
+    #[test]
+    fn time_limits_of_the_first_select() {
+        let limit = |sql: &str| match crate::parse(sql) {
+            Ok(crate::Statement::Query(query)) => max_execution_time(&query),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(limit("SELECT /*+ MAX_EXECUTION_TIME(1000) */ 1"), Some(1000));
+        assert_eq!(limit("(SELECT /*+ NO_ICP(t) max_execution_time(5) */ 1) UNION SELECT 2"), Some(5));
+        assert_eq!(limit("SELECT 1 FROM (SELECT /*+ MAX_EXECUTION_TIME(1) */ 1) t"), None);
+        assert_eq!(limit("SELECT /*+ MAX_EXECUTION_TIME(x) */ 1"), None);
     }
 }

@@ -19,6 +19,6 @@ pub mod statement;
 mod typing;
 
 pub use bind::{BindEnv, Bound, SessionValues, bind_constant, bind_query, bind_rows};
-pub use hints::OptimizerHint;
-pub use parse::{parse, parse_expression, split};
+pub use hints::{OptimizerHint, max_execution_time};
+pub use parse::{parse, parse_expression, split, statement_text};
 pub use statement::*;

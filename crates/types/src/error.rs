@@ -117,6 +117,10 @@ codes! {
     DivisionByZero = 1365, "22012";
     TruncatedWrongValueForField = 1366, "HY000";
     QueryInterrupted = 1317, "70100";
+    QueryTimeout = 3024, "HY000";
+    TooManyRows = 1172, "42000";
+    SpFetchNoData = 1329, "02000";
+    SpUndeclaredVar = 1327, "42000";
     SpecificAccessDenied = 1227, "42000";
     ViewWrongList = 1353, "HY000";
     NoDefaultForField = 1364, "HY000";
@@ -206,6 +210,12 @@ impl SqlError {
     /// 1105: what should not have happened.
     pub fn internal(what: impl fmt::Display) -> SqlError {
         SqlError::new(ErrorCode::Unknown, format!("internal error: {what}"))
+    }
+
+    /// 3024: took longer than `max_execution_time`.
+    pub fn timed_out() -> SqlError {
+        let message = "Query execution was interrupted, maximum statement execution time exceeded";
+        SqlError::new(ErrorCode::QueryTimeout, message)
     }
 
     /// 1317: killed by the client or by KILL.

@@ -90,7 +90,9 @@ pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Res
         for (p, command) in [(Privilege::Alter, "ALTER"), (Privilege::Drop, "DROP")] {
             context.access.check_table(&from.0, &from.1, p, command)?;
         }
-        context.access.check_table(&to.0, &to.1, Privilege::Create, "CREATE")?;
+        for (p, command) in [(Privilege::Create, "CREATE"), (Privilege::Insert, "INSERT")] {
+            context.access.check_table(&to.0, &to.1, p, command)?;
+        }
         check_not_virtual(context, &from.0)?;
         check_not_virtual(context, &to.0)?;
         steps.push((from, to));

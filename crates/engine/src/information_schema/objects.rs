@@ -1,7 +1,7 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::{Viewpoint, optional, text, uint};
-use crate::catalog::Snapshot;
+use crate::{catalog::Snapshot, privileges::Privilege};
 use muster_types::{Collation, Value};
 
 pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
@@ -79,7 +79,11 @@ pub(super) fn views(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>
                 text("def"),
                 text(&v.def.database),
                 text(&v.def.name),
-                text(&v.def.query),
+                text(if view.access().on_database(&v.def.database).has(Privilege::ShowView) {
+                    &v.def.query
+                } else {
+                    ""
+                }),
                 text("NONE"),
                 text("NO"),
                 text("root@localhost"),

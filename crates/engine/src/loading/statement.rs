@@ -4,6 +4,7 @@ use super::{load_into, target};
 use crate::{
     LocalFiles,
     catalog::TableEntry,
+    charset,
     ddl::storage_error,
     load::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, read_delimited},
     privileges::Privilege,
@@ -12,7 +13,7 @@ use crate::{
 use muster_algebra::DefaultValue;
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::{DuplicatePolicy, TableLoader};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::{
     fs::File,
     io::Read,
@@ -21,6 +22,9 @@ use std::{
 
 pub fn load_data(context: &Context, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
     let entry = target(context, &statement.table)?;
+    if statement.on_duplicate == OnDuplicate::Replace {
+        context.access.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
+    }
     let options = options(context, statement, &entry)?;
     let mut source: Box<dyn Read + Send> = if statement.local {
         if !context.database.globals().is_on("local_infile") {
@@ -107,10 +111,10 @@ fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Resul
     {
         return Err(SqlError::unsupported("LOAD DATA that leaves out the AUTO_INCREMENT column"));
     }
+    // Not the client's character set (manual 15.2.9).
     let charset = match &statement.charset {
-        Some(name) => Charset::from_name(name)
-            .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'")))?,
-        None => Charset::Utf8mb4,
+        Some(name) => charset::client_charset(name)?,
+        None => charset::client_charset(&context.variables.text("character_set_database"))?,
     };
     let ascii = |c: Option<char>, what: &str| match c {
         None => Ok(None),

@@ -27,9 +27,10 @@ impl Access {
         self.account.map_or(Privileges::NONE, |i| self.accounts[i].global)
     }
 
+    /// What the session may do in a database. PROCESS and its like open none.
     pub fn on_database(&self, database: &str) -> Privileges {
         let own = self.account.and_then(|i| self.accounts[i].databases.get(database).copied());
-        self.global().union(own.unwrap_or_default())
+        self.global().of_databases().union(own.unwrap_or_default())
     }
 
     /// Whether the database is shown at all.

@@ -119,6 +119,12 @@ impl Privileges {
         Privileges(self.0 & !other.0)
     }
 
+    /// Those of them that concern databases and what is in them.
+    #[must_use]
+    pub fn of_databases(self) -> Privileges {
+        Privileges(self.0 & Privileges::all(false).with(GrantOption).0)
+    }
+
     pub fn has(self, p: Privilege) -> bool {
         self.0 & p.bit() != 0
     }

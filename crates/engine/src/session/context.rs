@@ -8,7 +8,7 @@ use crate::{
     privileges::{Access, AccountKey},
     session::{
         definitions::{DEFINITIONS, Definition, Scope},
-        variables,
+        optimizer_switch, variables,
     },
 };
 use muster_exec::{ExecContext, Warning, Warnings};
@@ -22,7 +22,7 @@ use std::{
         Arc,
         atomic::Ordering::{self, Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +39,8 @@ pub struct Context {
     /// Warnings of level Note.
     pub notes: Arc<Mutex<Vec<Warning>>>,
     pub cancel: CancellationToken,
+    /// When the statement began.
+    pub started: Instant,
     /// Local time when the statement began, microseconds since 1970-01-01 00:00:00.
     pub now_micros: i64,
     pub utc_offset_micros: i64,
@@ -133,6 +135,11 @@ impl Context {
             drop(finished);
             result
         })
+    }
+
+    /// `optimizer_switch`.
+    pub fn optimizer_options(&self) -> muster_optimizer::Options {
+        optimizer_switch::options(&self.variables.text("optimizer_switch"))
     }
 
     /// The value of `@@[scope.]name`.

@@ -11,7 +11,7 @@ pub enum Kind {
     Enum(&'static [&'static str]),
     /// A comma-separated list of these words.
     Flags(&'static [&'static str]),
-    /// `name=on|off|default,..`.
+    /// `name=on|off|default,..`; what is not named stays as it is.
     Switch,
     Text,
     /// A character set, a collation.
@@ -81,14 +81,8 @@ pub const SQL_MODES: &[&str] = &[
 pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
                                     ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
-pub const OPTIMIZER_SWITCH_DEFAULT: &str = "index_merge=on,index_merge_union=on,index_merge_sort_union=on,\
-    index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,\
-    block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,\
-    duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,\
-    condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,\
-    subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on";
-
-/// Sorted by name (a test sees to it). Paths, sizes and versions of this server are filled in when it starts.
+/// Sorted by name (a test sees to it). Paths, sizes and versions of this server are filled in when it starts, its port
+/// when it listens; there is no Unix socket.
 #[rustfmt::skip]
 pub const DEFINITIONS: &[Definition] = &[
     ro("auto_generate_certs", Global, Bool, "ON"),
@@ -194,12 +188,12 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("old_alter_table", Both, Bool, "OFF"),
     rw("optimizer_prune_level", Both, Int(0, 1), "1"),
     rw("optimizer_search_depth", Both, Int(0, 62), "62"),
-    rw("optimizer_switch", Both, Switch, OPTIMIZER_SWITCH_DEFAULT),
+    rw("optimizer_switch", Both, Switch, "default"),
     rw("optimizer_trace", Both, Text, "enabled=off,one_line=off"),
     ro("performance_schema", Global, Bool, "OFF"),
     ro("pid_file", Global, Text, ""),
     ro("plugin_dir", Global, Text, ""),
-    ro("port", Global, Int(0, 65535), "3306"),
+    ro("port", Global, Int(0, 65535), "0"),
     rw("profiling", Both, Bool, "OFF"),
     rw("profiling_history_size", Both, Int(0, 100), "15"),
     ro("protocol_version", Global, Int(10, 10), "10"),
@@ -223,7 +217,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("session_track_system_variables", Both, Text, "time_zone,autocommit,character_set_client,character_set_results,character_set_connection"),
     rw("show_create_table_verbosity", Both, Bool, "OFF"),
     ro("skip_name_resolve", Global, Bool, "ON"),
-    ro("skip_networking", Global, Bool, "OFF"),
+    ro("skip_networking", Global, Bool, "ON"),
     rw("slow_query_log", Global, Bool, "OFF"),
     ro("socket", Global, Text, ""),
     rw("sort_buffer_size", Both, Int(32768, U64), "262144"),

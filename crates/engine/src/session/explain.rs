@@ -11,7 +11,7 @@ use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, KeyRange, Result, SqlError, SqlType, Value};
 use std::{collections::HashSet, ops::Bound, sync::Arc, time::Instant};
 
-pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value], number: u64) -> Result<Outcome> {
+pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
     let Statement::Query(query) = &*explain.statement else {
         return Err(SqlError::unsupported("EXPLAIN of a statement other than SELECT"));
     };
@@ -31,7 +31,7 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
             let since = Instant::now();
             let pages = context.shared.counters.pages_read();
             let read = context.shared.counters.rows_read();
-            let mut result = query::run(context, planned, number)?;
+            let mut result = query::run(context, planned, None)?;
             let mut found = 0;
             while let Some(batch) = result.rows.next().await {
                 found += batch?.num_rows();

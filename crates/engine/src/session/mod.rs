@@ -7,14 +7,18 @@
 //!     query      bind, optimize, execute; rows on their way out      query.rs
 //!     explain    EXPLAIN                                             explain.rs
 //!     set        SET                                                 set.rs
+//!     charsets   SET NAMES; what the client speaks and reads         charsets.rs
 //!     prepared   PREPARE, EXECUTE, the protocol's prepared statements prepared.rs
 //!   Variables    system variables                                    definitions.rs, variables.rs
+//!     optimizer_switch  what the optimizer may do                    optimizer_switch.rs
 //!   shared       what others see of a session: KILL, PROCESSLIST     shared.rs
 //! ```
 
+mod charsets;
 mod context;
 pub mod definitions;
 mod explain;
+mod optimizer_switch;
 mod prepared;
 pub mod query;
 mod run;
@@ -27,11 +31,11 @@ pub use run::blocking;
 pub use variables::Variables;
 
 use crate::{
-    Database, LocalFiles, Outcome, Prepared, information_schema,
+    Database, LocalFiles, Outcome, Prepared, ResultSet, RowStream, information_schema,
     privileges::{Access, AccountKey},
 };
 use arrow_array::RecordBatch;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, Stream, StreamExt};
 use muster_exec::{Warning, Warnings};
 use muster_sql::{Show, Statement};
 use muster_storage::Counters;
@@ -42,7 +46,10 @@ use shared::SessionShared;
 use std::{
     collections::HashMap,
     panic::AssertUnwindSafe,
+    pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
+    task::{self, Poll},
+    time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -115,6 +122,37 @@ pub struct Session {
     diagnostics: Diagnostics,
     /// Warnings and errors of the statement before the last: `@@warning_count` is read by a statement of its own.
     counts: (u64, u64),
+}
+
+/// The rows of a statement, which ends with them.
+struct RowsOfStatement {
+    rows: RowStream,
+    shared: Arc<SessionShared>,
+    number: u64,
+    count: i64,
+}
+
+impl Stream for RowsOfStatement {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.rows.poll_next_unpin(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(batch))) => self.count += batch.num_rows() as i64,
+            Poll::Ready(None | Some(Err(_))) => {
+                self.shared.found_rows.store(self.count, Relaxed);
+                self.shared.end(self.number);
+            }
+            Poll::Pending => {}
+        }
+        polled
+    }
+}
+
+impl Drop for RowsOfStatement {
+    fn drop(&mut self) {
+        self.shared.end(self.number);
+    }
 }
 
 /// What a panic becomes for the client: the message goes to the log, for it is of no use to him.
@@ -352,6 +390,7 @@ impl Session {
             warnings: self.diagnostics.running.clone(),
             notes: self.diagnostics.notes.clone(),
             cancel,
+            started: Instant::now(),
             now_micros: now + utc_offset_micros,
             utc_offset_micros,
             counts: self.counts,
@@ -397,7 +436,7 @@ impl Session {
             return self.ended(number, Err(SqlError::interrupted()));
         }
         let context = self.context(cancel);
-        let run = AssertUnwindSafe(self.run(&context, statement, &parameters, number)).catch_unwind().await;
+        let run = AssertUnwindSafe(self.run(&context, statement, &parameters)).catch_unwind().await;
         let outcome = run.unwrap_or_else(|panic| Err(panic_error(&*panic)));
         self.ended(number, outcome)
     }
@@ -412,10 +451,16 @@ impl Session {
         if let Err(e) = &outcome {
             self.diagnostics.error = Some(e.clone());
         }
-        if !matches!(outcome, Ok(Outcome::Rows(_))) {
-            self.shared.end(number);
+        match outcome {
+            Ok(Outcome::Rows(result)) => {
+                let rows = RowsOfStatement { rows: result.rows, shared: self.shared.clone(), number, count: 0 };
+                Ok(Outcome::Rows(ResultSet { rows: rows.boxed(), ..result }))
+            }
+            other => {
+                self.shared.end(number);
+                other
+            }
         }
-        outcome
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Session, query};
 use crate::Prepared;
-use muster_sql::{ScalarExpr, SetItem, SetValue, Statement};
+use muster_sql::Statement;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl PreparedStatement {
         ) {
             return Err(not_preparable());
         }
-        let parameters = parameters(&statement);
+        let parameters = muster_sql::count_parameters(&statement);
         Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters })
     }
 }
@@ -33,22 +33,6 @@ impl PreparedStatement {
 fn not_preparable() -> SqlError {
     let message = "This command is not supported in the prepared statement protocol yet";
     SqlError::new(ErrorCode::Unsupported, message)
-}
-
-/// Number of `?`.
-fn parameters(statement: &Statement) -> usize {
-    let of = |exprs: &mut dyn Iterator<Item = &ScalarExpr>| exprs.map(ScalarExpr::parameters).sum();
-    match statement {
-        Statement::Query(query) => query.parameters(),
-        Statement::Explain(explain) => parameters(&explain.statement),
-        Statement::Do(exprs) => of(&mut exprs.iter()),
-        Statement::Kill { id, .. } => id.parameters(),
-        Statement::Set(items) => of(&mut items.iter().filter_map(|item| match item {
-            SetItem::User { value, .. } | SetItem::Variable { value: SetValue::Expr(value), .. } => Some(value),
-            _ => None,
-        })),
-        _ => 0,
-    }
 }
 
 impl Session {

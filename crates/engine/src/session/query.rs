@@ -1,6 +1,6 @@
 //! A query's way: bind, optimize, execute; and its rows on their way out.
 
-use super::{Context, shared::SessionShared};
+use super::Context;
 use crate::{ColumnInfo, ResultSet, RowStream, catalog::tables::StatementTables, information_schema, rows};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use futures::{FutureExt, Stream, StreamExt};
@@ -10,8 +10,9 @@ use muster_types::{Result, SqlError, Value};
 use std::{
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::Arc,
     task::{self, Poll},
+    time::{Duration, Instant},
 };
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -50,7 +51,7 @@ pub fn optimize_whole(context: &Context, bound: Bound, tables: Arc<StatementTabl
         context.warn(warning.code, warning.message);
     }
     let mut columns = bound.columns;
-    let plan = muster_optimizer::optimize(bound.rel, &mut columns, &*tables, &muster_optimizer::Options::default())?;
+    let plan = muster_optimizer::optimize(bound.rel, &mut columns, &*tables, &context.optimizer_options())?;
     Ok(Planned { plan, columns, outputs: bound.outputs, tables })
 }
 
@@ -64,8 +65,20 @@ fn select_limit(context: &Context, rel: Rel) -> Rel {
     }
 }
 
-/// Starts a planned query. `number`: the statement's, to end it when its rows are read.
-pub fn run(context: &Arc<Context>, planned: Planned, number: u64) -> Result<ResultSet> {
+/// Plans and starts a SELECT, with the time that it may take: the number of its columns, and its rows.
+pub async fn select(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<(usize, ResultSet)> {
+    let limit_ms = muster_sql::max_execution_time(query).unwrap_or(context.variables.unsigned("max_execution_time"));
+    let deadline = match limit_ms {
+        0 => None,
+        ms => context.started.checked_add(Duration::from_millis(ms)),
+    };
+    let (planning, query, parameters) = (context.clone(), query.clone(), parameters.to_vec());
+    let planned = super::blocking(move || plan(&planning, &query, &parameters)).await?;
+    Ok((planned.outputs.len(), run(context, planned, deadline)?))
+}
+
+/// Starts a planned query. After `deadline` its rows end with error 3024.
+pub fn run(context: &Arc<Context>, planned: Planned, deadline: Option<Instant>) -> Result<ResultSet> {
     let Planned { plan, columns, outputs, tables } = planned;
     let infos = column_infos(&outputs, &columns, &tables);
     let positions = outputs
@@ -81,7 +94,7 @@ pub fn run(context: &Arc<Context>, planned: Planned, number: u64) -> Result<Resu
         true => stream,
         false => stream.map(move |batch| project(&batch?, &positions)).boxed(),
     };
-    Ok(ResultSet { columns: infos, rows: guard(context, stream, number) })
+    Ok(ResultSet { columns: infos, rows: guard(context, stream, deadline) })
 }
 
 fn project(batch: &RecordBatch, positions: &[usize]) -> Result<RecordBatch> {
@@ -123,14 +136,12 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
     info.auto_increment = def.columns[at].auto_increment;
 }
 
-/// Wraps rows so that KILL stops them, a panic becomes an error, and the statement ends with them.
-pub fn guard(context: &Arc<Context>, stream: RowStream, number: u64) -> RowStream {
+/// Wraps rows so that KILL and `deadline` stop them, and a panic becomes an error.
+fn guard(context: &Arc<Context>, stream: RowStream, deadline: Option<Instant>) -> RowStream {
     Guarded {
         inner: Some(stream),
         cancelled: Box::pin(context.cancel.clone().cancelled_owned()),
-        shared: context.shared.clone(),
-        number,
-        rows: 0,
+        deadline: deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into()))),
     }
     .boxed()
 }
@@ -139,16 +150,16 @@ struct Guarded {
     /// `None` after the end or an error.
     inner: Option<RowStream>,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
-    shared: Arc<SessionShared>,
-    number: u64,
-    rows: i64,
+    deadline: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Guarded {
-    fn finish(&mut self) {
-        self.inner = None;
-        self.shared.found_rows.store(self.rows, Relaxed);
-        self.shared.end(self.number);
+    fn stopped(&mut self, cx: &mut task::Context<'_>) -> Option<SqlError> {
+        if self.cancelled.poll_unpin(cx).is_ready() {
+            return Some(SqlError::interrupted());
+        }
+        let late = self.deadline.as_mut().is_some_and(|d| d.poll_unpin(cx).is_ready());
+        late.then(SqlError::timed_out)
     }
 }
 
@@ -157,46 +168,31 @@ impl Stream for Guarded {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
-        if this.cancelled.poll_unpin(cx).is_ready() {
-            this.finish();
-            return Poll::Ready(Some(Err(SqlError::interrupted())));
+        if this.inner.is_none() {
+            return Poll::Ready(None);
         }
-        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| inner.poll_next_unpin(cx)));
-        match polled {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(Some(Ok(batch)))) => {
-                this.rows += batch.num_rows() as i64;
-                Poll::Ready(Some(Ok(batch)))
-            }
-            Ok(Poll::Ready(Some(Err(e)))) => {
-                this.finish();
-                Poll::Ready(Some(Err(e)))
-            }
-            Ok(Poll::Ready(None)) => {
-                this.finish();
-                Poll::Ready(None)
-            }
-            Err(panic) => {
-                this.finish();
-                Poll::Ready(Some(Err(super::panic_error(&*panic))))
-            }
+        let stopped = this.stopped(cx).map(Err);
+        let polled = match (stopped, &mut this.inner) {
+            (Some(stopped), _) => Poll::Ready(Some(stopped)),
+            (None, Some(inner)) => std::panic::catch_unwind(AssertUnwindSafe(|| inner.poll_next_unpin(cx)))
+                .unwrap_or_else(|panic| Poll::Ready(Some(Err(super::panic_error(&*panic))))),
+            (None, None) => Poll::Ready(None),
+        };
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            this.inner = None;
         }
+        polled
     }
 }
 
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        self.shared.end(self.number);
-    }
-}
-
-/// All rows of a small result, as values.
-pub async fn collect_values(mut result: ResultSet) -> Result<Vec<Vec<Value>>> {
+/// The first rows of a result, as values.
+pub async fn first_values(mut result: ResultSet, rows_max: usize) -> Result<Vec<Vec<Value>>> {
     let mut out = Vec::new();
-    while let Some(batch) = result.rows.next().await {
+    while out.len() < rows_max
+        && let Some(batch) = result.rows.next().await
+    {
         let batch = batch?;
-        for row in 0..batch.num_rows() {
+        for row in 0..batch.num_rows().min(rows_max - out.len()) {
             out.push(batch.columns().iter().map(|c| rows::value_at(c, row)).collect::<Result<Vec<_>>>()?);
         }
     }

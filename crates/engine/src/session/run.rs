@@ -27,13 +27,12 @@ fn nothing() -> Result<Outcome> {
 }
 
 impl Session {
-    /// Runs a parsed statement. `number`: as [`super::shared::SessionShared::begin`] gave it.
+    /// Runs a parsed statement.
     pub(super) async fn run(
         &mut self,
         context: &Arc<Context>,
         statement: Arc<Statement>,
         parameters: &[Value],
-        number: u64,
     ) -> Result<Outcome> {
         /// DDL: blocks, and looks at nothing but the context and its part of the statement.
         macro_rules! ddl {
@@ -54,15 +53,11 @@ impl Session {
         }
         use Statement::*;
         match &*statement {
-            Query(query) => {
-                let (context, query, parameters) = (context.clone(), query.clone(), parameters.to_vec());
-                let planning = context.clone();
-                let planned = blocking(move || query::plan(&planning, &query, &parameters)).await?;
-                Ok(Outcome::Rows(query::run(&context, planned, number)?))
-            }
-            Explain(explain) => explain::explain(context, explain, parameters, number).await,
+            Query(query) => Ok(Outcome::Rows(query::select(context, query, parameters).await?.1)),
+            SelectInto { query, variables } => self.select_into(context, query, variables, parameters).await,
+            Explain(explain) => explain::explain(context, explain, parameters).await,
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
-            Show(show) => self.show(context, show, number).await,
+            Show(show) => self.show(context, show).await,
 
             CreateDatabase(_) => ddl!(CreateDatabase(s) => |c| ddl::create_database(c, s)),
             AlterDatabase(_) => ddl!(AlterDatabase(s) => |c| ddl::alter_database(c, s)),
@@ -102,11 +97,8 @@ impl Session {
                 nothing()
             }
             Do(exprs) => {
-                let mut used = 0;
                 for expr in exprs {
-                    let own = parameters.get(used..used + expr.parameters()).unwrap_or_default();
-                    used += expr.parameters();
-                    set::evaluate(context, expr, own).await?;
+                    set::evaluate(context, expr, parameters).await?;
                 }
                 nothing()
             }
@@ -169,7 +161,7 @@ impl Session {
                 if values.len() != prepared.parameters {
                     return Err(SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"));
                 }
-                Box::pin(self.run(context, prepared.statement.clone(), &values, number)).await
+                Box::pin(self.run(context, prepared.statement.clone(), &values)).await
             }
             Deallocate { name } => {
                 self.named_statement(name, "DEALLOCATE PREPARE")?;
@@ -219,6 +211,34 @@ impl Session {
                 self.database.accounts().revoke(&context.access, &context.account, database, grant)?;
                 nothing()
             }
+        }
+    }
+
+    /// `SELECT .. INTO @a, @b`: at most one row. Errors 1172, 1222; warning 1329 without a row.
+    async fn select_into(
+        &mut self,
+        context: &Arc<Context>,
+        query: &muster_sql::Query,
+        variables: &[String],
+        parameters: &[Value],
+    ) -> Result<Outcome> {
+        let (count, result) = query::select(context, query, parameters).await?;
+        if count != variables.len() {
+            let message = "The used SELECT statements have a different number of columns";
+            return Err(SqlError::new(ErrorCode::WrongNumberOfColumnsInSelect, message));
+        }
+        let mut rows = query::first_values(result, 2).await?.into_iter();
+        let Some(row) = rows.next() else {
+            let message = "No data - zero rows fetched, selected, or processed";
+            context.warn(ErrorCode::SpFetchNoData, message);
+            return nothing();
+        };
+        for (name, value) in variables.iter().zip(row) {
+            self.set_user_variable(name, value)?;
+        }
+        match rows.next() {
+            None => done(Done::rows(1)),
+            Some(_) => Err(SqlError::new(ErrorCode::TooManyRows, "Result consisted of more than one row")),
         }
     }
 

@@ -1,7 +1,7 @@
 //! SET, and values of expressions outside queries.
 
 use super::{Session, query, variables};
-use crate::{charset, privileges::Privilege, session::Context};
+use crate::{privileges::Privilege, session::Context};
 use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -9,7 +9,7 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 /// Most user variables of a session, and bytes of one: they are kept until the session ends.
 const USER_VARIABLES_MAX: usize = 10_000;
 
-/// The value of an expression without columns: the one row of `SELECT expression`.
+/// The value of an expression without columns: the one row of `SELECT expression`. `parameters`: of the whole statement.
 pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
     let tables = context.tables();
     let bound = context.with_session_values(|session| {
@@ -19,15 +19,14 @@ pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[V
         return Ok(value.clone());
     }
     let planned = query::optimize_whole(context, bound, tables)?;
-    let result = query::run(context, planned, 0)?;
-    let rows = query::collect_values(result).await?;
+    let result = query::run(context, planned, None)?;
+    let rows = query::first_values(result, 1).await?;
     Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
 }
 
 impl Session {
     /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
     pub(super) async fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<()> {
-        let mut used = 0;
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let expr = match item {
@@ -36,11 +35,7 @@ impl Session {
                 _ => None,
             };
             values.push(match expr {
-                Some(expr) => {
-                    let own = parameters.get(used..used + expr.parameters()).unwrap_or_default();
-                    used += expr.parameters();
-                    evaluate(context, expr, own).await?
-                }
+                Some(expr) => evaluate(context, expr, parameters).await?,
                 None => Value::Null,
             });
         }
@@ -68,7 +63,7 @@ impl Session {
         Ok(())
     }
 
-    fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
+    pub(super) fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
         let name = name.to_lowercase();
         let all = Arc::make_mut(&mut self.user_variables);
         if all.len() >= USER_VARIABLES_MAX && !all.contains_key(&name) {
@@ -100,7 +95,10 @@ impl Session {
             None if global => Value::Text(definition.default.into()),
             None => self.database.globals().get(definition.name),
         };
-        let checked = variables::check(definition, value.clone())?;
+        let checked = match global {
+            true => variables::check(definition, value.clone(), &self.database.globals())?,
+            false => variables::check(definition, value.clone(), &self.variables)?,
+        };
         variables::check_supported(definition, &checked.value)?;
         if checked.truncated {
             let shown = value.to_text(6).unwrap_or_default();
@@ -120,56 +118,10 @@ impl Session {
             self.shared.last_insert_id.store(id, Relaxed);
         }
         self.variables.put(definition.name, checked.value.clone());
-        // Character sets and their collations go together.
-        match (definition.name, &checked.value) {
-            ("character_set_connection", Value::Text(charset)) => {
-                let collation = charset::default_of(stored_charset(charset))?;
-                self.variables.put("collation_connection", Value::Text(collation.name().into()));
-            }
-            ("collation_connection", Value::Text(collation)) => {
-                let charset = charset::collation(collation)?.charset();
-                self.variables.put("character_set_connection", Value::Text(charset.into()));
-            }
-            ("character_set_server", Value::Text(charset)) => {
-                let collation = charset::default_of(stored_charset(charset))?;
-                self.variables.put("collation_server", Value::Text(collation.name().into()));
-            }
-            ("collation_server", Value::Text(collation)) => {
-                let charset = charset::collation(collation)?.charset();
-                self.variables.put("character_set_server", Value::Text(charset.into()));
-            }
-            _ => {}
+        match &checked.value {
+            Value::Text(text) => self.keep_charsets_together(definition.name, text),
+            _ => Ok(()),
         }
-        Ok(())
-    }
-
-    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
-        let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
-        let collation = match collation {
-            Some(name) => charset::resolve(Some(stored_charset(charset)), Some(name))?,
-            None => charset::resolve(Some(stored_charset(charset)), None)?,
-        };
-        for name in ["character_set_client", "character_set_connection", "character_set_results"] {
-            self.variables.put(name, Value::Text(charset.into()));
-        }
-        if let Some(collation) = collation {
-            self.variables.put("collation_connection", Value::Text(collation.name().into()));
-        }
-        Ok(())
-    }
-
-    /// `SET CHARACTER SET`: the connection gets the database's (manual 15.7.6.2).
-    fn set_character_set(&mut self, charset: Option<&str>) -> Result<()> {
-        let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
-        for name in ["character_set_client", "character_set_results"] {
-            self.variables.put(name, Value::Text(charset.into()));
-        }
-        for name in ["character_set_connection", "collation_connection"] {
-            let source = name.replace("connection", "database");
-            let value = self.variables.get(&source);
-            self.variables.put(name, value);
-        }
-        Ok(())
     }
 
     fn set_transaction(
@@ -211,12 +163,4 @@ fn check_variables_admin(context: &Context) -> Result<()> {
     let message = "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this \
                    operation";
     Err(SqlError::new(ErrorCode::SpecificAccessDenied, message))
-}
-
-/// The character set that text of a client's character set has inside: UTF-8 for its subsets.
-fn stored_charset(client: &str) -> &str {
-    match client {
-        "utf8mb3" | "ascii" => "utf8mb4",
-        other => other,
-    }
 }

@@ -1,6 +1,9 @@
 //! Values of system variables: global, and each session's own.
 
-use super::definitions::{self, DEFINITIONS, Definition, Kind, Scope};
+use super::{
+    definitions::{self, DEFINITIONS, Definition, Kind, Scope},
+    optimizer_switch,
+};
 use crate::charset;
 use muster_sql::VariableScope;
 use muster_types::{ErrorCode, Result, SqlError, Value};
@@ -67,10 +70,11 @@ pub fn define(name: &str) -> Result<&'static Definition> {
 impl Variables {
     /// All defaults; `given`: what this server knows better.
     pub fn global(given: &[(&'static str, Value)]) -> Variables {
+        let none = Variables { values: Arc::default() };
         let mut values: HashMap<&'static str, Value> = HashMap::new();
         for d in DEFINITIONS {
             let value = Value::Text(d.default.into());
-            let value = if d.default == "NULL" { Ok(Value::Null) } else { check(d, value).map(|c| c.value) };
+            let value = if d.default == "NULL" { Ok(Value::Null) } else { check(d, value, &none).map(|c| c.value) };
             values.insert(d.name, value.unwrap_or(Value::Null));
         }
         values.extend(given.iter().cloned());
@@ -155,8 +159,9 @@ pub struct Checked {
     pub truncated: bool,
 }
 
-/// The value as the variable keeps it. Errors 1231, 1232, and those of character sets and collations.
-pub fn check(d: &Definition, value: Value) -> Result<Checked> {
+/// The value as the variable keeps it; `current`: the values it has before. Errors 1231, 1232, and those of character
+/// sets and collations.
+pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checked> {
     let kept = |value| Ok(Checked { value, truncated: false });
     let text = match &value {
         Value::Text(s) => Some(s.trim().to_owned()),
@@ -210,17 +215,19 @@ pub fn check(d: &Definition, value: Value) -> Result<Checked> {
             found.map_or_else(|| Err(wrong_value(d.name, &value)), |w| kept(Value::Text((*w).into())))
         }
         Kind::Flags(words) => kept(Value::Text(flags(d.name, words, &value)?)),
-        Kind::Switch => Err(wrong_value(d.name, &value)).or_else(|e| match &text {
-            Some(text) => kept(Value::Text(switch(text, d.default).ok_or(e)?)),
-            None => Err(e),
-        }),
+        Kind::Switch => match text {
+            Some(change) => optimizer_switch::changed(&current.text(d.name), &change)
+                .map_err(|wrong| wrong_value(d.name, &Value::Text(wrong)))
+                .and_then(|flags| kept(Value::Text(flags))),
+            None => Err(wrong_value(d.name, &value)),
+        },
         Kind::Text => match (value, d.name) {
             (Value::Null, _) => Err(wrong_value(d.name, &Value::Null)),
             (Value::Text(s), _) => kept(Value::Text(s)),
             _ => Err(wrong_type(d.name)),
         },
         Kind::Charset => match text {
-            Some(name) => kept(Value::Text(charset::client_charset(&name)?.into())),
+            Some(name) => kept(Value::Text(charset::client_charset(&name)?.name().into())),
             None if value == Value::Null && d.name == "character_set_results" => kept(Value::Null),
             None => Err(wrong_value(d.name, &value)),
         },
@@ -250,7 +257,8 @@ pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     {
         return Err(SqlError::unsupported(format!("sql_mode {mode}")));
     }
-    if FIXED.contains(&d.name) && check(d, Value::Text(d.default.into())).is_ok_and(|c| c.value != *value) {
+    let default = || check(d, Value::Text(d.default.into()), &Variables { values: Arc::default() });
+    if FIXED.contains(&d.name) && default().is_ok_and(|c| c.value != *value) {
         return Err(SqlError::unsupported(format!("{} = {text}", d.name)));
     }
     Ok(())
@@ -280,30 +288,6 @@ fn flags(name: &str, words: &[&str], value: &Value) -> Result<String> {
     ];
     let on = |(i, w): (usize, &&str)| set[i] || (traditional && brought.contains(w));
     Ok(words.iter().enumerate().filter(|(i, w)| on((*i, w))).map(|(_, w)| *w).collect::<Vec<_>>().join(","))
-}
-
-/// `optimizer_switch`: the given flags over the defaults; `None` for an unknown flag or value.
-fn switch(text: &str, defaults: &str) -> Option<String> {
-    let pairs = |list: &str| -> Option<Vec<(String, String)>> {
-        let items = list.split(',').map(str::trim).filter(|i| !i.is_empty());
-        items.map(|i| i.split_once('=').map(|(k, v)| (k.trim().into(), v.trim().into()))).collect()
-    };
-    let all = pairs(defaults)?;
-    let mut now = all.clone();
-    for item in text.split(',').map(str::trim).filter(|i| !i.is_empty()) {
-        if item.eq_ignore_ascii_case("default") {
-            now.clone_from(&all);
-            continue;
-        }
-        let (flag, value) = item.split_once('=')?;
-        let at = all.iter().position(|(k, _)| k.eq_ignore_ascii_case(flag.trim()))?;
-        now[at].1 = match value.trim().to_ascii_lowercase().as_str() {
-            "default" => all[at].1.clone(),
-            v @ ("on" | "off") => v.into(),
-            _ => return None,
-        };
-    }
-    Some(now.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(","))
 }
 
 /// Seconds that a time zone is east of Greenwich; `SYSTEM` is this machine's zone now. `None` if not known.
@@ -336,7 +320,7 @@ mod tests {
     fn set(name: &str, value: Value) -> Result<Value> {
         let d = define(name)?;
         check_settable(d, VariableScope::Session)?;
-        let checked = check(d, value)?;
+        let checked = check(d, value, &Variables::global(&[]))?;
         check_supported(d, &checked.value)?;
         Ok(checked.value)
     }
@@ -349,7 +333,7 @@ mod tests {
     fn every_default_is_valid() {
         let global = Variables::global(&[]);
         for d in DEFINITIONS {
-            assert!(d.default == "NULL" || check(d, text(d.default)).is_ok(), "{}", d.name);
+            assert!(d.default == "NULL" || check(d, text(d.default), &global).is_ok(), "{}", d.name);
             global.shown(d);
         }
         assert_eq!(global.shown(define("autocommit").unwrap()), "ON");

@@ -22,7 +22,7 @@ pub(crate) struct Listing {
 }
 
 impl Session {
-    pub(crate) async fn show(&mut self, context: &Arc<Context>, show: &Show, number: u64) -> Result<Outcome> {
+    pub(crate) async fn show(&mut self, context: &Arc<Context>, show: &Show) -> Result<Outcome> {
         let (listing, filter) = match show {
             Show::Warnings { count, offset, limit } => {
                 return tables::conditions(self.diagnostics(), false, *count, *offset, *limit);
@@ -32,7 +32,7 @@ impl Session {
             }
             other => tables::listing(context, other)?,
         };
-        filtered(context, listing, filter, number)
+        filtered(context, listing, filter)
     }
 }
 
@@ -41,10 +41,10 @@ pub(crate) fn describe(context: &Arc<Context>, table: &TableName, pattern: Optio
     let (database, name) = ddl::qualify(context, table)?;
     let listing = tables::columns(context, &database, &name, false)?;
     let filter = pattern.map(|p| ShowFilter::Like(p.to_owned()));
-    filtered(context, listing, filter.as_ref(), 0)
+    filtered(context, listing, filter.as_ref())
 }
 
-fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter>, number: u64) -> Result<Outcome> {
+fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter>) -> Result<Outcome> {
     let Listing { columns, mut rows } = listing;
     match filter {
         None => {}
@@ -61,14 +61,10 @@ fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter
                 muster_sql::bind_rows(&names, rows, filter, &env)
             })?;
             let planned = query::optimize_whole(context, bound, tables)?;
-            return Ok(Outcome::Rows(query::run(context, planned, number)?));
+            return Ok(Outcome::Rows(query::run(context, planned, None)?));
         }
     }
-    let crate::Outcome::Rows(result) = rows::outcome(columns, &rows)? else {
-        return Err(muster_types::SqlError::internal("rows without rows"));
-    };
-    let guarded = query::guard(context, result.rows, number);
-    Ok(Outcome::Rows(crate::ResultSet { columns: result.columns, rows: guarded }))
+    rows::outcome(columns, &rows)
 }
 
 /// Rows of an `information_schema` table under SHOW's names: `(shown, source)`; those that `keep`.

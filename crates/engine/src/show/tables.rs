@@ -123,7 +123,7 @@ fn is_global(scope: Option<VariableScope>) -> bool {
 }
 
 fn pairs(pairs: Vec<(String, String)>) -> Listing {
-    let columns = vec![text_column("Variable_name", 64), text_column("Value", 1024)];
+    let columns = vec![text_column("Variable_name", 64), text_column("Value", 4096)];
     Listing { columns, rows: pairs.into_iter().map(|(n, v)| vec![Value::Text(n), Value::Text(v)]).collect() }
 }
 
@@ -286,6 +286,9 @@ fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing
 
 fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
+    for (p, command) in [(Privilege::Select, "SELECT"), (Privilege::ShowView, "SHOW VIEW")] {
+        context.access.check_table(database, name, p, command)?;
+    }
     let snapshot = context.database.catalog().snapshot();
     let view = snapshot
         .schemas

@@ -1,6 +1,10 @@
 //! Rows by type, for prepared statements: a bitmap of NULLs, then the values that are there.
 
-use super::{super::packet::put_length_bytes, column::column_type};
+use super::{
+    ResultCharset,
+    column::{self, column_type},
+};
+use crate::packet::put_length_bytes;
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationMicrosecondArray,
     Float32Array, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray, UInt64Array,
@@ -10,6 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use muster_engine::ColumnInfo;
 use muster_types::{
     Decimal,
+    charset::{self, Charset},
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days},
 };
 use mysql_common::constants::ColumnType;
@@ -81,12 +86,17 @@ impl<'a> Cells<'a> {
 pub struct Writer<'a> {
     cells: Cells<'a>,
     column_type: ColumnType,
+    charset: Charset,
 }
 
 /// One writer per column.
-pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch) -> Vec<Writer<'a>> {
+pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch, charset: ResultCharset) -> Vec<Writer<'a>> {
     (columns.iter().zip(batch.columns()))
-        .map(|(column, array)| Writer { cells: Cells::new(array), column_type: column_type(&column.ty) })
+        .map(|(column, array)| Writer {
+            cells: Cells::new(array),
+            column_type: column_type(&column.ty),
+            charset: column::charset(column, charset),
+        })
         .collect()
 }
 
@@ -119,7 +129,7 @@ impl Writer<'_> {
             Cells::Date(a) => put_datetime(a.value(row) as i64 * MICROS_PER_DAY, out),
             Cells::DateTime(a) => put_datetime(a.value(row), out),
             Cells::Time(a) => put_time(a.value(row), out),
-            Cells::Text(a) => put_length_bytes(a.value(row).as_bytes(), out),
+            Cells::Text(a) => put_length_bytes(&charset::encode(self.charset, a.value(row)), out),
             Cells::Bytes(a) => put_length_bytes(a.value(row), out),
         }
     }

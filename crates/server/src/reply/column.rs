@@ -1,23 +1,21 @@
 //! Column definitions: a column's MySQL type, length, character set and flags.
 
+use super::ResultCharset;
 use crate::packet::put_length_bytes;
 use muster_engine::ColumnInfo;
-use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind};
+use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind, charset::Charset};
 use mysql_common::constants::{ColumnFlags, ColumnType};
+use std::borrow::Cow;
 
-/// Number of the collation that results are sent in: utf8mb4_0900_ai_ci.
-const RESULT_COLLATION: u16 = 255;
 const BINARY_COLLATION: u16 = 63;
-/// Bytes of a character in results.
-const BYTES_PER_CHARACTER: u32 = 4;
 /// Bytes of the fixed part of a definition.
 const FIXED_BYTES: u8 = 12;
 /// "Not fixed" in the decimals field of floating-point numbers.
 const FLOATING_DECIMALS: u8 = 31;
 
 /// The payload of a column definition packet.
-pub fn definition(column: &ColumnInfo) -> Vec<u8> {
-    let shape = shape(&column.ty);
+pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
+    let shape = shape(&column.ty, charset);
     let mut flags = shape.flags;
     flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
     flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
@@ -26,15 +24,14 @@ pub fn definition(column: &ColumnInfo) -> Vec<u8> {
     flags.set(ColumnFlags::AUTO_INCREMENT_FLAG, column.auto_increment);
     flags.set(ColumnFlags::PART_KEY_FLAG, column.primary_key || column.unique_key || column.multiple_key);
     let names = [&column.database, &column.table, &column.org_table, &column.name, &column.org_name];
-    encode(names.map(|n| n.as_str()), &Shape { flags, ..shape })
+    encode(names.map(|n| charset.name(n)), &Shape { flags, ..shape })
 }
 
 /// A definition's bytes. Not `mysql_common`'s: it writes the length before the character set.
-fn encode([database, table, org_table, name, org_name]: [&str; 5], shape: &Shape) -> Vec<u8> {
+fn encode(names: [Cow<'_, [u8]>; 5], shape: &Shape) -> Vec<u8> {
     let mut out = Vec::new();
-    for text in ["def", database, table, org_table, name, org_name] {
-        put_length_bytes(text.as_bytes(), &mut out);
-    }
+    put_length_bytes(b"def", &mut out);
+    names.iter().for_each(|name| put_length_bytes(name, &mut out));
     out.push(FIXED_BYTES);
     out.extend_from_slice(&shape.collation.to_le_bytes());
     out.extend_from_slice(&shape.length.to_le_bytes());
@@ -53,7 +50,12 @@ pub fn parameter() -> Vec<u8> {
         collation: BINARY_COLLATION,
         flags: ColumnFlags::BINARY_FLAG,
     };
-    encode(["", "", "", "?", ""], &shape)
+    encode([&b""[..], b"", b"", b"?", b""].map(Cow::Borrowed), &shape)
+}
+
+/// The character set that a column's texts are sent in.
+pub fn charset(column: &ColumnInfo, charset: ResultCharset) -> Charset {
+    charset.of_column(column.ty.collation().unwrap_or(Collation::DEFAULT))
 }
 
 struct Shape {
@@ -67,10 +69,10 @@ struct Shape {
 
 /// The protocol type that values of a type are sent as.
 pub fn column_type(ty: &SqlType) -> ColumnType {
-    shape(ty).column_type
+    shape(ty, ResultCharset::UTF8).column_type
 }
 
-fn shape(ty: &SqlType) -> Shape {
+fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
     use ColumnType::*;
     let number = |column_type, length| Shape {
         column_type,
@@ -124,10 +126,10 @@ fn shape(ty: &SqlType) -> Shape {
                 TextKind::VarChar => (MYSQL_TYPE_VAR_STRING, ColumnFlags::empty()),
                 _ => (MYSQL_TYPE_BLOB, ColumnFlags::BLOB_FLAG),
             };
-            let mut shape = bytes(column_type, length.saturating_mul(BYTES_PER_CHARACTER), flags);
-            shape.flags.remove(ColumnFlags::BINARY_FLAG);
+            let (number, max_bytes) = charset.metadata(collation);
+            let mut shape = bytes(column_type, length.saturating_mul(max_bytes), flags);
             shape.flags.set(ColumnFlags::BINARY_FLAG, collation == Collation::Utf8mb4Bin);
-            shape.collation = RESULT_COLLATION;
+            shape.collation = number;
             shape
         }
         SqlType::Bytes { kind, length } => match kind {

@@ -1,9 +1,12 @@
 //! Replies: OK, EOF and ERR packets, and result sets.
 
 pub mod binary;
+pub mod charset;
 pub mod column;
 pub mod result_set;
 pub mod text;
+
+pub use charset::ResultCharset;
 
 use crate::packet::{put_length, put_length_bytes};
 use muster_types::SqlError;
@@ -44,10 +47,10 @@ pub fn end_of_rows(capabilities: CapabilityFlags, status: Status) -> Vec<u8> {
     if capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) { ok(0xFE, 0, 0, status, "") } else { eof(status) }
 }
 
-pub fn error(e: &SqlError, capabilities: CapabilityFlags) -> Vec<u8> {
+pub fn error(e: &SqlError, capabilities: CapabilityFlags, charset: ResultCharset) -> Vec<u8> {
     let state = e.code.sqlstate().as_bytes().try_into().unwrap_or(*b"HY000");
     let state = capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41).then(|| SqlState::new(state));
     let mut out = Vec::new();
-    ErrPacket::Error(ServerError::new(e.code.number(), state, e.message.as_bytes())).serialize(&mut out);
+    ErrPacket::Error(ServerError::new(e.code.number(), state, charset.message(&e.message))).serialize(&mut out);
     out
 }

@@ -1,6 +1,6 @@
 //! A result set: column count, column definitions, rows, end.
 
-use super::{Status, binary, column, end_of_rows, eof, text};
+use super::{ResultCharset, Status, binary, column, end_of_rows, eof, text};
 use crate::{
     ConnectionError,
     packet::{PacketStream, put_length},
@@ -22,24 +22,26 @@ pub enum Encoding {
 pub async fn write_head(
     packets: &mut PacketStream,
     columns: &[ColumnInfo],
+    charset: ResultCharset,
     capabilities: CapabilityFlags,
     status: Status,
 ) -> Result<(), ConnectionError> {
     let mut count = Vec::new();
     put_length(columns.len() as u64, &mut count);
     packets.write(&count).await?;
-    write_columns(packets, columns, capabilities, status).await
+    write_columns(packets, columns, charset, capabilities, status).await
 }
 
 /// Writes column definitions and, for clients that expect it, the EOF behind them.
 pub async fn write_columns(
     packets: &mut PacketStream,
     columns: &[ColumnInfo],
+    charset: ResultCharset,
     capabilities: CapabilityFlags,
     status: Status,
 ) -> Result<(), ConnectionError> {
     for column in columns {
-        packets.write(&column::definition(column)).await?;
+        packets.write(&column::definition(column, charset)).await?;
     }
     if !capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
         packets.write(&eof(status)).await?;
@@ -52,12 +54,13 @@ pub async fn write_rows(
     packets: &mut PacketStream,
     columns: &[ColumnInfo],
     batch: &RecordBatch,
+    charset: ResultCharset,
     encoding: Encoding,
 ) -> Result<(), ConnectionError> {
     let mut payload = Vec::new();
     match encoding {
         Encoding::Text => {
-            let writers = text::writers(columns, batch);
+            let writers = text::writers(columns, batch, charset);
             for row in 0..batch.num_rows() {
                 payload.clear();
                 writers.iter().for_each(|w| w.write(row, &mut payload));
@@ -65,7 +68,7 @@ pub async fn write_rows(
             }
         }
         Encoding::Binary => {
-            let writers = binary::writers(columns, batch);
+            let writers = binary::writers(columns, batch, charset);
             for row in 0..batch.num_rows() {
                 payload.clear();
                 binary::write_row(&writers, row, &mut payload);

@@ -1,10 +1,14 @@
 //! Rows as text: every value a length-encoded string, NULL the byte 0xFB.
 
-use super::super::packet::put_length_bytes;
-use super::binary::Cells;
+use super::{ResultCharset, binary::Cells, column};
+use crate::packet::put_length_bytes;
 use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
-use muster_types::{Decimal, SqlType, Value, value::format_double, value::format_float};
+use muster_types::{
+    Decimal, SqlType, Value,
+    charset::{self, Charset},
+    value::{format_double, format_float},
+};
 use std::io::Write;
 
 const NULL: u8 = 0xFB;
@@ -13,12 +17,17 @@ const NULL: u8 = 0xFB;
 pub struct Writer<'a> {
     cells: Cells<'a>,
     fsp: u8,
+    charset: Charset,
 }
 
 /// One writer per column.
-pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch) -> Vec<Writer<'a>> {
+pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch, charset: ResultCharset) -> Vec<Writer<'a>> {
     (columns.iter().zip(batch.columns()))
-        .map(|(column, array)| Writer { cells: Cells::new(array), fsp: fsp(&column.ty) })
+        .map(|(column, array)| Writer {
+            cells: Cells::new(array),
+            fsp: fsp(&column.ty),
+            charset: column::charset(column, charset),
+        })
         .collect()
 }
 
@@ -36,7 +45,7 @@ impl Writer<'_> {
             return out.push(NULL);
         }
         match &self.cells {
-            Cells::Text(a) => put_length_bytes(a.value(row).as_bytes(), out),
+            Cells::Text(a) => put_length_bytes(&charset::encode(self.charset, a.value(row)), out),
             Cells::Bytes(a) => put_length_bytes(a.value(row), out),
             Cells::Null => out.push(NULL),
             Cells::Bool(a) => put_short(out, |b| write!(b, "{}", a.value(row) as u8)),

@@ -34,6 +34,10 @@ impl Binder<'_> {
         {
             return Err(SqlError::unsupported("FETCH"));
         }
+        if let Some(lock) = query.locks.first() {
+            // Nothing is locked, so nobody shall believe that it is.
+            return Err(SqlError::unsupported(format!("SELECT .. FOR {}", lock.lock_type)));
+        }
         let limits = order::limits(self, query.limit_clause.as_ref())?;
         let keys = order_exprs(query)?;
         match &*query.body {

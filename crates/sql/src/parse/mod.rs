@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   scan       quotes and comments of the raw text; `split`, version comments
+//!   encoding   the bytes that a client sent, as text
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
@@ -14,6 +15,7 @@ mod column;
 mod cursor;
 mod ddl;
 mod dialect;
+mod encoding;
 mod items;
 mod load;
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod statement;
 
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
+pub use encoding::statement_text;
 pub use scan::split;
 
 use crate::{ScalarExpr, Statement};

@@ -456,3 +456,26 @@ fn accounts_and_privileges() {
         parse(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 }
+
+#[test]
+fn select_into_variables() {
+    for sql in [
+        "SELECT a, b INTO @x, @`Y` FROM t WHERE a = 1",
+        "SELECT a, b FROM t WHERE a = 1 INTO @X, @'y'",
+        "WITH c AS (SELECT 1) SELECT a, b FROM c LIMIT 1 INTO @x, @y;",
+        "(SELECT a, b FROM t) UNION (SELECT 1, 2) INTO @x, @y",
+    ] {
+        match parse(sql) {
+            Ok(Statement::SelectInto { variables, .. }) => assert_eq!(variables, ["x", "y"], "{sql}"),
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+    assert_eq!(
+        error("SELECT a FROM t INTO OUTFILE '/tmp/x'").1,
+        SqlError::unsupported("SELECT .. INTO OUTFILE").message
+    );
+    assert_eq!(error("SELECT a INTO DUMPFILE '/tmp/x' FROM t").0, 1235);
+    assert_eq!(error("SELECT a INTO x FROM t").0, 1327);
+    assert_eq!(error("SELECT a FROM t INTO @@x").0, 1064);
+    assert_eq!(error("SELECT a FROM t INTO").0, 1064);
+}

@@ -10,7 +10,7 @@ const VERSION_ID: u32 = 80_400;
 
 /// A stretch of text that is lexed as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
+pub(super) enum Piece {
     Space,
     /// `-- `, `#` or `/* */`.
     Comment,
@@ -23,7 +23,7 @@ enum Piece {
 }
 
 /// The piece that begins at `at`, and where it ends. An unterminated one reaches to the end.
-fn piece(text: &[u8], at: usize) -> (Piece, usize) {
+pub(super) fn piece(text: &[u8], at: usize) -> (Piece, usize) {
     let rest = &text[at..];
     match rest[0] {
         b'\'' | b'"' | b'`' => (Piece::Quoted, at + quoted(rest)),

@@ -7,11 +7,11 @@ use sqlparser::tokenizer::Token;
 
 pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
     if *c.peek(0) == Token::LParen {
-        return Ok(Statement::Query(Box::new(c.query()?)));
+        return query(c);
     }
     let first = c.word(0);
     match first.as_str() {
-        "SELECT" | "VALUES" => Ok(Statement::Query(Box::new(c.query()?))),
+        "SELECT" | "VALUES" => query(c),
         "WITH" => with(c),
         "TABLE" => Err(SqlError::unsupported("TABLE statement")),
         "EXPLAIN" | "DESCRIBE" | "DESC" => explain(c),
@@ -72,7 +72,15 @@ fn with(c: &mut Cursor) -> Result<Statement> {
             _ => {}
         }
     }
-    Ok(Statement::Query(Box::new(c.query()?)))
+    query(c)
+}
+
+fn query(c: &mut Cursor) -> Result<Statement> {
+    let query = Box::new(c.query()?);
+    Ok(match &c.source.into {
+        Some(variables) => Statement::SelectInto { query, variables: variables.clone() },
+        None => Statement::Query(query),
+    })
 }
 
 fn explain(c: &mut Cursor) -> Result<Statement> {

@@ -16,6 +16,12 @@ pub use show::*;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     Query(Box<Query>),
+    /// `SELECT .. INTO @a, @b`.
+    SelectInto {
+        query: Box<Query>,
+        /// Names of user variables.
+        variables: Vec<String>,
+    },
     Explain(Explain),
     /// `DESCRIBE table [column | 'pattern']`, `EXPLAIN table`, `SHOW COLUMNS` in short.
     Describe {
@@ -133,7 +139,7 @@ pub struct Explain {
 pub fn count_parameters(statement: &Statement) -> usize {
     let most = |exprs: &mut dyn Iterator<Item = &ScalarExpr>| exprs.map(ScalarExpr::parameters).max().unwrap_or(0);
     match statement {
-        Statement::Query(query) => query.parameters(),
+        Statement::Query(query) | Statement::SelectInto { query, .. } => query.parameters(),
         Statement::Explain(explain) => count_parameters(&explain.statement),
         Statement::Do(exprs) => most(&mut exprs.iter()),
         Statement::Kill { id, .. } => id.parameters(),

@@ -93,7 +93,7 @@ fn what_is_not_supported_says_so() {
         ("select row_number() over (order by a) from t", "window functions"),
         ("select a from t where c regexp 'x'", "REGEXP"),
         ("select a from t group by a with rollup", "GROUP BY .. WITH ROLLUP"),
-        ("select a into @x from t", "SELECT .. INTO"),
+        ("select a into @x from t union select 1", "SELECT .. INTO"),
         ("select sql_calc_found_rows a from t", "SQL_CALC_FOUND_ROWS"),
         ("select md5('x')", "MD5"),
         ("select @a := 1", "@variable := in expressions"),

@@ -1,0 +1,119 @@
+//! What a session's variables do, and what others see of its statements.
+
+use futures::StreamExt;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::SqlError, value_at,
+};
+use std::sync::Arc;
+
+fn open(directory: &std::path::Path) -> Arc<Database> {
+    let options = DatabaseOptions {
+        buffer_pool_bytes: 16 << 20,
+        memory_limit_bytes: 64 << 20,
+        page_size: 16 << 10,
+        durability: Durability::Relaxed,
+        threads: 1,
+    };
+    Database::open(directory, options).unwrap()
+}
+
+fn session(database: &Arc<Database>) -> Session {
+    let (user, host, local_files) = ("root".into(), "localhost".into(), Arc::new(NoLocalFiles));
+    database.session(SessionOptions { user, host, database: None, local_files })
+}
+
+/// The values of a statement's rows, one after the other.
+async fn values(session: &mut Session, sql: &str) -> Result<Vec<String>, SqlError> {
+    let mut found = Vec::new();
+    if let Outcome::Rows(mut result) = session.execute(sql).await? {
+        while let Some(batch) = result.rows.next().await {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                for column in batch.columns() {
+                    found.push(value_at(column, row)?.to_text(0).unwrap_or_else(|| "NULL".into()));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn optimizer_switches_reach_the_optimizer() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session(&open(directory.path()));
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b))"] {
+        values(&mut session, sql).await.unwrap();
+    }
+    let plan = "EXPLAIN FORMAT=TREE SELECT b FROM t WHERE b = 1";
+    let with = values(&mut session, plan).await.unwrap();
+    values(&mut session, "SET optimizer_switch = 'access_path=off'").await.unwrap();
+    let without = values(&mut session, plan).await.unwrap();
+    assert!(with[0].contains("ndex lookup on t using b"), "{with:?}");
+    assert!(without[0].contains("Table scan on t"), "{without:?}");
+    values(&mut session, "SET optimizer_switch = 'access_path=default'").await.unwrap();
+    assert_eq!(values(&mut session, plan).await.unwrap(), with);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_end_with_their_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut session = session(&database);
+    let running = || database.processes()[0].statement.clone();
+    for sql in [
+        "SELECT 1",
+        "SHOW DATABASES",
+        "SHOW VARIABLES LIKE 'version'",
+        "SHOW VARIABLES WHERE variable_name = 'version'",
+        "SHOW WARNINGS",
+        "DESCRIBE information_schema.tables",
+        "EXPLAIN SELECT 1",
+        "EXPLAIN ANALYZE SELECT 1",
+        "SELECT 1 FROM nowhere",
+        "SELECT 1 INTO @a",
+        "SET @a = (SELECT 1)",
+    ] {
+        let outcome = session.execute(sql).await;
+        let has_rows = matches!(outcome, Ok(Outcome::Rows(_)));
+        assert_eq!(running().as_deref(), has_rows.then_some(sql));
+        if let Ok(Outcome::Rows(mut result)) = outcome {
+            while result.rows.next().await.is_some() {}
+            assert_eq!(running(), None, "{sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_announce_their_character_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session(&open(directory.path()));
+    let names = ["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
+    for (id, want) in [
+        (255, ["utf8mb4", "utf8mb4", "utf8mb4", "utf8mb4_0900_ai_ci"]),
+        (45, ["utf8mb4", "utf8mb4", "utf8mb4", "utf8mb4_general_ci"]),
+        (33, ["utf8mb3", "utf8mb3", "utf8mb3", "utf8mb4_general_ci"]),
+        (8, ["latin1", "latin1", "latin1", "latin1_swedish_ci"]),
+        (11, ["ascii", "ascii", "ascii", "utf8mb4_general_ci"]),
+        (63, ["binary", "binary", "binary", "binary"]),
+        // A collation of a character set that Muster has, but not the collation.
+        (224, ["utf8mb4", "utf8mb4", "utf8mb4", "utf8mb4_0900_ai_ci"]),
+        // sjis: the server's own stays.
+        (13, ["utf8mb4", "utf8mb4", "utf8mb4", "utf8mb4_0900_ai_ci"]),
+    ] {
+        session.reset();
+        session.set_client_collation(id);
+        assert_eq!(names.map(|n| session.variable(n)), want, "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn variables_of_the_server_are_true() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut session = session(&database);
+    let found =
+        values(&mut session, "SELECT @@datadir, @@port, @@socket, @@hostname = '', @@version = VERSION()").await;
+    let canonical = directory.path().canonicalize().unwrap();
+    assert_eq!(found.unwrap(), [&format!("{}/", canonical.display()), "0", "", "0", "1"]);
+}

@@ -1,0 +1,124 @@
+//! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`.
+
+use super::scan::{self, Piece};
+use muster_types::{
+    ErrorCode, Result, SqlError,
+    charset::{self, Charset},
+};
+use std::{borrow::Cow, fmt::Write};
+
+const INTRODUCER: &[u8] = b"_binary";
+/// Bytes that error 1300 shows.
+const SHOWN_BYTES: usize = 3;
+
+/// The text of statements that came in a character set. Error 1300 for bytes that are not of it.
+pub fn statement_text(charset: Charset, sql: &[u8]) -> Result<Cow<'_, str>> {
+    if !sql.is_ascii() && sql.windows(INTRODUCER.len()).any(|w| w.eq_ignore_ascii_case(INTRODUCER)) {
+        let sql = binary_literals_as_hex(sql);
+        return decode(charset, &sql).map(|text| Cow::Owned(text.into_owned()));
+    }
+    decode(charset, sql)
+}
+
+fn decode(charset: Charset, bytes: &[u8]) -> Result<Cow<'_, str>> {
+    charset::decode(charset, bytes).ok_or_else(|| {
+        let wrong = &bytes[charset::valid_up_to(charset, bytes)..];
+        let shown = hex(&wrong[..wrong.len().min(SHOWN_BYTES)]);
+        let message = format!("Invalid {} character string: '{shown}'", charset.name());
+        SqlError::new(ErrorCode::InvalidCharacterString, message)
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{b:02X}");
+        out
+    })
+}
+
+fn binary_literals_as_hex(sql: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sql.len() * 2);
+    let mut at = 0;
+    while at < sql.len() {
+        let (kind, mut end) = scan::piece(sql, at);
+        let quote = sql[at];
+        if kind == Piece::Quoted && quote != b'`' && follows_introducer(&out) {
+            // A doubled quote stands for itself.
+            while sql.get(end) == Some(&quote) {
+                end = scan::piece(sql, end).1;
+            }
+            if let Some(bytes) = unescape(&sql[at..end]).filter(|bytes| !bytes.is_ascii()) {
+                let space = if out.ends_with(b" ") { "" } else { " " };
+                out.extend_from_slice(format!("{space}X'{}'", hex(&bytes)).as_bytes());
+                at = end;
+                continue;
+            }
+        }
+        out.extend_from_slice(&sql[at..end]);
+        at = end;
+    }
+    out
+}
+
+fn follows_introducer(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let Some(at) = before.len().checked_sub(INTRODUCER.len()) else { return false };
+    let begins = at.checked_sub(1).is_none_or(|i| !before[i].is_ascii_alphanumeric() && !b"_$`.@".contains(&before[i]));
+    begins && before[at..].eq_ignore_ascii_case(INTRODUCER)
+}
+
+/// The bytes of a quoted literal (manual 11.1.1, "Special Character Escape Sequences"); `None` when it is not ended.
+fn unescape(literal: &[u8]) -> Option<Vec<u8>> {
+    let (quote, inner) = literal.split_first()?;
+    let inner = inner.strip_suffix(&[*quote])?;
+    let mut out = Vec::with_capacity(inner.len());
+    let mut rest = inner.iter();
+    while let Some(&b) = rest.next() {
+        match b {
+            b'\\' => match *rest.next()? {
+                b'0' => out.push(0),
+                b'b' => out.push(8),
+                b'n' => out.push(b'\n'),
+                b'r' => out.push(b'\r'),
+                b't' => out.push(b'\t'),
+                b'Z' => out.push(26),
+                c @ (b'%' | b'_') => out.extend([b'\\', c]),
+                c => out.push(c),
+            },
+            b if b == *quote => out.push(*rest.next()?),
+            b => out.push(b),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_in_the_clients_character_set() {
+        assert_eq!(statement_text(Charset::Latin1, b"select 'caf\xE9'").unwrap(), "select 'café'");
+        assert_eq!(statement_text(Charset::Utf8mb4, "select 'é'".as_bytes()).unwrap(), "select 'é'");
+        let e = statement_text(Charset::Utf8mb4, b"select '\xFFabc'").unwrap_err();
+        assert_eq!((e.code.number(), &*e.message), (1300, "Invalid utf8mb4 character string: 'FF6162'"));
+        assert!(statement_text(Charset::Ascii, "é".as_bytes()).is_err());
+        assert!(statement_text(Charset::Utf8mb3, "😀".as_bytes()).is_err());
+    }
+
+    #[test]
+    fn binary_literals_keep_their_bytes() {
+        for (sql, want) in [
+            (&b"select _binary'\xFF\\0\\'a'"[..], "select _binary X'FF002761'"),
+            (b"select _BINARY '\xE9''x', 'ok'", "select _BINARY X'E92778', 'ok'"),
+            (b"select _binary\"\xE9\"\"\"", "select _binary X'E922'"),
+            (b"select _binary'ascii', '\xC3\xA9'", "select _binary'ascii', 'é'"),
+            (b"select a_binary'\xC3\xA9'", "select a_binary'é'"),
+            (b"select '_binary' '\xC3\xA9'", "select '_binary' 'é'"),
+            (b"select _binary'\xC3\xA9", "select _binary'é"),
+        ] {
+            assert_eq!(statement_text(Charset::Utf8mb4, sql).unwrap(), want);
+        }
+    }
+}
