@@ -59,7 +59,7 @@ counters! {
     pages_written => "Innodb_pages_written";
     /// Rows that storage handed to the query (after its own filters).
     rows_read => "Innodb_rows_read";
-    /// Descents of a tree to a key.
+    /// Descents of a tree to a key; keys looked up.
     handler_read_key => "Handler_read_key";
     /// Descents to the first entry of an index.
     handler_read_first => "Handler_read_first";
@@ -71,6 +71,16 @@ counters! {
     handler_read_rnd => "Handler_read_rnd";
     /// Rows read by a full scan.
     handler_read_rnd_next => "Handler_read_rnd_next";
+    /// Entries on which an index condition was checked before their rows were fetched.
+    handler_icp_attempts => "Handler_icp_attempts";
+    /// Those of them that passed.
+    handler_icp_match => "Handler_icp_match";
+    /// Scans and batches of lookups begun that fetch rows in key order.
+    handler_mrr_init => "Handler_mrr_init";
+    /// Refills of a buffer of lookup keys, after the first fill.
+    handler_mrr_key_refills => "Handler_mrr_key_refills";
+    /// Refills of a buffer of primary keys, after the first fill.
+    handler_mrr_rowid_refills => "Handler_mrr_rowid_refills";
 }
 
 impl Counters {

@@ -1,7 +1,7 @@
 //! Storage: files, pages, buffer pool, I/O and B+trees. Knows neither SQL nor operators; hands out Arrow arrays.
 //!
 //! ```text
-//!   Table      one clustered tree + its secondary trees    table.rs, scan/, load/
+//!   Table      one clustered tree + its secondary trees    table.rs, scan/, lookup/, rows/, load/
 //!     Tree     one B+tree in one file                      tree/
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, midpoint LRU            buffer_pool/
@@ -20,8 +20,10 @@ pub mod file;
 pub mod io;
 pub mod key;
 pub mod load;
+pub mod lookup;
 pub mod page;
 pub mod read_view;
+pub mod rows;
 pub mod scan;
 pub mod schema;
 mod sequential_writer;
@@ -32,9 +34,12 @@ pub mod tree;
 
 pub use counters::Counters;
 pub use error::{Result, StorageError};
+pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
+pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
-pub use scan::{BatchFilter, Scan, ScanCursor, ScanRequest};
+pub use rows::{BatchFilter, Fetch};
+pub use scan::{Scan, ScanCursor, ScanRequest};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, Store, StoreOptions};

@@ -2,8 +2,10 @@
 
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics,
-    tree::{ColumnSource, Tree, TreeLayout},
+    key::Keys,
+    tree::{ColumnSource, Tree, TreeLayout, leaf::decode::arrow_type},
 };
+use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -91,6 +93,27 @@ impl Table {
             }
         }
         Ok(if dives < ranges.len() { rows * ranges.len() as u64 / dives as u64 } else { rows })
+    }
+
+    /// Beginnings of an index's keys for [`crate::Lookup`]: `arrays` holds the values of the leading declared parts, one
+    /// array per part, of equal length, with the Arrow type that the column's type documents. Values are cut to the
+    /// prefix of prefix parts. NULL is a value of its own here: leave such rows out for `=`. Errors: `WrongType` for
+    /// other types, more arrays than parts, and for a NULL where the column has none.
+    pub fn lookup_keys(&self, index: usize, arrays: &[ArrayRef]) -> Result<Keys> {
+        let wrong = |value: String| Err(StorageError::WrongType { value });
+        let Some(tree) = self.trees.get(index) else { return wrong(format!("index {index}")) };
+        let layout = tree.layout();
+        if arrays.is_empty() || arrays.len() > layout.declared_parts {
+            return wrong(format!("{} arrays for {} key parts", arrays.len(), layout.declared_parts));
+        }
+        for (array, part) in arrays.iter().zip(&layout.key.parts) {
+            if *array.data_type() != arrow_type(&layout.columns[part.column].ty) || array.len() != arrays[0].len() {
+                return wrong(format!("an array of {} {}", array.len(), array.data_type()));
+            }
+        }
+        let mut keys = Keys::default();
+        layout.key.append_leading_parts(arrays, 0..arrays[0].len(), &mut keys)?;
+        Ok(keys)
     }
 
     /// Deletes these files when the last reference to the table is gone (DROP, TRUNCATE, a load that replaced them).
@@ -229,8 +252,8 @@ impl Drop for Table {
         for id in self.dropped.get_mut().drain(..) {
             let removed = self.store.open_file(id).and_then(|file| self.store.delete_file(&file));
             if let Err(e) = removed {
-                // The directory's next opening removes files that no table knows.
-                tracing::warn!("file {} of a dropped table stays for now: {e}", id.0);
+                // Opening a directory removes files that no table knows.
+                tracing::warn!("file {} of a dropped table is deleted when the directory is next opened: {e}", id.0);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     expr::{Physical, kernel::evaluate_predicate},
 };
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion_common::{
     DataFusionError, Result,
     config::ConfigOptions,
@@ -23,7 +23,7 @@ use datafusion_physical_plan::{
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
     stream::RecordBatchStreamAdapter,
 };
-use muster_storage::{BatchFilter, Counters, ReadView, Scan, ScanRequest, StorageError, Table};
+use muster_storage::{BatchFilter, Counters, Fetch, ReadView, Scan, ScanRequest, StorageError, Table};
 use muster_types::{KeyRange, SqlError};
 use parking_lot::Mutex;
 use std::{
@@ -33,6 +33,9 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
+
+/// Bytes of primary keys that are fetched in one pass, until a plan says how many.
+const MRR_BUFFER_BYTES: usize = 256 << 10;
 
 /// What to read.
 #[derive(Clone)]
@@ -104,12 +107,15 @@ impl ScanExec {
             return Ok(scan.clone());
         }
         let spec = &self.spec;
+        let (index_filter, filter) = self.filters()?;
         let request = ScanRequest {
             view: spec.view.clone(),
             index: spec.index,
             ranges: spec.ranges.clone(),
             columns: spec.columns.clone(),
-            filter: self.filter()?.map(|f| Arc::new(f) as Arc<dyn BatchFilter>),
+            index_filter: index_filter.map(|f| Arc::new(f) as Arc<dyn BatchFilter>),
+            filter: filter.map(|f| Arc::new(f) as Arc<dyn BatchFilter>),
+            fetch: Fetch::KeyOrder { buffer_bytes: MRR_BUFFER_BYTES },
             ordered: spec.ordered,
             reverse: spec.reverse,
             batch_rows: spec.batch_rows,
@@ -120,35 +126,37 @@ impl ScanExec {
         Ok(scan)
     }
 
-    /// All conditions over one batch layout.
-    fn filter(&self) -> Result<Option<ScanFilter>> {
-        if self.spec.predicates.is_empty() && self.dynamic.is_empty() {
-            return Ok(None);
+    /// The conditions on entries of the index, before rows are fetched for them, and those on rows.
+    fn filters(&self) -> Result<(Option<ScanFilter>, Option<ScanFilter>)> {
+        let spec = &self.spec;
+        let held = |columns: &[usize]| match spec.table.trees().get(spec.index) {
+            Some(tree) => tree.layout().covers(columns),
+            None => false,
+        };
+        // Where no rows are fetched, one filter does.
+        let covering = held(&spec.columns) && held(&spec.filter_columns);
+        let on_entries = |predicate: &Physical, columns: &[usize]| {
+            let columns: Vec<usize> = collect_columns(predicate).iter().map(|c| columns[c.index()]).collect();
+            !covering && held(&columns)
+        };
+        let mut entries = ScanFilter::default();
+        let mut rows = ScanFilter::default();
+        if !spec.predicates.iter().any(|p| on_entries(p, &spec.filter_columns)) {
+            rows.columns.clone_from(&spec.filter_columns);
+            rows.fields = spec.filter_schema.fields().iter().cloned().collect();
         }
-        let mut columns = self.spec.filter_columns.clone();
-        let mut fields: Vec<_> = self.spec.filter_schema.fields().iter().cloned().collect();
+        for predicate in &spec.predicates {
+            let to = if on_entries(predicate, &spec.filter_columns) { &mut entries } else { &mut rows };
+            let mapped = to.mapped(predicate, &spec.filter_columns, spec.filter_schema.fields())?;
+            to.predicates.push(mapped);
+        }
         let output = self.schema();
-        let mut dynamic = Vec::with_capacity(self.dynamic.len());
         for filter in &self.dynamic {
-            let mapped = filter.clone().transform_down(|e| {
-                let Some(column) = e.downcast_ref::<Column>() else { return Ok(Transformed::no(e)) };
-                let table_column = self.spec.columns[column.index()];
-                let position = columns.iter().position(|c| *c == table_column).unwrap_or_else(|| {
-                    columns.push(table_column);
-                    fields.push(output.fields()[column.index()].clone());
-                    columns.len() - 1
-                });
-                let moved: Physical = Arc::new(Column::new(fields[position].name(), position));
-                Ok(Transformed::yes(moved))
-            })?;
-            dynamic.push(DynamicFilter {
-                predicate: mapped.data,
-                seen: AtomicUsize::new(0),
-                kept: AtomicUsize::new(0),
-            });
+            let to = if on_entries(filter, &spec.columns) { &mut entries } else { &mut rows };
+            let predicate = to.mapped(filter, &spec.columns, output.fields())?;
+            to.dynamic.push(DynamicFilter { predicate, seen: AtomicUsize::new(0), kept: AtomicUsize::new(0) });
         }
-        let schema = Arc::new(Schema::new(fields));
-        Ok(Some(ScanFilter { columns, schema, predicates: self.spec.predicates.clone(), dynamic }))
+        Ok((entries.ready(), rows.ready()))
     }
 }
 
@@ -291,13 +299,48 @@ impl DynamicFilter {
 
 /// What runs inside storage.
 struct ScanFilter {
+    /// Table columns, and their fields.
     columns: Vec<usize>,
+    fields: Vec<FieldRef>,
     schema: SchemaRef,
     predicates: Vec<Physical>,
     dynamic: Vec<DynamicFilter>,
 }
 
+impl Default for ScanFilter {
+    fn default() -> ScanFilter {
+        let schema = Arc::new(Schema::empty());
+        ScanFilter { columns: Vec::new(), fields: Vec::new(), schema, predicates: Vec::new(), dynamic: Vec::new() }
+    }
+}
+
 impl ScanFilter {
+    /// A predicate over these table columns as one over the filter's, which grow as needed.
+    fn mapped(&mut self, predicate: &Physical, columns: &[usize], fields: &Fields) -> Result<Physical> {
+        let mapped = predicate.clone().transform_down(|e| {
+            let Some(column) = e.downcast_ref::<Column>() else { return Ok(Transformed::no(e)) };
+            let table_column = columns[column.index()];
+            let position = self.columns.iter().position(|c| *c == table_column).unwrap_or_else(|| {
+                self.columns.push(table_column);
+                self.fields.push(fields[column.index()].clone());
+                self.columns.len() - 1
+            });
+            let name = self.fields[position].name();
+            if position == column.index() && name == column.name() {
+                return Ok(Transformed::no(e));
+            }
+            let moved: Physical = Arc::new(Column::new(name, position));
+            Ok(Transformed::yes(moved))
+        })?;
+        Ok(mapped.data)
+    }
+
+    /// The filter, if it has conditions.
+    fn ready(mut self) -> Option<ScanFilter> {
+        self.schema = Arc::new(Schema::new(self.fields.clone()));
+        (!self.predicates.is_empty() || !self.dynamic.is_empty()).then_some(self)
+    }
+
     fn test(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         let rows = batch.num_rows();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -32,6 +32,12 @@ impl Keys {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// Bytes of neighbouring keys.
+    pub fn bytes_of(&self, which: Range<usize>) -> usize {
+        let before = |i: usize| if i == 0 { 0 } else { self.ends[i - 1] };
+        before(which.end) - before(which.start)
+    }
+
     /// Bytes of all keys.
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
@@ -45,6 +51,48 @@ impl Keys {
     pub fn push(&mut self, key: &[u8]) {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
+    }
+
+    /// Drops the first `count` keys.
+    pub fn drain(&mut self, count: usize) {
+        if count > 0 {
+            let cut = self.ends[count - 1];
+            self.bytes.drain(..cut);
+            self.ends.drain(..count);
+            self.ends.iter_mut().for_each(|end| *end -= cut);
+        }
+    }
+}
+
+/// Some keys in an order.
+#[derive(Clone, Copy)]
+pub struct KeyList<'a> {
+    keys: &'a Keys,
+    /// Which of them; all, as they stand, if `None`.
+    order: Option<&'a [u32]>,
+}
+
+impl<'a> KeyList<'a> {
+    pub fn all(keys: &'a Keys) -> KeyList<'a> {
+        KeyList { keys, order: None }
+    }
+
+    /// The keys with these numbers.
+    pub fn of(keys: &'a Keys, order: &'a [u32]) -> KeyList<'a> {
+        KeyList { keys, order: Some(order) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.order.map_or(self.keys.len(), <[u32]>::len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        self.keys.get(self.order.map_or(i, |order| order[i] as usize))
     }
 }
 
@@ -65,31 +113,58 @@ impl KeyCodec {
     ) -> Result<()> {
         let parts = &self.parts[..parts];
         let sources = parts.iter().map(|p| Source::new(p, &columns[p.column])).collect::<Result<Vec<_>>>()?;
-        keys.ends.reserve(rows.len());
-        let width: Option<usize> = parts.iter().map(|p| p.kind.fixed_width().filter(|_| !p.nullable)).sum();
-        match width {
-            Some(width) => {
-                // All keys are equally long: one column after the other, each in a loop of its own type.
-                let start = keys.bytes.len();
-                keys.bytes.resize(start + width * rows.len(), 0);
-                let mut offset = 0;
-                for (part, source) in parts.iter().zip(&sources) {
-                    let part_width = part.kind.fixed_width().unwrap_or(0);
-                    source.write_strided(part, rows.clone(), &mut keys.bytes[start..], width, offset);
-                    offset += part_width;
-                }
-                keys.ends.extend((1..=rows.len()).map(|i| start + i * width));
+        append(parts, &sources, rows, keys);
+        Ok(())
+    }
+
+    /// Appends the beginnings of keys: `arrays` holds the values of the leading parts, one array per part with the
+    /// Arrow type that the part's column type documents. Errors: `WrongType` for more arrays than parts, and for a
+    /// NULL where the column has none (no key has such a part).
+    pub fn append_leading_parts(&self, arrays: &[ArrayRef], rows: Range<usize>, keys: &mut Keys) -> Result<()> {
+        let wrong = |value: String| Err(StorageError::WrongType { value });
+        let Some(parts) = self.parts.get(..arrays.len()) else {
+            return wrong(format!("{} arrays for {} key parts", arrays.len(), self.parts.len()));
+        };
+        let mut sources = Vec::with_capacity(parts.len());
+        for (part, array) in parts.iter().zip(arrays) {
+            if rows.end > array.len() {
+                return wrong(format!("an array of {} rows for {}", array.len(), rows.end));
             }
-            None => {
-                for row in rows {
-                    for (part, source) in parts.iter().zip(&sources) {
-                        source.append(part, row, &mut keys.bytes);
-                    }
-                    keys.ends.push(keys.bytes.len());
+            if !part.nullable && array.slice(rows.start, rows.len()).null_count() > 0 {
+                return wrong("NULL in a key part that is NOT NULL".to_string());
+            }
+            sources.push(Source::new(part, array)?);
+        }
+        append(parts, &sources, rows, keys);
+        Ok(())
+    }
+}
+
+/// Appends the keys of rows, one source per part.
+fn append(parts: &[KeyPartCodec], sources: &[Source<'_>], rows: Range<usize>, keys: &mut Keys) {
+    keys.ends.reserve(rows.len());
+    let width: Option<usize> = parts.iter().map(|p| p.kind.fixed_width().filter(|_| !p.nullable)).sum();
+    match width {
+        Some(width) => {
+            // All keys are equally long: one column after the other, each in a loop of its own type.
+            let start = keys.bytes.len();
+            keys.bytes.resize(start + width * rows.len(), 0);
+            let mut offset = 0;
+            for (part, source) in parts.iter().zip(sources) {
+                let part_width = part.kind.fixed_width().unwrap_or(0);
+                source.write_strided(part, rows.clone(), &mut keys.bytes[start..], width, offset);
+                offset += part_width;
+            }
+            keys.ends.extend((1..=rows.len()).map(|i| start + i * width));
+        }
+        None => {
+            for row in rows {
+                for (part, source) in parts.iter().zip(sources) {
+                    source.append(part, row, &mut keys.bytes);
                 }
+                keys.ends.push(keys.bytes.len());
             }
         }
-        Ok(())
     }
 }
 

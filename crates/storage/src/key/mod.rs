@@ -4,6 +4,8 @@
 //!   KeyCodec   the parts of one tree's key; makes keys from rows and values    mod.rs
 //!   encode     one part's bytes                                              encode.rs
 //!   Keys       many keys from Arrow arrays                                   bulk.rs
+//!   KeyWords   short keys as numbers                                         words.rs
+//!   parts      where the parts of a key end                                  parts.rs
 //!   ByteRange  ranges of values as ranges of bytes                           range.rs
 //! ```
 //!
@@ -11,14 +13,17 @@
 
 mod bulk;
 mod encode;
+mod parts;
 mod range;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use bulk::Keys;
+pub use bulk::{KeyList, Keys};
 pub use encode::{cut_bytes, cut_text};
 pub use range::{ByteRange, prefix_end};
+pub use words::KeyWords;
 
 use crate::{Result, StorageError};
 use muster_types::{Collation, Decimal, IntWidth, SqlType, Value};

@@ -99,6 +99,38 @@ proptest! {
         }
     }
 
+    /// Parts end where they were put, and words of leading parts compare as their bytes do.
+    #[test]
+    fn parts_and_words_of_keys((schema, rows) in schema_and_rows()) {
+        for index in 0..schema.indexes.len() {
+            let layout = TreeLayout::new(&schema, index);
+            let mut block = RowBlock::new(&layout);
+            for (n, row) in rows.iter().enumerate() {
+                block.push_values(&layout, &stored_row(&layout, row, n as i64), 0).unwrap();
+            }
+            for parts in 1..=layout.key.parts.len() {
+                let keys: Vec<Vec<u8>> = (0..rows.len()).map(|i| {
+                    let mut key = Vec::new();
+                    layout.key.append_row_parts(&block.row(i), parts, &mut key);
+                    key
+                }).collect();
+                let words = KeyWords::new(&layout.key, parts);
+                let fits = layout.key.parts[..parts].iter().map(|p| Some(p.kind.fixed_width()? + p.nullable as usize));
+                prop_assert_eq!(words.is_some(), fits.sum::<Option<usize>>().is_some_and(|bytes| bytes <= 16));
+                for (i, key) in keys.iter().enumerate() {
+                    prop_assert_eq!(layout.key.whole_parts(key), Some(parts));
+                    prop_assert_eq!(layout.key.whole_parts(&key[..key.len() - 1]).is_some(), key.len() == 1);
+                    let Some(words) = &words else { continue };
+                    let word = words.of_key(key);
+                    prop_assert_eq!(word, words.of_row(&block.row(i)));
+                    for other in &keys {
+                        prop_assert_eq!(word.cmp(&words.of_key(other)), key.cmp(other));
+                    }
+                }
+            }
+        }
+    }
+
     /// A byte range holds exactly the keys that the range's values say, or more where a part is a prefix.
     #[test]
     fn ranges_hold_what_they_say(

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{ColumnSchema, IndexSchema, ReadView, Scan, ScanRequest, StoreOptions, tree::leaf::decode::arrow_type};
+use crate::{
+    ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, StoreOptions, tree::leaf::decode::arrow_type,
+};
 use arrow_array::{Array, Int32Array, StringViewArray, cast::AsArray, types::Int32Type};
 use arrow_schema::{Field, Schema};
 use muster_types::{Collation, KeyPart, KeyRange, SqlType};
@@ -81,7 +83,9 @@ impl Fixture {
             index,
             ranges: vec![KeyRange::all()],
             columns: vec![0, 1, 2, 3],
+            index_filter: None,
             filter: None,
+            fetch: Fetch::EntryOrder,
             ordered: true,
             reverse: false,
             batch_rows: 1000,

@@ -1,30 +1,21 @@
 //! Workers of a scan.
 
-use super::{
-    Scan,
-    collect::{Collector, LeafRows, Tester},
-    fetch::Fetcher,
-    queue::Morsel,
-};
+use super::{Scan, queue::Morsel};
 use crate::{
     Counters, Result,
     buffer_pool::AccessHint,
     counters::Counter,
+    rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
-        LeafSlice, Tree,
+        LeafSlice,
         leaf::visible::{Rows, visible},
     },
 };
 use arrow_array::RecordBatch;
 use std::sync::Arc;
 
-/// A cursor holds at most this share of the pool's frames.
-pub(super) const PINNED_SHARE: usize = 16;
 /// Runs of so few leaves are lookups: their pages are wanted again.
 const LOOKUP_LEAVES: usize = 4;
-/// Rows of an ordered scan's first batch. Whoever wants the first rows in order often wants no more; later batches
-/// double up to the size asked for.
-const FIRST_BATCH_ROWS: usize = 128;
 
 /// One worker of a scan. Blocks on I/O.
 pub struct ScanCursor {
@@ -32,10 +23,9 @@ pub struct ScanCursor {
     current: Option<Morsel>,
     /// Taken ahead, so that its first leaves are read while the current one ends.
     ahead: Option<Morsel>,
-    collector: Collector,
-    fetcher: Option<Fetcher>,
-    /// The filter over entries of a secondary tree that holds its columns: rows it drops are not fetched.
-    entry_tester: Option<Tester>,
+    /// The index condition.
+    index_tester: Option<Tester>,
+    output: Output,
     batch_rows: usize,
     rows_per_leaf: usize,
     /// Leaves that may be latched at once.
@@ -47,70 +37,65 @@ pub struct ScanCursor {
 
 impl ScanCursor {
     pub(super) fn new(scan: Arc<Scan>) -> ScanCursor {
-        let tree = if scan.covering { &scan.tree } else { &scan.table.trees()[0] };
-        let on_entries = !scan.covering && scan.tested.as_ref().is_some_and(|t| scan.tree.layout().covers(&t.columns));
-        let entry_tester = if on_entries { Tester::new(&scan, &scan.tree) } else { None };
-        let row_tester = if on_entries { None } else { Tester::new(&scan, tree) };
-        let collector = Collector::new(&scan, tree, row_tester);
-        let fetcher = (!scan.covering).then(|| Fetcher::new(&scan));
-        let header = scan.tree.file().header();
-        let batch_rows = scan.request.batch_rows.max(1);
+        let access = &scan.access;
+        let output = match access.covering {
+            true => Output::Entries(access.collector(&access.tree)),
+            false => Output::Rows(Fetcher::new(access, scan.fetch, scan.ordered, scan.batch_rows)),
+        };
+        let header = access.tree.file().header();
         ScanCursor {
             current: None,
             ahead: None,
-            collector,
-            fetcher,
-            entry_tester,
-            batch_rows: if scan.request.ordered { batch_rows.min(FIRST_BATCH_ROWS) } else { batch_rows },
+            index_tester: access.index_tester(),
+            output,
+            batch_rows: if scan.ordered { scan.batch_rows.min(FIRST_BATCH_ROWS) } else { scan.batch_rows },
             rows_per_leaf: (header.row_count / header.leaf_count.max(1)).max(1) as usize,
-            max_leaves: (scan.tree.pool().frame_count() / PINNED_SHARE).max(1),
-            read_ahead: !all_resident(&scan.tree),
+            max_leaves: max_latched(&access.tree),
+            read_ahead: !all_resident(&access.tree),
             ended: false,
             scan,
         }
     }
 
     /// The next rows, columns in the order of [`super::ScanRequest::columns`] with the Arrow types that
-    /// [`muster_types::SqlType`] documents. `None` at the end. Never an empty batch.
+    /// [`muster_types::SqlType`] documents. `None` at the end. Never an empty batch. After an error there is no more.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let scan = Arc::clone(&self.scan);
-        let counters = &*scan.request.counters;
+        let counters = &*scan.counters;
         let batch = loop {
-            if self.collector.rows() >= self.batch_rows {
-                break self.collector.take(&scan)?;
-            }
-            if let Some(fetcher) = &mut self.fetcher
-                && (fetcher.entries() >= self.batch_rows || self.ended && fetcher.entries() > 0)
-            {
-                match fetcher.fetch(&scan, self.batch_rows, &mut self.collector, counters)? {
-                    Some(batch) => break batch,
-                    None => continue,
+            match &mut self.output {
+                Output::Entries(entries) => {
+                    if entries.rows() >= self.batch_rows || self.ended && entries.rows() > 0 {
+                        break entries.take()?.0;
+                    }
+                }
+                Output::Rows(fetcher) => {
+                    if let Some((batch, _)) = fetcher.next_batch(self.batch_rows, self.ended, counters)? {
+                        break batch;
+                    }
                 }
             }
             if self.ended {
-                match self.collector.rows() {
-                    0 => return Ok(None),
-                    _ => break self.collector.take(&scan)?,
-                }
+                return Ok(None);
             }
             let Some(mut leaves) = self.next_leaves(&scan, counters)? else {
                 self.ended = true;
                 continue;
             };
-            match &mut self.fetcher {
-                None => self.collector.add(&scan, &scan.tree, &leaves, None, counters)?,
-                Some(fetcher) => {
-                    if let Some(tester) = &mut self.entry_tester {
-                        tester.narrow(&scan, &scan.tree, &mut leaves, counters)?;
-                    }
+            if let Some(tester) = &mut self.index_tester {
+                tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
+            }
+            match &mut self.output {
+                Output::Entries(entries) => entries.add(&leaves, &[], counters)?,
+                Output::Rows(fetcher) => {
                     for LeafRows { page, rows } in leaves {
-                        fetcher.add_entries(&scan.tree, &page, &rows)?;
+                        fetcher.add_entries(&scan.access.tree, &page, &rows, &[])?;
                     }
                 }
             }
         };
-        self.batch_rows = (2 * self.batch_rows).min(scan.request.batch_rows.max(1));
-        counters.add(Counter::rows_read, batch.num_rows() as u64);
+        self.batch_rows = (2 * self.batch_rows).min(scan.batch_rows);
+        count_delivered(&batch, counters);
         Ok(Some(batch))
     }
 
@@ -121,23 +106,23 @@ impl ScanCursor {
             if self.current.is_none() {
                 self.current = match self.ahead.take() {
                     Some(morsel) => Some(morsel),
-                    None => scan.queue.lock().take(&scan.tree, counters)?,
+                    None => scan.queue.lock().take(&scan.access.tree, counters)?,
                 };
             }
             let Some(morsel) = &mut self.current else { return Ok(None) };
             let left = morsel.run.upcoming().len();
             if self.read_ahead && left <= count && self.ahead.is_none() && !morsel.single {
                 // Before leaves are latched: taking work asks for the tree's shape.
-                self.ahead = scan.queue.lock().take(&scan.tree, counters)?;
+                self.ahead = scan.queue.lock().take(&scan.access.tree, counters)?;
             }
             let hint = if left <= LOOKUP_LEAVES && !scan.whole_table { AccessHint::Point } else { AccessHint::Scan };
-            let slices = scan.tree.next_leaves(&mut morsel.run, count, hint, counters)?;
+            let slices = scan.access.tree.next_leaves(&mut morsel.run, count, hint, counters)?;
             if slices.is_empty() {
                 self.current = None;
                 continue;
             }
             if !morsel.single {
-                let counter = match (scan.whole_table, scan.request.reverse) {
+                let counter = match (scan.whole_table, scan.reverse) {
                     (true, _) => Counter::handler_read_rnd_next,
                     (false, false) => Counter::handler_read_next,
                     (false, true) => Counter::handler_read_prev,
@@ -151,7 +136,7 @@ impl ScanCursor {
                 }
                 let pages = &pages[..pages.len().min(count)];
                 if !pages.is_empty() {
-                    scan.tree.pool().prefetch(scan.tree.file(), pages, counters);
+                    scan.access.tree.pool().prefetch(scan.access.tree.file(), pages, counters);
                 }
             }
             return slices.into_iter().map(|slice| visible_rows(scan, slice)).collect::<Result<_>>().map(Some);
@@ -162,16 +147,11 @@ impl ScanCursor {
 /// Rows of a leaf that the scan's view sees, in reading order.
 fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
     let LeafSlice { page, rows } = slice;
-    let seen = visible(&scan.tree.leaf(&page)?, rows, &scan.request.view)
-        .map_err(|e| scan.tree.decode_error(page.page_no(), e.into()))?;
-    let rows = match scan.request.reverse {
+    let seen = visible(&scan.access.tree.leaf(&page)?, rows, &scan.access.view)
+        .map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
+    let rows = match scan.reverse {
         false => seen,
         true => Rows::List(seen.iter().rev().map(|row| row as u16).collect()),
     };
     Ok(LeafRows { page, rows })
-}
-
-/// Whether a tree is in memory wholly, so that reading ahead has nothing to do.
-pub(super) fn all_resident(tree: &Tree) -> bool {
-    tree.file().resident_pages() + 1 >= u64::from(tree.file().page_count())
 }

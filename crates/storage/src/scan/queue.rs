@@ -1,6 +1,5 @@
 //! Work of a scan: key ranges in order, cut into runs of leaves as cursors ask for them.
 
-use super::ScanRequest;
 use crate::{
     Counters, Result,
     counters::Counter,
@@ -42,9 +41,9 @@ pub(super) struct Morsel {
 }
 
 impl Queue {
-    pub fn new(tree: &Tree, request: &ScanRequest, whole_table: bool) -> Result<Queue> {
-        let mut work = VecDeque::with_capacity(request.ranges.len());
-        for range in &request.ranges {
+    pub fn new(tree: &Tree, ranges: &[KeyRange], reverse: bool, whole_table: bool) -> Result<Queue> {
+        let mut work = VecDeque::with_capacity(ranges.len());
+        for range in ranges {
             if let Some(bytes) = tree.layout().key.byte_range(range)? {
                 work.push_back(Work { range: bytes, begun: false, single: is_single(tree, range) });
             }
@@ -59,7 +58,7 @@ impl Queue {
         }
         let leaves = tree.file().header().leaf_count;
         let run_leaves = (leaves / RUNS_AT_LEAST).clamp(1, RUN_LEAVES) as usize;
-        Ok(Queue { work, reverse: request.reverse, run_leaves, whole_table })
+        Ok(Queue { work, reverse, run_leaves, whole_table })
     }
 
     /// The next leaves to read; `None` when all ranges are given out. Do not hold latches of the tree when calling.

@@ -7,7 +7,8 @@ use crate::{
     tree::{TreeBuilder, TreeLayout},
 };
 use arrow_array::{
-    ArrayRef, Date32Array, Decimal128Array, Int32Array, StringViewArray, cast::AsArray, types::Decimal128Type,
+    ArrayRef, Date32Array, Decimal128Array, Int32Array, RecordBatch, StringViewArray, cast::AsArray,
+    types::Decimal128Type,
 };
 use muster_types::{Collation, KeyPart, SqlType};
 use std::time::Instant;
@@ -91,7 +92,9 @@ fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch
         index: 0,
         ranges: vec![KeyRange::all()],
         columns: columns.to_vec(),
+        index_filter: None,
         filter: None,
+        fetch: Fetch::EntryOrder,
         ordered: false,
         reverse: false,
         batch_rows: 8192,

@@ -1,66 +1,19 @@
 use super::*;
 use crate::{
-    ColumnSchema, IndexSchema, IoBackend, Store, StoreOptions, TableSchema, TableStatistics,
+    Counters, ReadView, StorageError,
     key::KeyCodec,
+    rows::fixtures::{
+        EvenOnes, any_fetch, empty_table, even, home, number_table, rows_of, sort_rows, sortable, table_and_rows,
+    },
     tree::{
         TreeLayout,
-        arbitrary::{any_rows, any_schema, any_value},
-        block::RowBlock,
+        arbitrary::{any_rows, any_schema},
     },
 };
-use arrow_array::{Array, ArrayRef};
-use muster_types::{BytesKind, KeyPart, SqlType, Value};
+use arrow_array::{BooleanArray, RecordBatch};
+use muster_types::Value;
 use proptest::prelude::*;
 use std::ops::Bound;
-
-struct Home {
-    store: Arc<Store>,
-    _directory: tempfile::TempDir,
-}
-
-fn home(page_size: usize, pool_bytes: usize) -> Home {
-    let directory = tempfile::tempdir().unwrap();
-    let options = StoreOptions { page_size, buffer_pool_bytes: pool_bytes, io: IoBackend::Threads, sync: false };
-    Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
-}
-
-fn empty_table(home: &Home, schema: &TableSchema) -> Arc<Table> {
-    let files = home.store.create_table(schema).unwrap();
-    home.store.open_table(schema.clone(), files, TableStatistics::default()).unwrap()
-}
-
-/// The values of arrays of these types, row by row.
-fn rows_of(types: &[ColumnSchema], arrays: &[ArrayRef], rows: usize) -> Vec<Vec<Value>> {
-    let spec = IndexSchema { id: 1, parts: vec![], unique: true };
-    let schema = TableSchema { columns: types.to_vec(), indexes: vec![spec] };
-    let layout = TreeLayout::new(&schema, 0);
-    let numbers: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..rows as i64));
-    let arrays: Vec<ArrayRef> = arrays.iter().cloned().chain([numbers]).collect();
-    let mut block = RowBlock::new(&layout);
-    block.append_arrays(&layout, &arrays, 0..rows).unwrap();
-    (0..rows).map(|row| types.iter().zip(&block.columns).map(|(c, b)| b.value(row, &c.ty, None)).collect()).collect()
-}
-
-/// Keeps rows whose value of the first column is not NULL and has an even hash of its text; NULL is NULL.
-struct EvenOnes {
-    columns: Vec<usize>,
-    types: Vec<ColumnSchema>,
-}
-
-fn even(value: &Value) -> Option<bool> {
-    value.to_text(6).map(|text| text.bytes().map(u32::from).sum::<u32>() % 2 == 0)
-}
-
-impl BatchFilter for EvenOnes {
-    fn columns(&self) -> &[usize] {
-        &self.columns
-    }
-
-    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
-        let rows = rows_of(&self.types, batch.columns(), batch.num_rows());
-        Ok(rows.iter().map(|row| even(&row[0])).collect())
-    }
-}
 
 fn request(columns: Vec<usize>) -> ScanRequest {
     ScanRequest {
@@ -68,7 +21,9 @@ fn request(columns: Vec<usize>) -> ScanRequest {
         index: 0,
         ranges: vec![KeyRange::all()],
         columns,
+        index_filter: None,
         filter: None,
+        fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
         ordered: false,
         reverse: false,
         batch_rows: 50,
@@ -101,56 +56,6 @@ fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Valu
     rows
 }
 
-/// Rows in the order of an index, from their values.
-fn sort_rows(schema: &TableSchema, index: usize, rows: &[(i64, Vec<Value>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
-    let layout = TreeLayout::new(schema, index);
-    let mut sorted: Vec<_> = rows
-        .iter()
-        .map(|(n, row)| {
-            let mut block = RowBlock::new(&layout);
-            block.push_values(&layout, &layout.stored_values(row, *n), 0).unwrap();
-            let mut key = Vec::new();
-            layout.key.append_row(&block.row(0), &mut key);
-            (key, row.clone())
-        })
-        .collect();
-    sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    sorted
-}
-
-fn sortable(rows: &[Vec<Value>]) -> Vec<String> {
-    let mut text: Vec<String> = rows.iter().map(|r| format!("{r:?}")).collect();
-    text.sort();
-    text
-}
-
-/// Tables with rows, some with long values.
-fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
-    any_schema().prop_flat_map(|mut s| {
-        let ty = SqlType::Bytes { kind: BytesKind::Blob, length: 9000 };
-        s.columns.push(ColumnSchema { ty, nullable: true });
-        for index in &mut s.indexes[1..] {
-            index.unique = false;
-        }
-        let last = s.columns.len() - 1;
-        let row: Vec<BoxedStrategy<Value>> = s
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| match i == last {
-                true => prop_oneof![
-                    6 => (any::<u8>(), 0usize..60).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed(),
-                    1 => Just(Value::Null).boxed(),
-                    1 => (any::<u8>(), 900usize..9000).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed()
-                ]
-                .boxed(),
-                false => any_value(c.ty, c.nullable),
-            })
-            .collect();
-        (Just(s), proptest::collection::vec(row, 0..250))
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -160,9 +65,13 @@ proptest! {
         which in any::<prop::sample::Index>(),
         wanted in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
         filtered in proptest::option::of(any::<prop::sample::Index>()),
+        index_filtered in proptest::option::of(any::<prop::sample::Index>()),
+        (fetch, batch_rows) in (any_fetch(), 1..80usize),
         bounds in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4), 0..3),
         (ordered, reverse, cursors) in (any::<bool>(), any::<bool>(), 1usize..4),
     ) {
+        let mut schema = schema;
+        schema.indexes[1..].iter_mut().for_each(|i| i.unique = false);
         // So few frames that scans cannot keep what they read.
         let home = home(4096, 64 * 4096);
         let table = empty_table(&home, &schema);
@@ -179,6 +88,11 @@ proptest! {
         let index = which.index(schema.indexes.len());
         let columns: Vec<usize> = wanted.iter().map(|i| i.index(schema.columns.len())).collect();
         let filter_column = filtered.map(|i| i.index(schema.columns.len()));
+        let held: Vec<usize> = {
+            let layout = TreeLayout::new(&schema, index);
+            (0..schema.columns.len()).filter(|c| layout.column_of(*c).is_some()).collect()
+        };
+        let index_column = index_filtered.filter(|_| !held.is_empty()).map(|i| held[i.index(held.len())]);
 
         let sorted = sort_rows(&schema, index, &stored);
         let layout = TreeLayout::new(&schema, index);
@@ -208,9 +122,10 @@ proptest! {
         }
         let inside = |key: &[u8]| ranges.iter().any(|(_, bytes)| bytes.contains(key));
         let within = sorted.iter().filter(|(key, _)| inside(key)).count() as u64;
+        let passes = |column: Option<usize>, row: &[Value]| column.is_none_or(|c| even(&row[c]) == Some(true));
         let mut want: Vec<Vec<Value>> = sorted
             .iter()
-            .filter(|(key, row)| inside(key) && filter_column.is_none_or(|c| even(&row[c]) == Some(true)))
+            .filter(|(key, row)| inside(key) && passes(filter_column, row) && passes(index_column, row))
             .map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect())
             .collect();
         if reverse {
@@ -218,12 +133,16 @@ proptest! {
         }
         let key_ranges: Vec<KeyRange> = ranges.iter().map(|(range, _)| range.clone()).collect();
         prop_assert_eq!(table.estimate_rows(index, &key_ranges).unwrap(), within);
+        let filter = |column: Option<usize>| column.map(|c| {
+            Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+        });
         let request = ScanRequest {
             index,
             ranges: key_ranges,
-            filter: filter_column.map(|c| {
-                Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
-            }),
+            index_filter: filter(index_column),
+            filter: filter(filter_column),
+            fetch,
+            batch_rows,
             ordered,
             reverse,
             ..request(columns)
@@ -332,22 +251,6 @@ proptest! {
     }
 }
 
-fn number_table(home: &Home, rows: i64) -> Arc<Table> {
-    let part = |column| KeyPart { column, prefix: None, descending: false };
-    let schema = TableSchema {
-        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
-        indexes: vec![
-            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
-            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
-        ],
-    };
-    let table = empty_table(home, &schema);
-    for n in 0..rows {
-        table.insert(&[n, n * 7919 % rows, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
-    }
-    table
-}
-
 #[test]
 fn handlers_are_counted_as_mysql_does() {
     let home = home(4096, 1 << 22);
@@ -374,12 +277,39 @@ fn handlers_are_counted_as_mysql_does() {
     assert_eq!(count(range), (50, [0, 0, 1], [50, 0, 0, 0]));
     let fetched = ScanRequest { index: 1, ranges: vec![between(10, 60)], ..request(vec![2]) };
     assert_eq!(count(fetched), (50, [0, 0, 1], [50, 0, 0, 50]));
-    // A filter on the index's own columns saves the fetch.
+    // An index condition saves the fetch; the same condition on rows does not.
     let types = vec![table.schema().columns[1].clone()];
     let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
-    let icp = ScanRequest { index: 1, ranges: vec![between(10, 60)], filter: Some(filter), ..request(vec![2]) };
     let kept = (10..60).filter(|n| even(&Value::Int(*n)) == Some(true)).count() as u64;
+    let range = |columns| ScanRequest { index: 1, ranges: vec![between(10, 60)], ..request(columns) };
+    let icp = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![2]) };
+    let counters = Arc::clone(&icp.counters);
     assert_eq!(count(icp), (kept, [0, 0, 1], [50, 0, 0, kept]));
+    assert_eq!((counters.handler_icp_attempts(), counters.handler_icp_match()), (50, kept));
+    let rows = ScanRequest { filter: Some(Arc::clone(&filter)), ..range(vec![2]) };
+    assert_eq!(count(rows), (kept, [0, 0, 1], [50, 0, 0, 50]));
+    // Where no row is fetched, it is a condition like any other.
+    let covered = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![0]) };
+    let counters = Arc::clone(&covered.counters);
+    assert_eq!(count(covered), (kept, [0, 0, 1], [50, 0, 0, 0]));
+    assert_eq!((counters.handler_icp_attempts(), counters.handler_mrr_init()), (0, 0));
+    let unheld = ScanRequest { index: 1, index_filter: Some(filter), ..request(vec![0]) };
+    assert!(Scan::new(Arc::clone(&table), ScanRequest { index: 0, ..unheld }).is_ok());
+    // Passes of a buffer of primary keys (4 bytes each).
+    for (fetch, mrr) in [
+        (Fetch::EntryOrder, [0, 0]),
+        (Fetch::KeyOrder { buffer_bytes: 200 }, [1, 0]),
+        (Fetch::KeyOrder { buffer_bytes: 199 }, [1, 1]),
+        (Fetch::KeyOrder { buffer_bytes: 40 }, [1, 4]),
+        (Fetch::KeyOrder { buffer_bytes: 1 }, [1, 49]),
+    ] {
+        for ordered in [false, true] {
+            let r = ScanRequest { fetch, ordered, batch_rows: 7, ..range(vec![2]) };
+            let counters = Arc::clone(&r.counters);
+            assert_eq!(count(r), (50, [0, 0, 1], [50, 0, 0, 50]));
+            assert_eq!([counters.handler_mrr_init(), counters.handler_mrr_rowid_refills()], mrr, "{fetch:?} {ordered}");
+        }
+    }
     assert_eq!(count(ScanRequest { ranges: vec![], ..request(vec![1]) }), (0, [0; 3], [0; 4]));
 }
 

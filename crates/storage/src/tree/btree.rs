@@ -78,7 +78,7 @@ impl Tree {
         self.version.load(Ordering::Acquire)
     }
 
-    pub(super) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
+    pub(crate) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
         StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
     }
 

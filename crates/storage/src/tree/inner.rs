@@ -1,6 +1,6 @@
 //! Inner pages: children, the separators between them, and the rows below each. Drawn in `docs/format.md`.
 
-use super::leaf::BadPage;
+use super::{gallop::first_not, leaf::BadPage};
 use crate::page::{PAGE_HEADER, PageHeader, PageHeaderMut, PageType, TYPE_FIELDS};
 
 /// Bytes of a child without its separator: rows, page number, end of a separator.
@@ -69,6 +69,11 @@ impl<'a> Inner<'a> {
             if self.separator(middle) <= key { low = middle + 1 } else { high = middle }
         }
         low
+    }
+
+    /// As [`Inner::find`], for a key that is not in a child before `from`; quick if it is near there.
+    pub fn find_from(&self, key: &[u8], from: usize) -> usize {
+        first_not(from, self.children - 1, 1, |i| self.separator(i) <= key)
     }
 
     /// The last child that may have keys below `bound` (all of them if there is no bound).

@@ -10,7 +10,8 @@
 //!   btree.rs     an open tree: descents, counts
 //!   modify.rs    insert, replace, delete; split and merge
 //!   run.rs       ranges of keys as runs of leaves
-//!   lookup.rs    leaves of many sorted keys
+//!   prefixes.rs  leaves of many beginnings of keys
+//!   gallop.rs    searching near where one is
 //!   cursor.rs    rows one by one
 //!   check.rs     whether a tree is what it should be
 //! ```
@@ -22,12 +23,13 @@ mod btree;
 pub mod builder;
 mod check;
 mod cursor;
+mod gallop;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
-mod lookup;
 mod modify;
 pub mod overflow;
+mod prefixes;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -38,4 +40,5 @@ pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use modify::fsp;
+pub use prefixes::{PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice};

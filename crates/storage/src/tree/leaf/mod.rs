@@ -4,6 +4,7 @@
 //!   extent.rs   what encoding fits rows best, and how large they then are
 //!   write.rs    rows -> page
 //!   read.rs     page -> minipages -> values, keys, search
+//!   search.rs   rows whose keys begin with given bytes
 //!   decode.rs   page -> Arrow, many rows at once
 //!   visible.rs  which rows of a page a read view sees
 //! ```
@@ -11,6 +12,7 @@
 pub mod decode;
 mod extent;
 pub mod read;
+pub mod search;
 pub mod visible;
 mod write;
 

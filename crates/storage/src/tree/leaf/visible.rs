@@ -1,6 +1,6 @@
-//! Where rows of a page become visible. Every read of leaves goes through [`visible`].
+//! Where rows of a page become visible. Every read of leaves goes through [`Visibility`].
 
-use super::{BadPage, Leaf};
+use super::{BadPage, Leaf, read::Column};
 use crate::ReadView;
 use std::ops::Range;
 
@@ -42,12 +42,31 @@ impl Rows {
     }
 }
 
-/// The rows of a range of a leaf that a view sees. A page that no transaction younger than the view has changed is
-/// not looked into.
-pub fn visible(leaf: &Leaf<'_>, range: Range<usize>, view: &ReadView) -> Result<Rows, BadPage> {
-    if view.sees_all_of(leaf.max_trx_id()) {
-        return Ok(Rows::Range(range));
+/// Which rows of a leaf a view sees.
+pub struct Visibility<'a> {
+    view: &'a ReadView,
+    /// The transactions that wrote the rows; `None` if the view sees all of them.
+    transactions: Option<Column<'a>>,
+}
+
+impl<'a> Visibility<'a> {
+    /// A page that no transaction younger than the view has changed is not looked into.
+    pub fn of(leaf: &Leaf<'a>, view: &'a ReadView) -> Result<Visibility<'a>, BadPage> {
+        let all = view.sees_all_of(leaf.max_trx_id());
+        Ok(Visibility { view, transactions: if all { None } else { Some(leaf.trx_ids()?) } })
     }
-    let trx = leaf.trx_ids()?;
-    Ok(Rows::List(range.filter(|row| view.sees_all_of(trx.int(*row) as u64)).map(|row| row as u16).collect()))
+
+    #[inline]
+    pub fn sees(&self, row: usize) -> bool {
+        self.transactions.is_none_or(|trx| self.view.sees_all_of(trx.int(row) as u64))
+    }
+}
+
+/// The rows of a range of a leaf that a view sees.
+pub fn visible(leaf: &Leaf<'_>, range: Range<usize>, view: &ReadView) -> Result<Rows, BadPage> {
+    let visibility = Visibility::of(leaf, view)?;
+    Ok(match visibility.transactions {
+        None => Rows::Range(range),
+        Some(_) => Rows::List(range.filter(|row| visibility.sees(*row)).map(|row| row as u16).collect()),
+    })
 }

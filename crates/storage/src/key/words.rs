@@ -1,0 +1,117 @@
+//! Short keys as numbers that compare as their bytes do: searching a page compares one word per row.
+
+use super::{KeyCodec, KeyKind, KeyPartCodec, KeyRow};
+
+/// Bytes of a word.
+const WORD: usize = 16;
+
+/// Makes words from the leading parts of keys. Each part has its place in the word; NULL leaves the rest of its place
+/// empty.
+#[derive(Debug, Clone)]
+pub struct KeyWords {
+    parts: Vec<WordPart>,
+    /// Every key is as long as the places are, so its bytes are the word's.
+    plain: bool,
+}
+
+#[derive(Debug, Clone)]
+struct WordPart {
+    codec: KeyPartCodec,
+    /// Bytes of a value.
+    width: usize,
+    /// Bits behind the part.
+    shift: usize,
+}
+
+impl KeyWords {
+    /// For the first `parts` parts; `None` if some keys do not fit a word.
+    pub fn new(codec: &KeyCodec, parts: usize) -> Option<KeyWords> {
+        let mut words = KeyWords { parts: Vec::with_capacity(parts), plain: true };
+        let mut end = 0;
+        for (i, part) in codec.parts.iter().enumerate().take(parts) {
+            let width = part.kind.fixed_width()?;
+            end += width + part.nullable as usize;
+            if end > WORD {
+                return None;
+            }
+            words.plain &= !part.nullable || i + 1 == parts;
+            words.parts.push(WordPart { codec: part.clone(), width, shift: 8 * (WORD - end) });
+        }
+        Some(words)
+    }
+
+    /// The word of a key with exactly these parts.
+    pub fn of_key(&self, key: &[u8]) -> u128 {
+        if self.plain {
+            return be_word(key);
+        }
+        let (mut word, mut at) = (0, 0);
+        for part in &self.parts {
+            let rest = key.get(at..).unwrap_or(&[]);
+            let len = part.codec.len_in(rest).unwrap_or(rest.len());
+            let place = part.width + part.codec.nullable as usize;
+            // The part's bytes at the front of its place.
+            word |= be_word(&rest[..len.min(place)]) >> (8 * WORD - part.shift - 8 * place);
+            at += len;
+        }
+        word
+    }
+
+    /// The word of a row's key.
+    pub fn of_row(&self, row: &impl KeyRow) -> u128 {
+        self.parts.iter().fold(0, |word, part| word | part.of_row(row))
+    }
+
+    /// The words of rows 0 to `count` - 1, column by column.
+    pub fn of_rows<R: KeyRow>(&self, row: impl Fn(usize) -> R, count: usize, words: &mut Vec<u128>) {
+        words.clear();
+        words.resize(count, 0);
+        for part in &self.parts {
+            words.iter_mut().enumerate().for_each(|(i, word)| *word |= part.of_row(&row(i)));
+        }
+    }
+}
+
+/// Up to 16 bytes as the front of a word.
+fn be_word(bytes: &[u8]) -> u128 {
+    let mut word = [0; WORD];
+    let len = bytes.len().min(WORD);
+    word[..len].copy_from_slice(&bytes[..len]);
+    u128::from_be_bytes(word)
+}
+
+impl WordPart {
+    #[inline]
+    fn of_row(&self, row: &impl KeyRow) -> u128 {
+        let column = self.codec.column;
+        let null = self.codec.nullable && row.is_null(column);
+        let mask = u128::MAX >> (8 * (WORD - self.width));
+        let sign = 1u128 << (8 * self.width - 1);
+        let value = match self.codec.kind {
+            _ if null => 0,
+            KeyKind::Int { signed, .. } => (row.int(column) as u128 & mask) ^ if signed { sign } else { 0 },
+            KeyKind::Decimal64 { .. } => (row.int(column) as u128 & mask) ^ sign,
+            KeyKind::Decimal128 { .. } => row.wide(column) as u128 ^ sign,
+            KeyKind::Float => {
+                let bits = (f32::from_bits(row.int(column) as u32) + 0.0).to_bits();
+                u128::from(if bits >> 31 == 1 { !bits } else { bits | 1 << 31 })
+            }
+            KeyKind::Double => {
+                let bits = (f64::from_bits(row.int(column) as u64) + 0.0).to_bits();
+                u128::from(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+            }
+            KeyKind::Text(_) | KeyKind::Bytes => 0,
+        };
+        let value = if self.codec.descending && !null { value ^ mask } else { value };
+        if !self.codec.nullable {
+            return value << self.shift;
+        }
+        let flag = match (null, self.codec.descending) {
+            (false, false) => 0x01,
+            (false, true) => 0xFE,
+            (true, false) => 0x00,
+            (true, true) => 0xFF,
+        };
+        (value | flag << (8 * self.width)) << self.shift
+    }
+}

@@ -1,0 +1,497 @@
+use super::*;
+use crate::{
+    ColumnSchema, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
+    io::{
+        PageIo,
+        memory::{Fault, FaultKind, MemoryIo, Operation},
+    },
+    rows::fixtures::{
+        EvenOnes, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of, sort_rows,
+        sortable, table_and_rows,
+    },
+    tree::{TreeLayout, block::cut_value},
+};
+use arrow_array::{Array, ArrayRef, Int32Array};
+use muster_types::{KeyPart, SqlType, Value};
+use proptest::prelude::*;
+
+type Found = Vec<(u32, Vec<Value>)>;
+
+fn request(index: usize, columns: Vec<usize>) -> LookupRequest {
+    LookupRequest {
+        view: ReadView::latest(),
+        index,
+        columns,
+        index_filter: None,
+        filter: None,
+        fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
+        batched: true,
+        batch_rows: 50,
+        counters: Arc::default(),
+    }
+}
+
+/// All that is left of the keys begun with.
+fn drain(table: &Table, lookup: &mut Lookup) -> Result<Found> {
+    let columns = lookup.access.output.columns.clone();
+    let types: Vec<_> = columns.iter().map(|c| table.schema().columns[*c].clone()).collect();
+    let mut found = Vec::new();
+    while let Some((batch, ordinals)) = lookup.next_batch()? {
+        assert!(batch.num_rows() > 0 && batch.num_rows() == ordinals.len());
+        for array in batch.columns() {
+            array.to_data().validate_full().unwrap();
+        }
+        found.extend(ordinals.into_iter().zip(rows_of(&types, batch.columns(), batch.num_rows())));
+    }
+    Ok(found)
+}
+
+fn keys_of(list: &[Vec<u8>]) -> Keys {
+    let mut keys = Keys::default();
+    list.iter().for_each(|key| keys.push(key));
+    keys
+}
+
+fn fill(table: &Table, rows: Vec<Vec<Value>>) -> Vec<(i64, Vec<Value>)> {
+    let mut stored: Vec<(i64, Vec<Value>)> = Vec::new();
+    for row in rows {
+        match table.insert(&row, 0, &Counters::default()) {
+            // Row numbers go up with each attempt; their order is that of `stored`.
+            Ok(()) => stored.push((stored.len() as i64, row)),
+            Err(StorageError::Duplicate { .. }) => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+    stored
+}
+
+/// How often a buffer of so many bytes is filled with these keys.
+fn fills(keys: impl Iterator<Item = usize>, buffer_bytes: usize) -> u64 {
+    let (mut fills, mut left) = (0, 0);
+    for len in keys {
+        if len > left {
+            fills += 1;
+            left = buffer_bytes.max(len);
+        }
+        left -= len;
+    }
+    fills
+}
+
+#[derive(Debug, Clone)]
+struct How {
+    batched: bool,
+    fetch: Fetch,
+    batch_rows: usize,
+    frames: usize,
+}
+
+fn how() -> impl Strategy<Value = How> {
+    let buffer_bytes = prop_oneof![Just(1usize), 2..200usize, Just(1 << 18)];
+    let fetch =
+        prop_oneof![Just(Fetch::EntryOrder), buffer_bytes.prop_map(|buffer_bytes| Fetch::KeyOrder { buffer_bytes })];
+    let frames = prop_oneof![Just(10usize), Just(64), Just(2000)];
+    (any::<bool>(), any_fetch(), 1..80usize, frames).prop_map(|(batched, fetch, batch_rows, frames)| How {
+        batched,
+        fetch,
+        batch_rows,
+        frames,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn lookups_find_what_the_keys_say(
+        (mut schema, rows) in table_and_rows(),
+        unique in any::<bool>(),
+        which in any::<prop::sample::Index>(),
+        parts in any::<prop::sample::Index>(),
+        wanted in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
+        (on_entries, on_rows) in (
+            proptest::option::of(any::<prop::sample::Index>()),
+            proptest::option::of(any::<prop::sample::Index>()),
+        ),
+        strangers in 0..6usize,
+        seldom in 1..20usize,
+        how in how(),
+    ) {
+        schema.indexes[1..].iter_mut().for_each(|i| i.unique &= unique);
+        let index = which.index(schema.indexes.len());
+        let declared = schema.indexes[index].parts.len();
+        prop_assume!(declared > 0);
+        let parts = parts.index(declared) + 1;
+        let home = home(4096, how.frames * 4096);
+        let table = empty_table(&home, &schema);
+        // Some rows are not stored, so that their keys find nothing.
+        let (missing, rows): (Vec<_>, Vec<_>) = rows.into_iter().enumerate().partition(|(i, _)| i % 7 < strangers);
+        let stored = fill(&table, rows.into_iter().map(|(_, row)| row).collect());
+        let layout = TreeLayout::new(&schema, index);
+
+        // Keys of some rows, ascending and distinct.
+        let candidates: Vec<Vec<Value>> = stored.iter().map(|(_, row)| row.clone()).step_by(seldom)
+            .chain(missing.into_iter().map(|(_, row)| row)).collect();
+        let mut keys = Vec::new();
+        if !candidates.is_empty() {
+            let batch = batch_of(&table, &candidates);
+            let arrays: Vec<ArrayRef> =
+                schema.indexes[index].parts[..parts].iter().map(|p| batch.column(p.column).clone()).collect();
+            let made = table.lookup_keys(index, &arrays).unwrap();
+            for (key, row) in made.iter().zip(&candidates) {
+                let mut bytes = Vec::new();
+                let values: Vec<Value> = layout.key.parts[..parts].iter().zip(&schema.indexes[index].parts)
+                    .map(|(codec, part)| cut_value(&row[part.column], codec.prefix)).collect();
+                layout.key.append_values(&values, &mut bytes).unwrap();
+                prop_assert_eq!(key, bytes.as_slice());
+                keys.push(bytes);
+            }
+        }
+        keys.sort();
+        keys.dedup();
+
+        let columns: Vec<usize> = wanted.iter().map(|i| i.index(schema.columns.len())).collect();
+        let held: Vec<usize> = (0..schema.columns.len()).filter(|c| layout.column_of(*c).is_some()).collect();
+        let index_column = on_entries.filter(|_| !held.is_empty()).map(|i| held[i.index(held.len())]);
+        let filter_column = on_rows.map(|i| i.index(schema.columns.len()));
+        let covering = columns.iter().chain(&filter_column).all(|c| held.contains(c));
+
+        // What they find.
+        let sorted = sort_rows(&schema, index, &stored);
+        let passes = |column: Option<usize>, row: &[Value]| column.is_none_or(|c| even(&row[c]) == Some(true));
+        let (mut want, mut entries, mut onward, mut fetched) = (Vec::new(), 0, 0, Vec::new());
+        for (ordinal, key) in keys.iter().enumerate() {
+            let here: Vec<_> = sorted.iter().filter(|(entry, _)| entry.starts_with(key)).collect();
+            entries += here.len() as u64;
+            onward += here.len().saturating_sub(1) as u64;
+            for (_, row) in here.into_iter().filter(|(_, row)| passes(index_column, row)) {
+                fetched.push(row.clone());
+                if passes(filter_column, row) {
+                    want.push((ordinal as u32, columns.iter().map(|c| row[*c].clone()).collect::<Vec<_>>()));
+                }
+            }
+        }
+        let filter = |column: Option<usize>| column.map(|c| {
+            Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+        });
+        let request = LookupRequest {
+            index_filter: filter(index_column),
+            filter: filter(filter_column),
+            fetch: how.fetch,
+            batched: how.batched,
+            batch_rows: how.batch_rows,
+            ..request(index, columns)
+        };
+        let counters = Arc::clone(&request.counters);
+        let mut lookup = Lookup::new(Arc::clone(&table), request).unwrap();
+        for round in 0..3 {
+            counters.reset();
+            lookup.begin(keys_of(&keys));
+            if round == 1 {
+                // Left in the middle.
+                lookup.next_batch().unwrap();
+                continue;
+            }
+            let mut got = drain(&table, &mut lookup).unwrap();
+            prop_assert!(lookup.next_batch().unwrap().is_none());
+            if !covering && how.fetch != Fetch::EntryOrder {
+                let text = |found: &Found| {
+                    sortable(&found.iter().map(|(o, row)| [&[Value::Int(*o as i64)], &row[..]].concat()).collect::<Vec<_>>())
+                };
+                prop_assert_eq!(text(&got), text(&want));
+                got = want.clone();
+            }
+            prop_assert_eq!(&got, &want);
+
+            let c = &*counters;
+            prop_assert_eq!((c.handler_read_key(), c.handler_read_next()), (keys.len() as u64, onward));
+            prop_assert_eq!(c.rows_read(), want.len() as u64);
+            let fetches = if covering { 0 } else { fetched.len() as u64 };
+            prop_assert_eq!(c.handler_read_rnd(), fetches);
+            let tested = if covering || index_column.is_none() { (0, 0) } else { (entries, fetches) };
+            prop_assert_eq!((c.handler_icp_attempts(), c.handler_icp_match()), tested);
+            let refills = match how.fetch {
+                Fetch::KeyOrder { buffer_bytes } if !covering => {
+                    let primary = TreeLayout::new(&schema, 0);
+                    let len = |row: &Vec<Value>| {
+                        let mut key = Vec::new();
+                        let parts = &schema.indexes[0].parts;
+                        if parts.is_empty() {
+                            return 8;
+                        }
+                        let values: Vec<_> = parts.iter().map(|p| row[p.column].clone()).collect();
+                        primary.key.append_values(&values, &mut key).unwrap();
+                        key.len()
+                    };
+                    (1, fills(fetched.iter().map(len), buffer_bytes).saturating_sub(1))
+                }
+                _ => (0, 0),
+            };
+            prop_assert_eq!((c.handler_mrr_init(), c.handler_mrr_rowid_refills()), refills);
+        }
+        // Nothing is held, in the middle or at the end.
+        lookup.begin(keys_of(&keys));
+        lookup.next_batch().unwrap();
+        let pool = Arc::clone(home.store.buffer_pool());
+        table.flush().unwrap();
+        while pool.statistics().reading > 0 {
+            std::thread::yield_now();
+        }
+        table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
+        prop_assert_eq!(pool.statistics().free, pool.frame_count());
+    }
+
+    /// A failing device is an error, never wrong rows, and leaves nothing latched.
+    #[test]
+    fn lookups_survive_failing_reads(
+        after in 0..30u64,
+        kind in prop_oneof![Just(FaultKind::Error(libc::EIO)), Just(FaultKind::BitFlip), Just(FaultKind::Short)],
+        forever in any::<bool>(),
+        index in 0..2usize,
+        how in how(),
+    ) {
+        let io = Arc::new(MemoryIo::new());
+        let directory = tempfile::tempdir().unwrap();
+        let options = StoreOptions {
+            page_size: 4096,
+            buffer_pool_bytes: how.frames.min(64) * 4096,
+            sync: false,
+            ..StoreOptions::default()
+        };
+        let store = Store::open_with_io(directory.path(), options, Arc::clone(&io) as Arc<dyn PageIo>).unwrap();
+        let schema = number_schema();
+        let files = store.create_table(&schema).unwrap();
+        let table = store.open_table(schema, files, TableStatistics::default()).unwrap();
+        for n in 0..1500 {
+            table.insert(&[n, n * 7919 % 1500, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+        }
+        table.flush().unwrap();
+        let pool = Arc::clone(store.buffer_pool());
+        let empty = || {
+            while pool.statistics().reading > 0 {
+                std::thread::yield_now();
+            }
+            table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
+            pool.statistics().free == pool.frame_count()
+        };
+        prop_assert!(empty());
+        let request = LookupRequest {
+            fetch: how.fetch,
+            batched: how.batched,
+            batch_rows: how.batch_rows,
+            ..request(index, vec![2, 0])
+        };
+        let mut lookup = Lookup::new(Arc::clone(&table), request).unwrap();
+        let values: ArrayRef = Arc::new(Int32Array::from_iter_values((0..3000).step_by(7)));
+        io.inject(Fault { on: Operation::Read, after, kind, forever });
+        lookup.begin(table.lookup_keys(index, &[Arc::clone(&values)]).unwrap());
+        let faulty = drain(&table, &mut lookup);
+        io.clear_faults();
+        prop_assert!(empty());
+        lookup.begin(table.lookup_keys(index, &[values]).unwrap());
+        let sound = drain(&table, &mut lookup).unwrap();
+        prop_assert_eq!(sound.len(), 215);
+        for (ordinal, row) in &sound {
+            let (Value::Int(ten), Value::Int(n)) = (&row[0], &row[1]) else { panic!("{row:?}") };
+            let key = if index == 0 { *n } else { n * 7919 % 1500 };
+            prop_assert_eq!((key, *ten), (i64::from(*ordinal) * 7, n % 10));
+        }
+        match faulty {
+            Ok(rows) => prop_assert_eq!(rows, sound),
+            Err(e) => prop_assert!(
+                matches!(e, StorageError::Io { .. } | StorageError::Corrupt { .. }), "{}", e),
+        }
+    }
+}
+
+fn number_schema() -> TableSchema {
+    let part = |column| KeyPart { column, prefix: None, descending: false };
+    TableSchema {
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
+        indexes: vec![
+            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
+            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
+            IndexSchema { id: 3, parts: vec![part(2), part(1)], unique: false },
+        ],
+    }
+}
+
+fn ints(values: impl IntoIterator<Item = i32>) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(values))
+}
+
+/// `(i, i * 7919 % rows, i % 10)`, in trees of several levels.
+fn large_table(home: &crate::rows::fixtures::Home, rows: i32) -> Arc<Table> {
+    use arrow_schema::{DataType, Field, Schema};
+    let fields: Vec<_> = (0..3).map(|c| Field::new(format!("c{c}"), DataType::Int32, false)).collect();
+    let columns = vec![
+        ints(0..rows),
+        ints((0..rows).map(|i| (i64::from(i) * 7919 % i64::from(rows)) as i32)),
+        ints((0..rows).map(|i| i % 10)),
+    ];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    loaded_table(home, &number_schema(), &[batch])
+}
+
+/// Keys with more entries than a leaf, an inner page's worth of leaves, and many keys per leaf.
+#[test]
+fn keys_go_on_over_many_leaves() {
+    const ROWS: i32 = 400_000;
+    for frames in [24, 10_000] {
+        let home = home(4096, frames * 4096);
+        let table = large_table(&home, ROWS);
+        assert!(table.tree(2).file().header().height >= 3);
+        for batched in [true, false] {
+            // A tenth of the table per key.
+            let r = LookupRequest { batched, batch_rows: 8192, ..request(2, vec![0, 2]) };
+            let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
+            lookup.begin(table.lookup_keys(2, &[ints([-5, 3, 7, 8, 11])]).unwrap());
+            let found = drain(&table, &mut lookup).unwrap();
+            assert_eq!(found.len(), 120_000);
+            assert!(found.is_sorted_by_key(|(ordinal, _)| *ordinal));
+            let mut numbers: Vec<i64> = Vec::new();
+            for (ordinal, row) in &found {
+                let (Value::Int(n), Value::Int(ten)) = (&row[0], &row[1]) else { panic!("{row:?}") };
+                assert_eq!((*ten, n % 10), ([-5, 3, 7, 8, 11][*ordinal as usize], *ten));
+                numbers.push(*n);
+            }
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), 120_000);
+
+            // Every third row, by its primary key, and keys behind the last.
+            let r = LookupRequest { batched, batch_rows: 8192, ..request(0, vec![1]) };
+            let counters = Arc::clone(&r.counters);
+            let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
+            lookup.begin(table.lookup_keys(0, &[ints((0..ROWS + 300).step_by(3))]).unwrap());
+            let found = drain(&table, &mut lookup).unwrap();
+            assert_eq!(found.len(), (ROWS as usize).div_ceil(3));
+            for (i, (ordinal, row)) in found.iter().enumerate() {
+                let n = 3 * i as i64;
+                assert_eq!((*ordinal, &row[0]), (i as u32, &Value::Int(n * 7919 % i64::from(ROWS))));
+            }
+            assert_eq!((counters.handler_read_key(), counters.handler_read_next()), (133_434, 0));
+            let leaves = table.tree(0).file().header().leaf_count;
+            let asked = counters.buffer_pool_read_requests();
+            if batched {
+                // Batches end amid leaves, which are then asked for again.
+                assert!(asked < leaves * 12 / 10, "{asked} pages for {leaves} leaves");
+            } else {
+                assert_eq!(asked, 133_434 * u64::from(table.tree(0).file().header().height));
+            }
+        }
+    }
+}
+
+#[test]
+fn handlers_are_counted_as_mysql_does() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 3000);
+    let count = |r: LookupRequest, keys: Keys| {
+        let c = Arc::clone(&r.counters);
+        let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
+        lookup.begin(keys);
+        let rows = drain(&table, &mut lookup).unwrap().len();
+        let icp = [c.handler_icp_attempts(), c.handler_icp_match()];
+        let mrr = [c.handler_mrr_init(), c.handler_mrr_rowid_refills(), c.handler_mrr_key_refills()];
+        (rows, [c.handler_read_key(), c.handler_read_next(), c.handler_read_rnd()], icp, mrr)
+    };
+    let keys = |index, values: &[i32]| table.lookup_keys(index, &[ints(values.iter().copied())]).unwrap();
+    for batched in [true, false] {
+        // Column 1 holds each number below 3000 once, in an index that is not unique.
+        let primary = LookupRequest { batched, ..request(0, vec![1]) };
+        assert_eq!(count(primary, keys(0, &[-1, 3, 700, 5000])), (2, [4, 0, 0], [0, 0], [0, 0, 0]));
+        let covering = LookupRequest { batched, ..request(1, vec![0]) };
+        assert_eq!(count(covering, keys(1, &[5, 6, 9])), (3, [3, 0, 0], [0, 0], [0, 0, 0]));
+        for (fetch, mrr) in [
+            (Fetch::EntryOrder, [0, 0, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 1 << 18 }, [1, 0, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 8 }, [1, 1, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 4 }, [1, 2, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 0 }, [1, 2, 0]),
+        ] {
+            let fetched = LookupRequest { batched, fetch, ..request(1, vec![2]) };
+            assert_eq!(count(fetched, keys(1, &[5, 6, 9])), (3, [3, 0, 3], [0, 0], mrr), "{fetch:?}");
+        }
+        let values: Vec<i32> = (10..60).collect();
+        let kept = values.iter().filter(|n| even(&Value::Int(i64::from(**n))) == Some(true)).count() as u64;
+        let types = vec![table.schema().columns[1].clone()];
+        let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
+        let icp = LookupRequest { batched, index_filter: Some(filter), ..request(1, vec![2]) };
+        assert_eq!(count(icp, keys(1, &values)), (kept as usize, [50, 0, kept], [50, kept], [1, 0, 0]));
+    }
+}
+
+#[test]
+fn wrong_requests_are_errors() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 30);
+    let wrong = |r: LookupRequest| matches!(Lookup::new(Arc::clone(&table), r), Err(StorageError::WrongType { .. }));
+    let types = vec![table.schema().columns[2].clone()];
+    let on_two: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types });
+    assert!(wrong(request(7, vec![0])) && wrong(request(0, vec![3])));
+    assert!(wrong(LookupRequest { index_filter: Some(Arc::clone(&on_two)), ..request(1, vec![0]) }));
+    assert!(!wrong(LookupRequest { filter: Some(on_two), ..request(1, vec![0]) }));
+
+    let refused = |arrays: &[ArrayRef]| matches!(table.lookup_keys(1, arrays), Err(StorageError::WrongType { .. }));
+    let long: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values([1]));
+    let null: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
+    assert!(refused(&[]) && refused(&[long]) && refused(&[null]) && refused(&[ints([1]), ints([2])]));
+
+    let mut lookup = Lookup::new(Arc::clone(&table), request(0, vec![0])).unwrap();
+    assert!(lookup.next_batch().unwrap().is_none());
+    for list in [vec![vec![2], vec![1]], vec![vec![1], vec![1]], vec![vec![1], vec![1, 2]]] {
+        lookup.begin(keys_of(&list));
+        assert!(matches!(lookup.next_batch(), Err(StorageError::WrongType { .. })), "{list:?}");
+    }
+    lookup.begin(keys_of(&[]));
+    assert!(lookup.next_batch().unwrap().is_none());
+    // Nothing, which every key begins with; and bytes that end amid a part.
+    lookup.begin(keys_of(&[vec![]]));
+    assert_eq!(drain(&table, &mut lookup).unwrap().len(), 30);
+    lookup.begin(keys_of(&[vec![0x80, 0, 0], vec![0x80, 1]]));
+    assert_eq!(drain(&table, &mut lookup).unwrap().len(), 30);
+}
+
+/// What a view sees is found, whatever a writer does around it.
+#[test]
+fn lookups_go_on_while_a_writer_works() {
+    let home = home(4096, 128 * 4096);
+    let table = number_table(&home, 2000);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let counters = Counters::default();
+            for round in 0..2 {
+                for n in 2000..2200 {
+                    table.insert(&[n, n * 13 % 2000, round].map(Value::Int), 1, &counters).unwrap();
+                }
+                for n in 2000..2200 {
+                    table.update(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), 1, &counters).unwrap();
+                    assert!(table.delete(&[Value::Int(n)], &counters).unwrap());
+                }
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+        });
+        for (batched, fetch) in [(true, Fetch::KeyOrder { buffer_bytes: 900 }), (false, Fetch::EntryOrder)] {
+            let (table, done) = (&table, &done);
+            threads.spawn(move || {
+                // Transaction 1 is not seen.
+                let view = ReadView { low_limit: 1 };
+                let r = LookupRequest { view, batched, fetch, ..request(1, vec![0, 2]) };
+                let mut lookup = Lookup::new(Arc::clone(table), r).unwrap();
+                while !done.load(std::sync::atomic::Ordering::Acquire) {
+                    lookup.begin(table.lookup_keys(1, &[ints(0..2000)]).unwrap());
+                    let mut numbers: Vec<i64> = Vec::new();
+                    for (ordinal, row) in drain(table, &mut lookup).unwrap() {
+                        let (Value::Int(n), Value::Int(ten)) = (&row[0], &row[1]) else { panic!("{row:?}") };
+                        assert_eq!((n * 7919 % 2000, n % 10), (i64::from(ordinal), *ten));
+                        numbers.push(*n);
+                    }
+                    numbers.sort_unstable();
+                    assert_eq!(numbers, (0..2000).collect::<Vec<_>>());
+                }
+            });
+        }
+    });
+}

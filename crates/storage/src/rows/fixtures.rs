@@ -1,0 +1,186 @@
+//! Tables for the tests of scans and lookups.
+
+use super::BatchFilter;
+use crate::{
+    ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result, Scan,
+    ScanRequest, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    tree::{
+        TreeLayout,
+        arbitrary::{any_schema, any_value},
+        block::RowBlock,
+    },
+};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use muster_types::{BytesKind, KeyPart, KeyRange, SqlType, Value};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+pub(crate) struct Home {
+    pub store: Arc<Store>,
+    _directory: tempfile::TempDir,
+}
+
+/// A store in a temporary directory.
+pub(crate) fn home(page_size: usize, pool_bytes: usize) -> Home {
+    let directory = tempfile::tempdir().unwrap();
+    let options = StoreOptions { page_size, buffer_pool_bytes: pool_bytes, io: IoBackend::Threads, sync: false };
+    Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
+}
+
+pub(crate) fn empty_table(home: &Home, schema: &TableSchema) -> Arc<Table> {
+    let files = home.store.create_table(schema).unwrap();
+    home.store.open_table(schema.clone(), files, TableStatistics::default()).unwrap()
+}
+
+/// The values of arrays of these types, row by row.
+pub(crate) fn rows_of(types: &[ColumnSchema], arrays: &[ArrayRef], rows: usize) -> Vec<Vec<Value>> {
+    let spec = IndexSchema { id: 1, parts: vec![], unique: true };
+    let schema = TableSchema { columns: types.to_vec(), indexes: vec![spec] };
+    let layout = TreeLayout::new(&schema, 0);
+    let numbers: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..rows as i64));
+    let arrays: Vec<ArrayRef> = arrays.iter().cloned().chain([numbers]).collect();
+    let mut block = RowBlock::new(&layout);
+    block.append_arrays(&layout, &arrays, 0..rows).unwrap();
+    (0..rows).map(|row| types.iter().zip(&block.columns).map(|(c, b)| b.value(row, &c.ty, None)).collect()).collect()
+}
+
+/// Keeps rows whose value of the first column is not NULL and has an even hash of its text; NULL is NULL.
+pub(crate) struct EvenOnes {
+    pub columns: Vec<usize>,
+    pub types: Vec<ColumnSchema>,
+}
+
+pub(crate) fn even(value: &Value) -> Option<bool> {
+    value.to_text(6).map(|text| text.bytes().map(u32::from).sum::<u32>() % 2 == 0)
+}
+
+impl BatchFilter for EvenOnes {
+    fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let rows = rows_of(&self.types, batch.columns(), batch.num_rows());
+        Ok(rows.iter().map(|row| even(&row[0])).collect())
+    }
+}
+
+/// Rows in the order of an index, from their values.
+pub(crate) fn sort_rows(schema: &TableSchema, index: usize, rows: &[(i64, Vec<Value>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
+    let layout = TreeLayout::new(schema, index);
+    let mut sorted: Vec<_> = rows
+        .iter()
+        .map(|(n, row)| {
+            let mut block = RowBlock::new(&layout);
+            block.push_values(&layout, &layout.stored_values(row, *n), 0).unwrap();
+            let mut key = Vec::new();
+            layout.key.append_row(&block.row(0), &mut key);
+            (key, row.clone())
+        })
+        .collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
+
+pub(crate) fn sortable(rows: &[Vec<Value>]) -> Vec<String> {
+    let mut text: Vec<String> = rows.iter().map(|r| format!("{r:?}")).collect();
+    text.sort();
+    text
+}
+
+/// A batch of a table's columns, from the values of rows.
+pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
+    // Through a table of its own, which knows how values become arrays.
+    let mut schema = TableSchema { columns: table.schema().columns.clone(), indexes: Vec::new() };
+    schema.indexes.push(IndexSchema { id: 1, parts: vec![], unique: true });
+    let columns = (0..schema.columns.len()).collect();
+    let home = home(16384, 1 << 24);
+    let copy = empty_table(&home, &schema);
+    for row in rows {
+        copy.insert(row, 0, &Counters::default()).unwrap();
+    }
+    let request = ScanRequest {
+        view: ReadView::latest(),
+        index: 0,
+        ranges: vec![KeyRange::all()],
+        columns,
+        index_filter: None,
+        filter: None,
+        fetch: Fetch::EntryOrder,
+        ordered: true,
+        reverse: false,
+        batch_rows: rows.len().max(1),
+        counters: Arc::default(),
+    };
+    let scan = Scan::new(copy, request).unwrap();
+    let mut cursor = scan.cursor();
+    let mut batches = Vec::new();
+    while let Some(batch) = cursor.next_batch().unwrap() {
+        batches.push(batch);
+    }
+    arrow_select::concat::concat_batches(scan.schema(), &batches).unwrap()
+}
+
+/// A table with these rows, loaded in one go.
+pub(crate) fn loaded_table(home: &Home, schema: &TableSchema, batches: &[RecordBatch]) -> Arc<Table> {
+    let options = LoadOptions {
+        memory_bytes: 1 << 28,
+        temp_dir: std::env::temp_dir(),
+        threads: 2,
+        duplicates: DuplicatePolicy::Error,
+        progress: Arc::default(),
+    };
+    let mut loader = TableLoader::new(empty_table(home, schema), options).unwrap();
+    batches.iter().for_each(|batch| loader.push(batch).unwrap());
+    let loaded = loader.finish().unwrap();
+    home.store.open_table(schema.clone(), loaded.files, loaded.statistics).unwrap()
+}
+
+/// Both ways of fetching, with buffers small and large.
+pub(crate) fn any_fetch() -> impl Strategy<Value = Fetch> {
+    let buffer_bytes = prop_oneof![Just(1usize), 2..200usize, Just(1 << 18)];
+    prop_oneof![
+        1 => Just(Fetch::EntryOrder),
+        2 => buffer_bytes.prop_map(|buffer_bytes| Fetch::KeyOrder { buffer_bytes })
+    ]
+}
+
+/// Tables with rows, some with long values.
+pub(crate) fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
+    any_schema().prop_flat_map(|mut s| {
+        let ty = SqlType::Bytes { kind: BytesKind::Blob, length: 9000 };
+        s.columns.push(ColumnSchema { ty, nullable: true });
+        let last = s.columns.len() - 1;
+        let row: Vec<BoxedStrategy<Value>> = s
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| match i == last {
+                true => prop_oneof![
+                    6 => (any::<u8>(), 0usize..60).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed(),
+                    1 => Just(Value::Null).boxed(),
+                    1 => (any::<u8>(), 900usize..9000).prop_map(|(b, n)| Value::Bytes(vec![b; n])).boxed()
+                ]
+                .boxed(),
+                false => any_value(c.ty, c.nullable),
+            })
+            .collect();
+        (Just(s), proptest::collection::vec(row, 0..250))
+    })
+}
+
+pub(crate) fn number_table(home: &Home, rows: i64) -> Arc<Table> {
+    let part = |column| KeyPart { column, prefix: None, descending: false };
+    let schema = TableSchema {
+        columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
+        indexes: vec![
+            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
+            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
+        ],
+    };
+    let table = empty_table(home, &schema);
+    for n in 0..rows {
+        table.insert(&[n, n * 7919 % rows, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+    }
+    table
+}

@@ -1,0 +1,54 @@
+//! Rows of a latched leaf that keys find and a view sees.
+
+use super::LeafRows;
+use crate::{
+    ReadView, Result,
+    key::KeyList,
+    tree::{
+        PrefixLeaf, Tree,
+        leaf::{
+            search::PrefixSearch,
+            visible::{Rows, Visibility},
+        },
+    },
+};
+use std::sync::Arc;
+
+/// Looks for rows of one tree by beginnings of their keys.
+pub(crate) struct Matcher {
+    tree: Arc<Tree>,
+    view: ReadView,
+    search: PrefixSearch,
+}
+
+impl Matcher {
+    /// For keys of `parts` whole parts; `None` if they do not end where parts do, or differ.
+    pub fn new(tree: &Arc<Tree>, view: ReadView, parts: Option<usize>) -> Matcher {
+        Matcher { search: PrefixSearch::new(tree.layout(), parts), tree: Arc::clone(tree), view }
+    }
+
+    /// The rows of a leaf that `keys` find, in the order of the keys, and the number of its key for each to `numbers`.
+    pub fn rows(&mut self, leaf: PrefixLeaf, keys: KeyList<'_>, numbers: &mut Vec<usize>) -> Result<LeafRows> {
+        let PrefixLeaf { page, keys: which, first_row } = leaf;
+        let corrupt = |e| self.tree.corrupt(page.page_no(), e);
+        let layout = self.tree.layout();
+        let content = self.tree.leaf(&page)?;
+        let visibility = Visibility::of(&content, &self.view).map_err(corrupt)?;
+        let mut list: Vec<u16> = Vec::with_capacity(which.len().min(content.rows()));
+        self.search
+            .find(&content, layout, keys, which, first_row, |key, rows| {
+                for row in rows.filter(|row| visibility.sees(*row)) {
+                    list.push(row as u16);
+                    numbers.push(key);
+                }
+            })
+            .map_err(corrupt)?;
+        // Neighbours are decoded faster as such.
+        let neighbours = list.len() > 1 && list.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        let rows = match (neighbours, list.first()) {
+            (true, Some(first)) => Rows::Range(*first as usize..*first as usize + list.len()),
+            _ => Rows::List(list),
+        };
+        Ok(LeafRows { page, rows })
+    }
+}

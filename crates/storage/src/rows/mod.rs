@@ -1,0 +1,170 @@
+//! Rows of latched leaves as batches: what scans ([`crate::scan`]) and lookups ([`crate::lookup`]) share.
+//!
+//! ```text
+//!   Access       which columns of which rows, by which index       mod.rs
+//!   Tester       a condition over rows of latched leaves           collect.rs
+//!   Collector    rows of latched leaves -> output columns          collect.rs
+//!   Matcher      keys -> rows of a latched leaf                    matching.rs
+//!   Fetcher      entries of a secondary tree -> rows of the table  fetch.rs
+//! ```
+
+mod collect;
+mod fetch;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod matching;
+
+pub use fetch::Fetch;
+pub(crate) use {
+    collect::{Collector, LeafRows, Tester},
+    fetch::Fetcher,
+    matching::Matcher,
+};
+
+use crate::{
+    Counters, ReadView, Result, StorageError, Table,
+    tree::{Tree, leaf::decode::arrow_type},
+};
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use std::sync::Arc;
+
+/// A scan's or a lookup's latches take at most this share of the pool's frames.
+const PINNED_SHARE: usize = 16;
+/// And no more leaves than this, so that a writer who waits for them does not wait long.
+const LATCHED_LEAVES: usize = 128;
+
+/// Rows of a scan's first batch when it is ordered. Whoever wants the first rows in order often wants no more; later
+/// batches double up to the size asked for.
+pub(crate) const FIRST_BATCH_ROWS: usize = 128;
+
+/// A condition evaluated inside storage, on the columns it names, before others are decoded.
+///
+/// A call covers a bounded number of rows, and no batch is delivered while it keeps none: a filter that returns an
+/// error (say, [`StorageError::Interrupted`]) ends a long scan.
+pub trait BatchFilter: Send + Sync {
+    /// Table column positions, in the order [`BatchFilter::evaluate`] gets them.
+    fn columns(&self) -> &[usize];
+    /// TRUE keeps the row; FALSE and NULL drop it.
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
+}
+
+/// Some table columns as batches have them.
+#[derive(Clone)]
+pub(crate) struct Projection {
+    /// Table column positions.
+    pub columns: Vec<usize>,
+    /// Columns have no names of their own here.
+    pub schema: SchemaRef,
+}
+
+impl Projection {
+    fn new(table: &Table, columns: Vec<usize>) -> Projection {
+        let field = |c: &usize| {
+            let column = &table.schema().columns[*c];
+            Field::new(format!("c{c}"), arrow_type(&column.ty), column.nullable)
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        Projection { columns, schema }
+    }
+}
+
+/// A filter and what it wants to see.
+#[derive(Clone)]
+pub(crate) struct Condition {
+    pub filter: Arc<dyn BatchFilter>,
+    pub input: Projection,
+}
+
+/// What is read by which index of which table.
+pub(crate) struct Access {
+    pub table: Arc<Table>,
+    pub view: ReadView,
+    /// The tree of the index.
+    pub tree: Arc<Tree>,
+    /// Whether the index holds all that is asked for, so that no row has to be fetched.
+    pub covering: bool,
+    pub output: Projection,
+    /// Checked on entries of the index.
+    pub index_condition: Option<Condition>,
+    /// Checked on rows (on entries, if they are all that is needed).
+    pub condition: Option<Condition>,
+}
+
+impl Access {
+    /// Errors: `WrongType` for columns or an index that the table does not have, and for an index condition on columns
+    /// that the index does not hold.
+    pub fn new(
+        table: Arc<Table>,
+        view: ReadView,
+        index: usize,
+        columns: Vec<usize>,
+        index_filter: Option<Arc<dyn BatchFilter>>,
+        filter: Option<Arc<dyn BatchFilter>>,
+    ) -> Result<Access> {
+        fn filter_columns(filter: &Option<Arc<dyn BatchFilter>>) -> &[usize] {
+            filter.as_ref().map_or(&[], |f| f.columns())
+        }
+        let wrong = |value: String| Err(StorageError::WrongType { value });
+        let (on_entries, on_rows) = (filter_columns(&index_filter), filter_columns(&filter));
+        let count = table.schema().columns.len();
+        if let Some(column) = columns.iter().chain(on_entries).chain(on_rows).find(|c| **c >= count) {
+            return wrong(format!("column {column} of {count}"));
+        }
+        let Some(tree) = table.trees().get(index).map(Arc::clone) else {
+            return wrong(format!("index {index}"));
+        };
+        let layout = tree.layout();
+        if let Some(column) = on_entries.iter().find(|c| layout.column_of(**c).is_none()) {
+            return wrong(format!("a condition on column {column} of index {index}, which does not hold it,"));
+        }
+        let covering = layout.covers(&columns) && layout.covers(on_rows);
+        let condition = |filter: Option<Arc<dyn BatchFilter>>| {
+            filter.map(|filter| Condition { input: Projection::new(&table, filter.columns().to_vec()), filter })
+        };
+        Ok(Access {
+            view,
+            covering,
+            output: Projection::new(&table, columns),
+            index_condition: condition(index_filter),
+            condition: condition(filter),
+            tree,
+            table,
+        })
+    }
+
+    /// The index condition over entries, if there is one.
+    pub fn index_tester(&self) -> Option<Tester> {
+        let condition = self.index_condition.clone()?;
+        Some(Tester::new(self.table.schema(), &self.tree, condition, !self.covering))
+    }
+
+    /// Collects rows from leaves of `tree`, which holds all columns of the output and of the condition.
+    pub fn collector(&self, tree: &Arc<Tree>) -> Collector {
+        let tester = self.condition.clone().map(|c| Tester::new(self.table.schema(), tree, c, false));
+        Collector::new(self.table.schema(), tree, self.output.clone(), tester)
+    }
+}
+
+/// Where rows of an index become batches.
+pub(crate) enum Output {
+    /// From entries, which hold all that is wanted.
+    Entries(Collector),
+    /// From rows that are fetched for the entries.
+    Rows(Fetcher),
+}
+
+/// Leaves of a tree that may be latched at once.
+pub(crate) fn max_latched(tree: &Tree) -> usize {
+    (tree.pool().frame_count() / PINNED_SHARE).clamp(1, LATCHED_LEAVES)
+}
+
+/// Whether a tree is in memory wholly, so that reading ahead has nothing to do.
+pub(crate) fn all_resident(tree: &Tree) -> bool {
+    tree.file().resident_pages() + 1 >= u64::from(tree.file().page_count())
+}
+
+/// Counts rows handed to the query.
+pub(crate) fn count_delivered(batch: &RecordBatch, counters: &Counters) {
+    counters.add(crate::counters::Counter::rows_read, batch.num_rows() as u64);
+}
