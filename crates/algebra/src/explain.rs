@@ -11,7 +11,9 @@
 mod expr_text;
 mod key_range;
 
-use crate::{AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey, Subplan, SubqueryKind};
+use crate::{
+    AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan, SubqueryKind,
+};
 use expr_text::Printer;
 use std::fmt::Write;
 
@@ -123,6 +125,15 @@ impl<'a> Tree<'a> {
                 self.line(depth, "Hash");
                 self.plan(build, depth + 1);
             }
+            PlanOp::LookupJoin { left, lookup, keys, batched, .. } => {
+                if *batched {
+                    self.line(depth, "Batch input rows");
+                    self.plan(left, depth + 1);
+                } else {
+                    self.plan(left, depth);
+                }
+                self.line(depth, &self.lookup(lookup, keys, *batched));
+            }
             PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
                 self.plan(left, depth);
                 self.plan(right, depth);
@@ -160,6 +171,20 @@ impl<'a> Tree<'a> {
                     JoinKind::NullAwareAnti => "Merge antijoin (null-aware)",
                 };
                 format!("{name} {}", self.join_keys(keys, residual))
+            }
+            PlanOp::LookupJoin { kind, residual, batched, .. } => {
+                let name = if *batched { "Batched key access" } else { "Nested loop" };
+                let kind = match kind {
+                    JoinKind::Inner => "inner join",
+                    JoinKind::Left => "left join",
+                    JoinKind::Semi => "semijoin",
+                    JoinKind::Anti => "antijoin",
+                    JoinKind::NullAwareAnti => "antijoin (null-aware)",
+                };
+                match residual.as_slice() {
+                    [] => format!("{name} {kind}"),
+                    residual => format!("{name} {kind}, extra conditions: {}", self.conditions(residual)),
+                }
             }
             PlanOp::NestedLoopJoin { kind, on, .. } => {
                 let name = match kind {
@@ -215,13 +240,46 @@ impl<'a> Tree<'a> {
         if scan.reverse {
             text.push_str(" (reverse)");
         }
-        if !scan.filter.is_empty() {
-            let _ = write!(text, ", with pushed condition: {}", self.conditions(&scan.filter));
-        }
+        text.push_str(&self.pushed_conditions(scan));
         if let Some(n) = scan.limit {
             let _ = write!(text, ", limit {n} row(s)");
         }
         text
+    }
+
+    fn pushed_conditions(&self, scan: &Scan) -> String {
+        let mut text = String::new();
+        if !scan.index_condition.is_empty() {
+            let _ = write!(text, ", with index condition: {}", self.conditions(&scan.index_condition));
+        }
+        if !scan.filter.is_empty() {
+            let _ = write!(text, ", with pushed condition: {}", self.conditions(&scan.filter));
+        }
+        if !scan.is_covering() && scan.fetch == RowFetch::KeyOrder {
+            text.push_str(", with multi-range read");
+        }
+        text
+    }
+
+    /// The right side of a lookup join.
+    fn lookup(&self, scan: &Scan, keys: &[Expr], batched: bool) -> String {
+        let index = &scan.table.indexes[scan.index];
+        let single = index.unique && keys.len() == index.parts.len();
+        let covering = if scan.index != 0 && scan.is_covering() { "covering " } else { "" };
+        let access = match (batched, single) {
+            (true, _) => format!("Multi-range {covering}index lookup"),
+            (false, true) => format!("Single-row {covering}index lookup"),
+            (false, false) if covering.is_empty() => "Index lookup".to_string(),
+            (false, false) => "Covering index lookup".to_string(),
+        };
+        let pairs: Vec<String> = index
+            .parts
+            .iter()
+            .zip(keys)
+            .map(|(part, key)| format!("{}={}", scan.table.columns[part.column].name, self.inner(key)))
+            .collect();
+        let conditions = self.pushed_conditions(scan);
+        format!("{access} on {} using {} ({}){conditions}", scan.alias, index.name, pairs.join(", "))
     }
 
     fn join_keys(&self, keys: &[(Expr, Expr)], residual: &[Expr]) -> String {
@@ -300,7 +358,8 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         keys.iter().flat_map(|(a, b)| [a, b])
     }
     match op {
-        PlanOp::Scan(scan) => scan.filter.iter().collect(),
+        PlanOp::Scan(scan) => scan.index_condition.iter().chain(&scan.filter).collect(),
+        PlanOp::LookupJoin { keys, residual, .. } => keys.iter().chain(residual).collect(),
         PlanOp::Values { rows } => rows.iter().flatten().collect(),
         PlanOp::Filter { predicates, .. } => predicates.iter().collect(),
         PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),

@@ -68,6 +68,8 @@ fn scan_of(name: &str, first: u32, index: usize, ranges: Vec<KeyRange>) -> Scan 
         ranges,
         columns: (0..3).map(|i| (ColId(first + i), i as usize)).collect(),
         filter_columns: Vec::new(),
+        index_condition: Vec::new(),
+        fetch: RowFetch::KeyOrder,
         filter: Vec::new(),
         ordered: false,
         reverse: false,

@@ -27,6 +27,6 @@ pub use expr::{
     Subplan, Subquery, SubqueryKind,
 };
 pub use muster_types::{Collation, Decimal, KeyPart, KeyRange, SqlType, Value};
-pub use plan::{Estimate, Plan, PlanOp, Scan, Side};
+pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};

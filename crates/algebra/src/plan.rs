@@ -13,6 +13,16 @@ pub struct Estimate {
     pub cost_ms: f64,
 }
 
+/// How the rows of secondary entries are fetched from the clustered index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum RowFetch {
+    /// Multi-Range Read: primary keys are collected in a buffer, sorted, and fetched page by page.
+    #[default]
+    KeyOrder,
+    /// One by one, as the entries come.
+    EntryOrder,
+}
+
 /// Reads one table through one index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scan {
@@ -25,10 +35,14 @@ pub struct Scan {
     /// Columns delivered: query column and position in [`TableDef::columns`]. A secondary index that holds all of
     /// them (and those of `filter`) is read alone; otherwise rows are fetched by primary key.
     pub columns: Vec<(ColId, usize)>,
-    /// Columns that only `filter` needs.
+    /// Columns that only `index_condition` and `filter` need.
     pub filter_columns: Vec<(ColId, usize)>,
+    /// Index condition pushdown: over columns of the index only, checked on its entries before rows are fetched.
+    pub index_condition: Vec<Expr>,
     /// Only rows for which all are TRUE. No subqueries.
     pub filter: Vec<Expr>,
+    /// How rows are fetched when the index is not covering.
+    pub fetch: RowFetch,
     /// Whether rows must come in key order (`reverse`: descending). Otherwise any order, in parallel.
     pub ordered: bool,
     pub reverse: bool,
@@ -75,6 +89,20 @@ pub enum PlanOp {
         keys: Vec<(Expr, Expr)>,
         residual: Vec<Expr>,
         build: Side,
+    },
+    /// The left input's rows give keys into an index of one table: an index nested loop join, and with `batched` a
+    /// Batched Key Access join.
+    LookupJoin {
+        kind: JoinKind,
+        left: Box<Plan>,
+        /// The table on the right. Its `ranges` are not used; it has no order and no limit.
+        lookup: Box<Scan>,
+        /// Values for the index's leading parts, over the left input's columns; each has its part's type.
+        keys: Vec<Expr>,
+        /// Further conditions of the join.
+        residual: Vec<Expr>,
+        /// Whether keys are collected in a buffer and looked up together.
+        batched: bool,
     },
     /// Any condition; the right input is kept in memory.
     NestedLoopJoin {
@@ -142,6 +170,7 @@ impl Plan {
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. } => vec![input],
+            PlanOp::LookupJoin { left, .. } => vec![left],
             PlanOp::HashJoin { left, right, .. }
             | PlanOp::NestedLoopJoin { left, right, .. }
             | PlanOp::MergeJoin { left, right, .. } => vec![left, right],

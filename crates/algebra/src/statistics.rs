@@ -22,6 +22,8 @@ pub struct IndexStatistics {
     pub distinct: Vec<f64>,
     pub leaf_pages: f64,
     pub height: u32,
+    /// Share of its pages that are in memory now, 0 to 1.
+    pub resident_share: f64,
 }
 
 /// Statistics of all tables. An answer of `None` means: not known.

@@ -1,12 +1,12 @@
 //! Puts values in place of the outer columns that a plan mentions.
 
-use muster_algebra::{AggregateFunction, ColId, Expr, Plan, PlanOp};
+use muster_algebra::{AggregateFunction, ColId, Expr, Plan, PlanOp, Scan};
 use std::collections::HashMap;
 
 /// Replaces every `Expr::Column` of `values` in the plan and in the subplans inside it.
 pub fn bind(plan: &mut Plan, values: &HashMap<ColId, Expr>) {
     match &mut plan.op {
-        PlanOp::Scan(scan) => bind_all(scan.filter.iter_mut(), values),
+        PlanOp::Scan(scan) => bind_scan(scan, values),
         PlanOp::Values { rows } => bind_all(rows.iter_mut().flatten(), values),
         PlanOp::Filter { input, predicates } => {
             bind(input, values);
@@ -21,6 +21,11 @@ pub fn bind(plan: &mut Plan, values: &HashMap<ColId, Expr>) {
             bind(left, values);
             bind(right, values);
             bind_all(keys.iter_mut().flat_map(|(l, r)| [l, r]).chain(residual.iter_mut()), values);
+        }
+        PlanOp::LookupJoin { left, lookup, keys, residual, .. } => {
+            bind(left, values);
+            bind_scan(lookup, values);
+            bind_all(keys.iter_mut().chain(residual.iter_mut()), values);
         }
         PlanOp::NestedLoopJoin { left, right, on, .. } => {
             bind(left, values);
@@ -43,6 +48,10 @@ pub fn bind(plan: &mut Plan, values: &HashMap<ColId, Expr>) {
         PlanOp::Limit { input, .. } => bind(input, values),
         PlanOp::UnionAll { inputs, .. } => inputs.iter_mut().for_each(|i| bind(i, values)),
     }
+}
+
+fn bind_scan(scan: &mut Scan, values: &HashMap<ColId, Expr>) {
+    bind_all(scan.index_condition.iter_mut().chain(scan.filter.iter_mut()), values);
 }
 
 fn bind_all<'a>(exprs: impl Iterator<Item = &'a mut Expr>, values: &HashMap<ColId, Expr>) {

@@ -1,12 +1,14 @@
 //! How one table is read: which index, which ranges of it, in which order, and what is checked on the way.
 
 use crate::cost;
+use crate::index_shape::tree_of;
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::{Domains, IndexRanges};
 use crate::scope::{self, ColSet};
 use muster_algebra::{
-    ColId, Estimate, Expr, IndexHint, IndexHintKind, KeyRange, Plan, PlanOp, Scan, SortKey, Statistics, TableDef,
+    ColId, Estimate, Expr, IndexHint, IndexHintKind, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
+    TableDef,
 };
 use std::sync::Arc;
 
@@ -65,7 +67,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             None => total,
         };
         share = share.min((rows_read / total).max(1e-12));
-        paths.push(path(index, ranges, rows_read, covering, ordered, &columns, &request));
+        let context = Context { columns: &columns, request: &request, statistics, estimator, options };
+        paths.push(context.path(index, ranges, rows_read, covering, ordered));
     }
     let rows = (total * share).max(0.0);
     let forced = forced(request.hints);
@@ -81,8 +84,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             scan(x).cmp(&scan(y)).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
-        .unwrap_or_else(|| path(0, None, total, true, None, &columns, &request));
-    build(best, rows, columns, request, estimator)
+        .unwrap_or(Path { index: 0, ranges: None, rows_read: total, cost_ms: 0.0, ordered: None });
+    build(best, rows, columns, request, estimator, options)
 }
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
@@ -106,29 +109,70 @@ fn range_rows(
     total * estimator.selectivity(&said)
 }
 
-fn path(
-    index: usize,
-    ranges: Option<IndexRanges>,
-    rows_read: f64,
-    covering: bool,
-    ordered: Option<bool>,
-    columns: &[(ColId, usize)],
-    request: &Request<'_>,
-) -> Path {
-    let checked = match &ranges {
-        Some(r) => r.implied.iter().filter(|i| !**i).count(),
-        None => request.conjuncts.len(),
-    };
-    let mut cost_ms = if index == 0 {
-        cost::clustered_scan(rows_read, columns.len(), checked)
-    } else {
-        cost::secondary_scan(rows_read, columns.len(), checked)
-    };
-    if !covering {
-        cost_ms += cost::fetch(rows_read);
+/// What paths are costed with.
+struct Context<'a> {
+    columns: &'a [(ColId, usize)],
+    request: &'a Request<'a>,
+    statistics: &'a dyn Statistics,
+    estimator: &'a Estimator,
+    options: &'a Options,
+}
+
+impl Context<'_> {
+    fn path(
+        &self,
+        index: usize,
+        ranges: Option<IndexRanges>,
+        rows_read: f64,
+        covering: bool,
+        ordered: Option<bool>,
+    ) -> Path {
+        let table = self.request.table;
+        let checked: Vec<Expr> = match &ranges {
+            Some(r) => kept(&self.request.conjuncts, &r.implied),
+            None => self.request.conjuncts.clone(),
+        };
+        let tree = tree_of(self.statistics, table, index);
+        let mut cost_ms = cost::sequential_reads(&tree, rows_read);
+        cost_ms += if index == 0 {
+            cost::clustered_scan(rows_read, self.columns.len(), checked.len())
+        } else {
+            cost::secondary_scan(rows_read, self.columns.len(), checked.len())
+        };
+        if !covering {
+            let (on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
+            let fetched = rows_read * self.estimator.selectivity(&on_entries);
+            let clustered = tree_of(self.statistics, table, 0);
+            cost_ms += match self.options.is_on("mrr") {
+                true => cost::lookups(&clustered, fetched, fetched),
+                false => cost::single_lookups(&clustered, fetched, fetched),
+            };
+        }
+        cost_ms += cost::ranges(ranges.as_ref().map_or(1, |r| r.ranges.len()));
+        Path { index, ranges, rows_read, cost_ms, ordered }
     }
-    cost_ms += cost::ranges(ranges.as_ref().map_or(1, |r| r.ranges.len()));
-    Path { index, ranges, rows_read, cost_ms, ordered }
+}
+
+/// The conjuncts that ranges do not imply.
+fn kept(conjuncts: &[Expr], implied: &[bool]) -> Vec<Expr> {
+    conjuncts.iter().zip(implied).filter(|(_, i)| !**i).map(|(c, _)| c.clone()).collect()
+}
+
+/// Conditions for an index that does not cover the query: those to be checked on its entries, and those on rows.
+pub fn split_conditions(
+    table: &TableDef,
+    index: usize,
+    columns: &[(ColId, usize)],
+    conditions: Vec<Expr>,
+    options: &Options,
+) -> (Vec<Expr>, Vec<Expr>) {
+    if index == 0 || !options.is_on("index_condition_pushdown") {
+        return (Vec::new(), conditions);
+    }
+    let in_index = |id: &ColId| {
+        columns.iter().find(|(c, _)| c == id).is_some_and(|(_, column)| table.index_has_column(index, *column))
+    };
+    conditions.into_iter().partition(|e| scope::expr_columns(e).iter().all(in_index))
 }
 
 /// Cost with the sort that a path saves or needs.
@@ -150,20 +194,29 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>) -> f64 {
     }
 }
 
-fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'_>, estimator: &Estimator) -> Plan {
+fn build(
+    path: Path,
+    rows: f64,
+    columns: Vec<(ColId, usize)>,
+    request: Request<'_>,
+    estimator: &Estimator,
+    options: &Options,
+) -> Plan {
     let stopped = path.ordered.is_some() || request.order.is_empty();
     let limit = if stopped { request.limit } else { None };
-    let (ranges, filter) = match path.ranges {
+    let (ranges, conditions) = match path.ranges {
         Some(r) => {
-            let kept = request.conjuncts.into_iter().zip(&r.implied).filter(|(_, i)| !**i).map(|(c, _)| c).collect();
+            let kept = kept(&request.conjuncts, &r.implied);
             (r.ranges, kept)
         }
         None => (vec![KeyRange::all()], request.conjuncts),
     };
-    let filter = in_checking_order(filter, estimator);
-    let in_filter = scope::exprs_columns(&filter);
-    let (columns, rest): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(id, _)| request.required.contains(id));
-    let filter_columns = rest.into_iter().filter(|(id, _)| in_filter.contains(id)).collect();
+    let scan = Reading { table: request.table, alias: request.alias, index: path.index, columns, conditions }.scan(
+        request.required,
+        estimator,
+        options,
+    );
+    let columns = &scan.columns;
     let output: Vec<ColId> = columns.iter().map(|(id, _)| *id).collect();
     let order: Vec<SortKey> = match path.ordered {
         Some(_) => {
@@ -175,20 +228,56 @@ fn build(path: Path, rows: f64, columns: Vec<(ColId, usize)>, request: Request<'
     let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);
     Plan {
         op: PlanOp::Scan(Scan {
-            table: request.table.clone(),
-            alias: request.alias.to_string(),
-            index: path.index,
             ranges,
-            columns,
-            filter_columns,
-            filter,
             ordered: path.ordered.is_some(),
             reverse: path.ordered == Some(true),
             limit,
+            ..scan
         }),
         output,
         estimate: Estimate { rows, cost_ms: path.cost_ms },
         order,
+    }
+}
+
+/// One index of a table with all that is read from it and checked on it.
+pub struct Reading<'a> {
+    pub table: &'a Arc<TableDef>,
+    pub alias: &'a str,
+    pub index: usize,
+    /// Everything that is wanted or checked.
+    pub columns: Vec<(ColId, usize)>,
+    pub conditions: Vec<Expr>,
+}
+
+impl Reading<'_> {
+    /// As a scan of the whole index, which delivers those of its columns that are required above.
+    pub fn scan(self, required: &ColSet, estimator: &Estimator, options: &Options) -> Scan {
+        let Reading { table, alias, index, columns, conditions } = self;
+        let covering = columns.iter().all(|(_, c)| table.index_has_column(index, *c));
+        let (index_condition, filter) = match covering {
+            true => (Vec::new(), conditions),
+            false => split_conditions(table, index, &columns, conditions, options),
+        };
+        let index_condition = in_checking_order(index_condition, estimator);
+        let filter = in_checking_order(filter, estimator);
+        let checked = scope::exprs_columns(index_condition.iter().chain(&filter));
+        let (columns, rest): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(id, _)| required.contains(id));
+        let filter_columns = rest.into_iter().filter(|(id, _)| checked.contains(id)).collect();
+        Scan {
+            table: table.clone(),
+            alias: alias.to_string(),
+            index,
+            ranges: vec![KeyRange::all()],
+            columns,
+            filter_columns,
+            index_condition,
+            filter,
+            fetch: if options.is_on("mrr") { RowFetch::KeyOrder } else { RowFetch::EntryOrder },
+            ordered: false,
+            reverse: false,
+            limit: None,
+        }
     }
 }
 
@@ -206,7 +295,7 @@ fn in_checking_order(filter: Vec<Expr>, estimator: &Estimator) -> Vec<Expr> {
 }
 
 /// Whether index hints let an index be used for reading.
-fn allowed(index: usize, hints: &[IndexHint]) -> bool {
+pub fn allowed(index: usize, hints: &[IndexHint]) -> bool {
     let is_read =
         |h: &&IndexHint| matches!(h.scope, muster_algebra::IndexHintScope::All | muster_algebra::IndexHintScope::Join);
     let mut chosen = hints.iter().filter(is_read).filter(|h| h.kind != IndexHintKind::Ignore).peekable();

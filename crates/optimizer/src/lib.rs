@@ -4,7 +4,7 @@
 //!   Rel  ->  rewrite/      passes that keep the meaning: subqueries to joins, conditions down, ...
 //!        ->  plan/         one physical node for each logical one
 //!              join_order/   regions of joins: query graph, enumerator, cardinality
-//!              access_path   base tables: index, key ranges, order        (ranges, literal)
+//!              access_path   base tables: index, key ranges, order        (ranges, literal, index_shape)
 //!              cost          what each choice costs
 //!        ->  Plan
 //! ```
@@ -14,6 +14,7 @@
 pub mod access_path;
 mod copy;
 pub mod cost;
+mod index_shape;
 pub mod join_order;
 mod literal;
 pub mod options;

@@ -12,11 +12,18 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("semijoin_reduction", true),
     // Joins deliver only the columns needed above them.
     ("join_projection", true),
+    // Look rows up through an index, key by key or by batches of keys.
+    ("lookup_join", true),
     // Read in index order instead of sorting.
     ("index_order", true),
     // Aggregate an input that comes ordered by its group without a hash table.
     ("stream_aggregate", false),
     ("merge_join", false),
+    // MySQL's and MariaDB's switches of the same names (manual 10.9.2).
+    ("index_condition_pushdown", true),
+    ("mrr", true),
+    ("batched_key_access", true),
+    ("hash_join", true),
 ];
 
 /// What the optimizer may do.

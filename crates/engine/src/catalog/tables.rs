@@ -99,7 +99,12 @@ impl Statistics for StatementTables {
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
         let i = self.entry(table)?.statistics.indexes.get(index)?;
-        Some(IndexStatistics { distinct: i.distinct.clone(), leaf_pages: i.leaf_pages as f64, height: i.height })
+        Some(IndexStatistics {
+            distinct: i.distinct.clone(),
+            leaf_pages: i.leaf_pages as f64,
+            height: i.height,
+            resident_share: 1.0,
+        })
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {

@@ -13,6 +13,9 @@ pub trait JoinModel {
     fn unit_cost(&self, unit: usize) -> f64;
     /// Cost of joining two inputs, without their own cost. `dependent`: the right input is this dependent unit.
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64;
+    /// Cost of looking a unit's rows up for those of other units, the cost of the unit by itself not needed; `None` if
+    /// no index serves. The unit may be dependent.
+    fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64>;
 }
 
 /// A join tree.
@@ -22,6 +25,8 @@ pub enum Tree {
     Inner(Box<Tree>, Box<Tree>),
     /// The unit is joined by its own kind of join.
     Dependent(Box<Tree>, usize),
+    /// The unit's rows are looked up; by its own kind of join if it is dependent.
+    Lookup(Box<Tree>, usize),
 }
 
 impl Tree {
@@ -29,7 +34,7 @@ impl Tree {
         match self {
             Tree::Unit(i) => 1 << i,
             Tree::Inner(a, b) => a.units() | b.units(),
-            Tree::Dependent(a, i) => a.units() | 1 << i,
+            Tree::Dependent(a, i) | Tree::Lookup(a, i) => a.units() | 1 << i,
         }
     }
 }
@@ -39,6 +44,7 @@ enum Step {
     Unit(usize),
     Inner(Units, Units),
     Dependent(Units, usize),
+    Lookup(Units, usize),
 }
 
 /// The best tree over all units. `exhaustive_max`: regions of at most so many units are searched completely.
@@ -91,6 +97,17 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
             if let Some((cost, _)) = best.get(&rest) {
                 let own = model.unit_cost(*unit) + model.join_cost(rest, 1 << unit, Some(*unit));
                 offer(cost + own, Step::Dependent(rest, *unit));
+                if let Some(own) = model.lookup_cost(rest, *unit) {
+                    offer(cost + own, Step::Lookup(rest, *unit));
+                }
+            }
+        }
+        for unit in (0..graph.units.len()).filter(|i| units & !dependent_bits & (1 << i) != 0) {
+            let rest = units & !(1 << unit);
+            if let Some((cost, _)) = best.get(&rest)
+                && let Some(own) = model.lookup_cost(rest, unit)
+            {
+                offer(cost + own, Step::Lookup(rest, unit));
             }
         }
         // Every split once: the part with the lowest unit is `left`.
@@ -118,6 +135,7 @@ fn tree_of(best: &HashMap<Units, (f64, Step)>, units: Units) -> Tree {
         Step::Unit(unit) => Tree::Unit(unit),
         Step::Inner(a, b) => Tree::Inner(Box::new(tree_of(best, a)), Box::new(tree_of(best, b))),
         Step::Dependent(rest, unit) => Tree::Dependent(Box::new(tree_of(best, rest)), unit),
+        Step::Lookup(rest, unit) => Tree::Lookup(Box::new(tree_of(best, rest)), unit),
     }
 }
 

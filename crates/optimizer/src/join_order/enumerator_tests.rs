@@ -17,6 +17,10 @@ impl JoinModel for Given {
     fn join_cost(&self, left: Units, right: Units, _dependent: Option<usize>) -> f64 {
         self.rows(left | right)
     }
+
+    fn lookup_cost(&self, _left: Units, _unit: usize) -> Option<f64> {
+        None
+    }
 }
 
 /// a - b - c - d.

@@ -4,13 +4,14 @@
 //!   Rel -> graph (units, classes, edges, predicates)      graph.rs
 //!       -> plans of the units                             (planner)
 //!       -> units restricted by selective neighbours       reduction.rs
-//!       -> tree                                           enumerator.rs, asking model.rs
+//!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
 //!       -> Plan                                           this file
 //! ```
 
 pub mod cardinality;
 pub mod enumerator;
 pub mod graph;
+mod lookup;
 mod model;
 mod reduction;
 
@@ -19,6 +20,7 @@ use crate::plan::Planner;
 use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
+use lookup::Lookups;
 use model::Model;
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
 use muster_types::Result;
@@ -49,7 +51,10 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
             plans[reduced.unit] = planner.plan(&graph.units[reduced.unit].rel, &used)?;
         }
     }
-    let model = Model::new(&graph, &plans, &reduced, &planner.estimator);
+    // The estimator learns no more from here on; the planner is needed for building.
+    let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
+    let lookups = Lookups::new(&graph, &plans, &columns, planner.statistics, &estimator, planner.options);
+    let model = Model::new(&graph, &plans, &reduced, lookups);
     let tree = enumerator::enumerate(&graph, &model, planner.options.exhaustive_relations_max);
     let mut builder = Builder { planner, graph: &graph, model: &model, plans: plans.into_iter().map(Some).collect() };
     let plan = builder.build(&tree, &wanted)?;
@@ -122,23 +127,22 @@ struct Builder<'p, 'a, 'g> {
 
 impl Builder<'_, '_, '_> {
     fn build(&mut self, tree: &Tree, required: &ColSet) -> Result<Plan> {
-        let (left, right_units, kind) = match tree {
+        let graph = self.graph;
+        let dependent = |unit: &usize| match &graph.units[*unit].role {
+            Role::Dependent { kind, on, .. } => Some((*kind, on)),
+            Role::Inner => None,
+        };
+        let (left, right_units, role) = match tree {
             Tree::Unit(unit) => {
                 return self.plans[*unit].take().ok_or_else(|| muster_types::SqlError::internal("a unit joined twice"));
             }
-            Tree::Inner(left, right) => (left, right.units(), JoinKind::Inner),
-            Tree::Dependent(left, unit) => match &self.graph.units[*unit].role {
-                Role::Dependent { kind, .. } => (left, 1 << unit, *kind),
-                Role::Inner => (left, 1 << unit, JoinKind::Inner),
-            },
+            Tree::Inner(left, right) => (left, right.units(), None),
+            Tree::Dependent(left, unit) | Tree::Lookup(left, unit) => (left, 1 << unit, dependent(unit)),
         };
         let left_units = left.units();
-        let mut on = match tree {
-            Tree::Dependent(_, unit) => match &self.graph.units[*unit].role {
-                Role::Dependent { on, .. } => on.clone(),
-                Role::Inner => Vec::new(),
-            },
-            _ => self.equalities(left_units, right_units),
+        let (kind, mut on) = match role {
+            Some((kind, on)) => (kind, on.clone()),
+            None => (JoinKind::Inner, self.equalities(left_units, right_units)),
         };
         let (newly, mut checked) = self.newly_covered(left_units, right_units);
         match kind {
@@ -150,16 +154,49 @@ impl Builder<'_, '_, '_> {
         let above = above_with(required, &checked);
         let below = above_with(&above, &on);
         let left = self.build(left, &below)?;
-        let right = match tree {
-            Tree::Inner(_, right) => self.build(right, &below)?,
-            Tree::Dependent(_, unit) => self.build(&Tree::Unit(*unit), &below)?,
+        let rows = self.model.rows(left_units | right_units);
+        let plan = match tree {
+            Tree::Inner(_, right) => {
+                let right = self.build(right, &below)?;
+                join(self.planner, kind, left, right, on, rows, &above)?
+            }
+            Tree::Dependent(_, unit) => {
+                let right = self.build(&Tree::Unit(*unit), &below)?;
+                join(self.planner, kind, left, right, on, rows, &above)?
+            }
+            Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
             Tree::Unit(_) => unreachable!("returned above"),
         };
-        let rows = self.model.rows(left_units | right_units);
-        let plan = join(self.planner, kind, left, right, on, rows, &above)?;
         let mut plan = self.planner.filter(plan, checked, required)?;
         plan.estimate.rows = rows;
         Ok(plan)
+    }
+
+    /// Joins a unit by looking its rows up.
+    #[allow(clippy::too_many_arguments, reason = "all that there is to a join")]
+    fn look_up(
+        &self,
+        left: Plan,
+        left_units: Units,
+        unit: usize,
+        kind: JoinKind,
+        on: Vec<Expr>,
+        rows: f64,
+        above: &ColSet,
+    ) -> Result<Plan> {
+        let lookup = self.model.lookup(left_units, unit);
+        let lookup = lookup.ok_or_else(|| muster_types::SqlError::internal("a lookup without an index"))?;
+        let conjuncts = on.into_iter().flat_map(Expr::into_conjuncts);
+        let residual: Vec<Expr> = conjuncts.filter(|c| !lookup.implies(c)).collect();
+        let scan = self.model.lookups().scan(unit, &lookup, &above_with(above, &residual));
+        let scan = scan.ok_or_else(|| muster_types::SqlError::internal("a lookup in what is no table"))?;
+        let mut available = left.output.clone();
+        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            available.extend(scan.columns.iter().map(|(id, _)| *id));
+        }
+        let output = self.planner.narrow(available, above);
+        let estimate = Estimate { rows, cost_ms: left.estimate.cost_ms + lookup.cost_ms };
+        Ok(Plan { op: lookup.op(kind, left, scan, residual), output, estimate, order: Vec::new() })
     }
 
     /// One equality for each class that has columns on both sides; the others follow.
@@ -240,7 +277,9 @@ fn join(
     let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
     let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
     // NOT IN with NULLs is decided by hash only for a single key.
-    let by_hash = !keys.is_empty() && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
+    let by_hash = !keys.is_empty()
+        && planner.options.is_on("hash_join")
+        && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
     let swap = !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
     let (left, right) = if swap { (right, left) } else { (left, right) };
     let mut available = left.output.clone();

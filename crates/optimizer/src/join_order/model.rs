@@ -3,6 +3,7 @@
 use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
 use super::graph::{Graph, Role, Units};
+use super::lookup::{Lookup, Lookups};
 use super::reduction::Reduced;
 use crate::cost;
 use crate::properties;
@@ -29,10 +30,12 @@ pub struct Model<'a> {
     /// Of dependent units: what the join multiplies the rows by.
     dependents: Vec<f64>,
     rows: RefCell<HashMap<Units, f64>>,
+    lookups: Lookups<'a>,
 }
 
 impl<'a> Model<'a> {
-    pub fn new(graph: &'a Graph, plans: &[Plan], reduced: &[Reduced], estimator: &Estimator) -> Model<'a> {
+    pub fn new(graph: &'a Graph, plans: &[Plan], reduced: &[Reduced], lookups: Lookups<'a>) -> Model<'a> {
+        let estimator = lookups.estimator;
         let units: Vec<(f64, f64)> = plans.iter().map(|p| (p.estimate.rows.max(0.001), p.estimate.cost_ms)).collect();
         let distinct: Vec<Vec<f64>> = graph
             .classes
@@ -52,7 +55,16 @@ impl<'a> Model<'a> {
             .collect();
         let predicates = graph.predicates.iter().map(|p| spanning_share(graph, estimator, &p.expr)).collect();
         let dependents = (0..units.len()).map(|i| dependent_factor(graph, estimator, i, units[i].0)).collect();
-        Model { graph, units, distinct, composite, edges, predicates, dependents, rows: RefCell::default() }
+        Model { graph, units, distinct, composite, edges, predicates, dependents, rows: RefCell::default(), lookups }
+    }
+
+    /// The cheapest way to look a unit's rows up for those of other units.
+    pub fn lookup(&self, left: Units, unit: usize) -> Option<Lookup> {
+        self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
+    }
+
+    pub fn lookups(&self) -> &Lookups<'a> {
+        &self.lookups
     }
 
     fn estimate(&self, set: Units) -> f64 {
@@ -115,13 +127,17 @@ impl JoinModel for Model<'_> {
         self.units[unit].1
     }
 
+    fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
+        self.lookup(left, unit).map(|l| l.cost_ms)
+    }
+
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64 {
         let right_rows = match dependent {
             Some(unit) => self.units[unit].0,
             None => self.rows(right),
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
-        if self.has_keys(left, right, dependent) {
+        if self.has_keys(left, right, dependent) && self.lookups.options.is_on("hash_join") {
             let build_left = cost::hash_join(left_rows, right_rows, output);
             build_left.min(cost::hash_join(right_rows, left_rows, output))
         } else {

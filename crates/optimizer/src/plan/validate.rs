@@ -2,7 +2,7 @@
 //!
 //! Runs on every plan in debug builds and in tests; a violation is a defect of the optimizer.
 
-use crate::scope::{ColSet, expr_columns};
+use crate::scope::{ColSet, expr_columns, exprs_columns};
 use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Plan, PlanOp, Scan, SortKey};
 use muster_types::Result;
 use muster_types::SqlError;
@@ -42,7 +42,12 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
         None => Ok(()),
     };
     match &plan.op {
-        PlanOp::Scan(scan) => check_scan(scan, plan, params, produced)?,
+        PlanOp::Scan(scan) => {
+            if scan.columns.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
+                return fail("the output of Scan is not its columns");
+            }
+            check_scan(scan, params, produced)?;
+        }
         PlanOp::Values { rows } => {
             produce(plan.output.iter().copied(), produced)?;
             for row in rows {
@@ -72,11 +77,21 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_exprs(keys.iter().map(|(a, _)| a), &l)?;
             check_exprs(keys.iter().map(|(_, b)| b), &r)?;
             check_exprs(residual, &known)?;
-            check_join(*kind, left, right, &output)?;
+            check_join(*kind, &left.output, &right.output, &output)?;
+        }
+        PlanOp::LookupJoin { kind, left, lookup, keys, residual, .. } => {
+            if keys.is_empty() || keys.len() > lookup.table.indexes.get(lookup.index).map_or(0, |i| i.parts.len()) {
+                return fail("a lookup with keys that the index does not have");
+            }
+            check_exprs(keys, &left.output.iter().chain(params).copied().collect())?;
+            check_scan(lookup, params, produced)?;
+            let right: Vec<ColId> = lookup.columns.iter().map(|(id, _)| *id).collect();
+            check_exprs(residual, &known.iter().chain(&right).copied().collect())?;
+            check_join(*kind, &left.output, &right, &output)?;
         }
         PlanOp::NestedLoopJoin { kind, left, right, on } => {
             check_exprs(on, &known)?;
-            check_join(*kind, left, right, &output)?;
+            check_join(*kind, &left.output, &right.output, &output)?;
         }
         PlanOp::HashAggregate { input, group, aggregates } | PlanOp::StreamAggregate { input, group, aggregates } => {
             let expected: Vec<ColId> = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
@@ -118,31 +133,36 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     check_keys(&plan.order, &promised)
 }
 
-fn check_scan(scan: &Scan, plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
-    if scan.columns.iter().map(|(id, _)| *id).ne(plan.output.iter().copied()) {
-        return fail("the output of Scan is not its columns");
-    }
+fn check_scan(scan: &Scan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     let all = scan.columns.iter().chain(&scan.filter_columns);
     if scan.index >= scan.table.indexes.len() || all.clone().any(|(_, c)| *c >= scan.table.columns.len()) {
         return fail("Scan of an index or a column that the table does not have");
     }
     produce(all.clone().map(|(id, _)| *id), produced)?;
     let known: ColSet = all.map(|(id, _)| *id).chain(params.iter().copied()).collect();
-    if scan.filter.iter().any(Expr::has_subquery) {
+    let conditions = || scan.index_condition.iter().chain(&scan.filter);
+    if conditions().any(Expr::has_subquery) {
         return fail("Scan with a subquery");
     }
-    check_exprs(&scan.filter, &known)
+    let in_index = |id: &ColId| {
+        let mut all = scan.columns.iter().chain(&scan.filter_columns);
+        all.all(|(c, column)| c != id || scan.table.index_has_column(scan.index, *column))
+    };
+    if !exprs_columns(&scan.index_condition).iter().all(in_index) {
+        return fail("an index condition over columns that the index does not have");
+    }
+    check_exprs(conditions(), &known)
 }
 
-fn check_join(kind: JoinKind, left: &Plan, right: &Plan, output: &ColSet) -> Result<()> {
-    let mut available = set(&left.output);
+fn check_join(kind: JoinKind, left: &[ColId], right: &[ColId], output: &ColSet) -> Result<()> {
+    let mut available = set(left);
     if matches!(kind, JoinKind::Inner | JoinKind::Left) {
-        available.extend(&right.output);
+        available.extend(right);
     }
     if !output.is_subset(&available) {
         return fail("a join delivers columns that its inputs do not have");
     }
-    if left.output.iter().any(|id| right.output.contains(id)) {
+    if left.iter().any(|id| right.contains(id)) {
         return fail("both sides of a join deliver the same column");
     }
     Ok(())

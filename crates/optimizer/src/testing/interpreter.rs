@@ -76,8 +76,24 @@ impl Data {
                     }
                 }
                 let rows = found.iter().map(|cells| columns.iter().map(|(id, c)| (*id, cells[*c])).collect());
-                let rows = self.filter(rows.collect(), &scan.filter, outer);
+                let rows = self.filter(rows.collect(), &scan.index_condition, outer);
+                let rows = self.filter(rows, &scan.filter, outer);
                 limit(rows, 0, scan.limit)
+            }
+            PlanOp::LookupJoin { kind, left, lookup, keys, residual, .. } => {
+                // The columns that keys are for may not be among those delivered.
+                let parts: Vec<usize> = lookup.table.indexes[lookup.index].parts.iter().map(|p| p.column).collect();
+                let extra = |i: usize| ColId(u32::MAX - i as u32);
+                let mut columns: Vec<(ColId, usize)> =
+                    lookup.columns.iter().chain(&lookup.filter_columns).copied().collect();
+                columns.extend(parts.iter().take(keys.len()).enumerate().map(|(i, c)| (extra(i), *c)));
+                let rows = self.table(&lookup.table, &columns);
+                let rows = self.filter(rows, &lookup.index_condition, outer);
+                let rows = self.filter(rows, &lookup.filter, outer);
+                let equal = keys.iter().enumerate().map(|(i, key)| Expr::eq(key.clone(), Expr::Column(extra(i))));
+                let on: Vec<Expr> = equal.chain(residual.iter().cloned()).collect();
+                let right: Vec<ColId> = columns.iter().map(|(id, _)| *id).collect();
+                self.join(*kind, self.plan(left, outer), rows, &on, &right, outer)
             }
             PlanOp::Values { rows } => self.values(&plan.output, rows, outer),
             PlanOp::Filter { input, predicates } => self.filter(self.plan(input, outer), predicates, outer),

@@ -1,0 +1,249 @@
+//! Joining a base table by looking its rows up: which index the join's equalities can be keys of, and what that costs.
+
+use super::cardinality::Estimator;
+use super::graph::{Graph, Role, Units};
+use crate::access_path::{self, Reading};
+use crate::cost;
+use crate::index_shape::{entries_per_key, tree_of};
+use crate::literal::{exact_value, literal};
+use crate::options::Options;
+use crate::scope::{self, ColSet};
+use muster_algebra::{
+    ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, Plan, PlanOp, Rel, Scan, SqlType, Statistics, TableDef,
+};
+use muster_types::IntWidth;
+use std::sync::Arc;
+
+/// A base table with conditions that storage can check.
+#[derive(Clone, Copy)]
+struct Base<'a> {
+    table: &'a Arc<TableDef>,
+    alias: &'a str,
+    columns: &'a [(ColId, usize)],
+    hints: &'a [IndexHint],
+    predicates: &'a [Expr],
+}
+
+fn base_of(rel: &Rel) -> Option<Base<'_>> {
+    let (get, predicates) = match rel {
+        Rel::Filter { input, predicates } => (&**input, predicates.as_slice()),
+        _ => (rel, &[][..]),
+    };
+    let Rel::Get { table, alias, columns, hints } = get else { return None };
+    let checkable = predicates.iter().all(|p| !p.has_subquery() && scope::is_movable(p));
+    checkable.then_some(Base { table, alias, columns, hints, predicates })
+}
+
+/// A way to look a unit's rows up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    pub index: usize,
+    /// Values of the index's leading parts.
+    pub keys: Vec<Expr>,
+    /// The unit's columns that the keys are equal to.
+    pub parts: Vec<ColId>,
+    pub batched: bool,
+    /// Without the left input.
+    pub cost_ms: f64,
+}
+
+/// What lookups are found and costed with.
+pub struct Lookups<'a> {
+    pub graph: &'a Graph,
+    pub columns: &'a Columns,
+    pub statistics: &'a dyn Statistics,
+    pub estimator: &'a Estimator,
+    pub options: &'a Options,
+    /// Per unit, the columns wanted of it.
+    pub wanted: Vec<ColSet>,
+}
+
+impl<'a> Lookups<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        plans: &[Plan],
+        columns: &'a Columns,
+        statistics: &'a dyn Statistics,
+        estimator: &'a Estimator,
+        options: &'a Options,
+    ) -> Lookups<'a> {
+        let wanted = plans.iter().map(|p| p.output.iter().copied().collect()).collect();
+        Lookups { graph, columns, statistics, estimator, options, wanted }
+    }
+
+    /// The cheapest way to look up a unit's rows for so many rows of these other units.
+    pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
+        if !self.options.is_on("lookup_join") {
+            return None;
+        }
+        if let Role::Dependent { kind, on, .. } = &self.graph.units[unit].role
+            && (*kind == JoinKind::NullAwareAnti || on.iter().any(Expr::has_subquery))
+        {
+            return None;
+        }
+        let base = base_of(&self.graph.units[unit].rel)?;
+        (0..base.table.indexes.len())
+            .filter(|index| access_path::allowed(*index, base.hints))
+            .filter_map(|index| self.through(base, index, left, left_rows, unit, output_rows))
+            .min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
+    }
+
+    fn through(
+        &self,
+        base: Base<'_>,
+        index: usize,
+        left: Units,
+        left_rows: f64,
+        unit: usize,
+        output_rows: f64,
+    ) -> Option<Lookup> {
+        let (mut keys, mut parts) = (Vec::new(), Vec::new());
+        for part in &base.table.indexes[index].parts {
+            // A prefix is not the whole value, and two doubles can be equal with different bytes.
+            let ty = base.table.columns[part.column].ty;
+            if part.prefix.is_some() || matches!(ty, SqlType::Float | SqlType::Double) {
+                break;
+            }
+            let Some((id, _)) = base.columns.iter().find(|(_, position)| *position == part.column) else { break };
+            let Some(key) = self.joined_to(unit, *id, left, ty).or_else(|| constant(base, *id, ty)) else { break };
+            keys.push(key);
+            parts.push(*id);
+        }
+        let of_left = |e: &Expr| !matches!(e, Expr::Literal { .. });
+        if !keys.iter().any(of_left) {
+            return None;
+        }
+        let distinct: f64 = keys.iter().map(|k| self.estimator.distinct(k).unwrap_or(left_rows).max(1.0)).product();
+        let lookups = left_rows.min(distinct);
+        let entries = lookups * entries_per_key(self.statistics, base.table, index, keys.len());
+        let tree = tree_of(self.statistics, base.table, index);
+        let batched = self.options.is_on("batched_key_access");
+        let look_up = if batched { cost::lookups } else { cost::single_lookups };
+        let mut cost_ms = look_up(&tree, if batched { lookups } else { left_rows }, entries);
+        let needed = self.needed(base, unit);
+        let conditions = base.predicates.to_vec();
+        cost_ms += cost::filter(entries, conditions.len());
+        if !needed.iter().all(|(_, c)| base.table.index_has_column(index, *c)) {
+            let (on_entries, _) =
+                access_path::split_conditions(base.table, index, base.columns, conditions, self.options);
+            let fetched = entries * self.estimator.selectivity(&on_entries);
+            let clustered = tree_of(self.statistics, base.table, 0);
+            let fetch = if self.options.is_on("mrr") { cost::lookups } else { cost::single_lookups };
+            cost_ms += fetch(&clustered, fetched, fetched);
+        }
+        cost_ms += cost::join_buffer(left_rows, output_rows);
+        Some(Lookup { index, keys, parts, batched, cost_ms })
+    }
+
+    /// All columns of the table that are wanted or checked.
+    fn needed(&self, base: Base<'_>, unit: usize) -> Vec<(ColId, usize)> {
+        let mut needed = self.wanted[unit].clone();
+        needed.extend(scope::exprs_columns(base.predicates));
+        base.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect()
+    }
+
+    /// What the join says a column of the unit is equal to, over columns of `left`, if it can be a key.
+    fn joined_to(&self, unit: usize, id: ColId, left: Units, ty: SqlType) -> Option<Expr> {
+        let fits = |e: &Expr| fits(e.ty(self.columns), ty);
+        if let Role::Dependent { on, .. } = &self.graph.units[unit].role {
+            return on.iter().find_map(|condition| {
+                let Expr::Compare { op: CompareOp::Eq, left: a, right: b } = condition else { return None };
+                let other = match (&**a, &**b) {
+                    (Expr::Column(c), other) | (other, Expr::Column(c)) if *c == id => other,
+                    _ => return None,
+                };
+                let mentioned = scope::expr_columns(other);
+                let units = self.graph.units_of(&mentioned);
+                let over_left = !mentioned.is_empty() && units != 0 && units & !left == 0;
+                (over_left && fits(other)).then(|| other.clone())
+            });
+        }
+        for class in self.graph.classes.iter().filter(|c| c.contains(&(unit, id))) {
+            // As the equality for this class is made: see `Builder::equalities`.
+            if let Some((_, member)) = class.iter().find(|(u, _)| left & (1 << u) != 0) {
+                return Some(Expr::Column(*member)).filter(fits);
+            }
+        }
+        self.graph.edges.iter().find_map(|edge| {
+            let (own, other) = match 1 << unit {
+                bit if edge.left_units == bit && edge.right_units & !left == 0 => (&edge.left, &edge.right),
+                bit if edge.right_units == bit && edge.left_units & !left == 0 => (&edge.right, &edge.left),
+                _ => return None,
+            };
+            (*own == Expr::Column(id) && fits(other)).then(|| other.clone())
+        })
+    }
+
+    /// The right side of the join: what is read and checked, of the columns required above. The unit's own conditions
+    /// that keys imply are left out.
+    pub fn scan(&self, unit: usize, lookup: &Lookup, required: &ColSet) -> Option<Scan> {
+        let base = base_of(&self.graph.units[unit].rel)?;
+        let implied = |p: &Expr| {
+            let pairs = lookup.parts.iter().zip(&lookup.keys);
+            pairs.filter(|(_, key)| matches!(key, Expr::Literal { .. })).any(|(id, _)| {
+                let mentioned = scope::expr_columns(p);
+                matches!(p, Expr::Compare { op: CompareOp::Eq, .. }) && mentioned.len() == 1 && mentioned.contains(id)
+            })
+        };
+        let conditions: Vec<Expr> = base.predicates.iter().filter(|p| !implied(p)).cloned().collect();
+        let checked = scope::exprs_columns(&conditions);
+        let used = |id: &ColId| required.contains(id) || checked.contains(id);
+        let columns = base.columns.iter().filter(|(id, _)| used(id)).copied().collect();
+        let Base { table, alias, .. } = base;
+        let reading = Reading { table, alias, index: lookup.index, columns, conditions };
+        Some(reading.scan(required, self.estimator, self.options))
+    }
+}
+
+impl Lookup {
+    /// Whether the keys say this condition already.
+    pub fn implies(&self, condition: &Expr) -> bool {
+        let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
+        self.parts.iter().zip(&self.keys).any(|(id, key)| {
+            let column = Expr::Column(*id);
+            **left == column && **right == *key || **right == column && **left == *key
+        })
+    }
+
+    pub fn op(&self, kind: JoinKind, left: Plan, scan: Scan, residual: Vec<Expr>) -> PlanOp {
+        let (left, lookup) = (Box::new(left), Box::new(scan));
+        PlanOp::LookupJoin { kind, left, lookup, keys: self.keys.clone(), residual, batched: self.batched }
+    }
+}
+
+/// The literal that a condition of the table says a column is equal to.
+fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
+    base.predicates.iter().find_map(|p| {
+        let Expr::Compare { op: CompareOp::Eq, left, right } = p else { return None };
+        let other = match (&**left, &**right) {
+            (Expr::Column(c), other) | (other, Expr::Column(c)) if *c == id => other,
+            _ => return None,
+        };
+        let (value, from) = literal(other)?;
+        let value = exact_value(value, from, ty).filter(|v| !v.is_null())?;
+        Some(Expr::literal(value, ty))
+    })
+}
+
+/// Whether every value of one type is a value of the other, and equal ones are equal keys.
+fn fits(from: SqlType, to: SqlType) -> bool {
+    match (from, to) {
+        (SqlType::Int { width: a, unsigned: false }, SqlType::Int { width: b, unsigned: false })
+        | (SqlType::Int { width: a, unsigned: true }, SqlType::Int { width: b, unsigned: true }) => a <= b,
+        (SqlType::Int { width: a, unsigned: true }, SqlType::Int { width: b, unsigned: false }) => {
+            a < b && a != IntWidth::Big
+        }
+        (SqlType::Decimal { precision: a, scale: s }, SqlType::Decimal { precision: b, scale: t }) => s == t && a <= b,
+        (SqlType::Text { collation: a, .. }, SqlType::Text { collation: b, .. }) => a == b,
+        (SqlType::Bytes { .. }, SqlType::Bytes { .. }) => true,
+        (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b })
+        | (SqlType::Timestamp { fsp: a }, SqlType::Timestamp { fsp: b })
+        | (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a <= b,
+        (SqlType::Date, SqlType::Date) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "lookup_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+use crate::testing::builder::*;
+use crate::testing::statistics::Injected;
+use crate::{Options, optimize};
+use muster_algebra::{CompareOp, Expr, JoinKind, Plan, PlanOp, Rel};
+
+/// Orders and lines: lines(order, number, part, price), keyed by (order, number), with an index on part.
+struct Case {
+    tables: Tables,
+    orders: Table,
+    lines: Table,
+}
+
+fn case() -> Case {
+    let mut tables = Tables::new();
+    let orders = tables.table("orders", &["id", "day"]);
+    let lines = tables.table_with("lines", &["order", "number", "part", "price"], |def| {
+        def.indexes[0].parts = index(0, "", &[0, 1], true).parts;
+        def.indexes.push(index(1, "i_part", &[2], false));
+    });
+    Case { tables, orders, lines }
+}
+
+fn statistics() -> Injected {
+    Injected::default()
+        .rows("orders", 1.5e6)
+        .rows("lines", 6e6)
+        .distinct("orders", 0, 1.5e6)
+        .distinct("orders", 1, 1e6)
+        .distinct("lines", 0, 1.5e6)
+        .distinct("lines", 1, 7.0)
+        .distinct("lines", 2, 2e5)
+}
+
+impl Case {
+    fn plan(&mut self, rel: Rel, options: &Options) -> Plan {
+        optimize(rel, &mut self.tables.columns, &statistics(), options).expect("a plan")
+    }
+}
+
+fn lookups(plan: &Plan) -> Vec<&PlanOp> {
+    let below = plan.inputs().into_iter().flat_map(lookups);
+    matches!(plan.op, PlanOp::LookupJoin { .. }).then_some(&plan.op).into_iter().chain(below).collect()
+}
+
+fn on_day(case: &Case) -> Rel {
+    filter(case.orders.rel.clone(), vec![eq(case.orders.ids[1], 5)])
+}
+
+#[test]
+fn few_outer_rows_are_looked_up_and_many_hashed() {
+    let mut case = case();
+    let on = vec![eq(case.orders.ids[0], case.lines.ids[0])];
+    let few = join(on_day(&case), case.lines.rel.clone(), on.clone());
+    let plan = case.plan(few, &Options::default());
+    let found = lookups(&plan);
+    let [PlanOp::LookupJoin { kind: JoinKind::Inner, lookup, keys, residual, batched: true, .. }] = found.as_slice()
+    else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((lookup.index, keys.as_slice()), (0, &[Expr::Column(case.orders.ids[0])][..]));
+    assert!(residual.is_empty(), "the key says it already");
+    let all = join(case.orders.rel.clone(), case.lines.rel.clone(), on);
+    assert!(lookups(&case.plan(all, &Options::default())).is_empty());
+}
+
+#[test]
+fn constants_and_joined_columns_make_one_key() {
+    let mut case = case();
+    let first = filter(case.lines.rel.clone(), vec![eq(case.lines.ids[1], 1)]);
+    let rel = join(on_day(&case), first, vec![eq(case.orders.ids[0], case.lines.ids[0])]);
+    let plan = case.plan(rel, &Options::default());
+    let found = lookups(&plan);
+    let [PlanOp::LookupJoin { lookup, keys, .. }] = found.as_slice() else { panic!("{plan:?}") };
+    assert_eq!(keys.len(), 2, "{keys:?}");
+    assert!(lookup.filter.is_empty(), "the key says it already: {:?}", lookup.filter);
+}
+
+#[test]
+fn what_is_not_in_the_key_is_checked() {
+    let mut case = case();
+    let (orders, lines) = (case.orders.ids.clone(), case.lines.ids.clone());
+    let cheap = filter(case.lines.rel.clone(), vec![Expr::compare(CompareOp::Lt, lines[3].expr(), 9.expr())]);
+    let further = Expr::compare(CompareOp::Lt, orders[1].expr(), lines[2].expr());
+    let rel = join(on_day(&case), cheap, vec![eq(orders[0], lines[0]), further.clone()]);
+    let plan = case.plan(rel, &Options::default());
+    let found = lookups(&plan);
+    let [PlanOp::LookupJoin { lookup, residual, .. }] = found.as_slice() else { panic!("{plan:?}") };
+    assert_eq!((lookup.filter.len(), residual.as_slice()), (1, &[further][..]));
+}
+
+#[test]
+fn switches_forbid() {
+    let mut case = case();
+    let rel = join(on_day(&case), case.lines.rel.clone(), vec![eq(case.orders.ids[0], case.lines.ids[0])]);
+    assert!(lookups(&case.plan(rel.clone(), &Options::default().without("lookup_join"))).is_empty());
+    let plan = case.plan(rel, &Options::default().without("batched_key_access"));
+    assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { batched: false, .. }]), "{plan:?}");
+}
