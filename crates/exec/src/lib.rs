@@ -66,6 +66,21 @@ impl Warnings {
     }
 }
 
+/// Sizes of a session's buffers, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffers {
+    /// `join_buffer_size`: outer rows of a Batched Key Access join.
+    pub join_bytes: usize,
+    /// `mrr_buffer_size` (MariaDB), `read_rnd_buffer_size` (MySQL): primary keys of a Multi-Range Read.
+    pub mrr_bytes: usize,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Buffers { join_bytes: 16 << 20, mrr_bytes: 8 << 20 }
+    }
+}
+
 /// What a query runs with.
 #[derive(Clone)]
 pub struct ExecContext {
@@ -74,6 +89,7 @@ pub struct ExecContext {
     pub view: ReadView,
     pub counters: Arc<Counters>,
     pub warnings: Arc<Warnings>,
+    pub buffers: Buffers,
     /// Degree of parallelism.
     pub threads: usize,
 }

@@ -11,9 +11,11 @@ const ENTRIES_PER_LEAF: (f64, f64) = (150.0, 800.0);
 pub fn tree_of(statistics: &dyn Statistics, table: &TableDef, index: usize) -> Tree {
     let entries = table_rows(statistics, table);
     match statistics.index(table, index) {
-        Some(known) => {
-            Tree { entries, leaf_pages: known.leaf_pages.max(1.0), resident_share: known.resident_share.clamp(0.0, 1.0) }
-        }
+        Some(known) => Tree {
+            entries,
+            leaf_pages: known.leaf_pages.max(1.0),
+            resident_share: known.resident_share.clamp(0.0, 1.0),
+        },
         None => {
             let per_leaf = if index == 0 { ENTRIES_PER_LEAF.0 } else { ENTRIES_PER_LEAF.1 };
             Tree { entries, leaf_pages: (entries / per_leaf).max(1.0), resident_share: 1.0 }

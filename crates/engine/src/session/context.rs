@@ -11,7 +11,7 @@ use crate::{
         optimizer_switch, variables,
     },
 };
-use muster_exec::{ExecContext, Warning, Warnings};
+use muster_exec::{Buffers, ExecContext, Warning, Warnings};
 use muster_sql::{BindEnv, Bound, Query, SessionValues, VariableScope};
 use muster_storage::{LoadProgress, ReadView};
 use muster_types::{Collation, ErrorCode, Result, SqlError, Value};
@@ -103,7 +103,17 @@ impl Context {
             view: ReadView::latest(),
             counters: self.shared.counters.clone(),
             warnings: self.warnings.clone(),
+            buffers: self.buffers(),
             threads: self.database.options().threads,
+        }
+    }
+
+    /// Sizes of buffers. MySQL and MariaDB name the one of Multi-Range Read differently: the smaller setting counts.
+    fn buffers(&self) -> Buffers {
+        let bytes = |name| usize::try_from(self.variables.unsigned(name)).unwrap_or(usize::MAX);
+        Buffers {
+            join_bytes: bytes("join_buffer_size"),
+            mrr_bytes: bytes("mrr_buffer_size").min(bytes("read_rnd_buffer_size")),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     rows::{self, text_column},
 };
 use futures::StreamExt;
-use muster_algebra::{Expr, Plan, PlanOp, Scan};
+use muster_algebra::{Columns, Expr, Plan, PlanOp, RowFetch, Scan};
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, KeyRange, Result, SqlError, SqlType, Value};
 use std::{collections::HashSet, ops::Bound, sync::Arc, time::Instant};
@@ -47,7 +47,7 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
             let json = serde_json::json!({ "plan": planned.plan, "columns": planned.columns });
             one(serde_json::to_string_pretty(&json).map_err(SqlError::internal)?)
         }
-        (false, ExplainFormat::Traditional) => traditional(&planned.plan),
+        (false, ExplainFormat::Traditional) => traditional(&planned.plan, &planned.columns),
     }
 }
 
@@ -56,16 +56,25 @@ struct Line<'a> {
     id: u64,
     select_type: &'static str,
     scan: Option<&'a Scan>,
+    /// Of a table whose rows are looked up: what its key is compared with.
+    keys: Option<Vec<String>>,
     rows: f64,
     extra: Vec<String>,
 }
 
 /// MySQL's table: a line for each table that is read, in the order of the plan.
-fn traditional(plan: &Plan) -> Result<Outcome> {
+fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
     let mut lines = Vec::new();
-    let has_subplan = collect(plan, 1, false, &mut Vec::new(), &mut lines);
+    let has_subplan = collect(plan, columns, 1, false, &mut Vec::new(), &mut lines);
     if lines.is_empty() {
-        lines.push(Line { id: 1, select_type: "SIMPLE", scan: None, rows: 0.0, extra: vec!["No tables used".into()] });
+        lines.push(Line {
+            id: 1,
+            select_type: "SIMPLE",
+            scan: None,
+            keys: None,
+            rows: 0.0,
+            extra: vec!["No tables used".into()],
+        });
     }
     let big = SqlType::Int { width: IntWidth::Big, unsigned: true };
     let columns = vec![
@@ -98,34 +107,33 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
         row.push(text(line.extra.join("; ")));
         return row;
     };
+    let access = Access::of(line, scan);
     let index = &scan.table.indexes[scan.index];
-    let whole = scan.ranges.iter().all(|r| *r == KeyRange::all());
-    let points = scan.ranges.iter().all(is_point);
-    let used = scan.ranges.iter().map(used_parts).max().unwrap_or(0);
-    let access = match () {
-        () if whole && scan.index == 0 => "ALL",
-        () if whole => "index",
-        () if points && index.unique && used == index.parts.len() && scan.ranges.len() == 1 => "const",
-        () if points && scan.ranges.len() == 1 => "ref",
-        () => "range",
-    };
-    let uses_key = access != "ALL";
+    let uses_key = access.name != "ALL";
     let key = if uses_key { index.name.clone() } else { String::new() };
     let key_bytes: u64 = index
         .parts
         .iter()
-        .take(if whole { index.parts.len() } else { used })
+        .take(access.parts)
         .map(|p| {
             let column = &scan.table.columns[p.column];
             crate::ddl::key_bytes(&column.ty, p.prefix) + u64::from(column.nullable)
         })
         .sum();
-    let mut extra = line.extra.clone();
-    if !scan.filter.is_empty() {
-        extra.insert(0, "Using where".into());
+    let mut extra: Vec<String> = Vec::new();
+    if !scan.index_condition.is_empty() {
+        extra.push("Using index condition".into());
     }
-    if uses_key && scan.index != 0 && scan.is_covering() {
+    if !scan.filter.is_empty() {
+        extra.push("Using where".into());
+    }
+    extra.extend(line.extra.iter().cloned());
+    let covering = scan.is_covering();
+    if uses_key && scan.index != 0 && covering {
         extra.push("Using index".into());
+    }
+    if uses_key && !covering && scan.fetch == RowFetch::KeyOrder {
+        extra.push("Using MRR".into());
     }
     if scan.reverse {
         extra.push("Backward index scan".into());
@@ -133,16 +141,47 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
     row.extend([
         Value::Text(scan.alias.clone()),
         Value::Null,
-        Value::Text(access.into()),
-        text(if whole { String::new() } else { key.clone() }),
+        Value::Text(access.name.into()),
+        text(if access.name == "index" { String::new() } else { key.clone() }),
         text(key),
         text(if uses_key { key_bytes.to_string() } else { String::new() }),
-        text(if matches!(access, "const" | "ref") { vec!["const"; used].join(",") } else { String::new() }),
+        text(access.values.join(",")),
         Value::UInt(line.rows.max(0.0).round() as u64),
         Value::Double(100.0),
         text(extra.join("; ")),
     ]);
     row
+}
+
+/// How a table is read, in MySQL's words (manual 10.8.2).
+struct Access {
+    name: &'static str,
+    /// Parts of the key that are used.
+    parts: usize,
+    /// What the key is compared with.
+    values: Vec<String>,
+}
+
+impl Access {
+    fn of(line: &Line, scan: &Scan) -> Access {
+        let index = &scan.table.indexes[scan.index];
+        let complete = |parts: usize| index.unique && parts == index.parts.len();
+        if let Some(keys) = &line.keys {
+            let name = if complete(keys.len()) { "eq_ref" } else { "ref" };
+            return Access { name, parts: keys.len(), values: keys.clone() };
+        }
+        let whole = scan.ranges.iter().all(|r| *r == KeyRange::all());
+        let single = scan.ranges.len() == 1 && scan.ranges.iter().all(is_point);
+        let parts = scan.ranges.iter().map(used_parts).max().unwrap_or(0);
+        let (name, parts, values) = match () {
+            () if whole && scan.index == 0 => ("ALL", 0, 0),
+            () if whole => ("index", index.parts.len(), 0),
+            () if single && complete(parts) => ("const", parts, parts),
+            () if single => ("ref", parts, parts),
+            () => ("range", parts, 0),
+        };
+        Access { name, parts, values: vec!["const".into(); values] }
+    }
 }
 
 fn is_point(range: &KeyRange) -> bool {
@@ -158,12 +197,19 @@ fn used_parts(range: &KeyRange) -> usize {
 }
 
 /// Adds the scans below a node; whether there are subplans among them. `notes`: what the nodes above do.
-fn collect<'a>(plan: &'a Plan, id: u64, subquery: bool, notes: &mut Vec<String>, lines: &mut Vec<Line<'a>>) -> bool {
+fn collect<'a>(
+    plan: &'a Plan,
+    columns: &Columns,
+    id: u64,
+    subquery: bool,
+    notes: &mut Vec<String>,
+    lines: &mut Vec<Line<'a>>,
+) -> bool {
     let select_type = if subquery { "SUBQUERY" } else { "SIMPLE" };
     match &plan.op {
         PlanOp::Scan(scan) => {
             let extra = std::mem::take(notes);
-            lines.push(Line { id, select_type, scan: Some(scan), rows: plan.estimate.rows, extra });
+            lines.push(Line { id, select_type, scan: Some(scan), keys: None, rows: plan.estimate.rows, extra });
         }
         PlanOp::HashAggregate { group, .. } if !group.is_empty() => notes.push("Using temporary".into()),
         PlanOp::Sort { .. } => notes.push("Using filesort".into()),
@@ -172,7 +218,7 @@ fn collect<'a>(plan: &'a Plan, id: u64, subquery: bool, notes: &mut Vec<String>,
     let mut found = false;
     for (i, input) in plan.inputs().into_iter().enumerate() {
         let before = lines.len();
-        found |= collect(input, id, subquery, notes, lines);
+        found |= collect(input, columns, id, subquery, notes, lines);
         // Every table after the first one is joined to those before it.
         if i > 0
             && let (PlanOp::HashJoin { .. }, Some(line)) = (&plan.op, lines.get_mut(before))
@@ -180,8 +226,25 @@ fn collect<'a>(plan: &'a Plan, id: u64, subquery: bool, notes: &mut Vec<String>,
             line.extra.push("Using join buffer (hash join)".into());
         }
     }
+    if let PlanOp::LookupJoin { left, lookup, keys, batched, .. } = &plan.op {
+        let keys = keys.iter().map(|key| match key {
+            Expr::Literal { .. } => "const".into(),
+            Expr::Column(_) => muster_algebra::explain::expr_text(key, columns),
+            _ => "func".into(),
+        });
+        let extra = match batched {
+            true if lookup.index != 0 && !lookup.is_covering() => {
+                vec!["Using join buffer (Batched Key Access); Key-ordered Rowid-ordered scan".to_string()]
+            }
+            true => vec!["Using join buffer (Batched Key Access); Key-ordered scan".to_string()],
+            false => Vec::new(),
+        };
+        // Rows found for one row of the tables before.
+        let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);
+        lines.push(Line { id, select_type, scan: Some(lookup), keys: Some(keys.collect()), rows, extra });
+    }
     for subplan in subplans(plan) {
-        collect(subplan, id + 1, true, &mut Vec::new(), lines);
+        collect(subplan, columns, id + 1, true, &mut Vec::new(), lines);
         found = true;
     }
     found

@@ -69,7 +69,7 @@ impl Lowerer<'_> {
             Side::Left => (left, right, pairs),
             Side::Right => (right, left, pairs.into_iter().map(|(l, r)| (r, l)).collect()),
         };
-        let filter = self.join_filter(&first, &second, &residual)?;
+        let filter = self.join_filter(&first.scope, &second.scope, &residual)?;
         let mut columns = match join_type {
             JoinType::LeftSemi | JoinType::LeftAnti => first.scope.columns.clone(),
             JoinType::RightSemi | JoinType::RightAnti => second.scope.columns.clone(),
@@ -165,9 +165,9 @@ impl Lowerer<'_> {
             // UNKNOWN rejects a row as TRUE does.
             JoinKind::NullAwareAnti => {
                 let not_false = Expr::IsTruth { arg: Box::new(Expr::and(on.to_vec())), truth: false, negated: true };
-                self.join_filter(&kept, &streamed, &[not_false])?
+                self.join_filter(&kept.scope, &streamed.scope, &[not_false])?
             }
-            _ => self.join_filter(&kept, &streamed, on)?,
+            _ => self.join_filter(&kept.scope, &streamed.scope, on)?,
         };
         let join = df(NestedLoopJoinExec::try_new(kept.exec, streamed.exec, filter, &join_type, projection))?;
         Ok(Node::new(Arc::new(join), outputs, traits))
@@ -188,7 +188,7 @@ impl Lowerer<'_> {
         let (left, right) = (self.node(left)?, self.node(right)?);
         let traits = merged_traits(&left.scope, &right.scope);
         let pairs = self.join_keys(&left.scope, &right.scope, keys)?;
-        let filter = self.join_filter(&left, &right, residual)?;
+        let filter = self.join_filter(&left.scope, &right.scope, residual)?;
         let columns = join_outputs(kind, &left, &right);
         let join_type = match kind {
             JoinKind::Inner => JoinType::Inner,
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
     }
 
     /// The condition over the columns of both inputs that it mentions.
-    fn join_filter(&self, first: &Node, second: &Node, predicates: &[Expr]) -> Result<Option<JoinFilter>> {
+    pub(super) fn join_filter(&self, first: &Scope, second: &Scope, predicates: &[Expr]) -> Result<Option<JoinFilter>> {
         if predicates.is_empty() {
             return Ok(None);
         }
@@ -258,24 +258,22 @@ impl Lowerer<'_> {
         }
         // A batch without columns does not know its number of rows.
         if mentioned.is_empty() {
-            mentioned.extend(second.scope.columns.first().or(first.scope.columns.first()));
+            mentioned.extend(second.columns.first().or(first.columns.first()));
         }
         let mut indices = Vec::with_capacity(mentioned.len());
         let mut fields = Vec::with_capacity(mentioned.len());
         for id in &mentioned {
-            let (index, side, node) = match first.scope.position(*id) {
-                Some(index) => (index, JoinSide::Left, first),
-                None => (second.index(*id)?, JoinSide::Right, second),
+            let (index, side, scope) = match (first.position(*id), second.position(*id)) {
+                (Some(index), _) => (index, JoinSide::Left, first),
+                (None, Some(index)) => (index, JoinSide::Right, second),
+                (None, None) => return Err(SqlError::internal(format!("column {} is not in the join", id.0))),
             };
             indices.push(ColumnIndex { index, side });
             // The join may put NULLs into either side.
-            fields.push(node.scope.schema.field(index).clone().with_nullable(true));
+            fields.push(scope.schema.field(index).clone().with_nullable(true));
         }
-        let scope = Scope {
-            schema: Arc::new(Schema::new(fields)),
-            columns: mentioned,
-            traits: merged_traits(&first.scope, &second.scope),
-        };
+        let scope =
+            Scope { schema: Arc::new(Schema::new(fields)), columns: mentioned, traits: merged_traits(first, second) };
         let compiler = self.compiler(&scope);
         let tests: Vec<Physical> = predicates.iter().map(|p| compiler.predicate(p)).collect::<Result<_>>()?;
         Ok(Some(JoinFilter::new(conjunction(tests), indices, scope.schema)))

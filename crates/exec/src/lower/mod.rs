@@ -5,6 +5,7 @@
 //!   scan.rs        Scan, Values
 //!   row.rs         Filter, Project, Limit, UnionAll
 //!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
+//!   lookup.rs      LookupJoin
 //!   aggregate.rs   HashAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
 //!   sort.rs        Sort
@@ -17,6 +18,7 @@
 mod aggregate;
 mod calls;
 mod join;
+mod lookup;
 mod row;
 mod scan;
 mod sort;
@@ -118,6 +120,9 @@ impl Lowerer<'_> {
             PlanOp::Project { input, exprs } => self.project(input, exprs)?,
             PlanOp::HashJoin { kind, left, right, keys, residual, build } => {
                 self.hash_join(plan, *kind, left, right, keys, residual, *build)?
+            }
+            PlanOp::LookupJoin { kind, left, lookup, keys, residual, batched } => {
+                self.lookup_join(plan, *kind, left, lookup, keys, residual, *batched)?
             }
             PlanOp::NestedLoopJoin { kind, left, right, on } => self.nested_loop_join(*kind, left, right, on)?,
             PlanOp::MergeJoin { kind, left, right, keys, residual } => {

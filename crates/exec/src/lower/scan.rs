@@ -6,14 +6,15 @@ use crate::{
     expr::{Scope, scope::TraitMap},
     ops::{
         scan::{ScanExec, ScanSpec},
+        scan_filter::ScanFilter,
         values::ValuesExec,
     },
     runtime::BATCH_ROWS,
 };
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
-use muster_algebra::{ColId, Expr, Scan};
-use muster_storage::Table;
+use muster_algebra::{ColId, Expr, RowFetch, Scan};
+use muster_storage::{Fetch, Table};
 use muster_types::{Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
 
@@ -22,22 +23,6 @@ impl Lowerer<'_> {
         let table = self.context.tables.storage(scan.table.id)?;
         let schema = self.table_schema(&table, &scan.columns)?;
         let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
-        // The filter sees only the columns it mentions.
-        let mentioned: Vec<ColId> = scan.filter.iter().flat_map(Expr::columns).collect();
-        let mut filter_columns: Vec<(ColId, usize)> = Vec::new();
-        for pair in scan.columns.iter().chain(&scan.filter_columns) {
-            if mentioned.contains(&pair.0) && !filter_columns.contains(pair) {
-                filter_columns.push(*pair);
-            }
-        }
-        let filter_scope = Scope {
-            schema: self.table_schema(&table, &filter_columns)?,
-            columns: filter_columns.iter().map(|(id, _)| *id).collect(),
-            traits: traits.clone(),
-        };
-        let compiler = self.compiler(&filter_scope);
-        let conjuncts: Vec<Expr> = scan.filter.iter().cloned().flat_map(Expr::into_conjuncts).collect();
-        let predicates = conjuncts.iter().map(|e| compiler.predicate(e)).collect::<Result<_>>()?;
         let spec = ScanSpec {
             name: scan.alias.clone(),
             view: self.context.view.clone(),
@@ -45,9 +30,9 @@ impl Lowerer<'_> {
             index: scan.index,
             ranges: scan.ranges.clone(),
             columns: scan.columns.iter().map(|(_, c)| *c).collect(),
-            predicates,
-            filter_columns: filter_columns.iter().map(|(_, c)| *c).collect(),
-            filter_schema: filter_scope.schema.clone(),
+            index_filter: self.scan_filter(&table, scan, &scan.index_condition)?,
+            filter: self.scan_filter(&table, scan, &scan.filter)?,
+            fetch: self.fetch(scan.fetch),
             ordered: scan.ordered,
             reverse: scan.reverse,
             limit: scan.limit,
@@ -59,7 +44,38 @@ impl Lowerer<'_> {
         Ok(Node::new(Arc::new(ScanExec::new(spec, schema, partitions)), columns, traits))
     }
 
-    fn table_schema(&self, table: &Table, columns: &[(ColId, usize)]) -> Result<Arc<Schema>> {
+    /// Conditions of a scan as storage runs them, over the columns they mention; `None` if there are none.
+    pub(super) fn scan_filter(&self, table: &Table, scan: &Scan, conditions: &[Expr]) -> Result<Option<ScanFilter>> {
+        if conditions.is_empty() {
+            return Ok(None);
+        }
+        let mentioned: Vec<ColId> = conditions.iter().flat_map(Expr::columns).collect();
+        let mut columns: Vec<(ColId, usize)> = Vec::new();
+        for pair in scan.columns.iter().chain(&scan.filter_columns) {
+            if mentioned.contains(&pair.0) && !columns.contains(pair) {
+                columns.push(*pair);
+            }
+        }
+        let scope = Scope {
+            schema: self.table_schema(table, &columns)?,
+            columns: columns.iter().map(|(id, _)| *id).collect(),
+            traits: table_traits(table, columns.iter()),
+        };
+        let compiler = self.compiler(&scope);
+        let conjuncts = conditions.iter().cloned().flat_map(Expr::into_conjuncts);
+        let predicates = conjuncts.map(|e| compiler.predicate(&e)).collect::<Result<_>>()?;
+        Ok(Some(ScanFilter::new(columns.iter().map(|(_, c)| *c).collect(), scope.schema.clone(), predicates)))
+    }
+
+    /// How rows are fetched, with the session's buffer.
+    pub(super) fn fetch(&self, fetch: RowFetch) -> Fetch {
+        match fetch {
+            RowFetch::KeyOrder => Fetch::KeyOrder { buffer_bytes: self.context.buffers.mrr_bytes },
+            RowFetch::EntryOrder => Fetch::EntryOrder,
+        }
+    }
+
+    pub(super) fn table_schema(&self, table: &Table, columns: &[(ColId, usize)]) -> Result<Arc<Schema>> {
         let fields = columns.iter().map(|(id, column)| {
             let column = table
                 .schema()
@@ -120,7 +136,7 @@ impl Lowerer<'_> {
 }
 
 /// What the table's statistics know of its texts.
-fn table_traits<'a>(table: &Table, columns: impl Iterator<Item = &'a (ColId, usize)>) -> TraitMap {
+pub(super) fn table_traits<'a>(table: &Table, columns: impl Iterator<Item = &'a (ColId, usize)>) -> TraitMap {
     let known = &table.statistics().columns;
     columns
         .filter(|(_, column)| table.schema().columns.get(*column).is_some_and(|c| c.ty.is_text()))

@@ -7,7 +7,7 @@ mod memory;
 mod rows;
 mod subplans;
 
-use crate::{ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
+use crate::{Buffers, ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
 use futures::TryStreamExt;
 use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
 use muster_storage::{Counters, ReadView, Table};
@@ -85,6 +85,7 @@ impl Query {
             view: ReadView::latest(),
             counters: Arc::new(Counters::default()),
             warnings: self.warnings.clone(),
+            buffers: Buffers::default(),
             threads: self.threads,
         }
     }

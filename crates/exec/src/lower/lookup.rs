@@ -1,0 +1,79 @@
+//! Joins by lookup.
+
+use super::{Lowerer, Node, field_name, scan::table_traits};
+use crate::{
+    expr::{Scope, scope::TraitMap},
+    ops::lookup_join::{LookupJoinExec, LookupJoinSpec, Origin},
+    runtime::BATCH_ROWS,
+};
+use arrow_schema::{Field, Schema};
+use muster_algebra::{ColId, Expr, JoinKind, Plan, Scan};
+use muster_types::{Result, SqlError};
+use std::sync::Arc;
+
+impl Lowerer<'_> {
+    #[allow(clippy::too_many_arguments, reason = "the parts of the plan's node")]
+    pub(super) fn lookup_join(
+        &mut self,
+        plan: &Plan,
+        kind: JoinKind,
+        left: &Plan,
+        lookup: &Scan,
+        keys: &[Expr],
+        residual: &[Expr],
+        batched: bool,
+    ) -> Result<Node> {
+        if residual.iter().any(Expr::has_subquery) || kind == JoinKind::NullAwareAnti {
+            return Err(SqlError::internal("a lookup join with a subquery or with NOT IN"));
+        }
+        let outer = self.node(left)?;
+        let table = self.context.tables.storage(lookup.table.id)?;
+        let inner = Scope {
+            schema: self.table_schema(&table, &lookup.columns)?,
+            columns: lookup.columns.iter().map(|(id, _)| *id).collect(),
+            traits: table_traits(&table, lookup.columns.iter().chain(&lookup.filter_columns)),
+        };
+        let compiler = self.compiler(&outer.scope);
+        let parts = &lookup.table.indexes[lookup.index].parts;
+        let keys = keys.iter().zip(parts);
+        let keys = keys.map(|(key, part)| compiler.compile_as(key, lookup.table.columns[part.column].ty));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let residual = self.join_filter(&outer.scope, &inner, residual)?;
+        let (mut output, mut fields) = (Vec::new(), Vec::new());
+        for id in &plan.output {
+            let (origin, field) = match (outer.scope.position(*id), inner.position(*id)) {
+                (Some(at), _) => (Origin::Outer(at), outer.scope.schema.field(at).clone()),
+                (None, Some(at)) => {
+                    let field = inner.schema.field(at).clone();
+                    let nullable = field.is_nullable() || kind == JoinKind::Left;
+                    (Origin::Inner(at), field.with_nullable(nullable))
+                }
+                (None, None) => return Err(SqlError::internal(format!("column {} is not in the join", id.0))),
+            };
+            output.push(origin);
+            fields.push(Field::new(field_name(*id), field.data_type().clone(), field.is_nullable()));
+        }
+        let spec = LookupJoinSpec {
+            kind,
+            name: lookup.alias.clone(),
+            view: self.context.view.clone(),
+            counters: self.context.counters.clone(),
+            index: lookup.index,
+            keys,
+            columns: lookup.columns.iter().map(|(_, c)| *c).collect(),
+            index_filter: self.scan_filter(&table, lookup, &lookup.index_condition)?,
+            filter: self.scan_filter(&table, lookup, &lookup.filter)?,
+            residual,
+            output,
+            fetch: self.fetch(lookup.fetch),
+            batched,
+            join_buffer_bytes: self.context.buffers.join_bytes,
+            batch_rows: BATCH_ROWS,
+            table,
+        };
+        let traits: TraitMap = outer.scope.traits.iter().chain(&inner.traits).map(|(id, t)| (*id, *t)).collect();
+        let columns: Vec<ColId> = plan.output.clone();
+        let exec = LookupJoinExec::new(outer.exec, Arc::new(spec), Arc::new(Schema::new(fields)));
+        Ok(Node::new(Arc::new(exec), columns, traits))
+    }
+}

@@ -1,0 +1,341 @@
+//! Joins its input with a table by looking the table's rows up in an index.
+//!
+//! ```text
+//!   outer rows -> buffer.rs   a join buffer: rows, and their distinct keys in the order of the index
+//!              -> muster_storage::Lookup   rows of the table, each with the number of its key
+//!              -> pairs.rs    joined rows, conditions checked; which outer rows found a partner
+//! ```
+//!
+//! Batched Key Access fills a buffer of `join_buffer_size` bytes before it looks anything up, so that equal keys are
+//! looked up once and neighbours are read together; each further buffer is another pass over the index. Without it every
+//! outer row is looked up by itself, as it comes.
+
+mod buffer;
+mod pairs;
+
+use super::scan_filter::ScanFilter;
+use crate::{error::external, expr::Physical};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use buffer::JoinBuffer;
+use datafusion_common::{Result, config::ConfigOptions, internal_datafusion_err, tree_node::TreeNodeRecursion};
+use datafusion_execution::{
+    TaskContext,
+    memory_pool::{MemoryConsumer, MemoryReservation},
+};
+use datafusion_physical_expr::EquivalenceProperties;
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+    ReplaceChildrenOptions, SendableRecordBatchStream,
+    filter_pushdown::{FilterDescription, FilterPushdownPhase},
+    joins::utils::JoinFilter,
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
+    stream::RecordBatchStreamAdapter,
+};
+use futures::StreamExt;
+use muster_algebra::JoinKind;
+use muster_storage::{
+    BatchFilter, Counters, Fetch, Lookup, LookupRequest, ReadView, StorageError, Table, counters::Counter,
+};
+use muster_types::SqlError;
+use pairs::Pairs;
+use std::{fmt, sync::Arc};
+
+/// A column of the joined rows: of the outer row, or of the table's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    Outer(usize),
+    /// Place in [`LookupJoinSpec::columns`].
+    Inner(usize),
+}
+
+/// What to look up, and what becomes of it.
+#[derive(Clone)]
+pub struct LookupJoinSpec {
+    pub kind: JoinKind,
+    pub table: Arc<Table>,
+    /// Name for EXPLAIN.
+    pub name: String,
+    pub view: ReadView,
+    pub counters: Arc<Counters>,
+    pub index: usize,
+    /// Over the outer rows: a value for each leading part of the index, in its column's Arrow type.
+    pub keys: Vec<Physical>,
+    /// Table columns that are read.
+    pub columns: Vec<usize>,
+    pub index_filter: Option<ScanFilter>,
+    pub filter: Option<ScanFilter>,
+    /// Further conditions: left is the outer row, right the table's columns.
+    pub residual: Option<JoinFilter>,
+    /// The joined row's columns.
+    pub output: Vec<Origin>,
+    pub fetch: Fetch,
+    pub batched: bool,
+    pub join_buffer_bytes: usize,
+    pub batch_rows: usize,
+}
+
+/// The operator.
+pub struct LookupJoinExec {
+    input: Arc<dyn ExecutionPlan>,
+    spec: Arc<LookupJoinSpec>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl LookupJoinExec {
+    /// `schema`: of the output.
+    pub fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<LookupJoinSpec>, schema: SchemaRef) -> LookupJoinExec {
+        let mut properties = PlanProperties::clone(input.properties());
+        properties.partitioning = Partitioning::UnknownPartitioning(input.output_partitioning().partition_count());
+        properties.eq_properties = EquivalenceProperties::new(schema);
+        let metrics = ExecutionPlanMetricsSet::new();
+        LookupJoinExec { input, spec, properties: Arc::new(properties), metrics }
+    }
+
+    fn over(&self, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
+        Ok(Arc::new(LookupJoinExec::new(input, self.spec.clone(), self.schema())))
+    }
+}
+
+pub(super) fn storage(e: StorageError) -> datafusion_common::DataFusionError {
+    external(SqlError::from(e))
+}
+
+impl fmt::Debug for LookupJoinExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for LookupJoinExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let LookupJoinSpec { kind, name, index, keys, .. } = &*self.spec;
+        write!(f, "LookupJoinExec: {kind:?} {name} index={index} keys=[")?;
+        keys.iter().try_for_each(|key| write!(f, " {key}"))?;
+        write!(f, " ]")
+    }
+}
+
+impl ExecutionPlan for LookupJoinExec {
+    fn name(&self) -> &str {
+        "LookupJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for key in &self.spec.keys {
+            if f(key)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(children)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.over(children)
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    /// Filters published while the query runs go on to the outer rows, as far as they are over them: fields are named
+    /// after the statement's columns.
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(parent_filters, &self.children())
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, context.clone())?;
+        let memory = MemoryConsumer::new("join buffer").register(context.memory_pool());
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let worker = Worker::new(self.spec.clone(), self.input.schema(), self.schema(), memory).map_err(storage)?;
+        let state = State { worker, input: Some(input), ahead: None, metrics };
+        let stream = futures::stream::try_unfold(state, |mut state| async move {
+            Ok(state.next().await?.map(|batch| (batch, state)))
+        });
+        let stream = RecordBatchStreamAdapter::new(self.schema(), stream);
+        Ok(Box::pin(datafusion_physical_plan::coop::cooperative(stream)))
+    }
+}
+
+/// One partition under way.
+struct State {
+    worker: Worker,
+    /// Until it has ended.
+    input: Option<SendableRecordBatchStream>,
+    /// A batch that the last buffer had no room for.
+    ahead: Option<RecordBatch>,
+    metrics: BaselineMetrics,
+}
+
+impl State {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let timer = self.metrics.elapsed_compute().timer();
+            let found = self.worker.next_batch()?;
+            timer.done();
+            if let Some(batch) = found {
+                self.metrics.record_output(batch.num_rows());
+                return Ok(Some(batch));
+            }
+            let rows = self.fill().await?;
+            if rows.is_empty() {
+                self.metrics.done();
+                return Ok(None);
+            }
+            let timer = self.metrics.elapsed_compute().timer();
+            self.worker.begin(&rows)?;
+            timer.done();
+        }
+    }
+
+    /// Outer rows for a buffer: as many as fit, one batch at least; none at the end.
+    async fn fill(&mut self) -> Result<Vec<RecordBatch>> {
+        let spec = self.worker.spec.clone();
+        let room = if spec.batched { spec.join_buffer_bytes } else { 0 };
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        self.worker.memory.free();
+        loop {
+            let next = match (self.ahead.take(), &mut self.input) {
+                (Some(batch), _) => Some(batch),
+                (None, Some(input)) => input.next().await.transpose()?,
+                (None, None) => None,
+            };
+            let Some(batch) = next else {
+                self.input = None;
+                return Ok(rows);
+            };
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let (batch, rest) = buffer::split(batch, room.saturating_sub(bytes), rows.is_empty());
+            self.ahead = rest;
+            let Some(batch) = batch else { return Ok(rows) };
+            let size = buffer::row_bytes(&batch);
+            // The rows are there already; the buffer keeps a copy of them. With no memory for more, what there is is
+            // looked up.
+            if rows.is_empty() {
+                self.worker.memory.grow(size);
+            } else if self.worker.memory.try_grow(size).is_err() {
+                self.ahead = Some(match self.ahead.take() {
+                    Some(rest) => arrow_select::concat::concat_batches(&batch.schema(), [&batch, &rest])?,
+                    None => batch,
+                });
+                return Ok(rows);
+            }
+            bytes += size;
+            rows.push(batch);
+            if self.ahead.is_some() || bytes >= room {
+                return Ok(rows);
+            }
+        }
+    }
+}
+
+/// Looks up one buffer after the other.
+struct Worker {
+    spec: Arc<LookupJoinSpec>,
+    outer_schema: SchemaRef,
+    lookup: Lookup,
+    buffers: usize,
+    /// The buffer whose keys are being looked up.
+    current: Option<JoinBuffer>,
+    /// Groups of the buffer that have been begun; all of them together when batched.
+    begun: usize,
+    pairs: Pairs,
+    memory: MemoryReservation,
+}
+
+impl Worker {
+    fn new(
+        spec: Arc<LookupJoinSpec>,
+        outer_schema: SchemaRef,
+        schema: SchemaRef,
+        memory: MemoryReservation,
+    ) -> muster_storage::Result<Worker> {
+        let as_filter = |f: &Option<ScanFilter>| f.clone().map(|f| Arc::new(f) as Arc<dyn BatchFilter>);
+        let request = LookupRequest {
+            view: spec.view.clone(),
+            index: spec.index,
+            columns: spec.columns.clone(),
+            index_filter: as_filter(&spec.index_filter),
+            filter: as_filter(&spec.filter),
+            fetch: spec.fetch,
+            batched: spec.batched,
+            batch_rows: spec.batch_rows,
+            counters: spec.counters.clone(),
+        };
+        let lookup = Lookup::new(spec.table.clone(), request)?;
+        let pairs = Pairs::new(spec.clone(), schema);
+        Ok(Worker { spec, outer_schema, lookup, buffers: 0, current: None, begun: 0, pairs, memory })
+    }
+
+    /// Takes outer rows in; the buffer before must have been read to its end.
+    fn begin(&mut self, rows: &[RecordBatch]) -> Result<()> {
+        let outer = arrow_select::concat::concat_batches(&self.outer_schema, rows)?;
+        let buffer = JoinBuffer::new(&self.spec, outer)?;
+        if self.spec.batched && self.buffers > 0 {
+            self.spec.counters.add(Counter::handler_mrr_key_refills, 1);
+        }
+        self.buffers += 1;
+        self.pairs.begin(buffer.outer.clone());
+        self.current = Some(buffer);
+        self.begun = 0;
+        Ok(())
+    }
+
+    /// Joined rows; `None` when another buffer is wanted.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let Some(buffer) = &self.current else { return Ok(None) };
+            if let Some(batch) = self.pairs.next_joined(buffer)? {
+                return Ok(Some(batch));
+            }
+            if self.begun > 0
+                && let Some((batch, keys)) = self.lookup.next_batch().map_err(storage)?
+            {
+                self.pairs.add(batch, keys, self.begun);
+                continue;
+            }
+            if self.begun < buffer.groups() {
+                let (keys, begun) = match self.spec.batched {
+                    true => (buffer.all_keys(), buffer.groups()),
+                    false => (buffer.key(self.begun), self.begun + 1),
+                };
+                self.lookup.begin(keys);
+                self.begun = begun;
+                continue;
+            }
+            // Outer rows that are told only now: those with a partner, or without.
+            self.current = None;
+            return self.pairs.finish();
+        }
+    }
+}
