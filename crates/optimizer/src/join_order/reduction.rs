@@ -11,6 +11,7 @@
 use super::graph::{Graph, Role};
 use crate::copy;
 use crate::plan::Planner;
+use crate::rewrite::semijoin_to_inner;
 use crate::scope;
 use muster_algebra::{ColId, Expr, JoinKind, Plan, Rel};
 
@@ -85,14 +86,15 @@ fn best_reducer(
     best
 }
 
-/// Puts a semi join below the aggregate.
+/// Puts a semi join below the aggregate: an inner one where the reducer has its key once, which can be ordered freely.
 fn restrict(rel: Rel, on: &[Expr], reducer: &Rel) -> Rel {
     match rel {
         Rel::Filter { input, predicates } => Rel::Filter { input: Box::new(restrict(*input, on, reducer)), predicates },
         Rel::Project { input, exprs } => Rel::Project { input: Box::new(restrict(*input, on, reducer)), exprs },
         Rel::Aggregate { input, group, aggregates } => {
+            let kind = semijoin_to_inner::kind_of(&input, reducer, on);
             let (right, on) = (Box::new(reducer.clone()), on.to_vec());
-            let input = Rel::Join { kind: JoinKind::Semi, left: input, right, on, straight: false };
+            let input = Rel::Join { kind, left: input, right, on, straight: false };
             Rel::Aggregate { input: Box::new(input), group, aggregates }
         }
         other => other,

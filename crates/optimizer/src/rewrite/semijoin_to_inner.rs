@@ -4,24 +4,28 @@
 use super::{Context, bottom_up};
 use crate::properties::{equated, unique_keys};
 use crate::scope;
-use muster_algebra::{JoinKind, Rel};
+use muster_algebra::{ColId, Expr, JoinKind, Rel};
 use muster_types::Result;
 
 pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Join { kind: JoinKind::Semi, left, right, on, straight } => {
-                let left_columns = scope::output_set(&left);
-                let bound = |id: &muster_algebra::ColId| {
-                    on.iter().any(|e| equated(e, *id).is_some_and(|other| scope::covered(other, &left_columns)))
-                };
-                let unique = unique_keys(&right).iter().any(|key| key.iter().all(bound));
-                let kind = if unique { JoinKind::Inner } else { JoinKind::Semi };
+                let kind = kind_of(&left, &right, &on);
                 Rel::Join { kind, left, right, on, straight }
             }
             other => other,
         })
     })
+}
+
+/// What kind of join a semi join is: an inner one if each left row has at most one partner.
+pub fn kind_of(left: &Rel, right: &Rel, on: &[Expr]) -> JoinKind {
+    let left_columns = scope::output_set(left);
+    let bound =
+        |id: &ColId| on.iter().any(|e| equated(e, *id).is_some_and(|other| scope::covered(other, &left_columns)));
+    let unique = unique_keys(right).iter().any(|key| key.iter().all(bound));
+    if unique { JoinKind::Inner } else { JoinKind::Semi }
 }
 
 #[cfg(test)]
