@@ -57,7 +57,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         let ranges = if options.is_on("access_path") { domains.ranges(index) } else { None };
         let covering = index == 0 || columns.iter().all(|(_, c)| table.index_has_column(index, *c));
         let ordered =
-            if options.is_on("index_order") { order_of(table, index, request.columns, &request) } else { None };
+            if may_order(options, request.limit) { order_of(table, index, request.columns, &request) } else { None };
         if index > 0 && ranges.is_none() && !covering && ordered.is_none() {
             continue;
         }
@@ -86,6 +86,11 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
         .unwrap_or(Path { index: 0, ranges: None, rows_read: total, cost_ms: 0.0, ordered: None });
     build(best, rows, columns, request, estimator, options)
+}
+
+/// Whether an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
+fn may_order(options: &Options, limit: Option<u64>) -> bool {
+    options.is_on("index_order") && (limit.is_none() || options.is_on("prefer_ordering_index"))
 }
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.

@@ -55,10 +55,10 @@ pub fn optimize_traced(
 ) -> Result<Plan> {
     let outputs = rel.output();
     let mut rel = rel;
-    for pass in rewrite::PASSES.iter().filter(|p| options.is_on(p.name)) {
+    for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.name)) {
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
-        rel = (pass.run)(rel, &mut rewrite::Context { columns })?;
+        rel = (pass.run)(rel, &mut rewrite::Context { columns, options })?;
         if let Some(trace) = trace.as_deref_mut() {
             let changed = before.as_ref() != Some(&rel);
             trace.steps.push(Step { name: pass.name, changed, time: start.elapsed() });

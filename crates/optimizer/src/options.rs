@@ -19,11 +19,30 @@ const PHYSICAL: &[(&str, bool)] = &[
     // Aggregate an input that comes ordered by its group without a hash table.
     ("stream_aggregate", false),
     ("merge_join", false),
-    // MySQL's and MariaDB's switches of the same names (manual 10.9.2).
+    // From here on MySQL's and MariaDB's switches of the same names (manual 10.9.2).
+    // Conditions over columns of an index are checked on its entries, before rows are fetched.
     ("index_condition_pushdown", true),
+    // Rows of secondary entries are fetched in primary-key order.
     ("mrr", true),
+    // Keys of a lookup join are collected and looked up together.
     ("batched_key_access", true),
+    // Joins by hash. MySQL 8.0.20 and later has them under the older name; both have to be on.
     ("hash_join", true),
+    ("block_nested_loop", true),
+    // [NOT] IN and [NOT] EXISTS become semi and anti joins; off: the subquery runs by itself.
+    ("semijoin", true),
+    // Semi joins look rows up; the first one found decides.
+    ("firstmatch", true),
+    // Semi joins keep the subquery's rows in a hash table.
+    ("materialization", true),
+    // Correlated scalar subqueries become joins with grouped derived tables.
+    ("subquery_to_derived", true),
+    // Derived tables and views are merged into the query around them.
+    ("derived_merge", true),
+    // Conditions move into derived tables.
+    ("derived_condition_pushdown", true),
+    // Read in index order to stop early under LIMIT.
+    ("prefer_ordering_index", true),
 ];
 
 /// What the optimizer may do.
@@ -45,6 +64,20 @@ impl Options {
     /// Whether the switch is on; an unknown name is off.
     pub fn is_on(&self, name: &str) -> bool {
         self.switches.get(name).copied().unwrap_or(false)
+    }
+
+    /// Whether a rewrite may run: its own switch is on, and MySQL's for what it does.
+    pub fn allows(&self, rewrite: &str) -> bool {
+        let also = match rewrite {
+            "projection_merging" => "derived_merge",
+            _ => rewrite,
+        };
+        self.is_on(rewrite) && self.is_on(also)
+    }
+
+    /// Whether joins may be made by hash.
+    pub fn hash_joins(&self) -> bool {
+        self.is_on("hash_join") && self.is_on("block_nested_loop")
     }
 
     /// Sets a switch; `false` when no switch has this name.

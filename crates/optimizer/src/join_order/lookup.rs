@@ -76,10 +76,15 @@ impl<'a> Lookups<'a> {
         if !self.options.is_on("lookup_join") {
             return None;
         }
-        if let Role::Dependent { kind, on, .. } = &self.graph.units[unit].role
-            && (*kind == JoinKind::NullAwareAnti || on.iter().any(Expr::has_subquery))
-        {
-            return None;
+        if let Role::Dependent { kind, on, .. } = &self.graph.units[unit].role {
+            let forbidden = match kind {
+                JoinKind::NullAwareAnti => true,
+                JoinKind::Semi => !self.options.is_on("firstmatch"),
+                _ => false,
+            };
+            if forbidden || on.iter().any(Expr::has_subquery) {
+                return None;
+            }
         }
         let base = base_of(&self.graph.units[unit].rel)?;
         (0..base.table.indexes.len())

@@ -21,7 +21,7 @@ use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
-use model::Model;
+use model::{Model, may_hash};
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
 use muster_types::Result;
 
@@ -278,7 +278,7 @@ fn join(
     let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
     // NOT IN with NULLs is decided by hash only for a single key.
     let by_hash = !keys.is_empty()
-        && planner.options.is_on("hash_join")
+        && may_hash(planner.options, kind)
         && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
     let swap = !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
     let (left, right) = if swap { (right, left) } else { (left, right) };

@@ -6,6 +6,7 @@ use super::graph::{Graph, Role, Units};
 use super::lookup::{Lookup, Lookups};
 use super::reduction::Reduced;
 use crate::cost;
+use crate::options::Options;
 use crate::properties;
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel};
 use std::cell::RefCell;
@@ -61,6 +62,14 @@ impl<'a> Model<'a> {
     /// The cheapest way to look a unit's rows up for those of other units.
     pub fn lookup(&self, left: Units, unit: usize) -> Option<Lookup> {
         self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
+    }
+
+    fn may_hash(&self, dependent: Option<usize>) -> bool {
+        let kind = dependent.and_then(|unit| match &self.graph.units[unit].role {
+            Role::Dependent { kind, .. } => Some(*kind),
+            Role::Inner => None,
+        });
+        may_hash(self.lookups.options, kind.unwrap_or(JoinKind::Inner))
     }
 
     pub fn lookups(&self) -> &Lookups<'a> {
@@ -137,13 +146,18 @@ impl JoinModel for Model<'_> {
             None => self.rows(right),
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
-        if self.has_keys(left, right, dependent) && self.lookups.options.is_on("hash_join") {
+        if self.has_keys(left, right, dependent) && self.may_hash(dependent) {
             let build_left = cost::hash_join(left_rows, right_rows, output);
             build_left.min(cost::hash_join(right_rows, left_rows, output))
         } else {
             cost::nested_loop_join(left_rows, right_rows, output)
         }
     }
+}
+
+/// Whether switches let a join of this kind be made by hash.
+pub fn may_hash(options: &Options, kind: JoinKind) -> bool {
+    options.hash_joins() && (kind != JoinKind::Semi || options.is_on("materialization"))
 }
 
 /// Distinct values of a join column in a unit. Conditions on the column itself leave fewer; others are assumed to

@@ -21,12 +21,14 @@ pub mod projection_merging;
 pub mod semijoin_to_inner;
 pub mod subquery_unnesting;
 
+use crate::Options;
 use muster_algebra::{Columns, Expr, Rel};
 use muster_types::Result;
 
 /// What a pass may use.
 pub struct Context<'a> {
     pub columns: &'a mut Columns,
+    pub options: &'a Options,
 }
 
 /// One rewrite.

@@ -41,8 +41,9 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         }
         Rel::Aggregate { input, group, aggregates } => {
             let keys: ColSet = group.iter().copied().collect();
+            let allowed = context.options.is_on("derived_condition_pushdown");
             let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
-                let whole_groups = !group.is_empty() && respects_equality(p, context.columns);
+                let whole_groups = allowed && !group.is_empty() && respects_equality(p, context.columns);
                 whole_groups && mentions_within(p, &keys, &input, &aggregates)
             });
             (stay, Rel::Aggregate { input: Box::new(push(*input, go, context)?), group, aggregates })

@@ -1,5 +1,6 @@
 //! A small builder of relations for tests.
 
+use crate::Options;
 use crate::rewrite::Context;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, ColumnDef, ColumnMeta, Columns, CompareOp, Expr, IndexDef, JoinKind, Rel,
@@ -108,7 +109,8 @@ impl Tables {
 
     /// Runs a pass.
     pub fn run(&mut self, pass: fn(Rel, &mut Context<'_>) -> Result<Rel>, rel: Rel) -> Rel {
-        pass(rel, &mut Context { columns: &mut self.columns }).expect("the pass works")
+        let options = Options::default();
+        pass(rel, &mut Context { columns: &mut self.columns, options: &options }).expect("the pass works")
     }
 
     pub fn aggregate(

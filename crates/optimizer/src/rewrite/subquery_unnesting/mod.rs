@@ -113,7 +113,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
     rel = crate::join_order::graph::filtered(rel, plain);
     for predicate in subqueries {
         match predicate {
-            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => {
+            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) && context.options.is_on("semijoin") => {
                 match quantified::as_join(&rel, &q, context) {
                     Some((kind, right, on)) => {
                         let (left, right) = (Box::new(rel), Box::new(right));
@@ -142,6 +142,7 @@ fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel 
     }
     if let Expr::Subquery(q) = expr
         && matches!(q.kind, SubqueryKind::Scalar)
+        && context.options.is_on("subquery_to_derived")
     {
         match scalar::join(rel, q, context) {
             Ok((joined, value)) => {
