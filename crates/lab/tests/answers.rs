@@ -160,3 +160,35 @@ async fn ssb_at_scale_0_01() {
 async fn ssb_at_scale_0_1() {
     check_workload(Workload::Ssb, 0.1, include_str!("data/ssb-answers-sf0.1.json"), SSB_VARIANTS).await;
 }
+
+/// Every query of the workload under every flag of `optimizer_switch` changed by itself: strategies change, rows do not.
+async fn check_switches(workload: Workload, scale: f64, answers: &str) {
+    let answers: Json = serde_json::from_str(answers).expect("the answers are JSON");
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let database = open(directory.path());
+    let mut session = session(&database);
+    load(&mut session, workload, scale, &Quiet).await.expect("the workload loads");
+    let all = rows(&mut session, "select @@optimizer_switch").await.remove(0).remove(0).expect("a value");
+    assert!(all.contains("mrr=on"), "{all}");
+    for flag in all.split(',') {
+        let (flag, state) = flag.split_once('=').expect("flag=state");
+        let changed = format!("{flag}={}", if state == "on" { "off" } else { "on" });
+        session.query(&format!("set optimizer_switch = '{changed}'")).await.expect("a flag can be changed");
+        for query in workload.queries() {
+            let key = [query.name.to_string(), query.name.replace('q', "Q")];
+            let answer = key.iter().map(|k| &answers[k]).find(|a| !a.is_null()).expect("there is an answer");
+            check(&format!("{changed}, {}", query.name), &rows(&mut session, query.sql).await, answer);
+        }
+        session.query("set optimizer_switch = default").await.expect("flags can be restored");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dbt3_under_every_switch() {
+    check_switches(Workload::Dbt3, 0.01, include_str!("data/dbt3-answers-sf0.01.json")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ssb_under_every_switch() {
+    check_switches(Workload::Ssb, 0.01, include_str!("data/ssb-answers-sf0.01.json")).await;
+}

@@ -13,7 +13,7 @@ use crate::copy;
 use crate::plan::Planner;
 use crate::rewrite::semijoin_to_inner;
 use crate::scope;
-use muster_algebra::{ColId, Expr, JoinKind, Plan, Rel};
+use muster_algebra::{ColId, Expr, Plan, Rel};
 
 /// A neighbour must leave at most this share of a group column's values.
 const KEPT_SHARE_MAX: f64 = 0.2;

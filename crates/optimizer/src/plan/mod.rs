@@ -14,7 +14,9 @@ use crate::join_order;
 use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind};
+use muster_algebra::{
+    ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind,
+};
 use muster_types::Result;
 
 /// Turns one statement's relations into plans.
@@ -87,10 +89,56 @@ impl<'a> Planner<'a> {
             predicates.iter().cloned().partition(|p| p.has_subquery() || !scope::is_movable(p));
         let mut below = required.clone();
         below.extend(scope::exprs_columns(&above));
+        if order.is_empty()
+            && let Some(join) = self.parameters_joined(get, &conjuncts)
+        {
+            let plan = join_order::plan_joins(self, &join, &below)?;
+            return self.filter(plan, above, required);
+        }
         let limit = if above.is_empty() { limit } else { None };
         let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
         let scan = access_path::choose(request, self.statistics, &self.estimator, self.options);
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
+    }
+
+    /// A table whose conditions compare an indexed column with columns of the queries around it, as a join with the one
+    /// row of those: so that it can be looked up, for each row of the outer query anew.
+    fn parameters_joined(&mut self, get: &Rel, conjuncts: &[Expr]) -> Option<Rel> {
+        let Rel::Get { table, columns, .. } = get else { return None };
+        let position = |id: &ColId| columns.iter().find(|(c, _)| c == id).map(|(_, position)| *position);
+        let leads =
+            |position: usize| table.indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column == position));
+        let (mut ids, mut row, mut on, mut rest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut found = false;
+        for conjunct in conjuncts {
+            let parameter = match conjunct {
+                Expr::Compare { op: CompareOp::Eq, left, right } => match (&**left, &**right) {
+                    (Expr::Column(own), other) | (other, Expr::Column(own)) if position(own).is_some() => {
+                        let mentioned = scope::expr_columns(other);
+                        let outer = !mentioned.is_empty() && mentioned.iter().all(|id| position(id).is_none());
+                        outer.then_some((*own, other))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let Some((own, outer)) = parameter else {
+                rest.push(conjunct.clone());
+                continue;
+            };
+            found |= position(&own).is_some_and(leads);
+            let id = self.columns.add_computed("", outer.ty(self.columns), true);
+            ids.push(id);
+            row.push(outer.clone());
+            on.push(Expr::eq(Expr::Column(own), Expr::Column(id)));
+        }
+        if !found {
+            return None;
+        }
+        let left = Rel::Values { columns: ids, rows: vec![row] };
+        let right = join_order::graph::filtered(get.clone(), rest);
+        let (left, right) = (Box::new(left), Box::new(right));
+        Some(Rel::Join { kind: muster_algebra::JoinKind::Inner, left, right, on, straight: false })
     }
 
     fn plan_values(&mut self, columns: &[ColId], rows: &[Vec<Expr>]) -> Result<Plan> {

@@ -180,7 +180,7 @@ impl ExecutionPlan for LookupJoinExec {
         let stream = futures::stream::try_unfold(state, |mut state| async move {
             Ok(state.next().await?.map(|batch| (batch, state)))
         });
-        let stream = RecordBatchStreamAdapter::new(self.schema(), stream);
+        let stream = RecordBatchStreamAdapter::new(self.schema(), stream.boxed());
         Ok(Box::pin(datafusion_physical_plan::coop::cooperative(stream)))
     }
 }
