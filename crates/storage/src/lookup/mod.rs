@@ -217,7 +217,7 @@ impl Lookup {
 
 fn output(access: &Access, fetch: Fetch, batch_rows: usize) -> Output {
     match access.covering {
-        true => Output::Entries(access.collector(&access.tree)),
-        false => Output::Rows(Fetcher::new(access, fetch, false, batch_rows)),
+        true => Output::Entries(Box::new(access.collector(&access.tree))),
+        false => Output::Rows(Box::new(Fetcher::new(access, fetch, false, batch_rows))),
     }
 }

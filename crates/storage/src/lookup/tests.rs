@@ -87,9 +87,6 @@ struct How {
 }
 
 fn how() -> impl Strategy<Value = How> {
-    let buffer_bytes = prop_oneof![Just(1usize), 2..200usize, Just(1 << 18)];
-    let fetch =
-        prop_oneof![Just(Fetch::EntryOrder), buffer_bytes.prop_map(|buffer_bytes| Fetch::KeyOrder { buffer_bytes })];
     let frames = prop_oneof![Just(10usize), Just(64), Just(2000)];
     (any::<bool>(), any_fetch(), 1..80usize, frames).prop_map(|(batched, fetch, batch_rows, frames)| How {
         batched,

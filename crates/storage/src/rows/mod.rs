@@ -149,9 +149,9 @@ impl Access {
 /// Where rows of an index become batches.
 pub(crate) enum Output {
     /// From entries, which hold all that is wanted.
-    Entries(Collector),
+    Entries(Box<Collector>),
     /// From rows that are fetched for the entries.
-    Rows(Fetcher),
+    Rows(Box<Fetcher>),
 }
 
 /// Leaves of a tree that may be latched at once.

@@ -39,8 +39,8 @@ impl ScanCursor {
     pub(super) fn new(scan: Arc<Scan>) -> ScanCursor {
         let access = &scan.access;
         let output = match access.covering {
-            true => Output::Entries(access.collector(&access.tree)),
-            false => Output::Rows(Fetcher::new(access, scan.fetch, scan.ordered, scan.batch_rows)),
+            true => Output::Entries(Box::new(access.collector(&access.tree))),
+            false => Output::Rows(Box::new(Fetcher::new(access, scan.fetch, scan.ordered, scan.batch_rows))),
         };
         let header = access.tree.file().header();
         ScanCursor {
