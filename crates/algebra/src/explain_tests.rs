@@ -147,7 +147,7 @@ fn ways_to_read_a_table() {
     use Bound::{Excluded, Included, Unbounded};
     check_scan(0, vec![KeyRange::all()], "Table scan on t");
     check_scan(1, vec![KeyRange::all()], "Covering index scan on t using i_bc");
-    check_scan(2, vec![KeyRange::all()], "Index scan on t using i_c");
+    check_scan(2, vec![KeyRange::all()], "Index scan on t using i_c, with multi-range read");
     check_scan(0, vec![], "No rows of t");
     check_scan(0, vec![KeyRange::prefix(ints(&[7]))], "Single-row index lookup on t using PRIMARY (a = 7)");
     check_scan(1, vec![KeyRange::prefix(ints(&[7]))], "Covering index lookup on t using i_bc (b = 7)");
@@ -180,13 +180,44 @@ fn ways_to_read_a_table() {
         vec![within(Excluded(ints(&[1])), Excluded(ints(&[1, 5])))],
         "Covering index range scan on t using i_bc over ((b) > (1) AND (b,c) < (1,5))",
     );
-    check_scan(2, vec![within(Included(ints(&[9])), Unbounded)], "Index range scan on t using i_c over (c <= 9)");
+    check_scan(
+        2,
+        vec![within(Included(ints(&[9])), Unbounded)],
+        "Index range scan on t using i_c over (c <= 9), with multi-range read",
+    );
+    let mut pushed = scan_of("t", 0, 2, vec![KeyRange::all()]);
+    pushed.fetch = RowFetch::EntryOrder;
+    pushed.index_condition = vec![Expr::eq(col(2), Expr::int(2))];
+    pushed.filter = vec![Expr::eq(col(1), Expr::int(1))];
+    assert_eq!(
+        quiet(&node(PlanOp::Scan(pushed), 1.0)),
+        "-> Index scan on t using i_c, with index condition: (t.c = 2), with pushed condition: (t.b = 1)\n"
+    );
     let mut last = scan_of("t", 0, 1, vec![KeyRange::all()]);
     last.filter = vec![Expr::eq(col(1), Expr::int(1)), Expr::eq(col(2), Expr::int(2))];
     (last.reverse, last.limit) = (true, Some(5));
     assert_eq!(
         quiet(&node(PlanOp::Scan(last), 1.0)),
         "-> Covering index scan on t using i_bc (reverse), with pushed condition: ((t.b = 1) and (t.c = 2)), limit 5 row(s)\n"
+    );
+}
+
+#[test]
+fn lookups_for_the_rows_of_another_table() {
+    let join = |index: usize, keys: Vec<Expr>, batched: bool| {
+        let lookup = Box::new(scan_of("t", 0, index, vec![KeyRange::all()]));
+        let (kind, left, residual) = (JoinKind::Semi, Box::new(scan("u", 3)), vec![Expr::eq(col(1), col(4))]);
+        quiet(&node(PlanOp::LookupJoin { kind, left, lookup, keys, residual, batched }, 1.0))
+    };
+    assert_eq!(
+        join(2, vec![col(3)], true),
+        "-> Batched key access semijoin, extra conditions: (t.b = u.b)\n    -> Batch input rows\n        \
+         -> Table scan on u\n    -> Multi-range index lookup on t using i_c (c=u.a), with multi-range read\n"
+    );
+    assert_eq!(
+        join(0, vec![col(3)], false),
+        "-> Nested loop semijoin, extra conditions: (t.b = u.b)\n    -> Table scan on u\n    \
+         -> Single-row index lookup on t using PRIMARY (a=u.a)\n"
     );
 }
 

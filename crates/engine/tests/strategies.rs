@@ -1,0 +1,209 @@
+//! Random queries over random tables under every way to read and to join them: the rows are those of full scans and hash
+//! joins.
+
+use futures::StreamExt;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Session, SessionOptions,
+    types::{ErrorCode, SqlError},
+    value_at,
+};
+use std::{collections::HashMap, fmt::Write, io::Cursor, sync::Arc};
+
+/// xorshift64*: small, and the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+/// Files that LOAD DATA LOCAL asks for, by name.
+struct Files(HashMap<String, Vec<u8>>);
+
+impl LocalFiles for Files {
+    fn open(&self, name: &str) -> Result<InfileSource, SqlError> {
+        let found = self.0.get(name).ok_or_else(|| SqlError::new(ErrorCode::FileNotFound, name))?;
+        Ok(Box::new(Cursor::new(found.clone())))
+    }
+}
+
+const TABLES: [&str; 3] = ["r", "s", "t"];
+
+fn text(random: &mut Random) -> String {
+    random.pick(&["a", "A", "ab", "b", "ba", "", "ä"]).to_owned()
+}
+
+/// Rows of one table: a clustered key of two columns, indexes on one column and on several, NULLs and many duplicates.
+fn rows(random: &mut Random, count: usize) -> Vec<u8> {
+    let mut out = String::new();
+    let mut keys: Vec<(usize, usize)> = (0..count).map(|_| (random.below(40), random.below(60))).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for (k, l) in keys {
+        let mut nullable = |n: usize| match random.one_in(6) {
+            true => "\\N".to_owned(),
+            false => random.below(n).to_string(),
+        };
+        let (a, b, c) = (nullable(12), nullable(30), nullable(5));
+        let d = if random.one_in(6) { "\\N".to_owned() } else { text(random) };
+        let _ = writeln!(out, "{k}\t{l}\t{a}\t{b}\t{c}\t{d}");
+    }
+    out.into_bytes()
+}
+
+async fn tables(database: &Arc<Database>, seed: u64) -> Session {
+    let mut random = Random(seed);
+    let files = TABLES.iter().map(|t| {
+        let count = 1 + random.below(1200);
+        (t.to_string(), rows(&mut random, count))
+    });
+    let local_files = Arc::new(Files(files.collect()));
+    let options = SessionOptions { user: "root".into(), host: "localhost".into(), database: None, local_files };
+    let mut session = database.session(options);
+    for sql in ["create database d", "use d"] {
+        session.query(sql).await.expect("a database");
+    }
+    for name in TABLES {
+        let create = format!(
+            "create table {name} (k int not null, l int not null, a int, b bigint, c smallint, d varchar(10), \
+             primary key (k, l), key i_a (a), key i_bc (b, c), key i_ca (c, a), key i_d (d), key i_dab (d, a, b))"
+        );
+        session.query(&create).await.expect("a table");
+        session.query(&format!("load data local infile '{name}' into table {name}")).await.expect("rows");
+    }
+    session
+}
+
+/// A condition over one table's columns.
+fn own_condition(random: &mut Random, t: &str) -> String {
+    let n = random.below(12);
+    match random.below(9) {
+        0 => format!("{t}.a = {n}"),
+        1 => format!("{t}.b between {n} and {}", n + 5),
+        2 => format!("{t}.a in ({n}, {}, {})", n + 1, n + 4),
+        3 => format!("{t}.d = '{}'", text(random)),
+        4 => format!("{t}.c is null"),
+        5 => format!("({t}.a = {n} or {t}.b < {n})"),
+        6 => format!("{t}.k < {} and {t}.l > {n}", n * 3),
+        7 => format!("{t}.c = {} and {t}.b >= {n}", n % 5),
+        _ => format!("{t}.d like '{}%'", text(random)),
+    }
+}
+
+/// A condition that joins two tables.
+fn join_condition(random: &mut Random, left: &str, right: &str) -> String {
+    let mut all = vec![match random.below(7) {
+        0 => format!("{left}.a = {right}.a"),
+        1 => format!("{left}.k = {right}.k"),
+        2 => format!("{left}.k = {right}.k and {left}.l = {right}.l"),
+        3 => format!("{left}.b = {right}.b and {left}.c = {right}.c"),
+        4 => format!("{left}.a = {right}.b"),
+        5 => format!("{left}.d = {right}.d and {left}.a = {right}.a"),
+        _ => format!("{left}.c = {right}.c and {right}.a = {}", random.below(12)),
+    }];
+    if random.one_in(3) {
+        all.push(format!("{left}.b <> {right}.l"));
+    }
+    all.join(" and ")
+}
+
+fn query(random: &mut Random) -> String {
+    let (x, y) = (random.pick(&TABLES), random.pick(&TABLES));
+    let on = join_condition(random, "x", "y");
+    let own = own_condition(random, "x");
+    let further = if random.one_in(2) { format!(" and {}", own_condition(random, "y")) } else { String::new() };
+    let all = "x.k, x.l, x.a, x.d, y.k, y.l, y.b, y.d";
+    match random.below(8) {
+        0 => format!("select * from {x} x where {own}"),
+        1 => format!("select x.k, x.a from {x} x where {own} and {}", own_condition(random, "x")),
+        2 => format!("select {all} from {x} x join {y} y on {on} where {own}{further}"),
+        3 => format!("select {all} from {x} x left join {y} y on {on}{further} where {own}"),
+        4 => {
+            format!("select x.k, x.l, x.d from {x} x where {own} and exists (select 1 from {y} y where {on}{further})")
+        }
+        5 => format!("select x.k, x.l from {x} x where {own} and not exists (select 1 from {y} y where {on}{further})"),
+        6 => {
+            let z = random.pick(&TABLES);
+            let more = join_condition(random, "y", "z");
+            format!("select x.k, y.l, z.a, z.b from {x} x join {y} y on {on} join {z} z on {more} where {own}")
+        }
+        _ => format!("select x.k, x.l, (select count(*) from {y} y where {on}) from {x} x where {own}"),
+    }
+}
+
+async fn run(session: &mut Session, sql: &str) -> Vec<Vec<Option<String>>> {
+    let mut rows = Vec::new();
+    let outcome = session.execute(sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+    let muster_engine::Outcome::Rows(mut result) = outcome else { return rows };
+    while let Some(batch) = result.rows.next().await {
+        let batch = batch.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+        for row in 0..batch.num_rows() {
+            let cell = |a: &arrow_array::ArrayRef| value_at(a, row).expect("a value").to_text(0);
+            rows.push(batch.columns().iter().map(cell).collect());
+        }
+    }
+    rows.sort();
+    rows
+}
+
+/// Settings under which the same rows must come, beside the default ones.
+const WAYS: &[&[&str]] = &[
+    &["optimizer_switch = 'hash_join=off'"],
+    &["optimizer_switch = 'hash_join=off,batched_key_access=off'"],
+    &["optimizer_switch = 'hash_join=off,mrr=off'"],
+    &["optimizer_switch = 'hash_join=off,index_condition_pushdown=off'"],
+    &["optimizer_switch = 'hash_join=off,batched_key_access=off,mrr=off,index_condition_pushdown=off'"],
+    &["optimizer_switch = 'hash_join=off'", "join_buffer_size = 128", "mrr_buffer_size = 8192"],
+    &["optimizer_switch = 'semijoin=off,subquery_to_derived=off'"],
+    &["optimizer_switch = 'materialization=off'"],
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_way_gives_the_rows_of_full_scans() {
+    let (mut nonempty, mut looked_up) = (0, 0);
+    for seed in 1..=6 {
+        let directory = tempfile::tempdir().expect("a temporary folder");
+        let options = DatabaseOptions {
+            buffer_pool_bytes: 64 << 20,
+            memory_limit_bytes: 1 << 30,
+            page_size: 4096,
+            durability: Durability::Relaxed,
+            threads: 2,
+        };
+        let database = Database::open(directory.path(), options).expect("a new data directory opens");
+        let mut session = tables(&database, seed * 7919).await;
+        let mut random = Random(seed * 104_729);
+        for _ in 0..40 {
+            let sql = query(&mut random);
+            run(&mut session, "set optimizer_switch = 'access_path=off,lookup_join=off'").await;
+            let expected = run(&mut session, &sql).await;
+            nonempty += !expected.is_empty() as usize;
+            run(&mut session, "set optimizer_switch = default").await;
+            assert_eq!(run(&mut session, &sql).await, expected, "{sql}");
+            for way in WAYS {
+                for setting in *way {
+                    run(&mut session, &format!("set {setting}")).await;
+                }
+                let plan = format!("{:?}", run(&mut session, &format!("explain format=tree {sql}")).await);
+                looked_up += plan.contains("Multi-range") as usize;
+                assert_eq!(run(&mut session, &sql).await, expected, "{way:?}\n{sql}\n{plan}");
+                for reset in ["optimizer_switch", "join_buffer_size", "mrr_buffer_size"] {
+                    run(&mut session, &format!("set {reset} = default")).await;
+                }
+            }
+        }
+    }
+    assert!(nonempty > 120 && looked_up > 300, "too few queries say anything: {nonempty}, {looked_up}");
+}
