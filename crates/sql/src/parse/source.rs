@@ -159,7 +159,7 @@ impl<'a> Source<'a> {
         }
         let (mut variables, mut next) = (Vec::new(), first + 1);
         loop {
-            let (name, after) = self.into_variable(&significant, next)?;
+            let (name, after) = self.select_into_variable(&significant, next)?;
             variables.push(name);
             next = after + 1;
             if significant.get(after).is_none_or(|i| self.tokens[*i].token != Token::Comma) {
@@ -175,7 +175,7 @@ impl<'a> Source<'a> {
     }
 
     /// The variable whose tokens begin at `significant[n]`, in lower case, and where they end.
-    fn into_variable(&self, significant: &[usize], n: usize) -> Result<(String, usize)> {
+    fn select_into_variable(&self, significant: &[usize], n: usize) -> Result<(String, usize)> {
         let token = |n: usize| significant.get(n).map(|i| &self.tokens[*i].token);
         let error = |n: usize| self.error_at(significant.get(n).map_or(self.text.len(), |i| self.starts[*i]));
         let quoted = |n: usize| match token(n) {

@@ -92,7 +92,7 @@ fn sort_by_key(order: &mut Vec<u32>, keys: &Keys) {
 
 /// Bytes of a batch's rows, each value counted once: shared buffers of texts are not.
 pub fn row_bytes(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(|c| column_bytes(c)).sum()
+    batch.columns().iter().map(column_bytes).sum()
 }
 
 fn column_bytes(column: &ArrayRef) -> usize {
