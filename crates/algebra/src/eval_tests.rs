@@ -406,6 +406,7 @@ fn nothing_panics() {
         DateDiff,
         LastDay,
         DateFormat,
+        ConvertTz,
         Substring,
         Concat,
         ConcatWs,

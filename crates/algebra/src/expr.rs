@@ -69,6 +69,9 @@ pub enum ScalarFunction {
     LastDay,
     /// `(date, format text)`.
     DateFormat,
+    /// `(datetime, zone text, zone text)`: a local time of the first zone in the second; NULL for an unknown zone. Also
+    /// how a TIMESTAMP, which is stored in UTC, becomes the session's time.
+    ConvertTz,
     /// `(text, 1-based start, length?)`; negative starts count from the end.
     Substring,
     Concat,

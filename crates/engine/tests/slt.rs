@@ -32,13 +32,6 @@ struct Connection {
     session: Session,
 }
 
-fn fsp(ty: &SqlType) -> u8 {
-    match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
-        _ => 0,
-    }
-}
-
 #[async_trait]
 impl AsyncDB for Connection {
     type Error = SqlError;
@@ -63,7 +56,7 @@ impl AsyncDB for Connection {
             let batch = batch?;
             for row in 0..batch.num_rows() {
                 let cell = |(info, array): (&muster_engine::ColumnInfo, &arrow_array::ArrayRef)| {
-                    let text = value_at(array, row)?.to_text(fsp(&info.ty));
+                    let text = value_at(array, row)?.to_text(info.ty.fsp());
                     Ok(match text.as_deref() {
                         None => "NULL".to_owned(),
                         Some("") => "(empty)".to_owned(),
@@ -143,6 +136,7 @@ files! {
     show
     subqueries
     tables
+    timestamps
     variables
     views
 }

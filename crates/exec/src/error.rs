@@ -20,27 +20,40 @@ pub fn to_sql(error: &DataFusionError, limit_bytes: usize) -> SqlError {
                 detail.lines().next().unwrap_or_default()
             ),
         ),
-        DataFusionError::External(inner) => from_source(inner.as_ref(), &root.to_string()),
+        DataFusionError::External(inner) => from_source(inner.as_ref(), root, limit_bytes),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            arrow_schema::ArrowError::ExternalError(source) => from_source(source.as_ref(), &root.to_string()),
+            arrow_schema::ArrowError::ExternalError(source) => from_source(source.as_ref(), root, limit_bytes),
+            arrow_schema::ArrowError::IoError(_, e) => from_io(e),
             // Arrow refuses batches whose text columns grow past its offsets, and divisions we do not use.
             other => SqlError::internal(other),
         },
-        DataFusionError::IoError(e) if e.kind() == std::io::ErrorKind::StorageFull => {
-            SqlError::new(ErrorCode::DiskFull, format!("no space left for temporary files: {e}"))
-        }
+        DataFusionError::IoError(e) => from_io(e),
         other => SqlError::internal(other),
     }
 }
 
-fn from_source(source: &(dyn std::error::Error + Send + Sync + 'static), text: &str) -> SqlError {
+/// Of temporary files; those of tables are storage's.
+fn from_io(error: &std::io::Error) -> SqlError {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => {
+            SqlError::new(ErrorCode::DiskFull, format!("no space left for temporary files: {error}"))
+        }
+        _ => SqlError::internal(error),
+    }
+}
+
+fn from_source(
+    source: &(dyn std::error::Error + Send + Sync + 'static),
+    wrapper: &DataFusionError,
+    limit_bytes: usize,
+) -> SqlError {
     if let Some(sql) = source.downcast_ref::<SqlError>() {
         return sql.clone();
     }
     if let Some(inner) = source.downcast_ref::<DataFusionError>() {
-        return to_sql(inner, 0);
+        return to_sql(inner, limit_bytes);
     }
-    SqlError::internal(text)
+    SqlError::internal(wrapper)
 }
 
 fn in_mib(bytes: usize) -> String {

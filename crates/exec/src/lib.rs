@@ -97,10 +97,9 @@ pub struct ExecContext {
 /// Starts a query. Must be called, and its stream polled, inside a tokio runtime.
 pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
     let limit = context.runtime.memory_bytes();
-    let operators = lower::lower(plan, columns, context)?;
-    let config = context.runtime.session_config(context.threads);
-    let task = context.runtime.task_context(config);
-    let rows = operators.execute(0, task).map_err(|e| error::to_sql(&e, limit))?;
+    let lowered = lower::lower(plan, columns, context)?;
+    let task = context.runtime.task_context(lowered.config);
+    let rows = lowered.operators.execute(0, task).map_err(|e| error::to_sql(&e, limit))?;
     let rows = rows.map(move |batch| batch.map_err(|e| error::to_sql(&e, limit)));
     // A fault in an operator must not take the server down.
     let rows = std::panic::AssertUnwindSafe(rows).catch_unwind();
@@ -109,8 +108,8 @@ pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<
 
 /// The operators that would run a plan, as text, one line each.
 pub fn describe(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<String> {
-    let operators = lower::lower(plan, columns, context)?;
-    Ok(datafusion_physical_plan::displayable(operators.as_ref()).indent(false).to_string())
+    let lowered = lower::lower(plan, columns, context)?;
+    Ok(datafusion_physical_plan::displayable(lowered.operators.as_ref()).indent(false).to_string())
 }
 
 #[cfg(test)]

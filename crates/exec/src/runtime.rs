@@ -1,6 +1,6 @@
 //! What queries run on: memory, spill files, and the settings of DataFusion's operators.
 
-use crate::memory::SharedPool;
+use crate::{memory::SharedPool, ops::sort::SpillSpace};
 use datafusion_execution::{
     TaskContext,
     config::SessionConfig,
@@ -10,27 +10,39 @@ use datafusion_execution::{
 use muster_types::{Result, SqlError};
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-/// Rows in a batch.
+/// Rows in a batch; fewer where they are wide and memory is short.
 pub const BATCH_ROWS: usize = 8192;
-/// Memory a sort sets aside for merging its spilled runs; less when the limit is small.
-const SORT_RESERVATION_MAX_BYTES: usize = 10 * 1024 * 1024;
+const BATCH_ROWS_MIN: usize = 32;
+/// A batch takes at most this part of each thread's share of the memory. A merge of spilled groups takes four times a
+/// batch for each run.
+const BATCH_SHARE: usize = 128;
+/// Most runs of spilled groups that are merged at once: a quarter of the memory for all threads.
+const FAN_IN: usize = 8;
+/// A block of rows on disk has at most this part of each thread's share of the memory, so that a merge of some runs in
+/// every thread takes little of it.
+const BLOCK_SHARE: usize = 256;
+const BLOCK_BYTES_MIN: usize = 4 << 10;
+const BLOCK_BYTES_MAX: usize = 4 << 20;
 
 /// Memory and spill files shared by all queries of a database.
 pub struct Runtime {
     env: Arc<RuntimeEnv>,
     memory_bytes: usize,
+    temp_dir: PathBuf,
 }
 
 impl Runtime {
     /// `memory_bytes`: what all queries together may use; beyond it they spill to `temp_dir` or fail.
     pub fn new(memory_bytes: usize, temp_dir: PathBuf) -> Result<Arc<Runtime>> {
-        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![temp_dir]));
+        let disk = DiskManagerBuilder::default()
+            .with_mode(DiskManagerMode::Directories(vec![temp_dir.clone()]))
+            .with_max_spill_merge_fan_in(FAN_IN);
         let env = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(SharedPool::new(memory_bytes)))
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(SqlError::internal)?;
-        Ok(Arc::new(Runtime { env, memory_bytes }))
+        Ok(Arc::new(Runtime { env, memory_bytes, temp_dir }))
     }
 
     /// The limit, in bytes.
@@ -43,11 +55,23 @@ impl Runtime {
         self.env.memory_pool.reserved()
     }
 
-    pub(crate) fn session_config(&self, threads: usize) -> SessionConfig {
+    /// Where sorts of a query with so many threads spill.
+    pub(crate) fn spill_space(&self, threads: usize) -> SpillSpace {
+        let block_bytes = self.memory_bytes / threads.max(1) / BLOCK_SHARE;
+        SpillSpace { temp_dir: self.temp_dir.clone(), block_bytes: block_bytes.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX) }
+    }
+
+    /// Rows in a batch, if they have so many bytes.
+    pub(crate) fn batch_rows(&self, threads: usize, row_bytes: f64) -> usize {
+        let bytes = (self.memory_bytes / threads.max(1) / BATCH_SHARE) as f64;
+        (bytes / row_bytes.max(1.0)).clamp(BATCH_ROWS_MIN as f64, BATCH_ROWS as f64) as usize
+    }
+
+    /// `row_bytes`: of the widest row, by estimate.
+    pub(crate) fn session_config(&self, threads: usize, row_bytes: f64) -> SessionConfig {
         let mut config = SessionConfig::new()
-            .with_batch_size(BATCH_ROWS)
-            .with_target_partitions(threads.max(1))
-            .with_sort_spill_reservation_bytes(SORT_RESERVATION_MAX_BYTES.min(self.memory_bytes / 16 / threads.max(1)));
+            .with_batch_size(self.batch_rows(threads, row_bytes))
+            .with_target_partitions(threads.max(1));
         let options = config.options_mut();
         // Join order and build sides are the optimizer's choice.
         options.optimizer.join_reordering = false;

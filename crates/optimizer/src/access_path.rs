@@ -149,7 +149,7 @@ impl Context<'_> {
             let fetched = rows_read * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, table, 0);
             cost_ms += match self.options.is_on("mrr") {
-                true => cost::lookups(&clustered, fetched, fetched),
+                true => cost::fetches(&clustered, fetched),
                 false => cost::single_lookups(&clustered, fetched, fetched),
             };
         }

@@ -197,6 +197,7 @@ pub fn is_null_with(expr: &Expr, columns: &ColSet) -> bool {
                     | F::CharLength
                     | F::Length
                     | F::DateDiff
+                    | F::ConvertTz
                     | F::Concat
             );
             strict && args.iter().any(|a| is_null_with(a, columns))

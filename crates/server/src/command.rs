@@ -4,15 +4,14 @@ use crate::{
     ConnectionError,
     connection::Connection,
     infile,
-    packet::Fields,
     reply::{
         self, column,
         result_set::{self, Encoding},
     },
-    statement::{Statement, statement_id},
 };
 use futures::StreamExt;
 use muster_engine::{Outcome, ResultSet, Session};
+use muster_protocol::{Fields, Statement, statement_id};
 use muster_types::{ErrorCode, SqlError, Value};
 use mysql_common::constants::Command;
 use std::future::Future;

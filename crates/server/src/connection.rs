@@ -6,12 +6,12 @@ use crate::{
     command,
     infile::{ClientFiles, InfileRequest},
     listener::Shared,
-    packet::{Fields, PacketStream},
+    packet::PacketStream,
     reply::{self, ResultCharset},
-    statement::Statement,
     stream::Stream,
 };
 use muster_engine::{Session, SessionOptions};
+use muster_protocol::{Fields, Statement};
 use muster_types::{
     ErrorCode, SqlError,
     charset::{self, Charset},

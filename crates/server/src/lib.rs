@@ -3,11 +3,10 @@
 //! ```text
 //!   Server      listens, accepts, shuts down              listener.rs
 //!   Connection  greeting, login, then one command after another   connection.rs, command.rs
-//!     packet    frames of up to 16 MiB - 1                packet.rs
+//!     packet    payloads in and out                       packet.rs, crate muster-protocol
 //!     auth      caching_sha2_password, mysql_native_password      auth/
 //!     tls       rustls; a self-signed certificate made at first start   tls.rs
 //!     reply     OK, ERR, column definitions, rows         reply/
-//!     statement prepared statements and their parameters  statement.rs
 //!     infile    LOAD DATA LOCAL                           infile.rs
 //! ```
 //!
@@ -19,9 +18,8 @@ mod command;
 mod connection;
 mod infile;
 mod listener;
-pub mod packet;
+mod packet;
 mod reply;
-mod statement;
 mod stream;
 mod tls;
 

@@ -13,6 +13,8 @@
 //! All other statements are read by our own grammar over the same tokens. Nothing here knows cost or storage.
 
 pub mod bind;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod hints;
 pub mod parse;
 pub mod statement;

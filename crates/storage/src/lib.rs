@@ -8,15 +8,19 @@
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
 //!   Store      the data directory                          store.rs, directory.rs (lock, identity)
 //!   PageIo     io_uring, pread, memory with faults         io/
+//!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //! ```
 //!
 //! `docs/format.md` draws every byte.
 
+mod arrow_value;
 pub mod buffer_pool;
 pub mod counters;
 mod directory;
 pub mod error;
 pub mod file;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod io;
 pub mod key;
 pub mod load;
@@ -32,6 +36,7 @@ pub mod store;
 pub mod table;
 pub mod tree;
 
+pub use arrow_value::{array_of, arrow_type, value_at};
 pub use counters::Counters;
 pub use error::{Result, StorageError};
 pub use key::Keys;

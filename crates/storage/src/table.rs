@@ -1,9 +1,9 @@
 //! A table: a clustered tree and its secondary trees.
 
 use crate::{
-    Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics,
+    Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     key::Keys,
-    tree::{ColumnSource, Tree, TreeLayout, leaf::decode::arrow_type},
+    tree::{ColumnSource, Tree, TreeLayout},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};

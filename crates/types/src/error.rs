@@ -94,6 +94,7 @@ codes! {
     IllegalReference = 1247, "42S22";
     DerivedMustHaveAlias = 1248, "42000";
     NotSupportedAuthMode = 1251, "08004";
+    CutValueGroupConcat = 1260, "HY000";
     WarnTooFewRecords = 1261, "01000";
     WarnTooManyRecords = 1262, "01000";
     WarnNullToNotNull = 1263, "22004";

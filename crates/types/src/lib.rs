@@ -6,6 +6,7 @@
 //!   Decimal    exact decimal numbers                    decimal.rs
 //!   wide       256-bit products for exact division      wide.rs
 //!   temporal   days and microseconds, text both ways    temporal.rs
+//!   TimeZone   local times of moments, and back         time_zone.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
 //!   cast       conversion of values between types   cast.rs
@@ -23,6 +24,7 @@ pub mod error;
 pub mod key;
 pub mod sql_type;
 pub mod temporal;
+pub mod time_zone;
 pub mod value;
 pub mod wide;
 

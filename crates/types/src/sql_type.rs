@@ -133,6 +133,14 @@ impl SqlType {
         matches!(self, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. })
     }
 
+    /// Digits of fractional seconds that the type shows; 0 for types without a clock.
+    pub fn fsp(&self) -> u8 {
+        match self {
+            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
+            _ => 0,
+        }
+    }
+
     /// The collation of a text type; `Binary` for byte strings; `None` for all others.
     pub fn collation(&self) -> Option<Collation> {
         match self {

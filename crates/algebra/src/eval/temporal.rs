@@ -8,6 +8,7 @@ use muster_types::{
         MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS, add_months, civil_from_days, days_from_civil,
         days_in_month, parse_date,
     },
+    time_zone::{self, TimeZone},
 };
 
 /// `None` for functions of other topics, or without the arguments they need. No argument is NULL.
@@ -35,6 +36,13 @@ pub(super) fn call(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMu
                 other => datetime(other, warn),
             };
             micros.map_or(Value::Null, |t| Value::Text(date_format::date_format(t, &format)))
+        }
+        ConvertTz => {
+            let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
+            match (zone(1), zone(2), datetime(&args[0], warn)) {
+                (Some(from), Some(to), Some(t)) => Value::DateTime(time_zone::convert(t, from, to)),
+                _ => Value::Null,
+            }
         }
         _ => return None,
     })

@@ -202,6 +202,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         DateDiff => "datediff",
         LastDay => "last_day",
         DateFormat => "date_format",
+        ConvertTz => "convert_tz",
         Substring => "substr",
         Concat => "concat",
         ConcatWs => "concat_ws",

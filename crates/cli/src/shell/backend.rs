@@ -3,7 +3,7 @@
 use super::output::{Answer, Header};
 use anyhow::Context;
 use futures::StreamExt;
-use muster_engine::{Database, Outcome, Session, types::SqlType};
+use muster_engine::{Database, Outcome, Session};
 use mysql_async::{
     Conn, Opts, OptsBuilder, Row, SslOpts, Value,
     consts::{ColumnFlags, ColumnType},
@@ -101,21 +101,16 @@ async fn run_embedded(session: &mut Session, sql: &str) -> anyhow::Result<Answer
             while let Some(batch) = result.rows.next().await {
                 let batch = batch?;
                 for row in 0..batch.num_rows() {
-                    let cells = result.columns.iter().zip(batch.columns()).map(|(column, array)| {
-                        Ok(muster_engine::value_at(array, row)?.to_text(digits_of_seconds(&column.ty)))
-                    });
+                    let cells = result
+                        .columns
+                        .iter()
+                        .zip(batch.columns())
+                        .map(|(column, array)| Ok(muster_engine::value_at(array, row)?.to_text(column.ty.fsp())));
                     rows.push(cells.collect::<anyhow::Result<Vec<_>>>()?);
                 }
             }
             Ok(Answer::Rows { headers, rows })
         }
-    }
-}
-
-fn digits_of_seconds(ty: &SqlType) -> u8 {
-    match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
-        _ => 0,
     }
 }
 

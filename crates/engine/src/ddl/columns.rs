@@ -7,6 +7,7 @@ use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    time_zone::TimeZone,
 };
 
 /// MySQL's limits (manual 8.4.7).
@@ -14,8 +15,8 @@ const MAX_COLUMNS: usize = 4096;
 const MAX_ROW_BYTES: u64 = 65_535;
 const MAX_COMMENT_CHARS: usize = 1024;
 
-/// The columns, checked. `collation`: the table's.
-pub fn columns(specs: &[ColumnSpec], collation: Collation) -> Result<Vec<ColumnDef>> {
+/// The columns, checked. `collation`: the table's; `zone`: of defaults that are local times.
+pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Result<Vec<ColumnDef>> {
     if specs.is_empty() {
         return Err(SqlError::new(ErrorCode::TableMustHaveColumns, "A table must have at least 1 column"));
     }
@@ -27,7 +28,7 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation) -> Result<Vec<ColumnD
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(&spec.name)) {
             return Err(duplicate_column(&spec.name));
         }
-        columns.push(column(spec, collation)?);
+        columns.push(column(spec, collation, zone)?);
     }
     let row: u64 = columns.iter().map(|c| stored_bytes(&c.ty)).sum();
     if row > MAX_ROW_BYTES {
@@ -45,7 +46,7 @@ pub fn duplicate_column(name: &str) -> SqlError {
     SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{name}'"))
 }
 
-fn column(spec: &ColumnSpec, collation: Collation) -> Result<ColumnDef> {
+fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<ColumnDef> {
     let name = &spec.name;
     check_length(name)?;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
@@ -80,7 +81,7 @@ fn column(spec: &ColumnSpec, collation: Collation) -> Result<ColumnDef> {
             return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
         }
         Some(DefaultClause::Value(value)) => {
-            Some(DefaultValue::Value(default::convert(value, &ty).ok_or_else(invalid_default)?))
+            Some(DefaultValue::Value(default::convert(value, &ty, zone).ok_or_else(invalid_default)?))
         }
     };
     if spec.comment.chars().count() > MAX_COMMENT_CHARS {

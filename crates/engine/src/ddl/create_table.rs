@@ -29,7 +29,7 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
     let options = &statement.options;
     let collation =
         charset::resolve(options.charset.as_deref(), options.collation.as_deref())?.unwrap_or(schema.collation);
-    let mut columns = columns::columns(&statement.columns, collation)?;
+    let mut columns = columns::columns(&statement.columns, collation, context.time_zone)?;
     let specs = keys::all_specs(statement)?;
     let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
     let mut secondary: Vec<(IndexDef, &str)> = Vec::new();

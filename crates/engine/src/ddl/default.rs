@@ -1,10 +1,35 @@
-//! A literal as a value of a column's type: exactly, or not at all.
+//! Defaults of columns: a literal as a value of the column's type, exactly or not at all; and how it is shown.
 
-use muster_types::{ErrorCode, SqlType, Value, cast};
+use muster_algebra::{ColumnDef, DefaultValue};
+use muster_types::{
+    ErrorCode, SqlType, Value, cast,
+    time_zone::{self, TimeZone},
+};
 
-/// The value as the column would store it; `None` when it does not fit. Digits that the column does not hold are
-/// rounded away, as MySQL does.
-pub fn convert(value: &Value, ty: &SqlType) -> Option<Value> {
+/// The value as the column stores it; `None` when it does not fit. Digits that the column does not hold are rounded
+/// away, as MySQL does. `zone`: of local times that a TIMESTAMP stores in UTC.
+pub fn convert(value: &Value, ty: &SqlType, zone: TimeZone) -> Option<Value> {
+    let converted = fitting(value, ty)?;
+    match (ty, &converted) {
+        (SqlType::Timestamp { .. }, Value::DateTime(local)) => {
+            let utc = zone.to_utc(*local).ok().filter(|utc| time_zone::is_timestamp(*utc));
+            utc.map(Value::DateTime)
+        }
+        _ => Some(converted),
+    }
+}
+
+/// The default as a session in `zone` sees it.
+pub fn shown(column: &ColumnDef, zone: TimeZone) -> Option<DefaultValue> {
+    match (column.ty, column.default.as_ref()?) {
+        (SqlType::Timestamp { .. }, DefaultValue::Value(Value::DateTime(utc))) => {
+            Some(DefaultValue::Value(Value::DateTime(zone.from_utc(*utc))))
+        }
+        (_, default) => Some(default.clone()),
+    }
+}
+
+fn fitting(value: &Value, ty: &SqlType) -> Option<Value> {
     let (converted, warning) = cast::cast(value, *ty);
     match warning {
         // CAST turns a negative number into a large one; a column refuses it.
@@ -23,7 +48,7 @@ mod tests {
     #[test]
     fn fits_or_not() {
         let text = |s: &str| Value::Text(s.into());
-        let c = |v: Value, ty: SqlType| convert(&v, &ty);
+        let c = |v: Value, ty: SqlType| convert(&v, &ty, TimeZone::UTC);
         assert_eq!(c(text("5"), SqlType::INT), Some(Value::Int(5)));
         assert_eq!(c(Value::Int(128), SqlType::TINYINT), None);
         assert_eq!(c(Value::Int(-1), SqlType::BIGINT_UNSIGNED), None);
@@ -32,5 +57,9 @@ mod tests {
         assert_eq!(c(Value::Int(1000), SqlType::decimal(5, 2)), None);
         assert_eq!(c(text("1999-02-29"), SqlType::Date), None);
         assert_eq!(c(text("abc"), SqlType::varchar(2, Collation::DEFAULT)), None);
+        let timestamp = SqlType::Timestamp { fsp: 0 };
+        let two = TimeZone::Fixed(7200);
+        assert_eq!(convert(&text("1970-01-01 02:00:01"), &timestamp, two), Some(Value::DateTime(1_000_000)));
+        assert_eq!(convert(&text("1970-01-01 02:00:00"), &timestamp, two), None);
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     charset,
 };
 use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
-use muster_types::{Collation, SqlType, Value};
+use muster_types::{Collation, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
 /// A name in backticks.
@@ -60,11 +60,12 @@ pub fn view(view: &ViewEntry) -> String {
     )
 }
 
-pub fn table(entry: &TableEntry) -> String {
+/// `zone`: in which defaults of TIMESTAMP columns are shown.
+pub fn table(entry: &TableEntry, zone: TimeZone) -> String {
     let def = &entry.def;
     let mut lines: Vec<String> = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
-        lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i)));
+        lines.push(column(c, def.collation, entry.extras.on_update_now.contains(&i), zone));
     }
     for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
         lines.push(key(def, index, entry.extras.index_comments.get(&index.id)));
@@ -84,7 +85,7 @@ pub fn table(entry: &TableEntry) -> String {
     out
 }
 
-fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool) -> String {
+fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone) -> String {
     let mut out = format!("{} {}", identifier(&c.name), c.ty);
     if let SqlType::Text { collation, .. } = c.ty {
         if collation != table_collation {
@@ -99,9 +100,9 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool) -> Str
     } else if is_timestamp {
         out.push_str(" NULL");
     }
-    let fsp = crate::information_schema::fsp(&c.ty);
+    let fsp = c.ty.fsp();
     let clock = if fsp == 0 { "CURRENT_TIMESTAMP".to_owned() } else { format!("CURRENT_TIMESTAMP({fsp})") };
-    match &c.default {
+    match &super::shown_default(c, zone) {
         Some(DefaultValue::CurrentTimestamp) => {
             let _ = write!(out, " DEFAULT {clock}");
         }

@@ -1,9 +1,9 @@
 //! COLUMNS, and how a column is described in SHOW COLUMNS and DESCRIBE.
 
 use super::{Viewpoint, optional, text, uint, yes_no};
-use crate::{catalog::Snapshot, charset};
+use crate::{catalog::Snapshot, charset, ddl};
 use muster_algebra::{ColumnDef, DefaultValue, TableDef};
-use muster_types::{IntWidth, SqlType, Value};
+use muster_types::{IntWidth, SqlType, Value, time_zone::TimeZone};
 
 /// The type's bare name: `int` for `int unsigned`, `varchar` for `varchar(10)`.
 pub fn data_type(ty: &SqlType) -> String {
@@ -12,21 +12,13 @@ pub fn data_type(ty: &SqlType) -> String {
 }
 
 /// A default as `information_schema` and SHOW COLUMNS give it; `None` without one.
-pub fn default_text(column: &ColumnDef) -> Option<String> {
-    match column.default.as_ref()? {
-        DefaultValue::Value(value) => value.to_text(fsp(&column.ty)),
-        DefaultValue::CurrentTimestamp => Some(match fsp(&column.ty) {
+fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
+    match ddl::shown_default(column, zone)? {
+        DefaultValue::Value(value) => value.to_text(column.ty.fsp()),
+        DefaultValue::CurrentTimestamp => Some(match column.ty.fsp() {
             0 => "CURRENT_TIMESTAMP".into(),
             n => format!("CURRENT_TIMESTAMP({n})"),
         }),
-    }
-}
-
-/// Digits of fractional seconds of a temporal type; 0 for others.
-pub fn fsp(ty: &SqlType) -> u8 {
-    match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
-        _ => 0,
     }
 }
 
@@ -52,7 +44,7 @@ pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
         words.push("DEFAULT_GENERATED".to_owned());
     }
     if on_update_now {
-        words.push(match fsp(&column.ty) {
+        words.push(match column.ty.fsp() {
             0 => "on update CURRENT_TIMESTAMP".to_owned(),
             n => format!("on update CURRENT_TIMESTAMP({n})"),
         });
@@ -60,7 +52,7 @@ pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
     words.join(" ")
 }
 
-fn row(database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: String) -> Vec<Value> {
+fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: String) -> Vec<Value> {
     let (mut characters, mut octets) = (None, None);
     match c.ty {
         SqlType::Text { kind, length, collation } => {
@@ -83,7 +75,7 @@ fn row(database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: 
         ty => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
     };
     let seconds = match c.ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => Some(u64::from(fsp)),
+        ty @ (SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. }) => Some(u64::from(ty.fsp())),
         _ => None,
     };
     let collation = match c.ty {
@@ -96,7 +88,7 @@ fn row(database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: 
         text(table),
         text(&c.name),
         uint(at as u64 + 1),
-        optional(default_text(c), Value::Text),
+        optional(default_text(c, zone), Value::Text),
         yes_no(c.nullable),
         text(data_type(&c.ty)),
         optional(characters, Value::Int),
@@ -117,9 +109,9 @@ fn row(database: &str, table: &str, at: usize, c: &ColumnDef, key: &str, extra: 
 }
 
 pub(super) fn columns(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
-    let mut rows = Vec::new();
+    let (mut rows, zone) = (Vec::new(), view.time_zone());
     for table in super::tables() {
-        let plain = |(i, c)| row(super::NAME, &table.name, i, c, "", String::new());
+        let plain = |(i, c)| row(zone, super::NAME, &table.name, i, c, "", String::new());
         rows.extend(table.columns.iter().enumerate().map(plain));
     }
     for (database, schema) in &snapshot.schemas {
@@ -129,11 +121,11 @@ pub(super) fn columns(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Valu
         for entry in schema.tables.values() {
             for (i, c) in entry.def.columns.iter().enumerate() {
                 let extra = extra(c, entry.extras.on_update_now.contains(&i));
-                rows.push(row(database, &entry.def.name, i, c, column_key(&entry.def, i), extra));
+                rows.push(row(zone, database, &entry.def.name, i, c, column_key(&entry.def, i), extra));
             }
         }
         for v in schema.views.values() {
-            let plain = |(i, c)| row(database, &v.def.name, i, c, "", String::new());
+            let plain = |(i, c)| row(zone, database, &v.def.name, i, c, "", String::new());
             rows.extend(v.columns.iter().enumerate().map(plain));
         }
     }

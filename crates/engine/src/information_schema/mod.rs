@@ -14,11 +14,11 @@ mod keys;
 mod objects;
 mod server;
 
-pub use columns::{column_key, fsp};
+pub use columns::column_key;
 
 use crate::{ProcessInfo, catalog::Snapshot, privileges::Access};
 use muster_algebra::TableDef;
-use muster_types::{Result, SqlError, Value};
+use muster_types::{Result, SqlError, Value, time_zone::TimeZone};
 use std::sync::Arc;
 
 pub const NAME: &str = "information_schema";
@@ -35,6 +35,8 @@ pub trait Viewpoint: Send + Sync {
     /// Names and values, sorted by name.
     fn variables(&self, global: bool) -> Vec<(String, String)>;
     fn status(&self, global: bool) -> Vec<(String, String)>;
+    /// In which moments are shown.
+    fn time_zone(&self) -> TimeZone;
     /// Bytes of a page of the data directory.
     fn page_size(&self) -> u64;
 }

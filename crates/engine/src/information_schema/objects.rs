@@ -17,6 +17,7 @@ pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Val
 
 pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
+    let local = |utc_micros| Value::DateTime(view.time_zone().from_utc(utc_micros));
     for table in super::tables() {
         let mut row = vec![text("def"), text(super::NAME), text(&table.name), text("SYSTEM VIEW"), Value::Null];
         row.extend([Value::Int(10), Value::Null]);
@@ -49,8 +50,8 @@ pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value
                 uint(index),
                 uint(0),
                 if has_auto { uint(entry.auto_increment) } else { Value::Null },
-                Value::DateTime(entry.created),
-                optional(entry.updated, Value::DateTime),
+                local(entry.created),
+                optional(entry.updated, local),
                 Value::Null,
                 text(entry.def.collation.name()),
                 Value::Null,

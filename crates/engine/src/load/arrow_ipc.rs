@@ -1,16 +1,17 @@
 //! Reads Arrow IPC files and streams as batches of a table's columns.
 
 use super::{
-    convert::{arrow_schema, arrow_type, constant, decimal_max, integer_range},
+    convert::{arrow_schema, constant, decimal_max, integer_range},
     format::{TargetColumn, no_default},
     ipc_bounds::{check_file, check_stream},
+    parse,
     problem::{Problem, ProblemKind},
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchReader, StringViewArray,
+    Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchReader, StringViewArray, TimestampMicrosecondArray,
     builder::BinaryViewBuilder,
     cast::AsArray,
-    types::{Decimal128Type, Float64Type, Int32Type, UInt32Type},
+    types::{Decimal128Type, Float64Type, Int32Type, TimestampMicrosecondType, UInt32Type},
 };
 use arrow_cast::{
     CastOptions, cast_with_options,
@@ -18,7 +19,8 @@ use arrow_cast::{
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType};
-use muster_types::{BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value};
+use muster_storage::arrow_type;
+use muster_types::{BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value, time_zone::TimeZone};
 use std::{
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
@@ -163,10 +165,27 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
         let row = (0..cast_array.len()).find(|&row| cast_array.is_null(row)).unwrap_or(0);
         return Err(problem(row, ProblemKind::NullForNotNull));
     }
-    match out_of_bounds(&cast_array, &column.ty) {
-        Some((row, kind)) => Err(problem(row, kind)),
-        None => Ok(in_stored_form(cast_array, &column.ty)),
+    if let Some((row, kind)) = out_of_bounds(&cast_array, &column.ty) {
+        return Err(problem(row, kind));
     }
+    let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+    match column.ty {
+        SqlType::Timestamp { .. } => {
+            let zone = if is_moment { TimeZone::UTC } else { column.time_zone };
+            timestamps(&cast_array, zone).map_err(|(row, kind)| problem(row, kind))
+        }
+        _ => Ok(in_stored_form(cast_array, &column.ty)),
+    }
+}
+
+/// Local times of `zone` as the moments they are; error: the first one that no TIMESTAMP holds.
+fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, ProblemKind)> {
+    let locals = array.as_primitive::<TimestampMicrosecondType>();
+    let moment = |(row, local): (usize, Option<i64>)| {
+        local.map(|t| parse::to_utc(t, zone).map_err(|bad| (row, bad.kind))).transpose()
+    };
+    let moments: TimestampMicrosecondArray = locals.iter().enumerate().map(moment).collect::<Result<_, _>>()?;
+    Ok(Arc::new(moments))
 }
 
 fn lost_kind(ty: &SqlType) -> ProblemKind {

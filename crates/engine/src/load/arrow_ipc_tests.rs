@@ -8,7 +8,7 @@ use arrow_schema::{Field, Schema};
 use muster_types::Collation;
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, nullable, default: None }
+    TargetColumn { name: name.into(), ty, nullable, default: None, time_zone: TimeZone::UTC }
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -135,4 +135,23 @@ fn damaged_files_do_no_harm() {
         }
     }
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn timestamps_are_moments() {
+    use arrow_array::TimestampMicrosecondArray as Micros;
+    let hour = 3_600_000_000;
+    let at = |zone: Option<&str>| -> ArrayRef {
+        Arc::new(Micros::from(vec![5 * hour]).with_timezone_opt(zone.map(str::to_owned)))
+    };
+    let column = |name, ty| TargetColumn { time_zone: TimeZone::Fixed(7200), ..column(name, ty, false) };
+    let columns = [
+        column("local", SqlType::Timestamp { fsp: 0 }),
+        column("moment", SqlType::Timestamp { fsp: 0 }),
+        column("datetime", SqlType::DateTime { fsp: 0 }),
+    ];
+    let batch = batch(vec![("local", at(None)), ("moment", at(Some("+05:00"))), ("datetime", at(None))]);
+    let batches = load(true, &batch, &columns).unwrap();
+    let micros = |i: usize| batches[0].column(i).as_primitive::<TimestampMicrosecondType>().value(0);
+    assert_eq!([micros(0), micros(1), micros(2)], [3 * hour, 5 * hour, 5 * hour]);
 }

@@ -6,7 +6,7 @@ use super::{
     problem::{ProblemKind, Problems},
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, PrimitiveArray, StringViewArray,
+    Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray,
     builder::{BinaryViewBuilder, StringViewBuilder, make_view},
     types::{
         ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type,
@@ -14,7 +14,8 @@ use arrow_array::{
     },
 };
 use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use muster_storage::{array_of, arrow_type};
 use muster_types::{BytesKind, IntWidth, Result, SqlError, SqlType, TextKind, Value, decimal::pow10};
 use std::sync::Arc;
 
@@ -62,32 +63,6 @@ impl<'a> Fields<'a> {
 
     fn rows(&self) -> usize {
         self.spans.len() / self.stride
-    }
-}
-
-/// The Arrow type of a column, as [`SqlType`] documents.
-pub fn arrow_type(ty: &SqlType) -> DataType {
-    match *ty {
-        SqlType::Null => DataType::Null,
-        SqlType::Bool => DataType::Boolean,
-        SqlType::Int { width, unsigned } => match (width, unsigned) {
-            (IntWidth::Tiny, false) => DataType::Int8,
-            (IntWidth::Small, false) => DataType::Int16,
-            (IntWidth::Medium | IntWidth::Int, false) => DataType::Int32,
-            (IntWidth::Big, false) => DataType::Int64,
-            (IntWidth::Tiny, true) => DataType::UInt8,
-            (IntWidth::Small, true) => DataType::UInt16,
-            (IntWidth::Medium | IntWidth::Int, true) => DataType::UInt32,
-            (IntWidth::Big, true) => DataType::UInt64,
-        },
-        SqlType::Decimal { precision, scale } => DataType::Decimal128(precision.min(38), scale as i8),
-        SqlType::Float => DataType::Float32,
-        SqlType::Double => DataType::Float64,
-        SqlType::Date => DataType::Date32,
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
-        SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
-        SqlType::Text { .. } => DataType::Utf8View,
-        SqlType::Bytes { .. } => DataType::BinaryView,
     }
 }
 
@@ -157,9 +132,9 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         SqlType::DateTime { fsp } => {
             Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::datetime(t, fsp)))
         }
-        SqlType::Timestamp { fsp } => {
-            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::timestamp(t, fsp)))
-        }
+        SqlType::Timestamp { fsp } => Arc::new(
+            ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::timestamp(t, fsp, column.time_zone)),
+        ),
         SqlType::Time { fsp } => ctx.numbers::<DurationMicrosecondType>(problems, 0, |t| parse::time(t, fsp)),
         SqlType::Text { kind, length, .. } => ctx.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => ctx.byte_strings(problems, kind, length)?,
@@ -392,60 +367,5 @@ fn cut_to(bytes: &[u8], kind: TextKind, length: u32) -> usize {
 
 /// An array of `rows` times this value. Error: a value of another type.
 pub(super) fn constant(ty: &SqlType, value: &Value, rows: usize) -> Result<ArrayRef> {
-    if value.is_null() {
-        return Ok(arrow_array::new_null_array(&arrow_type(ty), rows));
-    }
-    let wrong = || SqlError::internal(format!("a default {value} for a column of type {ty}"));
-    let integer = || match *value {
-        Value::Int(i) => Ok(i as i128),
-        Value::UInt(u) => Ok(u as i128),
-        Value::Bool(b) => Ok(b as i128),
-        _ => Err(wrong()),
-    };
-    macro_rules! int {
-        ($t:ty) => {
-            Arc::new(PrimitiveArray::<$t>::from_value(integer()?.try_into().map_err(|_| wrong())?, rows))
-        };
-    }
-    Ok(match (arrow_type(ty), value) {
-        (DataType::Boolean, Value::Bool(b)) => Arc::new(BooleanArray::from(vec![*b; rows])),
-        (DataType::Int8, _) => int!(Int8Type),
-        (DataType::Int16, _) => int!(Int16Type),
-        (DataType::Int32, _) => int!(Int32Type),
-        (DataType::Int64, _) => int!(Int64Type),
-        (DataType::UInt8, _) => int!(UInt8Type),
-        (DataType::UInt16, _) => int!(UInt16Type),
-        (DataType::UInt32, _) => int!(UInt32Type),
-        (DataType::UInt64, _) => int!(UInt64Type),
-        (DataType::Decimal128(precision, scale), _) => {
-            let decimal = match value {
-                Value::Decimal(d) => *d,
-                _ => muster_types::Decimal::new(integer()?, 0),
-            };
-            let unscaled = decimal.rescale(scale as u8).ok_or_else(wrong)?.unscaled;
-            let array = PrimitiveArray::<Decimal128Type>::from_value(unscaled, rows);
-            Arc::new(array.with_precision_and_scale(precision, scale).map_err(|_| wrong())?)
-        }
-        (DataType::Float32, Value::Float(x)) => Arc::new(PrimitiveArray::<Float32Type>::from_value(*x, rows)),
-        (DataType::Float32, Value::Double(x)) => Arc::new(PrimitiveArray::<Float32Type>::from_value(*x as f32, rows)),
-        (DataType::Float64, Value::Double(x)) => Arc::new(PrimitiveArray::<Float64Type>::from_value(*x, rows)),
-        (DataType::Date32, Value::Date(d)) => Arc::new(PrimitiveArray::<Date32Type>::from_value(*d, rows)),
-        (DataType::Timestamp(..), Value::DateTime(t)) => {
-            Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from_value(*t, rows))
-        }
-        (DataType::Duration(_), Value::Time(t)) => {
-            Arc::new(PrimitiveArray::<DurationMicrosecondType>::from_value(*t, rows))
-        }
-        (DataType::Utf8View, Value::Text(s)) => {
-            let mut builder = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
-            (0..rows).for_each(|_| builder.append_value(s));
-            Arc::new(builder.finish())
-        }
-        (DataType::BinaryView, Value::Bytes(b)) => {
-            let mut builder = BinaryViewBuilder::with_capacity(rows).with_deduplicate_strings();
-            (0..rows).for_each(|_| builder.append_value(b));
-            Arc::new(builder.finish())
-        }
-        _ => return Err(wrong()),
-    })
+    array_of(std::iter::repeat_n(value, rows), *ty)
 }

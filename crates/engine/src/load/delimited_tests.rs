@@ -1,10 +1,10 @@
 use super::*;
 use crate::load::{TargetColumn, csv_header};
 use arrow_array::{Array, cast::AsArray, types::Int32Type};
-use muster_types::{Collation, IntWidth, TextKind};
+use muster_types::{Collation, IntWidth, TextKind, time_zone::TimeZone};
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, nullable, default: None }
+    TargetColumn { name: name.into(), ty, nullable, default: None, time_zone: TimeZone::UTC }
 }
 
 fn varchar(n: u32) -> SqlType {

@@ -1,6 +1,6 @@
 //! How rows stand in a delimited file, and where its fields go.
 
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset, time_zone::TimeZone};
 use std::collections::HashMap;
 
 /// A column of the table that is loaded.
@@ -11,6 +11,8 @@ pub struct TargetColumn {
     pub nullable: bool,
     /// What rows get that have no field for the column. `None` is NULL, and for a NOT NULL column error 1364.
     pub default: Option<Value>,
+    /// Of local times in the file, which a TIMESTAMP column stores in UTC.
+    pub time_zone: TimeZone,
 }
 
 /// Where a field of the file goes.

@@ -19,6 +19,6 @@ mod problem;
 mod tokenize;
 
 pub use arrow_ipc::read_arrow;
-pub use convert::{arrow_schema, arrow_type};
+pub use convert::arrow_schema;
 pub use delimited::{DelimitedSummary, read_delimited};
 pub use format::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, csv_header};

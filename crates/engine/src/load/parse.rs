@@ -1,7 +1,11 @@
 //! Bytes of a field to a number, date or time, by MySQL's rules for storing text into a column.
 
 use super::problem::ProblemKind;
-use muster_types::{decimal::pow10, temporal};
+use muster_types::{
+    decimal::pow10,
+    temporal,
+    time_zone::{self, TimeZone},
+};
 
 /// A value that cannot be stored as it is: what is wrong, and what IGNORE stores instead (`None`: nothing can be).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,11 +219,16 @@ pub(super) fn datetime(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
 }
 
 /// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2).
-pub(super) fn timestamp(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
-    let range = temporal::MICROS_PER_SECOND..(1 << 31) * temporal::MICROS_PER_SECOND;
-    datetime(text, fsp).and_then(|t| {
-        if range.contains(&t) { Ok(t) } else { Err(Bad { kind: ProblemKind::Incorrect("datetime"), instead: None }) }
-    })
+/// In UTC: the text is local time of `zone`. One that the clocks left out becomes the moment when they went on.
+pub(super) fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Bad<i64>> {
+    to_utc(datetime(text, fsp)?, zone)
+}
+
+/// The moment of a local time, for a TIMESTAMP.
+pub(super) fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Bad<i64>> {
+    let bad = |instead| Bad { kind: ProblemKind::Incorrect("datetime"), instead };
+    let utc = zone.to_utc(local).map_err(|after| bad(Some(after)))?;
+    if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(bad(None)) }
 }
 
 /// Microseconds, rounded to `fsp` digits.

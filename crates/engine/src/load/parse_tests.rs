@@ -107,9 +107,16 @@ fn dates_and_times() {
     assert_eq!(datetime(b"1970-01-01 00:00:01.6", 1), Ok(1_600_000));
     assert_eq!(datetime(b"1969-12-31 23:59:59.5", 0), Ok(0));
     assert_eq!(datetime(b"1970-01-01 25:00:00", 0), bad(Incorrect("datetime"), None));
-    assert_eq!(timestamp(b"2038-01-19 03:14:07", 0), Ok(((1 << 31) - 1) * second));
-    assert_eq!(timestamp(b"2038-01-19 03:14:08", 0), bad(Incorrect("datetime"), None));
-    assert_eq!(timestamp(b"1970-01-01 00:00:00", 0), bad(Incorrect("datetime"), None));
+    assert_eq!(timestamp(b"2038-01-19 03:14:07", 0, TimeZone::UTC), Ok(((1 << 31) - 1) * second));
+    assert_eq!(timestamp(b"2038-01-19 03:14:08", 0, TimeZone::UTC), bad(Incorrect("datetime"), None));
+    assert_eq!(timestamp(b"1970-01-01 00:00:00", 0, TimeZone::UTC), bad(Incorrect("datetime"), None));
+    assert_eq!(timestamp(b"1970-01-01 02:00:10", 0, TimeZone::Fixed(7200)), Ok(10 * second));
+    assert_eq!(timestamp(b"1970-01-01 01:59:59", 0, TimeZone::Fixed(7200)), bad(Incorrect("datetime"), None));
+    let berlin = TimeZone::from_name("Europe/Berlin").unwrap();
+    assert_eq!(
+        timestamp(b"2021-03-28 02:30:00", 0, berlin),
+        bad(Incorrect("datetime"), Some(datetime(b"2021-03-28 01:00:00", 0).unwrap()))
+    );
     assert_eq!(time(b"-00:00:00.5", 0), Ok(-second));
     assert_eq!(time(b"12:61:00", 0), bad(Incorrect("time"), 0));
 }

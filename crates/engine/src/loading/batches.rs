@@ -3,12 +3,11 @@
 use super::{load_into, parse_name};
 use crate::{
     Session,
-    rows::arrow_type,
     session::{Context, blocking},
 };
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
-use muster_storage::{DuplicatePolicy, LoadProgress};
+use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 

@@ -20,9 +20,10 @@ use crate::{
     privileges::Privilege,
     session::Context,
 };
+use muster_algebra::TableDef;
 use muster_sql::TableName;
-use muster_storage::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
-use muster_types::Result;
+use muster_storage::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, StorageError, TableLoader};
+use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
 /// Bounds of the memory that a load sorts in.
@@ -77,8 +78,8 @@ pub fn load_into<R>(
     let (filled, loaded) = context.while_watching_kill(&progress, || {
         let mut loader = TableLoader::new(table.clone(), options).map_err(|e| storage_error(&entry.def, e))?;
         let filled = fill(&entry, &mut loader)?;
-        let loaded = loader.finish().map_err(|e| storage_error(&entry.def, e))?;
-        Ok::<_, muster_types::SqlError>((filled, loaded))
+        let loaded = loader.finish().map_err(|e| load_error(&entry.def, duplicates, e))?;
+        Ok::<_, SqlError>((filled, loaded))
     })?;
     let mut next = entry.with_files(loaded.files.clone(), loaded.statistics.clone());
     next.updated = Some(now_utc_micros());
@@ -91,6 +92,25 @@ pub fn load_into<R>(
         }
     }
     Ok((filled, loaded))
+}
+
+/// Error 1235 where MySQL would drop or replace a row for the sake of a unique secondary index.
+fn load_error(def: &TableDef, duplicates: DuplicatePolicy, e: StorageError) -> SqlError {
+    let action = match duplicates {
+        DuplicatePolicy::Error => return storage_error(def, e),
+        DuplicatePolicy::Ignore => "IGNORE",
+        DuplicatePolicy::Replace => "REPLACE",
+    };
+    match e {
+        StorageError::Duplicate { entry, index } if index > 0 => {
+            let key = def.indexes.get(index).map_or("?", |i| &i.name);
+            SqlError::unsupported(format!(
+                "{action} of entry '{entry}', which the unique key '{}.{key}' repeats",
+                def.name
+            ))
+        }
+        e => storage_error(def, e),
+    }
 }
 
 /// One more than the largest value of the AUTO_INCREMENT column.

@@ -80,15 +80,20 @@ pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Ve
             Some(DefaultValue::Value(value)) => Some(value.clone()),
             Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(now(context, &c.ty))),
         },
+        time_zone: context.time_zone,
     };
     Ok(entry.def.columns.iter().map(column).collect())
 }
 
-/// The statement's time with the digits of fraction that the column has.
+/// The statement's time as the column stores it: with its digits of fraction, in UTC for a TIMESTAMP.
 fn now(context: &Context, ty: &SqlType) -> i64 {
-    let digits = 6 - u32::from(crate::information_schema::fsp(ty).min(6));
+    let now = match ty {
+        SqlType::Timestamp { .. } => context.now_utc_micros,
+        _ => context.now_micros(),
+    };
+    let digits = 6 - u32::from(ty.fsp().min(6));
     let unit = 10i64.pow(digits);
-    context.now_micros.div_euclid(unit) * unit
+    now.div_euclid(unit) * unit
 }
 
 fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {

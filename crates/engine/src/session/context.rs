@@ -14,7 +14,7 @@ use crate::{
 use muster_exec::{Buffers, ExecContext, Warning, Warnings};
 use muster_sql::{BindEnv, Bound, Query, SessionValues, VariableScope};
 use muster_storage::{LoadProgress, ReadView};
-use muster_types::{Collation, ErrorCode, Result, SqlError, Value};
+use muster_types::{Collation, ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -41,9 +41,9 @@ pub struct Context {
     pub cancel: CancellationToken,
     /// When the statement began.
     pub started: Instant,
-    /// Local time when the statement began, microseconds since 1970-01-01 00:00:00.
-    pub now_micros: i64,
-    pub utc_offset_micros: i64,
+    /// When the statement began, by the session's `timestamp`: microseconds since 1970-01-01 00:00:00 UTC.
+    pub now_utc_micros: i64,
+    pub time_zone: TimeZone,
     /// `@@warning_count` and `@@error_count`: of the statement before.
     pub counts: (u64, u64),
 }
@@ -147,6 +147,11 @@ impl Context {
         })
     }
 
+    /// Local time when the statement began, microseconds since 1970-01-01 00:00:00.
+    pub fn now_micros(&self) -> i64 {
+        self.time_zone.from_utc(self.now_utc_micros)
+    }
+
     /// `optimizer_switch`.
     pub fn optimizer_options(&self) -> muster_optimizer::Options {
         optimizer_switch::options(&self.variables.text("optimizer_switch"))
@@ -164,7 +169,7 @@ impl Context {
             "pseudo_thread_id" => Value::UInt(self.shared.id.into()),
             "last_insert_id" | "identity" => Value::UInt(self.shared.last_insert_id.load(Relaxed)),
             "timestamp" if self.variables.get("timestamp") == Value::Double(0.0) => {
-                Value::Double((self.now_micros - self.utc_offset_micros) as f64 / 1e6)
+                Value::Double(self.now_utc_micros as f64 / 1e6)
             }
             name => self.variables.get(name),
         })
@@ -215,11 +220,15 @@ impl SessionValues for BindSession<'_> {
     }
 
     fn now_micros(&self) -> i64 {
-        self.context.now_micros
+        self.context.now_micros()
     }
 
     fn utc_offset_micros(&self) -> i64 {
-        self.context.utc_offset_micros
+        self.context.now_micros() - self.context.now_utc_micros
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        self.context.time_zone
     }
 
     fn user(&self) -> String {
@@ -294,6 +303,10 @@ impl Viewpoint for Context {
 
     fn status(&self, global: bool) -> Vec<(String, String)> {
         crate::status::status(&self.database, &self.shared, global)
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        self.time_zone
     }
 
     fn page_size(&self) -> u64 {

@@ -17,7 +17,7 @@ pub enum Kind {
     /// A character set, a collation.
     Charset,
     Collation,
-    /// A time zone: `SYSTEM` or an offset.
+    /// A time zone: `SYSTEM`, an offset or a name.
     TimeZone,
 }
 

@@ -39,7 +39,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use muster_exec::{Warning, Warnings};
 use muster_sql::{Show, Statement};
 use muster_storage::Counters;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use parking_lot::Mutex;
 use prepared::PreparedStatement;
 use shared::SessionShared;
@@ -373,8 +373,7 @@ impl Session {
 
     /// What a statement sees, with `cancel` to stop it.
     fn context(&self, cancel: CancellationToken) -> Arc<Context> {
-        let offset = variables::utc_offset_seconds(&self.variables.text("time_zone")).unwrap_or(0);
-        let utc_offset_micros = i64::from(offset) * 1_000_000;
+        let time_zone = TimeZone::from_name(&self.variables.text("time_zone")).unwrap_or(TimeZone::System);
         let now = match self.variables.get("timestamp") {
             Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
             _ => crate::ddl::now_utc_micros(),
@@ -391,8 +390,8 @@ impl Session {
             notes: self.diagnostics.notes.clone(),
             cancel,
             started: Instant::now(),
-            now_micros: now + utc_offset_micros,
-            utc_offset_micros,
+            now_utc_micros: now,
+            time_zone,
             counts: self.counts,
         })
     }

@@ -193,7 +193,7 @@ pub async fn first_values(mut result: ResultSet, rows_max: usize) -> Result<Vec<
     {
         let batch = batch?;
         for row in 0..batch.num_rows().min(rows_max - out.len()) {
-            out.push(batch.columns().iter().map(|c| rows::value_at(c, row)).collect::<Result<Vec<_>>>()?);
+            out.push(batch.columns().iter().map(|c| muster_storage::value_at(c, row)).collect::<Result<Vec<_>>>()?);
         }
     }
     Ok(out)

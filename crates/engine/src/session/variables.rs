@@ -6,7 +6,7 @@ use super::{
 };
 use crate::charset;
 use muster_sql::VariableScope;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use std::{collections::HashMap, sync::Arc};
 
 /// Modes under which the same text means something else; the parser and the functions do not have them.
@@ -27,8 +27,12 @@ const UNSUPPORTED_MODES: &[&str] = &[
 const FIXED: &[&str] = &[
     "default_week_format",
     "div_precision_increment",
+    "explicit_defaults_for_timestamp",
+    "group_concat_max_len",
     "lc_time_names",
+    "read_only",
     "sql_auto_is_null",
+    "super_read_only",
     "windowing_use_high_precision",
 ];
 
@@ -235,12 +239,9 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             Some(name) => kept(Value::Text(charset::collation(&name)?.name().into())),
             None => Err(wrong_value(d.name, &value)),
         },
-        Kind::TimeZone => match text {
-            Some(zone) if utc_offset_seconds(&zone).is_some() => kept(Value::Text(match zone.to_ascii_uppercase() {
-                upper if upper == "SYSTEM" || upper == "UTC" => upper,
-                _ => zone,
-            })),
-            _ => {
+        Kind::TimeZone => match text.as_deref().and_then(TimeZone::from_name) {
+            Some(zone) => kept(Value::Text(zone.to_string())),
+            None => {
                 let shown = value.to_text(0).unwrap_or_else(|| "NULL".into());
                 let message = format!("Unknown or incorrect time zone: '{shown}'");
                 Err(SqlError::new(ErrorCode::UnknownTimeZone, message))
@@ -290,29 +291,6 @@ fn flags(name: &str, words: &[&str], value: &Value) -> Result<String> {
     Ok(words.iter().enumerate().filter(|(i, w)| on((*i, w))).map(|(_, w)| *w).collect::<Vec<_>>().join(","))
 }
 
-/// Seconds that a time zone is east of Greenwich; `SYSTEM` is this machine's zone now. `None` if not known.
-pub fn utc_offset_seconds(zone: &str) -> Option<i32> {
-    if zone.eq_ignore_ascii_case("SYSTEM") {
-        return Some(chrono::Local::now().offset().local_minus_utc());
-    }
-    if zone.eq_ignore_ascii_case("UTC") {
-        return Some(0);
-    }
-    let (sign, clock) = match zone.split_at_checked(1)? {
-        ("+", rest) => (1, rest),
-        ("-", rest) => (-1, rest),
-        _ => return None,
-    };
-    let (h, m) = clock.split_once(':')?;
-    if !(1..=2).contains(&h.len()) || m.len() != 2 {
-        return None;
-    }
-    let (h, m): (i32, i32) = (h.parse().ok()?, m.parse().ok()?);
-    let minutes = sign * (h * 60 + m);
-    // The range that the manual gives (5.1.15): -13:59 to +14:00.
-    ((0..60).contains(&m) && h >= 0 && (-839..=840).contains(&minutes)).then_some(minutes * 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,7 +337,8 @@ mod tests {
         assert_eq!(number(set("div_precision_increment", Value::Int(9))), 1235);
         assert_eq!(set("div_precision_increment", Value::Int(4)).unwrap(), Value::Int(4));
         assert_eq!(number(set("time_zone", text("+99:00"))), 1298);
-        assert_eq!(set("time_zone", text("-13:59")).unwrap(), text("-13:59"));
+        assert_eq!(set("time_zone", text("-3:30")).unwrap(), text("-03:30"));
+        assert_eq!(set("time_zone", text("europe/berlin")).unwrap(), text("Europe/Berlin"));
         assert_eq!(number(set("collation_connection", text("x"))), 1273);
         let switched = set("optimizer_switch", text("mrr=off, batched_key_access=on")).unwrap().to_text(0).unwrap();
         assert!(switched.contains(",mrr=off,") && switched.contains("batched_key_access=on"));

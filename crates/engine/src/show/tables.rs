@@ -278,7 +278,7 @@ fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing
     match schema.tables.get(name) {
         Some(entry) => Ok(Listing {
             columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
-            rows: vec![vec![shown, text(show_create::table(entry))]],
+            rows: vec![vec![shown, text(show_create::table(entry, context.time_zone))]],
         }),
         None => create_view(context, database, name),
     }

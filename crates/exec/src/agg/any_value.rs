@@ -1,5 +1,6 @@
 //! Some value of each group: the first that is not NULL.
 
+use super::fold::{Fold, Folded, counts};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray,
     builder::{BinaryViewBuilder, StringViewBuilder},
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
     macro_rules! primitive {
         ($arrow:ty) => {
-            Box::new(First::new(Numbers::<$arrow> { values: Vec::new(), data_type: ty.clone() }))
+            Box::new(First::folded(Numbers::<$arrow> { values: Vec::new(), data_type: ty.clone() }))
         };
     }
     Ok(match ty {
@@ -34,11 +35,11 @@ pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
         DataType::Date32 => primitive!(Date32Type),
         DataType::Timestamp(TimeUnit::Microsecond, _) => primitive!(TimestampMicrosecondType),
         DataType::Duration(TimeUnit::Microsecond) => primitive!(DurationMicrosecondType),
-        DataType::Boolean => Box::new(First::new(Booleans(Vec::new()))),
+        DataType::Boolean => Box::new(First::folded(Booleans(Vec::new()))),
         DataType::Utf8View | DataType::BinaryView => {
-            Box::new(First::new(Bytes { arena: Vec::new(), places: Vec::new(), text: ty == &DataType::Utf8View }))
+            Box::new(First::folded(Bytes { arena: Vec::new(), places: Vec::new(), text: ty == &DataType::Utf8View }))
         }
-        DataType::Null => Box::new(First::new(Nothing(0))),
+        DataType::Null => Box::new(First::folded(Nothing(0))),
         other => return Err(DataFusionError::Internal(format!("any_value of {other}"))),
     })
 }
@@ -58,70 +59,39 @@ struct First<S> {
 }
 
 impl<S: Slots> First<S> {
-    fn new(slots: S) -> First<S> {
-        First { slots, seen: Vec::new() }
+    fn folded(slots: S) -> Folded<First<S>> {
+        Folded(First { slots, seen: Vec::new() })
     }
+}
 
-    fn update(&mut self, values: &ArrayRef, groups: &[usize], filter: Option<&BooleanArray>, total: usize) {
+impl<S: Slots> Fold for First<S> {
+    fn update(
+        &mut self,
+        values: &ArrayRef,
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         self.slots.resize(total);
         self.seen.resize(total, false);
         if values.data_type() == &DataType::Null {
-            return;
+            return Ok(());
         }
-        let nulls = values.nulls();
         let seen = &mut self.seen;
         let mut wanted = groups.iter().enumerate().filter_map(|(row, group)| {
-            if seen[*group]
-                || nulls.is_some_and(|n| n.is_null(row))
-                || filter.is_some_and(|f| f.is_null(row) || !f.value(row))
-            {
+            if seen[*group] || !counts(values.as_ref(), filter, row) {
                 return None;
             }
             seen[*group] = true;
             Some((row, *group))
         });
         self.slots.take(values.as_ref(), &mut wanted);
+        Ok(())
     }
 
     fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
         let seen = NullBuffer::from(emit_to.take_needed(&mut self.seen));
         self.slots.emit(emit_to, seen)
-    }
-}
-
-impl<S: Slots> GroupsAccumulator for First<S> {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        opt_filter: Option<&BooleanArray>,
-        total_num_groups: usize,
-    ) -> Result<()> {
-        self.update(&values[0], group_indices, opt_filter, total_num_groups);
-        Ok(())
-    }
-
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        Ok(self.emit(emit_to))
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![self.emit(emit_to)])
-    }
-
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.update(&values[0], group_indices, None, total_num_groups);
-        Ok(())
-    }
-
-    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        match opt_filter {
-            None => Ok(vec![values[0].clone()]),
-            Some(filter) => {
-                let dropped = arrow::compute::not(&arrow_select::filter::prep_null_mask_filter(filter))?;
-                Ok(vec![arrow_select::nullif::nullif(&values[0], &dropped)?])
-            }
-        }
     }
 
     fn size(&self) -> usize {

@@ -1,11 +1,12 @@
 //! SUM of integers and decimals in 128 bits, with an error where it does not fit.
 
+use super::fold::Fold;
 use crate::error::external;
 use arrow_array::{Array, ArrayRef, BooleanArray, Decimal128Array, cast::AsArray, types::*};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use datafusion_common::Result;
-use datafusion_expr::{EmitTo, GroupsAccumulator};
+use datafusion_expr::EmitTo;
 use muster_types::{ErrorCode, SqlError};
 use std::sync::Arc;
 
@@ -54,14 +55,9 @@ impl ExactSum {
             false => Ok(()),
         }
     }
+}
 
-    fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
-        let sums = emit_to.take_needed(&mut self.sums);
-        let seen = emit_to.take_needed(&mut self.seen);
-        let array = Decimal128Array::new(sums.into(), Some(NullBuffer::from(seen)));
-        Arc::new(array.with_data_type(DataType::Decimal128(38, self.scale)))
-    }
-
+impl Fold for ExactSum {
     fn update(
         &mut self,
         values: &ArrayRef,
@@ -82,36 +78,20 @@ impl ExactSum {
             }
         }
     }
-}
 
-impl GroupsAccumulator for ExactSum {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        opt_filter: Option<&BooleanArray>,
-        total_num_groups: usize,
-    ) -> Result<()> {
-        self.update(&values[0], group_indices, opt_filter, total_num_groups)
+    fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
+        let sums = emit_to.take_needed(&mut self.sums);
+        let seen = emit_to.take_needed(&mut self.seen);
+        let array = Decimal128Array::new(sums.into(), Some(NullBuffer::from(seen)));
+        Arc::new(array.with_data_type(DataType::Decimal128(38, self.scale)))
     }
 
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        Ok(self.emit(emit_to))
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![self.emit(emit_to)])
-    }
-
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.update(&values[0], group_indices, None, total_num_groups)
-    }
-
-    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    /// Of another type than the values.
+    fn each(&self, values: &ArrayRef, filter: Option<&BooleanArray>) -> Result<ArrayRef> {
         let mut each = ExactSum::new(self.scale);
-        let rows: Vec<usize> = (0..values[0].len()).collect();
-        each.update(&values[0], &rows, opt_filter, rows.len())?;
-        Ok(vec![each.emit(EmitTo::All)])
+        let rows: Vec<usize> = (0..values.len()).collect();
+        each.update(values, &rows, filter, rows.len())?;
+        Ok(each.emit(EmitTo::All))
     }
 
     fn size(&self) -> usize {
@@ -122,16 +102,18 @@ impl GroupsAccumulator for ExactSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agg::fold::Folded;
+    use datafusion_expr::GroupsAccumulator;
 
     #[test]
     fn nulls_do_not_count_and_overflow_is_an_error() {
-        let mut sum = ExactSum::new(2);
+        let mut sum = Folded(ExactSum::new(2));
         let values: ArrayRef = Arc::new(
             Decimal128Array::from(vec![Some(150), None, Some(-50)]).with_data_type(DataType::Decimal128(15, 2)),
         );
         sum.update_batch(std::slice::from_ref(&values), &[0, 1, 0], None, 2).unwrap();
         let state = sum.state(EmitTo::All).unwrap();
-        let mut merged = ExactSum::new(2);
+        let mut merged = Folded(ExactSum::new(2));
         merged.merge_batch(&state, &[0, 1], 2).unwrap();
         merged.update_batch(&[values], &[0, 1, 0], None, 2).unwrap();
         let result = merged.evaluate(EmitTo::All).unwrap();

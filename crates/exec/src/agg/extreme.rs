@@ -1,8 +1,9 @@
 //! MIN and MAX of texts under a collation.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, StringViewArray, cast::AsArray};
+use super::fold::{Fold, counts};
+use arrow_array::{ArrayRef, BooleanArray, StringViewArray, cast::AsArray};
 use datafusion_common::Result;
-use datafusion_expr::{EmitTo, GroupsAccumulator};
+use datafusion_expr::EmitTo;
 use muster_types::Collation;
 use std::sync::Arc;
 
@@ -19,13 +20,20 @@ impl Extreme {
     pub fn new(collation: Collation, largest: bool) -> Extreme {
         Extreme { collation, largest, best: Vec::new(), bytes: 0 }
     }
+}
 
-    fn update(&mut self, values: &ArrayRef, groups: &[usize], filter: Option<&BooleanArray>, total: usize) {
+impl Fold for Extreme {
+    fn update(
+        &mut self,
+        values: &ArrayRef,
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
         self.best.resize(total, None);
-        let texts = values.as_string_view_opt();
-        let Some(texts) = texts else { return };
+        let Some(texts) = values.as_string_view_opt() else { return Ok(()) };
         for (row, group) in groups.iter().enumerate() {
-            if texts.is_null(row) || filter.is_some_and(|f| f.is_null(row) || !f.value(row)) {
+            if !counts(texts, filter, row) {
                 continue;
             }
             let text = texts.value(row);
@@ -42,45 +50,13 @@ impl Extreme {
                 self.best[*group] = Some(text.into());
             }
         }
+        Ok(())
     }
 
     fn emit(&mut self, emit_to: EmitTo) -> ArrayRef {
         let best = emit_to.take_needed(&mut self.best);
         self.bytes -= best.iter().flatten().map(|t| t.len()).sum::<usize>();
         Arc::new(best.iter().map(|t| t.as_deref()).collect::<StringViewArray>())
-    }
-}
-
-impl GroupsAccumulator for Extreme {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        group_indices: &[usize],
-        opt_filter: Option<&BooleanArray>,
-        total_num_groups: usize,
-    ) -> Result<()> {
-        self.update(&values[0], group_indices, opt_filter, total_num_groups);
-        Ok(())
-    }
-
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        Ok(self.emit(emit_to))
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![self.emit(emit_to)])
-    }
-
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.update(&values[0], group_indices, None, total_num_groups);
-        Ok(())
-    }
-
-    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let mut each = Extreme::new(self.collation, self.largest);
-        let rows: Vec<usize> = (0..values[0].len()).collect();
-        each.update(&values[0], &rows, opt_filter, rows.len());
-        Ok(vec![each.emit(EmitTo::All)])
     }
 
     fn size(&self) -> usize {
@@ -91,6 +67,7 @@ impl GroupsAccumulator for Extreme {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Array;
 
     #[test]
     fn extremes_follow_the_collation() {
@@ -98,8 +75,8 @@ mod tests {
         for (collation, least, most) in [(Collation::DEFAULT, "A", "C"), (Collation::Utf8mb4Bin, "A", "b")] {
             for (largest, want) in [(false, least), (true, most)] {
                 let mut extreme = Extreme::new(collation, largest);
-                extreme.update_batch(std::slice::from_ref(&texts), &[0, 0, 1, 0], None, 2).unwrap();
-                let result = extreme.evaluate(EmitTo::All).unwrap();
+                extreme.update(&texts, &[0, 0, 1, 0], None, 2).unwrap();
+                let result = extreme.emit(EmitTo::All);
                 assert_eq!(result.as_string_view().value(0), want);
                 assert!(result.is_null(1));
                 assert_eq!(extreme.bytes, 0);

@@ -1,10 +1,19 @@
 //! GROUP_CONCAT: the texts of a group, in an order, joined.
 
+use super::fold::counts;
+use crate::Warnings;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringViewArray, builder::BinaryViewBuilder, cast::AsArray};
 use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
-use muster_types::Collation;
-use std::{collections::HashSet, sync::Arc};
+use muster_types::{Collation, ErrorCode};
+use std::{
+    collections::HashSet,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 /// `group_concat_max_len`: longer results are cut. MySQL's default, in bytes.
 pub const MAX_BYTES: usize = 1024;
@@ -15,6 +24,41 @@ pub struct GroupConcat {
     pub separator: String,
     /// Equal under this collation: only once.
     pub distinct: Option<Collation>,
+    pub cuts: Cuts,
+}
+
+/// Tells of results that were cut. One and the same for all partitions of a call.
+#[derive(Debug, Clone, Default)]
+pub struct Cuts {
+    warnings: Arc<Warnings>,
+    /// Texts joined so far, of all groups: what MySQL calls the row.
+    joined: Arc<AtomicU64>,
+}
+
+impl Cuts {
+    pub fn new(warnings: Arc<Warnings>) -> Cuts {
+        Cuts { warnings, joined: Arc::default() }
+    }
+
+    fn warn(&self) {
+        let row = self.joined.load(Relaxed);
+        self.warnings.push(ErrorCode::CutValueGroupConcat, format!("Row {row} was cut by GROUP_CONCAT()"));
+    }
+}
+
+/// Equal calls of a statement are one.
+impl PartialEq for Cuts {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.warnings, &other.warnings)
+    }
+}
+
+impl Eq for Cuts {}
+
+impl Hash for Cuts {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.warnings).hash(state);
+    }
 }
 
 /// One text and what it is sorted by.
@@ -64,7 +108,9 @@ impl Groups {
             }
             first = false;
             joined.push_str(&entry.text);
+            self.settings.cuts.joined.fetch_add(1, Relaxed);
             if joined.len() > MAX_BYTES {
+                self.settings.cuts.warn();
                 let mut end = MAX_BYTES;
                 while !joined.is_char_boundary(end) {
                     end -= 1;
@@ -88,7 +134,7 @@ impl GroupsAccumulator for Groups {
         self.entries.resize(total_num_groups, Vec::new());
         let (texts, keys) = (values[0].as_string_view(), values[1].as_binary_view());
         for (row, group) in group_indices.iter().enumerate() {
-            if texts.is_null(row) || opt_filter.is_some_and(|f| f.is_null(row) || !f.value(row)) {
+            if !counts(texts, opt_filter, row) {
                 continue;
             }
             let key = if keys.is_null(row) { &[] } else { keys.value(row) };
@@ -165,7 +211,7 @@ mod tests {
     fn texts_are_joined_in_order_also_through_states() {
         let texts: ArrayRef = Arc::new(StringViewArray::from(vec![Some("b"), Some("a"), None, Some("B")]));
         let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"2", b"1", b"3", b"4"]));
-        let settings = |distinct| GroupConcat { separator: "; ".into(), distinct };
+        let settings = |distinct| GroupConcat { separator: "; ".into(), distinct, cuts: Cuts::default() };
         for (distinct, want) in [(None, "a; b; B"), (Some(Collation::DEFAULT), "a; b")] {
             let mut first = Groups::new(settings(distinct));
             first.update_batch(&[texts.clone(), keys.clone()], &[0, 0, 0, 0], None, 2).unwrap();

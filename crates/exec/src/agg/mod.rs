@@ -1,13 +1,15 @@
 //! Aggregates of ours: exact sums, any value, extremes under a collation, GROUP_CONCAT.
 //!
-//! Each is written once, over many groups ([`GroupsAccumulator`]); [`OneGroup`] serves a query without GROUP BY.
+//! Each is written once, over many groups ([`GroupsAccumulator`]); [`OneGroup`] serves a query without GROUP BY. Those
+//! whose state is a value are a [`fold::Fold`].
 
 mod any_value;
 mod exact_sum;
 mod extreme;
+mod fold;
 mod group_concat;
 
-pub use group_concat::GroupConcat;
+pub use group_concat::{Cuts, GroupConcat};
 
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef};
@@ -16,6 +18,7 @@ use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
     function::{AccumulatorArgs, StateFieldsArgs},
 };
+use fold::Folded;
 use muster_types::Collation;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
@@ -63,9 +66,9 @@ impl Function {
 
     fn groups(&self) -> Result<Box<dyn GroupsAccumulator>> {
         Ok(match &self.kind {
-            Kind::ExactSum { scale } => Box::new(exact_sum::ExactSum::new(*scale)),
+            Kind::ExactSum { scale } => Box::new(Folded(exact_sum::ExactSum::new(*scale))),
             Kind::AnyValue(ty) => any_value::accumulator(ty)?,
-            Kind::Extreme { collation, largest } => Box::new(extreme::Extreme::new(*collation, *largest)),
+            Kind::Extreme { collation, largest } => Box::new(Folded(extreme::Extreme::new(*collation, *largest))),
             Kind::GroupConcat(settings) => Box::new(group_concat::Groups::new(settings.clone())),
         })
     }

@@ -11,7 +11,7 @@ use super::{
     text::{CollateKey, CompareText},
 };
 use crate::{
-    arrow_value::{data_type, scalar},
+    arrow_value::{arrow_type, scalar},
     error::to_sql,
 };
 use arrow_schema::DataType;
@@ -81,13 +81,13 @@ impl Compiler<'_> {
             return Ok((l, r));
         }
         let (lt, rt) = (left.ty(self.columns), right.ty(self.columns));
-        let ty = if data_type(lt) == data_type(rt) { lt } else { common_type(lt, rt) };
+        let ty = if arrow_type(&lt) == arrow_type(&rt) { lt } else { common_type(lt, rt) };
         Ok((self.one_zero(self.compile_as(left, ty)?, ty), self.one_zero(self.compile_as(right, ty)?, ty)))
     }
 
     fn one_zero(&self, expr: Physical, ty: SqlType) -> Physical {
         match ty {
-            SqlType::Float | SqlType::Double => KernelExpr::build(OneZero, vec![expr], data_type(ty), true),
+            SqlType::Float | SqlType::Double => KernelExpr::build(OneZero, vec![expr], arrow_type(&ty), true),
             _ => expr,
         }
     }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Warnings,
-    arrow_value::{data_type, scalar},
+    arrow_value::{arrow_type, scalar},
     error::to_sql,
 };
 use arrow_schema::DataType;
@@ -95,7 +95,7 @@ impl Compiler<'_> {
         if from == SqlType::Null || matches!(expr, Expr::Literal { value: Value::Null, .. }) {
             return Ok(Arc::new(Literal::new(scalar(&Value::Null, ty)?)));
         }
-        if data_type(from) == data_type(ty) {
+        if arrow_type(&from) == arrow_type(&ty) {
             return self.compile(expr);
         }
         self.compile_cast(expr, ty)
@@ -121,7 +121,7 @@ impl Compiler<'_> {
 
     fn row_wise(&self, node: Expr, args: Vec<Physical>, ty: SqlType) -> Physical {
         let types = node.children().iter().map(|c| c.ty(self.columns)).collect();
-        KernelExpr::build(RowWise::new(node, types, ty, self.warnings.clone()), args, data_type(ty), true)
+        KernelExpr::build(RowWise::new(node, types, ty, self.warnings.clone()), args, arrow_type(&ty), true)
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {
@@ -169,15 +169,15 @@ impl Compiler<'_> {
         let divides = matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
         let nullable = divides || self.nullable(&args);
         let computed = match (family, ty) {
-            (Family::Double, SqlType::Int { .. }) if op == ArithmeticOp::IntDiv => data_type(ty),
+            (Family::Double, SqlType::Int { .. }) if op == ArithmeticOp::IntDiv => arrow_type(&ty),
             (Family::Double, _) => DataType::Float64,
-            _ => data_type(ty),
+            _ => arrow_type(&ty),
         };
         let kernel = Arithmetic { op, family, scales, result: computed.clone(), warnings: self.warnings.clone() };
         let result = KernelExpr::build(kernel, args, computed.clone(), nullable);
-        Ok(match computed == data_type(ty) {
+        Ok(match computed == arrow_type(&ty) {
             true => result,
-            false => KernelExpr::build(ArrowCast { result: data_type(ty) }, vec![result], data_type(ty), nullable),
+            false => KernelExpr::build(ArrowCast { result: arrow_type(&ty) }, vec![result], arrow_type(&ty), nullable),
         })
     }
 
@@ -200,11 +200,11 @@ impl Compiler<'_> {
             _ => self.compile(arg)?,
         };
         let nullable = self.nullable(std::slice::from_ref(&physical));
-        let result = if ty == SqlType::Float { DataType::Float64 } else { data_type(ty) };
+        let result = if ty == SqlType::Float { DataType::Float64 } else { arrow_type(&ty) };
         let negated = KernelExpr::build(Negate { result: result.clone() }, vec![physical], result.clone(), nullable);
-        Ok(match result == data_type(ty) {
+        Ok(match result == arrow_type(&ty) {
             true => negated,
-            false => KernelExpr::build(ArrowCast { result: data_type(ty) }, vec![negated], data_type(ty), nullable),
+            false => KernelExpr::build(ArrowCast { result: arrow_type(&ty) }, vec![negated], arrow_type(&ty), nullable),
         })
     }
 
@@ -243,7 +243,7 @@ impl Compiler<'_> {
 
     fn call(&self, function: ScalarFunction, args: &[Expr], ty: SqlType, node: &Expr) -> Result<Physical> {
         let types: Vec<SqlType> = args.iter().map(|a| a.ty(self.columns)).collect();
-        let result = data_type(ty);
+        let result = arrow_type(&ty);
         let temporal = |t: Option<&SqlType>| {
             matches!(t, Some(SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }))
         };
@@ -317,7 +317,7 @@ impl Compiler<'_> {
     /// A physical expression in another decimal or integer type of the same meaning (aggregates deliver their own).
     pub fn retype(&self, physical: Physical, to: SqlType) -> Result<Physical> {
         let from = df(physical.data_type(&self.scope.schema))?;
-        let target = data_type(to);
+        let target = arrow_type(&to);
         if from == target {
             return Ok(physical);
         }

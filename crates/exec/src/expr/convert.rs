@@ -6,7 +6,7 @@ use super::{
     numbers::Rescale,
     temporal::{DateTimeToDate, DateToDateTime},
 };
-use crate::arrow_value::data_type;
+use crate::arrow_value::arrow_type;
 use arrow_array::{Array, ArrayRef, Decimal128Array, Float64Array, cast::AsArray, types::*};
 use arrow_schema::DataType;
 use datafusion_common::Result;
@@ -86,7 +86,7 @@ pub fn fast_cast(
     to: SqlType,
     nullable: bool,
 ) -> Option<Arc<dyn PhysicalExpr>> {
-    let result = data_type(to);
+    let result = arrow_type(&to);
     macro_rules! kernel {
         ($kernel:expr) => {
             Some(KernelExpr::build($kernel, vec![arg.clone()], result, nullable))

@@ -133,6 +133,10 @@ impl PhysicalExpr for KernelExpr {
         }))
     }
 
+    fn is_volatile_node(&self) -> bool {
+        !self.kernel.is_pure()
+    }
+
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

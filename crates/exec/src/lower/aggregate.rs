@@ -20,11 +20,10 @@ use datafusion_physical_expr::{
     expressions::Column,
 };
 use datafusion_physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    ExecutionPlan, ExecutionPlanProperties,
     aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy},
     coalesce_partitions::CoalescePartitionsExec,
     projection::ProjectionExec,
-    repartition::RepartitionExec,
 };
 use muster_algebra::{AggregateCall, AggregateFunction, ArithmeticOp, ColId, Expr, Plan, PlanOp, ScalarFunction};
 use muster_types::{Result, SqlType};
@@ -129,8 +128,8 @@ impl Lowerer<'_> {
         }
         if many_groups && !keys.is_empty() {
             let exprs = keys.iter().map(|(k, _)| k.clone()).collect();
-            let spread = df(RepartitionExec::try_new(input, Partitioning::Hash(exprs, self.threads())))?;
-            return single(AggregateMode::SinglePartitioned, keys, functions, Arc::new(spread), schema);
+            let spread = self.exchange(input, exprs);
+            return single(AggregateMode::SinglePartitioned, keys, functions, spread, schema);
         }
         let by = PhysicalGroupBy::new_single(keys);
         let last = by.as_final();
@@ -139,8 +138,7 @@ impl Lowerer<'_> {
             (AggregateMode::Final, Arc::new(CoalescePartitionsExec::new(partial)))
         } else {
             let exprs = last.expr().iter().map(|(k, _)| k.clone()).collect();
-            let spread = df(RepartitionExec::try_new(partial, Partitioning::Hash(exprs, self.threads())))?;
-            (AggregateMode::FinalPartitioned, Arc::new(spread))
+            (AggregateMode::FinalPartitioned, self.exchange(partial, exprs))
         };
         single_by(mode, last, functions, together, schema)
     }

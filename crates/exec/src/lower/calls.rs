@@ -4,7 +4,7 @@
 
 use super::{Lowerer, df};
 use crate::{
-    agg::{self, GroupConcat, Kind},
+    agg::{self, Cuts, GroupConcat, Kind},
     expr::{
         Physical, Scope, control::Coalesce, convert::ArrowCast, kernel::KernelExpr, numbers::AverageOf, row_key::RowKey,
     },
@@ -123,7 +123,9 @@ impl Lowerer<'_> {
                 let kernel = RowKey { options, null_if_any_null: false };
                 let key = KernelExpr::build(kernel, keys, DataType::BinaryView, false);
                 let distinct = call.distinct.then(|| ty.collation().unwrap_or(Collation::DEFAULT));
-                let function = agg::function(Kind::GroupConcat(GroupConcat { separator: separator.clone(), distinct }));
+                let cuts = Cuts::new(self.context.warnings.clone());
+                let settings = GroupConcat { separator: separator.clone(), distinct, cuts };
+                let function = agg::function(Kind::GroupConcat(settings));
                 Finish::Part(parts.add(function, vec![text, key], false))
             }
             AggregateFunction::StdDevPop
@@ -249,7 +251,7 @@ impl Lowerer<'_> {
                 }
             }
             Finish::Average(sum, count, sum_scale) => {
-                let (scale, result) = match crate::arrow_value::data_type(ty) {
+                let (scale, result) = match crate::arrow_value::arrow_type(&ty) {
                     result @ DataType::Decimal128(_, scale) => (scale as u8, result),
                     _ => (sum_scale.saturating_add(4).min(30), DataType::Decimal128(38, (sum_scale + 4).min(30) as i8)),
                 };

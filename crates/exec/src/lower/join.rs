@@ -4,23 +4,18 @@
 //! and the join kind with them. A projection brings the columns back into the plan's order.
 
 use super::{Lowerer, Node, df};
-use crate::{
-    expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
-    ops::assume_order::AssumeOrderExec,
-};
+use crate::expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr};
 use arrow_schema::{Schema, SortOptions};
 use datafusion_common::{JoinSide, JoinType, NullEquality};
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
 use datafusion_physical_plan::{
-    ExecutionPlan, Partitioning,
+    ExecutionPlan,
     joins::{
         CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode, SortMergeJoinExec,
         utils::{ColumnIndex, JoinFilter},
     },
-    repartition::RepartitionExec,
-    sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
 };
-use muster_algebra::{ColId, Expr, JoinKind, Plan, Side, SortKey};
+use muster_algebra::{ColId, Expr, JoinKind, Plan, Side};
 use muster_types::{Result, SqlError, SqlType, collation::TextTraits};
 use std::sync::Arc;
 
@@ -80,21 +75,12 @@ impl Lowerer<'_> {
         if projection.is_some() {
             columns = wanted.to_vec();
         }
-        let partitioned = self.threads() > 1
-            && !null_aware
-            && plan.order.is_empty()
-            && build_rows > PARTITIONED_BUILD_ROWS
-            && second.partitions() > 1;
-        // An outer join keeps the order of its probe side only where DataFusion knows of it.
-        let second = self.declare_order(second, &plan.order)?;
+        let partitioned =
+            self.threads() > 1 && !null_aware && build_rows > PARTITIONED_BUILD_ROWS && second.partitions() > 1;
         let (first, second, mode) = if partitioned {
-            let n = self.threads();
-            let spread = |node: &Node, exprs: Vec<Physical>| {
-                df(RepartitionExec::try_new(node.exec.clone(), Partitioning::Hash(exprs, n)))
-            };
-            let build = spread(&first, on.iter().map(|(l, _)| l.clone()).collect())?;
-            let probe = spread(&second, on.iter().map(|(_, r)| r.clone()).collect())?;
-            (Arc::new(build) as Arc<dyn ExecutionPlan>, Arc::new(probe) as _, PartitionMode::Partitioned)
+            let build = self.exchange(first.exec, on.iter().map(|(l, _)| l.clone()).collect());
+            let probe = self.exchange(second.exec, on.iter().map(|(_, r)| r.clone()).collect());
+            (build, probe, PartitionMode::Partitioned)
         } else {
             (first.into_single().exec, second.exec, PartitionMode::CollectLeft)
         };
@@ -110,24 +96,6 @@ impl Lowerer<'_> {
             null_aware,
         ))?;
         self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
-    }
-
-    /// Tells DataFusion of the order that the plan promises, as far as it is one of this input's columns.
-    fn declare_order(&self, node: Node, order: &[SortKey]) -> Result<Node> {
-        if order.is_empty() || node.partitions() > 1 {
-            return Ok(node);
-        }
-        let compiler = self.compiler(&node.scope);
-        let of_input = |k: &&SortKey| k.expr.columns().iter().all(|id| node.scope.position(*id).is_some());
-        let mut keys = Vec::with_capacity(order.len());
-        for key in order.iter().take_while(of_input) {
-            let options = SortOptions { descending: key.descending, nulls_first: !key.descending };
-            keys.push(PhysicalSortExpr::new(compiler.ordering_key(&key.expr)?, options));
-        }
-        Ok(match LexOrdering::new(keys) {
-            Some(order) => Node { exec: Arc::new(AssumeOrderExec::new(node.exec.clone(), order)), ..node },
-            None => node,
-        })
     }
 
     pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {
@@ -197,8 +165,8 @@ impl Lowerer<'_> {
             JoinKind::Anti | JoinKind::NullAwareAnti => JoinType::LeftAnti,
         };
         let options = SortOptions { descending: false, nulls_first: true };
-        let left = in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
-        let right = in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
+        let left = self.in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
+        let right = self.in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
         let sort_options = vec![options; pairs.len()];
         let join = df(SortMergeJoinExec::try_new(
             left,
@@ -210,6 +178,19 @@ impl Lowerer<'_> {
             NullEquality::NullEqualsNothing,
         ))?;
         Ok(Node::new(Arc::new(join), columns, traits))
+    }
+
+    /// One partition in key order. The plan promises the order; several partitions cannot keep it and are sorted.
+    fn in_order(
+        &self,
+        node: Node,
+        keys: impl Iterator<Item = Physical>,
+        options: SortOptions,
+    ) -> Arc<dyn ExecutionPlan> {
+        match LexOrdering::new(keys.map(|k| PhysicalSortExpr::new(k, options))) {
+            Some(order) if node.partitions() > 1 => self.ordered(node, order, None).exec,
+            _ => node.into_single().exec,
+        }
     }
 
     /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides allow bytes.
@@ -227,7 +208,7 @@ impl Lowerer<'_> {
                         false => (l.sort_key(lk, collation), r.sort_key(rk, collation)),
                     });
                 }
-                let ty = if crate::arrow_value::data_type(lt) == crate::arrow_value::data_type(rt) {
+                let ty = if crate::arrow_value::arrow_type(&lt) == crate::arrow_value::arrow_type(&rt) {
                     lt
                 } else {
                     common_type(lt, rt)
@@ -235,8 +216,9 @@ impl Lowerer<'_> {
                 let (lk, rk) = (l.compile_as(le, ty)?, r.compile_as(re, ty)?);
                 Ok(match ty {
                     SqlType::Float | SqlType::Double => {
-                        let one_zero =
-                            |e: Physical| KernelExpr::build(OneZero, vec![e], crate::arrow_value::data_type(ty), true);
+                        let one_zero = |e: Physical| {
+                            KernelExpr::build(OneZero, vec![e], crate::arrow_value::arrow_type(&ty), true)
+                        };
                         (one_zero(lk), one_zero(rk))
                     }
                     _ => (lk, rk),
@@ -344,16 +326,4 @@ fn projection(columns: &[ColId], wanted: &[ColId]) -> Result<Option<Vec<usize>>>
         found.ok_or_else(|| SqlError::internal(format!("column {} is not in the join", id.0)))
     };
     Ok(Some(wanted.iter().map(position).collect::<Result<_>>()?))
-}
-
-/// One partition in key order. The plan promises the order; several partitions cannot keep it and are sorted.
-fn in_order(node: Node, keys: impl Iterator<Item = Physical>, options: SortOptions) -> Arc<dyn ExecutionPlan> {
-    if node.partitions() == 1 {
-        return node.exec;
-    }
-    let Some(order) = LexOrdering::new(keys.map(|k| PhysicalSortExpr::new(k, options))) else {
-        return node.into_single().exec;
-    };
-    let sort = SortExec::new(order.clone(), node.exec).with_preserve_partitioning(true);
-    Arc::new(SortPreservingMergeExec::new(order, Arc::new(sort)))
 }

@@ -10,6 +10,7 @@
 //!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
 //!   sort.rs        Sort
 //!   subplans.rs    subqueries that run by themselves, as extra columns
+//!   width.rs       how wide rows are, which decides how many make a batch
 //! ```
 //!
 //! Every node delivers exactly `plan.output`; field i of its schema is named after the query column. Work runs in up
@@ -23,13 +24,16 @@ mod row;
 mod scan;
 mod sort;
 mod subplans;
+mod width;
 
 use crate::{
     ExecContext,
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap},
+    ops::exchange::ExchangeExec,
 };
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_optimizer::{PhysicalOptimizerRule, filter_pushdown::FilterPushdown};
 use datafusion_physical_plan::{
@@ -101,14 +105,24 @@ pub struct Lowerer<'a> {
     pub context: &'a ExecContext,
     /// The statement's columns and, behind them, those made up while lowering.
     pub columns: Columns,
+    /// Estimated bytes of a row of all leaves together: no row of the plan is much wider.
+    row_bytes: f64,
+}
+
+/// A plan ready to run.
+pub struct Lowered {
+    /// One partition.
+    pub operators: Arc<dyn ExecutionPlan>,
+    pub config: SessionConfig,
 }
 
 /// The finished operators of a plan.
-pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Arc<dyn ExecutionPlan>> {
-    let mut lowerer = Lowerer { context, columns: columns.clone() };
+pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
+    let mut lowerer = Lowerer { context, columns: columns.clone(), row_bytes: 0.0 };
     let node = lowerer.node(plan)?.into_single();
-    let config = context.runtime.session_config(context.threads);
-    df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))
+    let config = context.runtime.session_config(context.threads, lowerer.row_bytes);
+    let operators = df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))?;
+    Ok(Lowered { operators, config })
 }
 
 impl Lowerer<'_> {
@@ -145,6 +159,11 @@ impl Lowerer<'_> {
         self.context.threads.max(1)
     }
 
+    /// As many partitions as there are threads; rows with equal keys are in one.
+    pub fn exchange(&self, input: Arc<dyn ExecutionPlan>, keys: Vec<Physical>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(ExchangeExec::new(input, keys, self.threads()))
+    }
+
     pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {
         Compiler { columns: &self.columns, scope, warnings: &self.context.warnings }
     }
@@ -155,7 +174,7 @@ impl Lowerer<'_> {
     }
 
     pub fn field(&self, id: ColId, nullable: bool) -> FieldRef {
-        Arc::new(Field::new(field_name(id), crate::arrow_value::data_type(self.columns.ty(id)), nullable))
+        Arc::new(Field::new(field_name(id), crate::arrow_value::arrow_type(&self.columns.ty(id)), nullable))
     }
 
     pub fn schema(&self, ids: &[ColId]) -> SchemaRef {

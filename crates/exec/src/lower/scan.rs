@@ -1,10 +1,11 @@
 //! Leaves: tables and literal rows.
 
-use super::{Lowerer, Node, df, field_name};
+use super::{Lowerer, Node, df, field_name, width};
 use crate::{
-    arrow_value::{array_of, data_type},
+    arrow_value::{array_of, arrow_type},
     expr::{Scope, scope::TraitMap},
     ops::{
+        compact::used_bytes,
         scan::{ScanExec, ScanSpec},
         scan_filter::ScanFilter,
         values::ValuesExec,
@@ -23,6 +24,9 @@ impl Lowerer<'_> {
         let table = self.context.tables.storage(scan.table.id)?;
         let schema = self.table_schema(&table, &scan.columns)?;
         let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
+        let row_bytes = width::of_table(&table, scan.columns.iter().map(|(_, c)| *c));
+        self.row_bytes += row_bytes;
+        let batch_rows = self.context.runtime.batch_rows(self.threads(), row_bytes);
         let spec = ScanSpec {
             name: scan.alias.clone(),
             view: self.context.view.clone(),
@@ -36,7 +40,7 @@ impl Lowerer<'_> {
             ordered: scan.ordered,
             reverse: scan.reverse,
             limit: scan.limit,
-            batch_rows: scan.limit.map_or(BATCH_ROWS, |n| (n.clamp(1, BATCH_ROWS as u64)) as usize),
+            batch_rows: scan.limit.map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
             table,
         };
         let partitions = if scan.ordered || scan.limit.is_some() { 1 } else { self.threads() };
@@ -82,7 +86,7 @@ impl Lowerer<'_> {
                 .columns
                 .get(*column)
                 .ok_or_else(|| SqlError::internal(format!("table has no column {column}")))?;
-            Ok(Field::new(field_name(*id), data_type(column.ty), column.nullable))
+            Ok(Field::new(field_name(*id), arrow_type(&column.ty), column.nullable))
         });
         Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
     }
@@ -103,6 +107,7 @@ impl Lowerer<'_> {
         let mut known = vec![TextTraits::default(); types.len()];
         let schema = self.schema(output);
         let mut batches = Vec::new();
+        let mut bytes = 0;
         // Each batch with buffers of its own, or an operator that accounts for one would count all.
         for chunk in rows.chunks(BATCH_ROWS) {
             let mut arrays: Vec<ArrayRef> = Vec::with_capacity(types.len());
@@ -127,8 +132,11 @@ impl Lowerer<'_> {
             }
             let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
             let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(Into::into);
-            batches.push(df(batch)?);
+            let batch = df(batch)?;
+            bytes += df(used_bytes(&batch))?;
+            batches.push(batch);
         }
+        self.row_bytes += bytes as f64 / rows.len().max(1) as f64;
         let texts = output.iter().zip(&types).zip(known).filter(|((_, ty), _)| ty.is_text());
         let traits = texts.map(|((id, _), known)| (*id, known)).collect();
         Ok(Node::new(Arc::new(ValuesExec::new(schema, batches)), output.to_vec(), traits))

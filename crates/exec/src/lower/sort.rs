@@ -1,18 +1,12 @@
 //! Sort and top-N.
 
 use super::{Lowerer, Node, row::limit_node};
+use crate::ops::sort::SortExec;
 use arrow_schema::SortOptions;
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
-use datafusion_physical_plan::{
-    ExecutionPlan,
-    sorts::{sort::SortExec, sort_preserving_merge::SortPreservingMergeExec},
-};
 use muster_algebra::{Plan, SortKey};
 use muster_types::Result;
 use std::sync::Arc;
-
-/// A heap of the first rows cannot spill; more rows than this are sorted in full.
-const HEAP_ROWS_MAX: u64 = 100_000;
 
 impl Lowerer<'_> {
     pub(super) fn sort(&mut self, input: &Plan, keys: &[SortKey], fetch: Option<u64>) -> Result<Node> {
@@ -34,15 +28,12 @@ impl Lowerer<'_> {
             return Ok(limit_node(node, 0, fetch));
         };
         let rows = fetch.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        let heap = if fetch.is_some_and(|n| n <= HEAP_ROWS_MAX) { rows } else { None };
-        let partitioned = node.partitions() > 1;
-        let sort = SortExec::new(order.clone(), node.exec.clone()).with_preserve_partitioning(partitioned);
-        let mut exec: Arc<dyn ExecutionPlan> = Arc::new(if heap.is_some() { sort.with_fetch(heap) } else { sort });
-        if partitioned {
-            exec = Arc::new(SortPreservingMergeExec::new(order, exec).with_fetch(rows));
-        } else if heap.is_none() && fetch.is_some() {
-            return Ok(limit_node(Node { exec, ..node }, 0, fetch));
-        }
-        Ok(Node { exec, ..node })
+        Ok(self.ordered(node, order, rows))
+    }
+
+    /// All rows in this order, or the first `limit`.
+    pub(super) fn ordered(&self, node: Node, order: LexOrdering, limit: Option<usize>) -> Node {
+        let space = self.context.runtime.spill_space(self.threads());
+        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, space)), ..node }
     }
 }

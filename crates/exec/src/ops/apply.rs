@@ -6,12 +6,13 @@
 
 mod answer;
 
+use super::only;
 use crate::{ExecContext, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
 use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, internal_datafusion_err, tree_node::TreeNodeRecursion};
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
@@ -19,8 +20,8 @@ use datafusion_execution::{
 use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, ReplaceChildrenOptions,
-    SendableRecordBatchStream, stream::RecordBatchStreamAdapter,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
+    stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt};
 use muster_algebra::{ColId, Columns, Expr, Plan, SubqueryKind};
@@ -129,18 +130,8 @@ impl ExecutionPlan for ApplyExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
-        Ok(Arc::new(ApplyExec::new(input, self.schema(), self.applied.clone(), self.ty)?))
-    }
-
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
-        Ok(Arc::new(ApplyExec::new(input, self.schema(), self.applied.clone(), self.ty)?))
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(ApplyExec::new(only(children)?, self.schema(), self.applied.clone(), self.ty)?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -1,11 +1,12 @@
 //! Tells DataFusion of an order that the plan promises, so that it can aggregate groups as they end.
 
-use datafusion_common::{Result, internal_datafusion_err, tree_node::TreeNodeRecursion};
+use super::only;
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::{EquivalenceProperties, LexOrdering};
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
 };
 use std::{fmt, sync::Arc};
 
@@ -58,18 +59,8 @@ impl ExecutionPlan for AssumeOrderExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
-        Ok(Arc::new(AssumeOrderExec::new(input, self.order.clone())))
-    }
-
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
-        Ok(Arc::new(AssumeOrderExec::new(input, self.order.clone())))
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(AssumeOrderExec::new(only(children)?, self.order.clone())))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -1,18 +1,16 @@
 //! Reads a table. Conditions run inside storage, on the columns they need, before the others are decoded; so do the
 //! filters that joins and top-N operators above publish while the query runs.
 
-use super::scan_filter::ScanFilter;
+use super::{scan_filter::ScanFilter, unordered};
 use crate::{error::external, expr::Physical};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use datafusion_common::{DataFusionError, Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
 use datafusion_execution::TaskContext;
-use datafusion_physical_expr::{EquivalenceProperties, utils::collect_columns};
+use datafusion_physical_expr::utils::collect_columns;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
-    SendableRecordBatchStream,
-    execution_plan::{Boundedness, EmissionType, SchedulingType},
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
     filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
     stream::RecordBatchStreamAdapter,
@@ -59,18 +57,11 @@ pub struct ScanExec {
 impl ScanExec {
     /// `partitions`: cursors that share the work.
     pub fn new(spec: ScanSpec, schema: SchemaRef, partitions: usize) -> ScanExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema),
-            Partitioning::UnknownPartitioning(partitions),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        )
-        .with_scheduling_type(SchedulingType::Cooperative);
         ScanExec {
             spec,
             dynamic: Vec::new(),
             started: Mutex::default(),
-            properties: Arc::new(properties),
+            properties: unordered(schema, partitions),
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -117,10 +108,12 @@ impl ScanExec {
         let (spec, output) = (&self.spec, self.schema());
         let (mut on_entries, mut on_rows) = (spec.index_filter.clone(), spec.filter.clone());
         let table_column = |c: usize| (spec.columns[c], output.fields()[c].clone());
-        let layout = spec.table.tree(spec.index).layout().clone();
+        // Whether there is such an index is for storage to say.
+        let tree = spec.table.trees().get(spec.index);
+        let covers = |columns: &[usize]| tree.is_some_and(|t| t.layout().covers(columns));
         for filter in &self.dynamic {
             let columns: Vec<usize> = collect_columns(filter).iter().map(|c| spec.columns[c.index()]).collect();
-            let of_index = spec.index > 0 && !layout.covers(&spec.columns) && layout.covers(&columns);
+            let of_index = spec.index > 0 && !covers(&spec.columns) && covers(&columns);
             let place = if of_index { &mut on_entries } else { &mut on_rows };
             let none = || ScanFilter::new(Vec::new(), Arc::new(Schema::empty()), Vec::new());
             place.get_or_insert_with(none).add_dynamic(filter, table_column)?;

@@ -1,15 +1,13 @@
 //! Rows that are in memory already: VALUES, SELECT without FROM, information_schema.
 
+use super::unordered;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::TaskContext;
-use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
-    SendableRecordBatchStream,
-    execution_plan::{Boundedness, EmissionType, SchedulingType},
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, coop::cooperative,
     memory::MemoryStream,
 };
 use std::{fmt, sync::Arc};
@@ -23,14 +21,7 @@ pub struct ValuesExec {
 
 impl ValuesExec {
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> ValuesExec {
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        )
-        .with_scheduling_type(SchedulingType::Cooperative);
-        ValuesExec { batches, properties: Arc::new(properties) }
+        ValuesExec { batches, properties: unordered(schema, 1) }
     }
 }
 
@@ -60,20 +51,12 @@ impl ExecutionPlan for ValuesExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
     fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
 
     fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let stream = MemoryStream::try_new(self.batches.clone(), self.schema(), None)?;
-        Ok(Box::pin(datafusion_physical_plan::coop::cooperative(stream)))
+        Ok(Box::pin(cooperative(stream)))
     }
 }

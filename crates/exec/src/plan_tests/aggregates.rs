@@ -153,6 +153,40 @@ fn texts_have_extremes_and_are_joined() {
 }
 
 #[test]
+fn a_cut_of_group_concat_is_a_warning() {
+    let mut q = Query::new();
+    let c = q.columns(&[INT, TEXT]);
+    // Six texts of 200 bytes in group 1, one in group 2.
+    let rows = (0..7).map(|i| vec![int(1 + i / 6), text(&format!("{i:0>200}"))]).collect();
+    let input = q.split_values(&c, rows);
+    let joined = q.column(TEXT);
+    let function = AggregateFunction::GroupConcat { separator: ",".into(), order: vec![asc(c[1])] };
+    let call = call(function, vec![column(c[1])], TEXT);
+    for group in [vec![], vec![c[0]]] {
+        let op = PlanOp::HashAggregate {
+            input: Box::new(input.clone()),
+            group: group.clone(),
+            aggregates: vec![(joined, call.clone()), (q.column(TEXT), call.clone())],
+        };
+        let lengths: Vec<usize> = q
+            .run_sorted(&plan(op, vec![joined]))
+            .iter()
+            .map(|row| match &row[0] {
+                Value::Text(text) => text.len(),
+                _ => 0,
+            })
+            .collect();
+        assert_eq!(lengths, if group.is_empty() { vec![1024] } else { vec![1024, 200] });
+        let warnings = q.warnings.take();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(warnings[0].code.number(), 1260);
+        if group.is_empty() {
+            assert_eq!(warnings[0].message, "Row 6 was cut by GROUP_CONCAT()");
+        }
+    }
+}
+
+#[test]
 fn spreads_bits_and_any_value() {
     let rows = grouped(|c| {
         let n = || vec![column(c[1])];

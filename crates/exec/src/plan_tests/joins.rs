@@ -118,6 +118,43 @@ fn residual_conditions_are_part_of_the_join() {
     check(true);
 }
 
+/// `(a, b) NOT IN (SELECT x, y ...)`: a row stays if every pair of it with a row of the other side is FALSE.
+#[test]
+fn not_in_with_several_keys_keeps_to_three_values() {
+    let keys = [Some(1), Some(2), None];
+    let all: Vec<[Option<i64>; 2]> = keys.iter().flat_map(|a| keys.map(|b| [*a, b])).collect();
+    let equal = |l: Option<i64>, r: Option<i64>| l.zip(r).map(|(l, r)| l == r);
+    let rights = [
+        vec![],
+        all.clone(),
+        vec![[Some(1), Some(1)]],
+        vec![[Some(2), None]],
+        vec![[None, None]],
+        vec![[None, Some(1)], [Some(2), Some(2)]],
+    ];
+    for right in rights {
+        let may_be_equal = |l: &[Option<i64>; 2], r: &[Option<i64>; 2]| {
+            equal(l[0], r[0]) != Some(false) && equal(l[1], r[1]) != Some(false)
+        };
+        let stays = |l: &&[Option<i64>; 2]| right.iter().all(|r| !may_be_equal(l, r));
+        let want: Vec<Vec<Value>> = all.iter().filter(stays).map(|row| row.map(opt).to_vec()).collect();
+        for build in [Side::Left, Side::Right] {
+            let mut q = Query::new();
+            let (a, b) = (q.columns(&[INT, INT]), q.columns(&[INT, INT]));
+            let rows = |rows: &[[Option<i64>; 2]]| rows.iter().map(|row| row.map(opt).to_vec()).collect();
+            let op = PlanOp::HashJoin {
+                kind: JoinKind::NullAwareAnti,
+                left: Box::new(q.split_values(&a, rows(&all))),
+                right: Box::new(q.split_values(&b, rows(&right))),
+                keys: vec![(column(a[0]), column(b[0])), (column(a[1]), column(b[1]))],
+                residual: Vec::new(),
+                build,
+            };
+            assert_eq!(q.run_sorted(&plan(op, a.clone())), sorted(want.clone()), "{right:?}, {build:?}");
+        }
+    }
+}
+
 #[test]
 fn large_build_sides_are_partitioned() {
     let mut q = Query::new();

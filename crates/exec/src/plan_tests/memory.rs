@@ -4,36 +4,77 @@ use muster_types::ErrorCode;
 
 /// Rows of some hundred bytes, in an order that is not theirs.
 fn rows(n: i64) -> Vec<Vec<Value>> {
-    (0..n).map(|i| vec![int(i * 7919 % n), text(&format!("{i:0>300}"))]).collect()
+    wide_rows(n, 300)
 }
 
+fn wide_rows(n: i64, width: usize) -> Vec<Vec<Value>> {
+    (0..n).map(|i| vec![int(i * 7919 % n), text(&format!("{i:0>width$}"))]).collect()
+}
+
+fn count() -> AggregateCall {
+    AggregateCall { function: AggregateFunction::Count, args: vec![], distinct: false, ty: INT }
+}
+
+/// Texts of several times the limit.
 #[test]
-#[ignore = "string views are charged for buffers they share: sorts and groupings of long texts fail with 1041 before they spill; run with --ignored"]
 fn a_large_sort_of_texts_spills_and_is_right() {
-    let mut q = Query::with_memory(128 << 20);
-    let ids = q.columns(&[INT, TEXT]);
-    let n = 600_000;
-    let input = q.split_values(&ids, rows(n));
-    let sort = plan(PlanOp::Sort { input: Box::new(input), keys: vec![asc(ids[0])], fetch: None }, vec![ids[0]]);
-    let got = q.run(&sort);
-    assert_eq!(got.len(), n as usize);
-    assert!(got.iter().enumerate().all(|(i, row)| row[0] == int(i as i64)));
-    assert_eq!(q.runtime.memory_used_bytes(), 0);
+    for (limit_mib, n, width) in [(32, 600_000, 300), (32, 12_000, 20_000)] {
+        let mut q = Query::with_memory(limit_mib << 20);
+        let ids = q.columns(&[INT, TEXT]);
+        let input = q.split_values(&ids, wide_rows(n, width));
+        for by in [ids[0], ids[1]] {
+            let keys = vec![asc(by)];
+            let sort = plan(PlanOp::Sort { input: Box::new(input.clone()), keys, fetch: None }, vec![by]);
+            let got = q.run(&sort);
+            assert_eq!(got.len(), n as usize);
+            let want = |i: i64| if by == ids[0] { int(i) } else { text(&format!("{i:0>width$}")) };
+            assert!(got.iter().enumerate().all(|(i, row)| row[0] == want(i as i64)), "{n} rows of {width}");
+            assert_eq!(q.runtime.memory_used_bytes(), 0);
+        }
+    }
 }
 
 #[test]
-#[ignore = "string views are charged for buffers they share: sorts and groupings of long texts fail with 1041 before they spill; run with --ignored"]
-fn a_large_grouping_of_texts_spills_and_is_right() {
-    let mut q = Query::with_memory(128 << 20);
+fn the_first_rows_of_many_long_texts_take_little_memory() {
+    let mut q = Query::with_memory(16 << 20);
     let ids = q.columns(&[INT, TEXT]);
-    let n = 600_000;
-    let input = q.split_values(&ids, rows(n));
-    let count = q.column(INT);
-    let call = AggregateCall { function: AggregateFunction::Count, args: vec![], distinct: false, ty: INT };
-    let op = PlanOp::HashAggregate { input: Box::new(input), group: vec![ids[1]], aggregates: vec![(count, call)] };
-    let got = q.run(&plan(op, vec![count]));
-    assert_eq!(got.len(), n as usize);
-    assert!(got.iter().all(|row| row[0] == int(1)));
+    let input = q.split_values(&ids, rows(600_000));
+    for fetch in [100, 50_000, 300_000] {
+        let keys = vec![asc(ids[0])];
+        let sort = plan(PlanOp::Sort { input: Box::new(input.clone()), keys, fetch: Some(fetch) }, ids.clone());
+        let got = q.run(&sort);
+        assert_eq!(got.len(), fetch as usize);
+        assert!(got.iter().enumerate().all(|(i, row)| row[0] == int(i as i64)));
+        assert_eq!(q.runtime.memory_used_bytes(), 0);
+    }
+}
+
+/// One group for each row, of several times the limit; by bytes and, where letters come in both cases, by sort keys.
+#[test]
+#[ignore = "the merge of spilled groups of long texts still asks for more than its share: error 1041"]
+fn a_large_grouping_of_texts_spills_and_is_right() {
+    for (limit_mib, n, width) in [(32, 600_000, 300), (32, 12_000, 20_000)] {
+        for letters in ["", "Aa"] {
+            let mut q = Query::with_memory(limit_mib << 20);
+            let ids = q.columns(&[INT, TEXT]);
+            let mut values = wide_rows(n, width);
+            values.iter_mut().for_each(|row| {
+                if let Value::Text(text) = &mut row[1] {
+                    text.push_str(letters);
+                }
+            });
+            let input = q.split_values(&ids, values);
+            let id = q.column(INT);
+            let op = |input| PlanOp::HashAggregate { input, group: vec![ids[1]], aggregates: vec![(id, count())] };
+            let got = q.run(&plan(op(Box::new(input.clone())), vec![id]));
+            assert_eq!(got.len(), n as usize, "{n} rows of {width} {letters}");
+            assert!(got.iter().all(|row| row[0] == int(1)));
+            // As DISTINCT is planned.
+            let distinct = PlanOp::HashAggregate { input: Box::new(input), group: vec![ids[1]], aggregates: vec![] };
+            assert_eq!(q.run(&plan(distinct, vec![ids[1]])).len(), n as usize);
+            assert_eq!(q.runtime.memory_used_bytes(), 0);
+        }
+    }
 }
 
 #[test]

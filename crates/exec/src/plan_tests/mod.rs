@@ -5,6 +5,7 @@ mod expressions;
 mod joins;
 mod memory;
 mod rows;
+mod scans;
 mod subplans;
 
 use crate::{Buffers, ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
@@ -31,6 +32,8 @@ pub struct Query {
     pub threads: usize,
     pub runtime: Arc<Runtime>,
     pub warnings: Arc<Warnings>,
+    pub tables: Arc<dyn TableSource>,
+    pub counters: Arc<Counters>,
     _temp: tempfile::TempDir,
 }
 
@@ -42,7 +45,15 @@ impl Query {
     pub fn with_memory(bytes: usize) -> Query {
         let temp = tempfile::tempdir().unwrap();
         let runtime = Runtime::new(bytes, temp.path().to_path_buf()).unwrap();
-        Query { columns: Columns::default(), threads: 2, runtime, warnings: Arc::default(), _temp: temp }
+        Query {
+            columns: Columns::default(),
+            threads: 2,
+            runtime,
+            warnings: Arc::default(),
+            tables: Arc::new(NoTables),
+            counters: Arc::default(),
+            _temp: temp,
+        }
     }
 
     pub fn column(&mut self, ty: SqlType) -> ColId {
@@ -81,9 +92,9 @@ impl Query {
     pub fn context(&self) -> ExecContext {
         ExecContext {
             runtime: self.runtime.clone(),
-            tables: Arc::new(NoTables),
+            tables: self.tables.clone(),
             view: ReadView::latest(),
-            counters: Arc::new(Counters::default()),
+            counters: self.counters.clone(),
             warnings: self.warnings.clone(),
             buffers: Buffers::default(),
             threads: self.threads,
@@ -98,7 +109,7 @@ impl Query {
             for batch in batches {
                 assert_eq!(batch.num_columns(), plan.output.len());
                 for (column, id) in batch.columns().iter().zip(&plan.output) {
-                    assert_eq!(column.data_type(), &crate::arrow_value::data_type(self.columns.ty(*id)));
+                    assert_eq!(column.data_type(), &crate::arrow_value::arrow_type(&self.columns.ty(*id)));
                 }
                 for row in 0..batch.num_rows() {
                     rows.push(batch.columns().iter().map(|c| value_at(c.as_ref(), row)).collect::<Result<_>>()?);

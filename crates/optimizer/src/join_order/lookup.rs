@@ -133,8 +133,10 @@ impl<'a> Lookups<'a> {
                 access_path::split_conditions(base.table, index, base.columns, conditions, self.options);
             let fetched = entries * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, base.table, 0);
-            let fetch = if self.options.is_on("mrr") { cost::lookups } else { cost::single_lookups };
-            cost_ms += fetch(&clustered, fetched, fetched);
+            cost_ms += match self.options.is_on("mrr") {
+                true => cost::fetches(&clustered, fetched),
+                false => cost::single_lookups(&clustered, fetched, fetched),
+            };
         }
         cost_ms += cost::join_buffer(left_rows, output_rows);
         Some(Lookup { index, keys, parts, batched, cost_ms })

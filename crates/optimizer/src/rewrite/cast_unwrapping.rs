@@ -1,10 +1,10 @@
 //! `CAST(column AS wider) < constant` becomes `column < constant` where no value changes: the comparison then runs on
-//! the stored type and can use an index.
+//! the stored type and can use an index. So does a TIMESTAMP column in a zone that is always as far from UTC.
 
 use super::{Context, map_exprs};
 use crate::literal::{exact_value, is_lossless_cast, literal};
-use muster_algebra::{Columns, CompareOp, Expr, Rel, SqlType};
-use muster_types::Result;
+use muster_algebra::{Columns, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
+use muster_types::{Result, temporal::MICROS_PER_SECOND, time_zone::TimeZone};
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     let columns = &*context.columns;
@@ -20,26 +20,52 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     })
 }
 
-/// The argument of a cast that loses nothing, and its type.
-fn uncast<'a>(expr: &'a Expr, columns: &Columns) -> Option<(&'a Expr, SqlType)> {
-    let Expr::Cast { arg, ty } = expr else { return None };
-    let from = arg.ty(columns);
-    (matches!(**arg, Expr::Column(_)) && is_lossless_cast(from, *ty)).then_some((&**arg, from))
+/// What a column became before it was compared.
+enum Wrapped {
+    /// Cast without loss, from this type.
+    Cast(SqlType),
+    /// Moved by so many microseconds, as a TIMESTAMP of this type.
+    Moved(i64, SqlType),
 }
 
-fn constant_as(expr: &Expr, to: SqlType) -> Option<Expr> {
+fn unwrap<'a>(expr: &'a Expr, columns: &Columns) -> Option<(&'a Expr, Wrapped)> {
+    let (column, wrapped) = match expr {
+        Expr::Cast { arg, ty } => {
+            let from = arg.ty(columns);
+            (&**arg, Wrapped::Cast(is_lossless_cast(from, *ty).then_some(from)?))
+        }
+        Expr::Call { function: ScalarFunction::ConvertTz, args, ty: ty @ SqlType::Timestamp { .. } } => {
+            let [column, from, to] = args.as_slice() else { return None };
+            let seconds = |e: &Expr| TimeZone::from_name(&literal(e)?.0.to_text(0)?)?.fixed_seconds();
+            let moved = i64::from(seconds(to)? - seconds(from)?) * MICROS_PER_SECOND;
+            (column, Wrapped::Moved(moved, *ty))
+        }
+        _ => return None,
+    };
+    matches!(column, Expr::Column(_)).then_some((column, wrapped))
+}
+
+/// The constant that the bare column compares with as the wrapped one does with this.
+fn unwrapped_constant(expr: &Expr, wrapped: &Wrapped) -> Option<Expr> {
     let (value, from) = literal(expr)?;
-    exact_value(value, from, to).map(|v| Expr::literal(v, to))
+    match *wrapped {
+        Wrapped::Cast(to) => exact_value(value, from, to).map(|v| Expr::literal(v, to)),
+        Wrapped::Moved(micros, to) => match exact_value(value, from, to)? {
+            Value::DateTime(t) => Some(Expr::literal(Value::DateTime(t.checked_sub(micros)?), to)),
+            Value::Null => Some(Expr::null(to)),
+            _ => None,
+        },
+    }
 }
 
 fn unwrap_comparison(op: CompareOp, left: Expr, right: Expr, columns: &Columns) -> Expr {
-    if let Some((arg, ty)) = uncast(&left, columns)
-        && let Some(constant) = constant_as(&right, ty)
+    if let Some((arg, wrapped)) = unwrap(&left, columns)
+        && let Some(constant) = unwrapped_constant(&right, &wrapped)
     {
         return Expr::compare(op, arg.clone(), constant);
     }
-    if let Some((arg, ty)) = uncast(&right, columns)
-        && let Some(constant) = constant_as(&left, ty)
+    if let Some((arg, wrapped)) = unwrap(&right, columns)
+        && let Some(constant) = unwrapped_constant(&left, &wrapped)
     {
         return Expr::compare(op, constant, arg.clone());
     }
@@ -47,8 +73,8 @@ fn unwrap_comparison(op: CompareOp, left: Expr, right: Expr, columns: &Columns) 
 }
 
 fn unwrap_list(arg: &Expr, list: &[Expr], columns: &Columns) -> Option<(Expr, Vec<Expr>)> {
-    let (arg, ty) = uncast(arg, columns)?;
-    let list: Option<Vec<Expr>> = list.iter().map(|e| constant_as(e, ty)).collect();
+    let (arg, wrapped) = unwrap(arg, columns)?;
+    let list: Option<Vec<Expr>> = list.iter().map(|e| unwrapped_constant(e, &wrapped)).collect();
     Some((arg.clone(), list?))
 }
 
@@ -56,7 +82,6 @@ fn unwrap_list(arg: &Expr, list: &[Expr], columns: &Columns) -> Option<(Expr, Ve
 mod tests {
     use super::*;
     use crate::testing::builder::*;
-    use muster_algebra::Value;
 
     #[test]
     fn constants_take_the_type_of_the_column() {
@@ -69,5 +94,25 @@ mod tests {
         let big = Expr::int(5_000_000_000);
         let kept = unwrap_comparison(CompareOp::Lt, wide.clone(), big.clone(), &t.columns);
         assert_eq!(kept, Expr::compare(CompareOp::Lt, wide, big));
+    }
+
+    #[test]
+    fn timestamps_compare_in_utc() {
+        let mut t = Tables::new();
+        let (_, a, _) = t.table("t", &["a", "b"]).pair();
+        let ty = SqlType::Timestamp { fsp: 0 };
+        let text =
+            |s: &str| Expr::literal(Value::Text(s.into()), SqlType::varchar(9, muster_types::Collation::DEFAULT));
+        let local = |zone| Expr::Call {
+            function: ScalarFunction::ConvertTz,
+            args: vec![Expr::Column(a), text("+00:00"), text(zone)],
+            ty,
+        };
+        let hours = |n: i64| Expr::literal(Value::DateTime(n * 3_600_000_000), ty);
+        let compare = |zone| unwrap_comparison(CompareOp::Lt, local(zone), hours(5), &t.columns);
+        assert_eq!(compare("+02:00"), Expr::compare(CompareOp::Lt, Expr::Column(a), hours(3)));
+        assert_eq!(compare("-02:00"), Expr::compare(CompareOp::Lt, Expr::Column(a), hours(7)));
+        // Where clocks change, the order of local times is not that of moments.
+        assert_eq!(compare("Europe/Berlin"), Expr::compare(CompareOp::Lt, local("Europe/Berlin"), hours(5)));
     }
 }

@@ -58,6 +58,7 @@ passes![
     equality_closure,
     or_implication,
     predicate_pushdown,
+    cast_unwrapping,
     constant_folding,
     group_by_key,
     aggregate_pushdown,

@@ -4,7 +4,6 @@ use super::{
     ResultCharset,
     column::{self, column_type},
 };
-use crate::packet::put_length_bytes;
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationMicrosecondArray,
     Float32Array, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray, UInt64Array,
@@ -12,6 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 use muster_engine::ColumnInfo;
+use muster_protocol::put_length_bytes;
 use muster_types::{
     Decimal,
     charset::{self, Charset},

@@ -1,8 +1,8 @@
 //! Column definitions: a column's MySQL type, length, character set and flags.
 
 use super::ResultCharset;
-use crate::packet::put_length_bytes;
 use muster_engine::ColumnInfo;
+use muster_protocol::put_length_bytes;
 use muster_types::{BytesKind, Collation, IntWidth, SqlType, TextKind, charset::Charset};
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use std::borrow::Cow;

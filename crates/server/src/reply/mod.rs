@@ -8,7 +8,7 @@ pub mod text;
 
 pub use charset::ResultCharset;
 
-use crate::packet::{put_length, put_length_bytes};
+use muster_protocol::{put_length, put_length_bytes};
 use muster_types::SqlError;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::packets::{ErrPacket, ServerError, SqlState};

@@ -1,12 +1,10 @@
 //! A result set: column count, column definitions, rows, end.
 
 use super::{ResultCharset, Status, binary, column, end_of_rows, eof, text};
-use crate::{
-    ConnectionError,
-    packet::{PacketStream, put_length},
-};
+use crate::{ConnectionError, packet::PacketStream};
 use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
+use muster_protocol::put_length;
 use mysql_common::constants::CapabilityFlags;
 
 /// How values are written.

@@ -1,11 +1,11 @@
 //! Rows as text: every value a length-encoded string, NULL the byte 0xFB.
 
 use super::{ResultCharset, binary::Cells, column};
-use crate::packet::put_length_bytes;
 use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
+use muster_protocol::put_length_bytes;
 use muster_types::{
-    Decimal, SqlType, Value,
+    Decimal, Value,
     charset::{self, Charset},
     value::{format_double, format_float},
 };
@@ -25,18 +25,10 @@ pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch, charset: Resu
     (columns.iter().zip(batch.columns()))
         .map(|(column, array)| Writer {
             cells: Cells::new(array),
-            fsp: fsp(&column.ty),
+            fsp: column.ty.fsp(),
             charset: column::charset(column, charset),
         })
         .collect()
-}
-
-/// Digits of fractional seconds that a type shows.
-pub fn fsp(ty: &SqlType) -> u8 {
-    match ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => *fsp,
-        _ => 0,
-    }
 }
 
 impl Writer<'_> {

@@ -27,7 +27,7 @@ mod tests;
 use crate::{OptimizerHint, Query, ScalarExpr, ShowFilter, VariableScope};
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Rel};
-use muster_types::{Collation, Result, SqlError, SqlType, Value};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use scope::{Clause, From, Names, Relation, Scope};
 
 /// What an expression can ask the session: each answer becomes a literal of the statement.
@@ -39,9 +39,13 @@ pub trait SessionValues {
     fn user_variable(&self, name: &str) -> Value;
     /// Local time of the statement's start, in microseconds since 1970-01-01 00:00:00.
     fn now_micros(&self) -> i64;
-    /// The offset of local time from UTC, in microseconds.
+    /// The offset of local time from UTC at that moment, in microseconds.
     fn utc_offset_micros(&self) -> i64 {
         0
+    }
+    /// In which TIMESTAMP columns are read.
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::UTC
     }
     /// `user@host` as the client gave them.
     fn user(&self) -> String;

@@ -7,9 +7,10 @@ use super::{
 };
 use crate::Statement;
 use muster_algebra::{
-    ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, TableDef, ViewDef,
+    ColId, ColumnMeta, ColumnOrigin, Expr, IndexHint, IndexHintKind, IndexHintScope, Rel, ScalarFunction, TableDef,
+    ViewDef,
 };
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use sqlparser::ast::{self, TableFactor, TableIndexHintForClause, TableIndexHintType};
 use std::sync::Arc;
 
@@ -108,21 +109,52 @@ impl Binder<'_> {
             let meta = ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin) };
             columns.push((self.columns.add(meta), i));
         }
+        let virtual_rows = self.env.catalog.virtual_rows(&table).transpose()?;
+        let stored = columns.clone();
+        let local = if virtual_rows.is_none() { self.local_times(&mut columns) } else { None };
         self.dependencies.add_table(&table, &columns);
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let relation = Relation { database: Some(table.database.clone()), alias: alias.to_string() };
         let from = From::single(relation, named);
-        let rel = match self.env.catalog.virtual_rows(&table) {
+        let rel = match virtual_rows {
             Some(rows) => Rel::Values {
-                columns: columns.iter().map(|(id, _)| *id).collect(),
-                rows: rows?
+                columns: stored.iter().map(|(id, _)| *id).collect(),
+                rows: rows
                     .into_iter()
                     .map(|row| row.into_iter().zip(&table.columns).map(|(v, c)| Expr::literal(v, c.ty)).collect())
                     .collect(),
             },
-            None => Rel::Get { table, alias: alias.to_string(), columns, hints },
+            None => Rel::Get { table, alias: alias.to_string(), columns: stored, hints },
+        };
+        let rel = match local {
+            Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
+            None => rel,
         };
         Ok(Joined { rel, from })
+    }
+
+    /// TIMESTAMP columns hold UTC; the statement reads them in the session's zone. Puts local columns in their places
+    /// and returns the projection that makes them; `None` when there is nothing to convert.
+    fn local_times(&mut self, columns: &mut [(ColId, usize)]) -> Option<Vec<(ColId, Expr)>> {
+        let zone = self.env.session.time_zone();
+        if zone.fixed_seconds() == Some(0) {
+            return None;
+        }
+        let mut converted = false;
+        let exprs = columns
+            .iter_mut()
+            .map(|(id, _)| {
+                let stored = Expr::Column(*id);
+                let meta = self.columns.get(*id).clone();
+                let ty @ SqlType::Timestamp { .. } = meta.ty else { return (*id, stored) };
+                let name = |zone: TimeZone| self.given(Value::Text(zone.to_string())).expr;
+                let args = vec![stored, name(TimeZone::UTC), name(zone)];
+                converted = true;
+                *id = self.columns.add(meta);
+                (*id, Expr::Call { function: ScalarFunction::ConvertTz, args, ty })
+            })
+            .collect();
+        converted.then_some(exprs)
     }
 
     fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {

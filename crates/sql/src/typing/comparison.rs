@@ -29,11 +29,7 @@ pub(crate) fn comparison_type(l: SqlType, r: SqlType) -> SqlType {
 }
 
 fn temporal_pair(a: SqlType, b: SqlType) -> SqlType {
-    let fsp = |t| match t {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
-        _ => 0,
-    };
-    let fsp = fsp(a).max(fsp(b));
+    let fsp = a.fsp().max(b.fsp());
     match (a, b) {
         (SqlType::Time { .. }, SqlType::Time { .. }) => SqlType::Time { fsp },
         (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => SqlType::Timestamp { fsp },

@@ -77,11 +77,7 @@ fn is_natural(item: &Item) -> bool {
 }
 
 fn temporal(items: &[&Item]) -> SqlType {
-    let fsp = items.iter().map(|i| match i.ty {
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
-        _ => 0,
-    });
-    let fsp = fsp.max().unwrap_or(0);
+    let fsp = items.iter().map(|i| i.ty.fsp()).max().unwrap_or(0);
     if items.iter().all(|i| matches!(i.ty, SqlType::Time { .. })) {
         SqlType::Time { fsp }
     } else if items.iter().all(|i| matches!(i.ty, SqlType::Timestamp { .. })) {

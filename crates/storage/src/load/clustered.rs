@@ -147,8 +147,7 @@ impl ClusteredBuild {
         } else {
             self.options.files.remove(&streamed.file)?;
         }
-        let columns: Vec<_> =
-            self.layout.columns.iter().map(|c| (crate::tree::leaf::decode::arrow_type(&c.ty), c.nullable)).collect();
+        let columns: Vec<_> = self.layout.columns.iter().map(|c| (crate::arrow_type(&c.ty), c.nullable)).collect();
         self.mode = Mode::Sorting(Box::new(Sorting {
             sorter: Sorter::new(self.options.sort.clone()),
             rows: RowLayout::new(&columns),

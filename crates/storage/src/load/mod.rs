@@ -9,7 +9,6 @@
 //!     statistics.rs, hyper_log_log.rs, prefix_counts.rs
 //! ```
 
-mod cell;
 mod clustered;
 mod files;
 mod hyper_log_log;
@@ -26,6 +25,7 @@ use crate::{
     FileId, IndexStats, Result, StorageError, Store, Table, TableSchema, TableStatistics,
     key::cut_text,
     tree::{Tree, TreeLayout},
+    value_at,
 };
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use clustered::{Clustered, ClusteredBuild, ClusteredOptions};
@@ -252,9 +252,10 @@ pub fn build_index(
 fn duplicate(layout: &TreeLayout, columns: &[ArrayRef], row: usize) -> StorageError {
     let text = |part: &crate::key::KeyPartCodec| {
         let ty = &layout.columns[part.column].ty;
-        match cell::value_at(&columns[part.column], row) {
-            Value::Text(text) => cut_text(&text, part.prefix).to_string(),
-            value => value.to_text(cell::fsp_of(ty)).unwrap_or_else(|| "NULL".to_string()),
+        match value_at(&columns[part.column], row) {
+            Ok(Value::Text(text)) => cut_text(&text, part.prefix).to_string(),
+            Ok(value) => value.to_text(ty.fsp()).unwrap_or_else(|| "NULL".to_string()),
+            Err(e) => e.message,
         }
     };
     let entry: Vec<String> = layout.key.parts[..layout.declared_parts].iter().map(text).collect();

@@ -94,8 +94,7 @@ impl IndexBuilder<'_> {
                 entries.append(&columns, keys.iter())?;
             }
         } else {
-            let types: Vec<_> =
-                layout.columns.iter().map(|c| (crate::tree::leaf::decode::arrow_type(&c.ty), c.nullable)).collect();
+            let types: Vec<_> = layout.columns.iter().map(|c| (crate::arrow_type(&c.ty), c.nullable)).collect();
             let row_layout = RowLayout::new(&types);
             let mut sorter = Sorter::new(SortOptions {
                 memory_bytes,

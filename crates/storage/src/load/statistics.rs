@@ -3,11 +3,8 @@
 //! Must cost little beside the load itself: arrays are hashed a column at a time, and short texts seen lately are
 //! recognised by their view alone.
 
-use super::{
-    cell::value_at,
-    hyper_log_log::{HyperLogLog, hash_bytes, hash_u64, hash_u128},
-};
-use crate::{ColumnStats, Result};
+use super::hyper_log_log::{HyperLogLog, hash_bytes, hash_u64, hash_u128};
+use crate::{ColumnStats, Result, value_at};
 use arrow_array::{
     Array, ArrayRef, GenericByteViewArray, PrimitiveArray,
     cast::AsArray,
@@ -41,6 +38,11 @@ pub(super) struct StatisticsCollector {
 pub(super) struct StatisticsThread {
     batches: SyncSender<Vec<ArrayRef>>,
     thread: JoinHandle<StatisticsCollector>,
+}
+
+/// A value that a column reaches; the Arrow type is one that is collected.
+fn bound(array: &dyn Array, row: usize) -> Value {
+    value_at(array, row).unwrap_or(Value::Null)
 }
 
 impl StatisticsThread {
@@ -134,7 +136,7 @@ impl Collector {
             _ => None,
         };
         if let Some((least, greatest)) = bounds {
-            self.widen(value_at(array, least), value_at(array, greatest));
+            self.widen(bound(array, least), bound(array, greatest));
         }
     }
 

@@ -21,10 +21,7 @@ pub(crate) use {
     matching::Matcher,
 };
 
-use crate::{
-    Counters, ReadView, Result, StorageError, Table,
-    tree::{Tree, leaf::decode::arrow_type},
-};
+use crate::{Counters, ReadView, Result, StorageError, Table, arrow_type, tree::Tree};
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use std::sync::Arc;

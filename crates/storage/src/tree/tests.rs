@@ -1,14 +1,11 @@
 use super::{
     arbitrary::{any_schema, any_value},
     builder::TreeShape,
-    leaf::{
-        decode::{ColumnSink, arrow_type},
-        visible::Rows,
-    },
+    leaf::{decode::ColumnSink, visible::Rows},
     *,
 };
 use crate::{
-    Counters, IoBackend, ReadView, StorageError, Store, StoreOptions, TableSchema,
+    Counters, IoBackend, ReadView, StorageError, Store, StoreOptions, TableSchema, arrow_type,
     file::SequentialWriter,
     key::{ByteRange, Keys},
 };
@@ -64,7 +61,7 @@ fn arrays_of(layout: &TreeLayout, rows: &[Vec<Value>]) -> Vec<ArrayRef> {
         let leaf = leaf::Leaf::of(&page, layout).unwrap();
         for (i, sink) in sinks.iter_mut().enumerate() {
             let column = leaf.column(i, layout.columns[i].physical).unwrap();
-            sink.append(&column, &Rows::Range(0..leaf.rows()), &leaf::tests::NoOverflow).unwrap();
+            sink.append(&column, &Rows::Range(0..leaf.rows()), &crate::fuzz::NoOverflow).unwrap();
         }
         start = extents.rows().end;
     }

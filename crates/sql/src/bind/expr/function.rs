@@ -95,7 +95,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "COALESCE" => 1..=MANY,
         "GREATEST" | "LEAST" => 2..=MANY,
         "SUBSTRING" | "SUBSTR" | "MID" => 2..=3,
-        "LPAD" | "RPAD" | "REPLACE" | "TIMESTAMPADD" => 3..=3,
+        "LPAD" | "RPAD" | "REPLACE" | "TIMESTAMPADD" | "CONVERT_TZ" => 3..=3,
         "LOCATE" => 2..=3,
         "ROUND" | "LOG" => 1..=2,
         "TRUNCATE" => 2..=2,
@@ -198,6 +198,7 @@ impl Binder<'_> {
             "TIMESTAMPADD" => self.timestamp_add(args, cx),
             "MOD" => self.arithmetic_of(ArithmeticOp::Mod, args[0], args[1], cx),
             "STRCMP" => self.strcmp(args, cx),
+            "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
@@ -225,6 +226,24 @@ impl Binder<'_> {
         let (args, model) = self.texts(items, name)?;
         let length = display_length(args[0].ty) as u64;
         Ok(self.text_call(function, length, args, model))
+    }
+
+    /// `CONVERT_TZ(datetime, from, to)`.
+    fn convert_tz(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let mut items = self.items(args, cx)?.into_iter();
+        let (Some(time), Some(from), Some(to)) = (items.next(), items.next(), items.next()) else {
+            return Err(wrong_count("CONVERT_TZ"));
+        };
+        let fsp = match (time.ty, time.as_literal()) {
+            (ty, _) if ty.is_temporal() || ty.is_integer() => ty.fsp(),
+            (_, Some(Value::Text(text))) if !text.contains('.') => 0,
+            _ => 6,
+        };
+        let ty = SqlType::DateTime { fsp };
+        let collation = self.default_collation();
+        let zones = [from, to].map(|zone| self.convert_to_text(zone, collation));
+        let args = std::iter::once(self.convert(time, ty)).chain(zones).collect();
+        Ok(call(F::ConvertTz, args, ty))
     }
 
     /// -1, 0 or 1.
@@ -297,11 +316,7 @@ impl Binder<'_> {
     }
 
     fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {
-        let fsp = |ty| match ty {
-            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => fsp,
-            SqlType::Text { .. } => 6,
-            _ => 0,
-        };
+        let fsp = |ty: SqlType| if ty.is_text() { 6 } else { ty.fsp() };
         let mut items = items.into_iter();
         let (Some(first), second) = (items.next(), items.next()) else { return Item::null() };
         let precision = fsp(first.ty);
@@ -356,7 +371,6 @@ const MISSING: &[&str] = &[
     "COERCIBILITY",
     "COMPRESS",
     "CONV",
-    "CONVERT_TZ",
     "COT",
     "CRC32",
     "CUME_DIST",

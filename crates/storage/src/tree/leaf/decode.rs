@@ -5,13 +5,16 @@ use super::{
     read::{Column, Data, Nulls, Strings},
     visible::Rows,
 };
-use crate::tree::{block::OverflowPointer, layout::Physical};
+use crate::{
+    arrow_type,
+    tree::{block::OverflowPointer, layout::Physical},
+};
 use arrow_array::{
     ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, NullArray, PrimitiveArray, StringViewArray, types::*,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, ScalarBuffer};
-use arrow_schema::{DataType, TimeUnit};
-use muster_types::{IntWidth, SqlType};
+use arrow_schema::DataType;
+use muster_types::SqlType;
 use std::{ops::Range, sync::Arc};
 
 /// Most bytes of one block of strings, so that views' offsets stay small; a longer value gets a block of its own.
@@ -48,32 +51,6 @@ impl From<BadPage> for DecodeError {
 impl From<crate::StorageError> for DecodeError {
     fn from(e: crate::StorageError) -> Self {
         DecodeError::Storage(e)
-    }
-}
-
-/// The Arrow type of a column, as [`SqlType`] documents it.
-pub fn arrow_type(ty: &SqlType) -> DataType {
-    match *ty {
-        SqlType::Null => DataType::Null,
-        SqlType::Bool => DataType::Boolean,
-        SqlType::Int { width, unsigned } => match (width, unsigned) {
-            (IntWidth::Tiny, false) => DataType::Int8,
-            (IntWidth::Small, false) => DataType::Int16,
-            (IntWidth::Medium | IntWidth::Int, false) => DataType::Int32,
-            (IntWidth::Big, false) => DataType::Int64,
-            (IntWidth::Tiny, true) => DataType::UInt8,
-            (IntWidth::Small, true) => DataType::UInt16,
-            (IntWidth::Medium | IntWidth::Int, true) => DataType::UInt32,
-            (IntWidth::Big, true) => DataType::UInt64,
-        },
-        SqlType::Decimal { precision, scale } => DataType::Decimal128(precision.min(38), scale as i8),
-        SqlType::Float => DataType::Float32,
-        SqlType::Double => DataType::Float64,
-        SqlType::Date => DataType::Date32,
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
-        SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
-        SqlType::Text { .. } => DataType::Utf8View,
-        SqlType::Bytes { .. } => DataType::BinaryView,
     }
 }
 

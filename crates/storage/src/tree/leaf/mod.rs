@@ -17,7 +17,7 @@ pub mod visible;
 mod write;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub use extent::{Fit, RowExtents};
 pub use read::{Column, Leaf};

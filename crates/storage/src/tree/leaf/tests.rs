@@ -1,25 +1,18 @@
-use super::{decode::*, *};
+use super::*;
 use crate::{
-    ReadView, Result, StorageError, TableSchema,
+    ReadView, TableSchema,
+    fuzz::{self, arrays},
     tree::{
         arbitrary::{any_rows, any_schema},
-        block::{OverflowPointer, RowBlock},
+        block::RowBlock,
         builder::fit,
         layout::TreeLayout,
     },
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 use muster_types::Value;
 use proptest::prelude::*;
 use visible::{Rows, visible};
-
-pub struct NoOverflow;
-
-impl OverflowReader for NoOverflow {
-    fn read(&self, _: OverflowPointer) -> Result<Vec<u8>> {
-        Err(StorageError::WrongType { value: "no overflow pages here".into() })
-    }
-}
 
 /// A clustered layout of rows without a primary key, and the rows with numbers behind them.
 fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock, Vec<Vec<Value>>) {
@@ -41,20 +34,6 @@ fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock,
 fn values(layout: &TreeLayout, block: &RowBlock) -> Vec<Vec<Value>> {
     (0..block.rows())
         .map(|row| layout.columns.iter().zip(&block.columns).map(|(c, b)| b.value(row, &c.ty, None)).collect())
-        .collect()
-}
-
-/// Sinks' arrays, back as rows.
-fn arrays(layout: &TreeLayout, leaf: &Leaf, rows: &Rows) -> Result<Vec<ArrayRef>, DecodeError> {
-    layout
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(i, c)| {
-            let mut sink = ColumnSink::new(c.ty, rows.len());
-            sink.append(&leaf.column(i, c.physical)?, rows, &NoOverflow)?;
-            Ok(sink.finish())
-        })
         .collect()
 }
 
@@ -116,17 +95,38 @@ proptest! {
             // The directory is small: aim at it half of the time.
             page[if head { at % 200 } else { at }] = byte;
         }
-        if let Ok(leaf) = Leaf::of(&page, &layout) {
-            let _ = leaf.to_block(&layout);
-            let _ = leaf.lower_bound(&layout, &[1, 2, 3]);
-            if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView { low_limit: 1 })
-                && let Ok(arrays) = arrays(&layout, &leaf, &seen)
-            {
-                for array in arrays {
-                    array.to_data().validate_full().unwrap();
-                }
-            }
-        }
+        fuzz::decode(&layout, &page);
+    }
+
+    #[test]
+    fn pages_of_garbage_are_harmless(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fuzz::page_decode(&bytes);
+    }
+}
+
+/// Pages with every encoding, for `fuzz/seeds`: what `page_decode` takes for a schema, and a leaf of it behind that.
+#[test]
+#[ignore = "writes fuzz/seeds/page_decode"]
+fn fuzz_seeds() {
+    use proptest::{strategy::ValueTree, test_runner::TestRunner};
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/page_decode");
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut runner = TestRunner::deterministic();
+    for (i, types) in
+        [&[4u8, 0x8D][..], &[5, 6, 7, 10, 0x8B], &[1, 0xA2, 3, 0x88, 9], &[0x0E, 0x8F, 0x0C, 0x80]].iter().enumerate()
+    {
+        let head: Vec<u8> = std::iter::once(types.len() as u8 - 1).chain(types.iter().copied()).collect();
+        let (schema, _) = fuzz::schema_of(&head).unwrap();
+        let rows = any_rows(&schema, 20..40).new_tree(&mut runner).unwrap().current();
+        let layout = TreeLayout::new(&schema, 0);
+        let mut block = RowBlock::new(&layout);
+        rows.iter().for_each(|row| block.push_values(&layout, row, 1).unwrap());
+        let fit = fit(&layout, 4096);
+        let extents = fit.take(&block, 0, 50);
+        let mut page = vec![0; 4096];
+        write_leaf(&block, &extents, &fit.widths, &mut page);
+        let used = page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+        std::fs::write(directory.join(format!("leaf{i}")), [&head[..], &page[..used]].concat()).unwrap();
     }
 }
 

@@ -1,0 +1,271 @@
+//! Scans of a stored table, from a pool that is cold, with faults of the disk.
+
+use super::*;
+use muster_algebra::{ColumnDef, CompareOp, IndexDef, JoinKind, Scan, Side, TableDef};
+use muster_storage::{
+    ColumnSchema, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
+    io::memory::{Fault, FaultKind, MemoryIo, Operation},
+};
+use muster_types::{KeyPart, KeyRange};
+use std::ops::Bound;
+
+const ROWS: i64 = 20_000;
+
+/// `t (id BIGINT PRIMARY KEY, n BIGINT, c VARCHAR, KEY (n))`
+struct Stored {
+    table: Arc<Table>,
+    def: Arc<TableDef>,
+    io: Arc<MemoryIo>,
+    _directory: tempfile::TempDir,
+}
+
+struct OneTable(Arc<Table>);
+
+impl TableSource for OneTable {
+    fn storage(&self, _: TableId) -> Result<Arc<Table>> {
+        Ok(self.0.clone())
+    }
+}
+
+/// NULL in every tenth row; each other number in about two rows.
+fn n_of(id: i64) -> Option<i64> {
+    (id % 10 != 0).then_some(id * 7919 % ROWS / 2)
+}
+
+fn row(id: i64) -> Vec<Value> {
+    vec![int(id), opt(n_of(id)), text(&format!("text {id}"))]
+}
+
+fn stored() -> Stored {
+    let directory = tempfile::tempdir().unwrap();
+    let io = Arc::new(MemoryIo::new());
+    let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 8 << 20, sync: false, ..StoreOptions::default() };
+    let open = || Store::open_with_io(directory.path(), options.clone(), io.clone()).unwrap();
+    let part = |column| KeyPart { column, prefix: None, descending: false };
+    let column = |ty, nullable| ColumnSchema { ty, nullable };
+    let schema = TableSchema {
+        columns: vec![column(INT, false), column(INT, true), column(TEXT, false)],
+        indexes: vec![
+            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
+            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
+        ],
+    };
+    let store = open();
+    let files = store.create_table(&schema).unwrap();
+    let table = store.open_table(schema.clone(), files.clone(), TableStatistics::default()).unwrap();
+    for id in 0..ROWS {
+        table.insert(&row(id), 0, &Counters::default()).unwrap();
+    }
+    table.flush().unwrap();
+    drop((table, store));
+    let table = open().open_table(schema.clone(), files, TableStatistics::default()).unwrap();
+    let columns = ["id", "n", "c"].iter().zip(&schema.columns).map(|(name, c)| ColumnDef {
+        name: name.to_string(),
+        ty: c.ty,
+        nullable: c.nullable,
+        default: None,
+        auto_increment: false,
+        comment: String::new(),
+    });
+    let index =
+        |i: &IndexSchema| IndexDef { id: i.id, name: format!("i{}", i.id), parts: i.parts.clone(), unique: i.unique };
+    let def = TableDef {
+        id: TableId(1),
+        database: "d".into(),
+        name: "t".into(),
+        columns: columns.collect(),
+        indexes: schema.indexes.iter().map(index).collect(),
+        collation: Collation::DEFAULT,
+        comment: String::new(),
+    };
+    Stored { table, def: Arc::new(def), io, _directory: directory }
+}
+
+impl Stored {
+    fn query(&self) -> (Query, Vec<ColId>) {
+        let mut q = Query::new();
+        q.tables = Arc::new(OneTable(self.table.clone()));
+        let ids = q.columns(&[INT, INT, TEXT]);
+        (q, ids)
+    }
+
+    /// All rows, all columns, in any order.
+    fn scan(&self, ids: &[ColId]) -> Scan {
+        Scan {
+            table: self.def.clone(),
+            alias: "t".into(),
+            index: 0,
+            ranges: vec![KeyRange::all()],
+            columns: ids.iter().copied().zip(0..).collect(),
+            filter_columns: Vec::new(),
+            index_condition: Vec::new(),
+            fetch: muster_algebra::RowFetch::KeyOrder,
+            filter: Vec::new(),
+            ordered: false,
+            reverse: false,
+            limit: None,
+        }
+    }
+}
+
+fn scan_plan(scan: Scan) -> Plan {
+    let output = scan.columns.iter().map(|(id, _)| *id).collect();
+    plan(PlanOp::Scan(scan), output)
+}
+
+fn table_rows(ids: impl IntoIterator<Item = i64>) -> Vec<Vec<Value>> {
+    ids.into_iter().map(row).collect()
+}
+
+#[test]
+fn all_rows_come_once_from_several_cursors() {
+    let stored = stored();
+    let (q, ids) = stored.query();
+    assert_eq!(q.run_sorted(&scan_plan(stored.scan(&ids))), sorted(table_rows(0..ROWS)));
+    assert_eq!(q.counters.rows_read(), ROWS as u64);
+}
+
+#[test]
+fn an_ordered_scan_gives_the_order() {
+    let stored = stored();
+    let (q, ids) = stored.query();
+    let ordered = Scan { ordered: true, ..stored.scan(&ids) };
+    assert_eq!(q.run(&scan_plan(ordered.clone())), table_rows(0..ROWS));
+    assert_eq!(q.run(&scan_plan(Scan { reverse: true, ..ordered })), table_rows((0..ROWS).rev()));
+}
+
+#[test]
+fn a_filter_is_exact() {
+    let stored = stored();
+    let (q, ids) = stored.query();
+    let below = Expr::compare(CompareOp::Lt, column(ids[1]), Expr::int(100));
+    let other = Expr::compare(CompareOp::NotEq, column(ids[2]), Expr::literal(text("TEXT 1"), TEXT));
+    let want = |id: &i64| n_of(*id).is_some_and(|n| n < 100) && *id != 1;
+    // The column of the filter is delivered or not.
+    for columns in [vec![(ids[0], 0), (ids[1], 1), (ids[2], 2)], vec![(ids[0], 0)]] {
+        let filter_columns = [(ids[1], 1), (ids[2], 2)].into_iter().filter(|c| !columns.contains(c)).collect();
+        let width = columns.len();
+        let filter = vec![below.clone(), other.clone()];
+        let scan = Scan { columns, filter_columns, filter, ..stored.scan(&ids) };
+        let mut rows = table_rows((0..ROWS).filter(want));
+        rows.iter_mut().for_each(|row| row.truncate(width));
+        assert_eq!(q.run_sorted(&scan_plan(scan)), sorted(rows));
+    }
+    let none = Expr::compare(CompareOp::Lt, column(ids[1]), Expr::literal(Value::Null, INT));
+    let scan = Scan { filter: vec![none], ..stored.scan(&ids) };
+    assert!(q.run(&scan_plan(scan)).is_empty(), "UNKNOWN keeps no row");
+}
+
+#[test]
+fn a_limit_ends_the_scan() {
+    let stored = stored();
+    for (limit, reverse) in [(0, false), (1, false), (7, true), (10_000, false), (1_000_000, false)] {
+        let (q, ids) = stored.query();
+        let scan = Scan { ordered: true, reverse, limit: Some(limit), ..stored.scan(&ids) };
+        let got = q.run(&scan_plan(scan));
+        let all: Vec<i64> = if reverse { (0..ROWS).rev().collect() } else { (0..ROWS).collect() };
+        assert_eq!(got, table_rows(all.into_iter().take(limit as usize)));
+        if limit < 100 {
+            assert!(q.counters.rows_read() < 1000, "{} rows for {limit}", q.counters.rows_read());
+        }
+    }
+}
+
+#[test]
+fn an_index_gives_its_range_in_its_order() {
+    let stored = stored();
+    let range = KeyRange { lower: Bound::Included(vec![int(100)]), upper: Bound::Excluded(vec![int(200)]) };
+    let mut entries: Vec<(i64, i64)> = (0..ROWS).filter_map(|id| Some((n_of(id)?, id))).collect();
+    entries.retain(|(n, _)| (100..200).contains(n));
+    entries.sort();
+    assert!(entries.len() > 150);
+    let (q, ids) = stored.query();
+    let scan = Scan { index: 1, ranges: vec![range], ordered: true, ..stored.scan(&ids) };
+    let covered = Scan { columns: vec![(ids[1], 1), (ids[0], 0)], ..scan.clone() };
+    let want: Vec<_> = entries.iter().map(|(n, id)| vec![int(*n), int(*id)]).collect();
+    assert_eq!(q.run(&scan_plan(covered)), want, "the index alone");
+    assert_eq!(q.run(&scan_plan(scan.clone())), table_rows(entries.iter().map(|(_, id)| *id)), "rows fetched");
+    let first = Scan { limit: Some(3), ..scan };
+    assert_eq!(q.run(&scan_plan(first)), table_rows(entries.iter().map(|(_, id)| *id).take(3)));
+}
+
+#[test]
+fn keys_are_looked_up() {
+    let stored = stored();
+    let (q, ids) = stored.query();
+    let keys = [3, 4, 700, 19_999, 20_000];
+    let ranges = keys.iter().map(|k| KeyRange::prefix(vec![int(*k)])).collect();
+    let scan = Scan { ranges, ordered: true, ..stored.scan(&ids) };
+    assert_eq!(q.run(&scan_plan(scan.clone())), table_rows([3, 4, 700, 19_999]));
+    let by_null = Scan { index: 1, ranges: vec![KeyRange::prefix(vec![Value::Null])], ..scan.clone() };
+    assert_eq!(q.run_sorted(&scan_plan(by_null)), sorted(table_rows((0..ROWS).step_by(10))));
+    assert!(q.run(&scan_plan(Scan { ranges: Vec::new(), ..scan })).is_empty());
+}
+
+#[test]
+fn filters_of_joins_and_sorts_reach_the_scan() {
+    let stored = stored();
+    let (mut q, ids) = stored.query();
+    let few = q.columns(&[INT]);
+    let build = q.values(&few, vec![vec![int(5)], vec![int(6)], vec![Value::Null]]);
+    let op = PlanOp::HashJoin {
+        kind: JoinKind::Inner,
+        left: Box::new(scan_plan(stored.scan(&ids))),
+        right: Box::new(build),
+        keys: vec![(column(ids[1]), column(few[0]))],
+        residual: Vec::new(),
+        build: Side::Right,
+    };
+    let want = table_rows((0..ROWS).filter(|id| matches!(n_of(*id), Some(5 | 6))));
+    assert_eq!(q.run_sorted(&plan(op, ids.clone())), sorted(want.clone()));
+    assert_eq!(q.counters.rows_read(), want.len() as u64, "the join's keys are known before the scan begins");
+
+    let (q, ids) = stored.query();
+    let keys = vec![SortKey { expr: column(ids[1]), descending: true }, asc(ids[0])];
+    let sort =
+        |scan| plan(PlanOp::Sort { input: Box::new(scan_plan(scan)), keys: keys.clone(), fetch: Some(5) }, ids.clone());
+    let mut entries: Vec<(Option<i64>, i64)> = (0..ROWS).map(|id| (n_of(id), id)).collect();
+    entries.sort_by_key(|(n, id)| (std::cmp::Reverse(*n), *id));
+    assert_eq!(q.run(&sort(stored.scan(&ids))), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
+    assert!(q.counters.rows_read() < ROWS as u64, "{}", q.counters.rows_read());
+
+    // The first rows of a limited scan are those of the plan, whatever is wanted of them.
+    let limited = Scan { ordered: true, limit: Some(10_000), ..stored.scan(&ids) };
+    entries.retain(|(_, id)| *id < 10_000);
+    assert_eq!(q.run(&sort(limited)), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
+}
+
+#[test]
+fn a_fault_of_the_disk_is_an_error_of_the_query() {
+    for kind in [FaultKind::Error(5), FaultKind::Short, FaultKind::BitFlip] {
+        for after in [0, 3, 8] {
+            let stored = stored();
+            let (q, ids) = stored.query();
+            stored.io.inject(Fault { on: Operation::Read, after, kind, forever: true });
+            let error = q.try_run(&scan_plan(stored.scan(&ids))).err();
+            let error = error.unwrap_or_else(|| panic!("{kind:?} after {after} is not noticed"));
+            assert!(!error.message.contains("panicked"), "{kind:?} after {after}: {error}");
+            let key = KeyRange::prefix(vec![int(ROWS / 2)]);
+            let lookup = Scan { index: 1, ranges: vec![key], ..stored.scan(&ids) };
+            assert!(q.try_run(&scan_plan(lookup)).is_err() || after > 0);
+            stored.io.clear_faults();
+            assert_eq!(q.run_sorted(&scan_plan(stored.scan(&ids))), sorted(table_rows(0..ROWS)));
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_does_not_fit_the_table_is_an_error() {
+    let stored = stored();
+    let (q, ids) = stored.query();
+    let scan = stored.scan(&ids);
+    let wrong = [
+        Scan { columns: vec![(ids[0], 3)], ..scan.clone() },
+        Scan { index: 2, ..scan.clone() },
+        Scan { ranges: vec![KeyRange::prefix(vec![text("x")])], ..scan },
+    ];
+    for scan in wrong {
+        let error = q.try_run(&scan_plan(scan.clone())).unwrap_err();
+        assert!(!error.message.contains("panicked"), "{scan:?}: {error}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Whatever a client calls SQL: an error at most. Called by the suite with random statements, and by `fuzz/`.
+
+use muster_types::charset::Charset;
+
+/// Reads the bytes as a client's statements, in the character sets that differ, and parses each of them.
+pub fn sql_parser(bytes: &[u8]) {
+    for charset in [Charset::Utf8mb4, Charset::Latin1] {
+        let Ok(text) = crate::statement_text(charset, bytes) else { continue };
+        for statement in crate::split(&text) {
+            let _ = crate::parse(statement);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What statements are made of, so that random ones get somewhere.
+    const PIECES: &[&str] = &[
+        "SELECT ",
+        "FROM ",
+        "WHERE ",
+        "GROUP BY ",
+        "ORDER BY ",
+        "LIMIT ",
+        "UNION ",
+        "WITH ",
+        "AS ",
+        "JOIN ",
+        "ON ",
+        "IN ",
+        "INTO ",
+        "SET ",
+        "SHOW ",
+        "CREATE ",
+        "TABLE ",
+        "LOAD DATA ",
+        "INFILE ",
+        "FIELDS ",
+        "EXPLAIN ",
+        "CASE ",
+        "WHEN ",
+        "END ",
+        "INTERVAL ",
+        "DAY ",
+        "NOT ",
+        "NULL ",
+        "BETWEEN ",
+        "AND ",
+        "LIKE ",
+        "_binary ",
+        "_latin1 ",
+        "VALUES ",
+        "ROW",
+        "t ",
+        "a ",
+        "`b` ",
+        "@x ",
+        "@@y ",
+        "1 ",
+        "1.5e3 ",
+        "'s' ",
+        "'",
+        "\"",
+        "`",
+        "x'0F' ",
+        "0x1F ",
+        "(",
+        ")",
+        ",",
+        ".",
+        ";",
+        "*",
+        "+",
+        "-",
+        "=",
+        "<=>",
+        ":=",
+        "?",
+        "--",
+        "/*",
+        "/*!50000 ",
+        "/*+ ",
+        "*/",
+        "#",
+        "\n",
+        "\\",
+        "\u{e9}",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_statement_is_parsed_or_refused(pieces in proptest::collection::vec(0..PIECES.len(), 0..40)) {
+            let text: String = pieces.into_iter().map(|i| PIECES[i]).collect();
+            sql_parser(text.as_bytes());
+        }
+
+        #[test]
+        fn any_bytes(bytes: Vec<u8>) {
+            sql_parser(&bytes);
+        }
+    }
+}

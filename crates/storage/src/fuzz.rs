@@ -1,0 +1,121 @@
+//! Whatever a page holds: an error at most. Called by the suite with damaged pages, and by `fuzz/`.
+
+use crate::{
+    ColumnSchema, IndexSchema, ReadView, Result, StorageError, TableSchema, page,
+    tree::{
+        TreeLayout,
+        block::OverflowPointer,
+        inner::Inner,
+        leaf::{
+            Leaf,
+            decode::{ColumnSink, DecodeError, OverflowReader},
+            visible::{Rows, visible},
+        },
+        overflow::read_piece,
+    },
+};
+use arrow_array::{Array, ArrayRef};
+use muster_types::{BytesKind, Collation, IntWidth, KeyPart, SqlType};
+use std::path::Path;
+
+/// Refuses to read overflow pages.
+pub(crate) struct NoOverflow;
+
+impl OverflowReader for NoOverflow {
+    fn read(&self, _: OverflowPointer) -> Result<Vec<u8>> {
+        Err(StorageError::WrongType { value: "no overflow pages here".into() })
+    }
+}
+
+/// The first bytes say what the table's columns are, the rest is a page.
+pub fn page_decode(bytes: &[u8]) {
+    let Some((schema, rest)) = schema_of(bytes) else { return };
+    let mut page = vec![0; page::MIN_PAGE_SIZE];
+    let length = rest.len().min(page.len());
+    page[..length].copy_from_slice(&rest[..length]);
+    for index in 0..schema.indexes.len() {
+        decode(&TreeLayout::new(&schema, index), &page);
+    }
+}
+
+/// A table with a clustered and a secondary tree: the number of its columns, and a byte for each of them.
+pub(crate) fn schema_of(bytes: &[u8]) -> Option<(TableSchema, &[u8])> {
+    let (&columns, rest) = bytes.split_first()?;
+    let columns = usize::from(columns % 8) + 1;
+    let (types, rest) = rest.split_at_checked(columns)?;
+    let columns: Vec<_> =
+        types.iter().map(|b| ColumnSchema { ty: any_type(b & 0x7F), nullable: b & 0x80 != 0 }).collect();
+    let part = |column| KeyPart { column, prefix: None, descending: types[column] & 0x40 != 0 };
+    let parts = if types[0] & 0x80 != 0 { Vec::new() } else { vec![part(0)] };
+    let indexes = vec![
+        IndexSchema { id: 1, parts, unique: true },
+        IndexSchema { id: 2, parts: vec![part(columns.len() - 1)], unique: false },
+    ];
+    Some((TableSchema { columns, indexes }, rest))
+}
+
+fn any_type(byte: u8) -> SqlType {
+    let int = |width| SqlType::Int { width, unsigned: byte & 0x20 != 0 };
+    match byte % 16 {
+        0 => SqlType::Bool,
+        1 => int(IntWidth::Tiny),
+        2 => int(IntWidth::Small),
+        3 => int(IntWidth::Medium),
+        4 => int(IntWidth::Int),
+        5 => int(IntWidth::Big),
+        6 => SqlType::Decimal { precision: 12, scale: 2 },
+        7 => SqlType::Decimal { precision: 30, scale: 4 },
+        8 => SqlType::Float,
+        9 => SqlType::Double,
+        10 => SqlType::Date,
+        11 => SqlType::DateTime { fsp: 6 },
+        12 => SqlType::Time { fsp: 0 },
+        13 => SqlType::varchar(200, Collation::Utf8mb4_0900AiCi),
+        14 => SqlType::varchar(200, Collation::Utf8mb4Bin),
+        _ => SqlType::Bytes { kind: BytesKind::VarBinary, length: 200 },
+    }
+}
+
+/// Reads a page as every kind that it may be, in every way that pages are read.
+pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
+    let header = page::PageHeader(bytes);
+    let _ = page::verify(bytes, Path::new("fuzz"), header.page_no(), header.index_id());
+    if let Ok(inner) = Inner::new(bytes) {
+        let node = inner.to_node();
+        assert_eq!(node.children.len(), inner.children());
+        for key in [&b""[..], &[1, 2, 3], &[0xFF; 9]] {
+            assert!(inner.find(key) < inner.children() && inner.find_last(Some(key)) < inner.children());
+        }
+        let rows: Vec<u64> = (0..inner.children()).map(|i| inner.rows(i)).collect();
+        assert!(node.children.iter().map(|c| c.rows).eq(rows));
+    }
+    for rest in [0, 100, 1 << 20] {
+        let _ = read_piece(bytes, rest);
+    }
+    let Ok(leaf) = Leaf::of(bytes, layout) else { return };
+    let _ = leaf.to_block(layout);
+    for key in [&b""[..], &[1, 2, 3], &[0xFF; 9]] {
+        if let Ok(row) = leaf.lower_bound(layout, key) {
+            assert!(row <= leaf.rows());
+        }
+    }
+    let _ = leaf.rows().checked_sub(1).map(|last| leaf.key(layout, last));
+    if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView { low_limit: 1 })
+        && let Ok(arrays) = arrays(layout, &leaf, &seen)
+    {
+        for array in arrays {
+            assert_eq!(array.len(), seen.len());
+            array.to_data().validate_full().expect("what is decoded is a valid array");
+        }
+    }
+}
+
+/// The columns of some rows of a leaf.
+pub(crate) fn arrays(layout: &TreeLayout, leaf: &Leaf<'_>, rows: &Rows) -> Result<Vec<ArrayRef>, DecodeError> {
+    let column = |(i, c): (usize, &crate::tree::layout::StoredColumn)| {
+        let mut sink = ColumnSink::new(c.ty, rows.len());
+        sink.append(&leaf.column(i, c.physical)?, rows, &NoOverflow)?;
+        Ok(sink.finish())
+    };
+    layout.columns.iter().enumerate().map(column).collect()
+}

@@ -1,0 +1,213 @@
+//! Time zones: TIMESTAMP is stored in UTC and read in the zone of the session (manual 13.2.2, 7.1.15).
+
+use crate::temporal::MICROS_PER_SECOND;
+use chrono::{DateTime, LocalResult, NaiveDateTime, Offset, TimeZone as _};
+use chrono_tz::Tz;
+use std::{fmt, sync::LazyLock};
+
+/// `+14:00` and `-13:59`, in minutes (manual 7.1.15).
+const OFFSET_MINUTES: std::ops::RangeInclusive<i32> = -839..=840;
+/// How far a gap of the clock can reach: some zones have skipped a day.
+const GAP_MINUTES_MAX: i64 = 25 * 60;
+/// What TIMESTAMP holds: 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 UTC (manual 13.2.2).
+const TIMESTAMP_MICROS: std::ops::Range<i64> = MICROS_PER_SECOND..(1 << 31) * MICROS_PER_SECOND;
+/// What CONVERT_TZ changes: up to 3001-01-18 23:59:59.999999 UTC (manual 14.7).
+const CONVERTED_SECONDS: std::ops::Range<i64> = 0..32_536_771_200;
+
+/// A time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeZone {
+    /// That of the machine.
+    System,
+    /// Seconds east of Greenwich.
+    Fixed(i32),
+    Named(Tz),
+}
+
+/// The machine's zone: by its name, or else with the offset that it has now.
+static SYSTEM: LazyLock<TimeZone> = LazyLock::new(|| {
+    let set = std::env::var("TZ").ok().map(|tz| tz.trim_start_matches(':').to_owned());
+    let name = set.or_else(|| iana_time_zone::get_timezone().ok());
+    match name.and_then(|name| name.parse().ok()) {
+        Some(tz) => TimeZone::Named(tz),
+        None => TimeZone::Fixed(chrono::Local::now().offset().fix().local_minus_utc()),
+    }
+});
+
+impl TimeZone {
+    pub const UTC: TimeZone = TimeZone::Fixed(0);
+
+    /// `SYSTEM`, an offset such as `+02:00`, or a name such as `Europe/Berlin` in any case. `None` for an unknown one.
+    pub fn from_name(name: &str) -> Option<TimeZone> {
+        if name.eq_ignore_ascii_case("SYSTEM") {
+            return Some(TimeZone::System);
+        }
+        if name.starts_with(['+', '-']) {
+            return offset(name).map(TimeZone::Fixed);
+        }
+        let tz = name.parse().ok().or_else(|| {
+            let same = |tz: &&Tz| tz.name().eq_ignore_ascii_case(name);
+            chrono_tz::TZ_VARIANTS.iter().find(same).copied()
+        });
+        tz.map(TimeZone::Named)
+    }
+
+    /// SYSTEM as what it is.
+    fn resolved(self) -> TimeZone {
+        if self == TimeZone::System { *SYSTEM } else { self }
+    }
+
+    /// Seconds that the zone is always east of Greenwich; `None` for one that changes.
+    pub fn fixed_seconds(self) -> Option<i32> {
+        match self.resolved() {
+            TimeZone::Fixed(seconds) => Some(seconds),
+            TimeZone::Named(Tz::UTC | Tz::Etc__UTC | Tz::GMT | Tz::Etc__GMT) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Local time at a moment. Both in microseconds since 1970-01-01 00:00:00.
+    pub fn from_utc(self, utc_micros: i64) -> i64 {
+        utc_micros + self.offset_seconds(utc_micros) * MICROS_PER_SECOND
+    }
+
+    fn offset_seconds(self, utc_micros: i64) -> i64 {
+        match self.resolved() {
+            TimeZone::Fixed(seconds) => seconds.into(),
+            TimeZone::Named(tz) => {
+                naive(utc_micros).map_or(0, |t| tz.offset_from_utc_datetime(&t).fix().local_minus_utc()).into()
+            }
+            TimeZone::System => 0,
+        }
+    }
+
+    /// The moment of a local time, in the same units. A local time that comes twice is the first of them. Error: the
+    /// moment when the clock went on, for a local time that it left out.
+    pub fn to_utc(self, local_micros: i64) -> Result<i64, i64> {
+        let tz = match self.resolved() {
+            TimeZone::Named(tz) => tz,
+            TimeZone::Fixed(seconds) => return Ok(local_micros - i64::from(seconds) * MICROS_PER_SECOND),
+            TimeZone::System => return Ok(local_micros),
+        };
+        let moment = |local: NaiveDateTime| match tz.offset_from_local_datetime(&local) {
+            LocalResult::Single(offset) | LocalResult::Ambiguous(offset, _) => Some(offset.fix().local_minus_utc()),
+            LocalResult::None => None,
+        };
+        let Some(local) = naive(local_micros) else { return Ok(local_micros) };
+        if let Some(seconds) = moment(local) {
+            return Ok(local_micros - i64::from(seconds) * MICROS_PER_SECOND);
+        }
+        // Clocks change at whole minutes: the first one that there is.
+        let minute = local_micros.div_euclid(60 * MICROS_PER_SECOND);
+        let after = (1..=GAP_MINUTES_MAX).find_map(|n| {
+            let micros = (minute + n) * 60 * MICROS_PER_SECOND;
+            moment(naive(micros)?).map(|seconds| micros - i64::from(seconds) * MICROS_PER_SECOND)
+        });
+        Err(after.unwrap_or(local_micros))
+    }
+}
+
+/// As MySQL shows it in `@@time_zone`.
+impl fmt::Display for TimeZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeZone::System => f.write_str("SYSTEM"),
+            TimeZone::Named(tz) => f.write_str(tz.name()),
+            TimeZone::Fixed(seconds) => {
+                let (sign, minutes) = (if *seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs() / 60);
+                write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+            }
+        }
+    }
+}
+
+/// CONVERT_TZ: a local time of one zone in another; what is out of range stays as it is (manual 14.7).
+pub fn convert(local_micros: i64, from: TimeZone, to: TimeZone) -> i64 {
+    let utc = from.to_utc(local_micros).unwrap_or_else(|after| after);
+    match CONVERTED_SECONDS.contains(&utc.div_euclid(MICROS_PER_SECOND)) {
+        true => to.from_utc(utc),
+        false => local_micros,
+    }
+}
+
+/// Whether TIMESTAMP holds the moment.
+pub fn is_timestamp(utc_micros: i64) -> bool {
+    TIMESTAMP_MICROS.contains(&utc_micros)
+}
+
+fn naive(micros: i64) -> Option<NaiveDateTime> {
+    DateTime::from_timestamp_micros(micros).map(|t| t.naive_utc())
+}
+
+/// `+h:mm` or `-hh:mm`, as seconds.
+fn offset(text: &str) -> Option<i32> {
+    let (sign, clock) = text.split_at_checked(1)?;
+    let (hours, minutes) = clock.split_once(':')?;
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if !(1..=2).contains(&hours.len()) || minutes.len() != 2 || !digits(hours) || !digits(minutes) {
+        return None;
+    }
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let all = (hours * 60 + minutes) * if sign == "-" { -1 } else { 1 };
+    (minutes < 60 && OFFSET_MINUTES.contains(&all)).then_some(all * 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporal::{days_from_civil, format_datetime, parse_datetime};
+
+    fn at(text: &str) -> i64 {
+        parse_datetime(text).unwrap()
+    }
+
+    fn zone(name: &str) -> TimeZone {
+        TimeZone::from_name(name).unwrap()
+    }
+
+    #[test]
+    fn names_and_offsets() {
+        for (name, shown) in [
+            ("system", "SYSTEM"),
+            ("+2:00", "+02:00"),
+            ("-13:59", "-13:59"),
+            ("+14:00", "+14:00"),
+            ("-00:30", "-00:30"),
+            ("europe/berlin", "Europe/Berlin"),
+            ("UTC", "UTC"),
+        ] {
+            assert_eq!(zone(name).to_string(), shown);
+        }
+        for wrong in ["", "+", "+1", "+14:01", "-14:00", "+1:0", "+-1:00", "+01:60", "Mars/Olympus", "02:00"] {
+            assert_eq!(TimeZone::from_name(wrong), None, "{wrong}");
+        }
+        assert_eq!(zone("-00:30").fixed_seconds(), Some(-1800));
+        assert_eq!(zone("UTC").fixed_seconds(), Some(0));
+        assert_eq!(zone("Europe/Berlin").fixed_seconds(), None);
+    }
+
+    /// As MySQL and MariaDB answer with named zones.
+    #[test]
+    fn summer_time() {
+        let berlin = zone("Europe/Berlin");
+        assert_eq!(berlin.from_utc(at("2021-07-01 10:00:00")), at("2021-07-01 12:00:00"));
+        assert_eq!(berlin.from_utc(at("2021-01-01 10:00:00.5")), at("2021-01-01 11:00:00.5"));
+        assert_eq!(berlin.to_utc(at("2021-07-01 12:00:00")), Ok(at("2021-07-01 10:00:00")));
+        // Twice, and never.
+        assert_eq!(berlin.to_utc(at("2021-10-31 02:30:00")), Ok(at("2021-10-31 00:30:00")));
+        assert_eq!(berlin.to_utc(at("2021-03-28 02:30:00")), Err(at("2021-03-28 01:00:00")));
+    }
+
+    #[test]
+    fn conversions() {
+        let shown = |t: &str, from: &str, to: &str| format_datetime(convert(at(t), zone(from), zone(to)), 0);
+        assert_eq!(shown("2004-01-01 12:00:00", "GMT", "MET"), "2004-01-01 13:00:00");
+        assert_eq!(shown("2004-01-01 12:00:00", "+00:00", "+10:00"), "2004-01-01 22:00:00");
+        assert_eq!(shown("2021-03-28 02:30:00", "Europe/Berlin", "+00:00"), "2021-03-28 01:00:00");
+        assert_eq!(shown("1960-01-01 00:00:00", "+00:00", "+05:00"), "1960-01-01 00:00:00");
+        assert_eq!(shown("2040-01-01 00:00:00", "+00:00", "+05:00"), "2040-01-01 05:00:00");
+        assert!(!is_timestamp(0) && is_timestamp(at("2038-01-19 03:14:07.999999")));
+        assert!(!is_timestamp(at("2038-01-19 03:14:08")));
+        assert_eq!(CONVERTED_SECONDS.end, i64::from(days_from_civil(3001, 1, 19)) * 86_400);
+    }
+}
