@@ -23,6 +23,11 @@ const FAN_IN: usize = 8;
 const BLOCK_SHARE: usize = 256;
 const BLOCK_BYTES_MIN: usize = 4 << 10;
 const BLOCK_BYTES_MAX: usize = 4 << 20;
+/// A hash join whose keys are numbers of so small a range looks them up in an array, four bytes for each: it stays in
+/// the second-level cache, and in the same part of the memory as a batch.
+const KEY_ARRAY_RANGE: usize = 1 << 18;
+/// Also where keys fill at least this part of a larger range: the array is then no larger than a hash table.
+const KEY_ARRAY_DENSITY: f64 = 0.1;
 
 /// Memory and spill files shared by all queries of a database.
 pub struct Runtime {
@@ -72,7 +77,10 @@ impl Runtime {
         let mut config = SessionConfig::new()
             .with_batch_size(self.batch_rows(threads, row_bytes))
             .with_target_partitions(threads.max(1));
+        let key_array_range = self.memory_bytes / threads.max(1) / BATCH_SHARE / size_of::<u32>();
         let options = config.options_mut();
+        options.execution.perfect_hash_join_small_build_threshold = key_array_range.min(KEY_ARRAY_RANGE);
+        options.execution.perfect_hash_join_min_key_density = KEY_ARRAY_DENSITY;
         // Join order and build sides are the optimizer's choice.
         options.optimizer.join_reordering = false;
         options.optimizer.enable_dynamic_filter_pushdown = true;

@@ -15,6 +15,12 @@ pub fn pow10(n: u32) -> Option<i128> {
     10i128.checked_pow(n)
 }
 
+/// The bits of a number that 64 do not hold: 0 if it is an `i64`.
+#[inline(always)]
+pub fn beyond_i64(x: i128) -> u64 {
+    (x >> 64) as u64 ^ (x as i64 >> 63) as u64
+}
+
 /// `a / b` rounded half away from zero, MySQL's rounding of exact values (manual 14.24.4). `b` is not zero.
 pub fn div_round(a: i128, b: i128) -> i128 {
     let (q, r) = (a / b, a % b);

@@ -13,7 +13,7 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::ArithmeticOp;
 use muster_types::{
     ErrorCode, SqlError,
-    decimal::{div_round, pow10},
+    decimal::{beyond_i64, div_round, pow10},
 };
 use std::sync::Arc;
 
@@ -129,7 +129,12 @@ impl Arithmetic {
     where
         T::Native: std::fmt::Display,
     {
-        let (values, overflow) = each(a, b, rows, overflowing);
+        let mut overflow = false;
+        let values = each(a, b, rows, |x, y| {
+            let (value, over) = overflowing(x, y);
+            overflow |= over;
+            value
+        });
         if overflow { self.careful(a, b, rows, nulls, name, checked) } else { Ok(values) }
     }
 
@@ -195,16 +200,14 @@ impl Arithmetic {
                     let sum = if subtract { x.checked_sub(y) } else { x.checked_add(y) }?;
                     rescale(sum, common, sr)
                 };
-                if sr != common {
-                    self.careful(&a, &b, rows, &nulls, name, exact)
-                } else {
-                    self.run(&a, &b, rows, &nulls, name, exact, move |x, y| {
-                        let (x, ox) = multiply(x, fa);
-                        let (y, oy) = multiply(y, fb);
-                        let (sum, o) = if subtract { x.overflowing_sub(y) } else { x.overflowing_add(y) };
-                        (sum, ox | oy | o)
-                    })
-                }
+                // Below 10^18 times 2^63 twice is below 2^127.
+                let fast = match (i64::try_from(fa), i64::try_from(if subtract { -fb } else { fb })) {
+                    (Ok(fa), Ok(fb)) if sr == common => {
+                        each_narrow(&a, &b, rows, |x, y| x as i128 * fa as i128 + y as i128 * fb as i128)
+                    }
+                    _ => None,
+                };
+                fast.map_or_else(|| self.careful(&a, &b, rows, &nulls, name, exact), Ok)
             }
             ArithmeticOp::Mul => {
                 let natural = sa + sb;
@@ -212,11 +215,11 @@ impl Arithmetic {
                     Some(product) => rescale(product, natural, sr),
                     None => wide_rescale(i256::from_i128(x).checked_mul(i256::from_i128(y))?, natural, sr),
                 };
-                if sr == natural {
-                    self.run(&a, &b, rows, &nulls, name, exact, multiply)
-                } else {
-                    self.careful(&a, &b, rows, &nulls, name, exact)
-                }
+                let fast = match sr == natural {
+                    true => each_narrow(&a, &b, rows, |x, y| x as i128 * y as i128),
+                    false => None,
+                };
+                fast.map_or_else(|| self.careful(&a, &b, rows, &nulls, name, exact), Ok)
             }
             ArithmeticOp::Div => {
                 // a / 10^sa / (b / 10^sb) * 10^sr = a * 10^(sr + sb - sa) / b
@@ -234,16 +237,6 @@ impl Arithmetic {
             }),
         }?;
         Ok(Arc::new(Decimal128Array::new(values, nulls).with_data_type(self.result.clone())))
-    }
-}
-
-/// The product and whether it overflowed; most factors fit 64 bits, where it cannot.
-#[inline(always)]
-fn multiply(x: i128, y: i128) -> (i128, bool) {
-    if x == x as i64 as i128 && y == y as i64 as i128 {
-        ((x as i64 as i128) * (y as i64 as i128), false)
-    } else {
-        x.overflowing_mul(y)
     }
 }
 
@@ -323,35 +316,47 @@ impl<T: ArrowPrimitiveType> Operand<T> {
     }
 }
 
-/// Applies `f` to all rows; whether any overflowed.
+/// Applies `f` to all rows.
 #[inline(always)]
 fn each<T: ArrowPrimitiveType>(
     a: &Operand<T>,
     b: &Operand<T>,
     rows: usize,
-    f: impl Fn(T::Native, T::Native) -> (T::Native, bool),
-) -> (ScalarBuffer<T::Native>, bool) {
-    let mut overflow = false;
-    let mut keep = |(value, o): (T::Native, bool)| {
-        overflow |= o;
-        value
-    };
-    let values: Vec<T::Native> = match (a.constant, b.constant) {
-        (false, false) => a.array.values().iter().zip(b.array.values().iter()).map(|(x, y)| keep(f(*x, *y))).collect(),
+    mut f: impl FnMut(T::Native, T::Native) -> T::Native,
+) -> ScalarBuffer<T::Native> {
+    // A loop over slots, not `collect`, so that what `f` keeps stays in registers.
+    let mut out = vec![T::default_value(); rows];
+    match (a.constant, b.constant) {
+        (false, false) => {
+            let (a, b) = (a.array.values(), b.array.values());
+            out.iter_mut().zip(a.iter().zip(b.iter())).for_each(|(slot, (x, y))| *slot = f(*x, *y));
+        }
         (true, false) => {
             let x = a.array.value(0);
-            b.array.values().iter().map(|y| keep(f(x, *y))).collect()
+            out.iter_mut().zip(b.array.values().iter()).for_each(|(slot, y)| *slot = f(x, *y));
         }
         (false, true) => {
             let y = b.array.value(0);
-            a.array.values().iter().map(|x| keep(f(*x, y))).collect()
+            out.iter_mut().zip(a.array.values().iter()).for_each(|(slot, x)| *slot = f(*x, y));
         }
-        (true, true) => {
-            let value = keep(f(a.array.value(0), b.array.value(0)));
-            vec![value; rows]
-        }
-    };
-    (values.into(), overflow)
+        (true, true) => out.fill(f(a.array.value(0), b.array.value(0))),
+    }
+    out.into()
+}
+
+/// Applies `f`, which cannot overflow, if all values fit 64 bits. One that does not is found on the way.
+fn each_narrow(
+    a: &Operand<Decimal128Type>,
+    b: &Operand<Decimal128Type>,
+    rows: usize,
+    f: impl Fn(i64, i64) -> i128,
+) -> Option<ScalarBuffer<i128>> {
+    let mut beyond = 0;
+    let values = each(a, b, rows, |x, y| {
+        beyond |= beyond_i64(x) | beyond_i64(y);
+        f(x as i64, y as i64)
+    });
+    (beyond == 0).then_some(values)
 }
 
 /// Converts a 64-bit, decimal or double result to the type the node declares; error 1690 when it does not fit.

@@ -243,6 +243,15 @@ fn fixed<const W: usize, T>(data: &[u8], rows: &Rows, out: &mut Vec<T>, convert:
     }
 }
 
+/// Appends views of strings of one length, which views hold themselves.
+fn append_short(data: &[u8], width: usize, rows: &Rows, views: &mut Vec<u128>) {
+    match width {
+        // CHAR(1) is what reports group by.
+        1 => fixed::<1, _>(data, rows, views, |byte| 1 | (byte as u128) << 32),
+        _ => views.extend(rows.iter().map(|row| inline_view(&data[row * width..][..width]))),
+    }
+}
+
 /// Checks that strings in a heap are UTF-8.
 fn check_text(strings: &Strings<'_>) -> Result<(), BadPage> {
     if strings.heap.is_ascii() {
@@ -270,6 +279,7 @@ impl Views {
     }
 
     /// Copies a value. Returns its view.
+    #[inline]
     fn copy(&mut self, value: &[u8]) -> u128 {
         if value.len() <= INLINE {
             return inline_view(value);
@@ -321,6 +331,8 @@ impl Views {
                     && width > INLINE
                 {
                     self.append_copied(&data[range.start * width..range.end * width], range.len(), |i| i * width);
+                } else if width <= INLINE {
+                    append_short(data, width, rows, &mut self.views);
                 } else {
                     for row in rows.iter() {
                         let view = self.copy(&data[row * width..][..width]);
@@ -416,12 +428,18 @@ fn view_at(bytes: &[u8], range: Range<usize>, block: u32, at: u32) -> u128 {
     }
 }
 
-/// The view of a string of at most 12 bytes.
+/// The view of a string of at most 12 bytes, from words that overlap: bytes written one by one and read back as a word
+/// would wait for each other.
+#[inline]
 fn inline_view(value: &[u8]) -> u128 {
-    let mut view = [0; 16];
-    view[0] = value.len() as u8;
-    view[4..4 + value.len()].copy_from_slice(value);
-    u128::from_le_bytes(view)
+    let n = value.len();
+    let word = match n {
+        8.. => le_int::<8>(value) as u128 | (le_int::<8>(&value[n - 8..]) as u128) << (8 * (n - 8)),
+        4.. => le_int::<4>(value) as u128 | (le_int::<4>(&value[n - 4..]) as u128) << (8 * (n - 4)),
+        1.. => value[0] as u128 | (value[n / 2] as u128) << (8 * (n / 2)) | (value[n - 1] as u128) << (8 * (n - 1)),
+        0 => 0,
+    };
+    n as u128 | word << 32
 }
 
 /// The view of a longer string: length, first four bytes, block, offset.
