@@ -55,7 +55,7 @@ pub fn tree(plan: &Plan, columns: &Columns) -> String {
 
 /// As [`tree`]; `note` gives what stands behind each operator: estimates, or what really happened.
 pub fn tree_with(plan: &Plan, columns: &Columns, note: &dyn Fn(&Plan) -> Option<String>) -> String {
-    let mut tree = Tree { columns, note, subplans: Vec::new(), out: String::new() };
+    let mut tree = Tree { columns, note, subplans: Vec::new(), shared: Vec::new(), out: String::new() };
     tree.plan(plan, 0);
     tree.out
 }
@@ -78,6 +78,8 @@ struct Tree<'a> {
     note: &'a dyn Fn(&Plan) -> Option<String>,
     /// Numbered from 2 in this order.
     subplans: Vec<*const Subplan>,
+    /// Shared rows whose plan is printed already.
+    shared: Vec<usize>,
     out: String,
 }
 
@@ -139,6 +141,12 @@ impl<'a> Tree<'a> {
                 self.plan(right, depth);
             }
             PlanOp::UnionAll { inputs, .. } => inputs.iter().for_each(|i| self.plan(i, depth)),
+            PlanOp::Shared { id, input, .. } => {
+                if !self.shared.contains(id) {
+                    self.shared.push(*id);
+                    self.plan(input, depth);
+                }
+            }
         }
     }
 
@@ -213,6 +221,10 @@ impl<'a> Tree<'a> {
             PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
             PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
             PlanOp::UnionAll { .. } => "Append".into(),
+            PlanOp::Shared { id, .. } if self.shared.contains(id) => {
+                format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
+            }
+            PlanOp::Shared { id, .. } => format!("Materialize shared rows #{id} if needed"),
         }
     }
 
@@ -371,7 +383,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
             aggregates.iter().flat_map(|(_, a)| &a.args).collect()
         }
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
-        PlanOp::Limit { .. } | PlanOp::UnionAll { .. } => Vec::new(),
+        PlanOp::Limit { .. } | PlanOp::UnionAll { .. } | PlanOp::Shared { .. } => Vec::new(),
     }
 }
 

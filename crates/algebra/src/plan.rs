@@ -146,6 +146,13 @@ pub enum PlanOp {
         inputs: Vec<Plan>,
         columns: Vec<Vec<ColId>>,
     },
+    /// Rows that a statement wants in several places: the first place that is read computes and keeps them. All nodes
+    /// of one `id` have the same input. `columns[i]` of the input becomes output i.
+    Shared {
+        id: usize,
+        input: Box<Plan>,
+        columns: Vec<ColId>,
+    },
 }
 
 /// A node of a physical plan.
@@ -169,12 +176,49 @@ impl Plan {
             | PlanOp::HashAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
-            | PlanOp::Limit { input, .. } => vec![input],
+            | PlanOp::Limit { input, .. }
+            | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
             PlanOp::HashJoin { left, right, .. }
             | PlanOp::NestedLoopJoin { left, right, .. }
             | PlanOp::MergeJoin { left, right, .. } => vec![left, right],
             PlanOp::UnionAll { inputs, .. } => inputs.iter().collect(),
+        }
+    }
+
+    pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        match &mut self.op {
+            PlanOp::Scan(_) | PlanOp::Values { .. } => Vec::new(),
+            PlanOp::Filter { input, .. }
+            | PlanOp::Project { input, .. }
+            | PlanOp::HashAggregate { input, .. }
+            | PlanOp::StreamAggregate { input, .. }
+            | PlanOp::Sort { input, .. }
+            | PlanOp::Limit { input, .. }
+            | PlanOp::Shared { input, .. } => vec![input],
+            PlanOp::LookupJoin { left, .. } => vec![left],
+            PlanOp::HashJoin { left, right, .. }
+            | PlanOp::NestedLoopJoin { left, right, .. }
+            | PlanOp::MergeJoin { left, right, .. } => vec![left, right],
+            PlanOp::UnionAll { inputs, .. } => inputs.iter_mut().collect(),
+        }
+    }
+
+    /// The expressions of the node that may hold subplans.
+    pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.op {
+            PlanOp::Values { rows } => rows.iter_mut().flatten().collect(),
+            PlanOp::Filter { predicates: exprs, .. }
+            | PlanOp::HashJoin { residual: exprs, .. }
+            | PlanOp::LookupJoin { residual: exprs, .. }
+            | PlanOp::NestedLoopJoin { on: exprs, .. }
+            | PlanOp::MergeJoin { residual: exprs, .. } => exprs.iter_mut().collect(),
+            PlanOp::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
+            PlanOp::HashAggregate { aggregates, .. } | PlanOp::StreamAggregate { aggregates, .. } => {
+                aggregates.iter_mut().flat_map(|(_, call)| &mut call.args).collect()
+            }
+            PlanOp::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
+            PlanOp::Scan(_) | PlanOp::Limit { .. } | PlanOp::UnionAll { .. } | PlanOp::Shared { .. } => Vec::new(),
         }
     }
 }

@@ -47,6 +47,8 @@ pub fn bind(plan: &mut Plan, values: &HashMap<ColId, Expr>) {
         }
         PlanOp::Limit { input, .. } => bind(input, values),
         PlanOp::UnionAll { inputs, .. } => inputs.iter_mut().for_each(|i| bind(i, values)),
+        // The same for every place that reads it, so without outer columns.
+        PlanOp::Shared { .. } => {}
     }
 }
 

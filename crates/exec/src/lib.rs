@@ -21,6 +21,7 @@ mod memory;
 mod ops;
 mod runtime;
 
+pub use ops::shared::SharedRows;
 pub use runtime::Runtime;
 
 use futures::StreamExt;
@@ -90,6 +91,8 @@ pub struct ExecContext {
     pub counters: Arc<Counters>,
     pub warnings: Arc<Warnings>,
     pub buffers: Buffers,
+    /// What the statement computes once for several places.
+    pub shared: Arc<SharedRows>,
     /// Degree of parallelism.
     pub threads: usize,
 }

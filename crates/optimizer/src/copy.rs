@@ -12,23 +12,39 @@ pub struct Copy {
 
 /// Copies a relation without subqueries in its expressions.
 pub fn copy(rel: &Rel, columns: &mut Columns) -> Copy {
-    let mut renamed = BTreeMap::new();
-    let mut rel = rel.clone();
-    renumber(&mut rel, columns, &mut renamed);
-    Copy { rel, columns: renamed }
+    renumbered(rel, &mut |id| {
+        let meta = columns.get(id).clone();
+        columns.add(meta)
+    })
 }
 
-fn renumber(rel: &mut Rel, columns: &mut Columns, renamed: &mut BTreeMap<ColId, ColId>) {
+/// The relation with its columns numbered as they come: the same for relations that differ in nothing else. It must
+/// not have subqueries in its expressions.
+pub fn normal_form(rel: &Rel) -> Copy {
+    let mut next = 0;
+    renumbered(rel, &mut |_| {
+        next += 1;
+        ColId(next - 1)
+    })
+}
+
+fn renumbered(rel: &Rel, number: &mut dyn FnMut(ColId) -> ColId) -> Copy {
+    let mut columns = BTreeMap::new();
+    let mut rel = rel.clone();
+    renumber(&mut rel, number, &mut columns);
+    Copy { rel, columns }
+}
+
+fn renumber(rel: &mut Rel, number: &mut dyn FnMut(ColId) -> ColId, renamed: &mut BTreeMap<ColId, ColId>) {
     for input in rel.inputs_mut() {
-        renumber(input, columns, renamed);
+        renumber(input, number, renamed);
     }
     let map: Substitution = renamed.iter().map(|(old, new)| (*old, Expr::Column(*new))).collect();
     for expr in rel.exprs_mut() {
         crate::substitution::replace_with(expr, |e| substitute(e, &map));
     }
     let mut fresh = |id: &mut ColId| {
-        let meta = columns.get(*id).clone();
-        let new = columns.add(meta);
+        let new = number(*id);
         renamed.insert(*id, new);
         *id = new;
     };

@@ -124,6 +124,11 @@ pub fn join_buffer(outer_rows: f64, output_rows: f64) -> f64 {
     (outer_rows * JOIN_BUFFER_ROW_NS + output_rows * JOIN_OUTPUT_NS) * NS
 }
 
+/// Keeping rows of so many columns for several readers, and reading them.
+pub fn shared_rows(rows: f64, columns: usize, readers: usize) -> f64 {
+    rows * columns.max(1) as f64 * SCAN_VALUE_NS * (1 + readers) as f64 * NS
+}
+
 /// Finding the beginnings of key ranges.
 pub fn ranges(count: usize) -> f64 {
     count as f64 * RANGE_MS

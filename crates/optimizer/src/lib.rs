@@ -66,7 +66,7 @@ pub fn optimize_traced(
     }
     let start = Instant::now();
     let mut planner = plan::Planner::new(&rel, columns, statistics, options);
-    let plan = planner.plan_for(&rel, &outputs)?;
+    let plan = planner.statement(&rel, &outputs)?;
     if let Some(trace) = trace {
         trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
     }

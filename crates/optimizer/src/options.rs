@@ -19,6 +19,8 @@ const PHYSICAL: &[(&str, bool)] = &[
     // Aggregate an input that comes ordered by its group without a hash table.
     ("stream_aggregate", false),
     ("merge_join", false),
+    // Compute a relation that comes more than once in a statement once, and keep its rows.
+    ("shared_rows", true),
     // From here on MySQL's and MariaDB's switches of the same names (manual 10.9.2).
     // Conditions over columns of an index are checked on its entries, before rows are fetched.
     ("index_condition_pushdown", true),

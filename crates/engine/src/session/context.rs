@@ -104,6 +104,7 @@ impl Context {
             counters: self.shared.counters.clone(),
             warnings: self.warnings.clone(),
             buffers: self.buffers(),
+            shared: Arc::default(),
             threads: self.database.options().threads,
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   mod.rs         the walk, and what all nodes share
 //!   scan.rs        Scan, Values
-//!   row.rs         Filter, Project, Limit, UnionAll
+//!   row.rs         Filter, Project, Limit, UnionAll, Shared
 //!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
 //!   lookup.rs      LookupJoin
 //!   aggregate.rs   HashAggregate, StreamAggregate
@@ -151,6 +151,7 @@ impl Lowerer<'_> {
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
+            PlanOp::Shared { id, input, columns } => self.shared(*id, input, columns, &plan.output)?,
         };
         node.select(&plan.output)
     }

@@ -1,7 +1,7 @@
-//! Nodes that treat each row by itself: Filter, Project, Limit, UnionAll.
+//! Nodes that treat each row by itself: Filter, Project, Limit, UnionAll, Shared.
 
 use super::{Lowerer, Node, df, field_name};
-use crate::{expr::Physical, expr::scope::TraitMap};
+use crate::{expr::Physical, expr::scope::TraitMap, ops::shared::SharedExec};
 use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
     ExecutionPlan,
@@ -107,6 +107,16 @@ impl Lowerer<'_> {
         let known = traits.unwrap_or_default();
         let traits = output.iter().zip(known).filter_map(|(id, t)| Some((*id, t?))).collect();
         Ok(Node::new(df(UnionExec::try_new(execs))?, output.to_vec(), traits))
+    }
+
+    /// Rows that several places of the statement read.
+    pub(super) fn shared(&mut self, id: usize, input: &Plan, columns: &[ColId], output: &[ColId]) -> Result<Node> {
+        let node = self.node(input)?;
+        let exec = SharedExec::new(node.exec, self.context.shared.of(id), self.threads());
+        let node = Node::new(Arc::new(exec), node.scope.columns, node.scope.traits);
+        let exprs: Vec<(ColId, Expr)> =
+            output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();
+        self.project_node(node, &exprs)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod exchange;
 pub mod lookup_join;
 pub mod scan;
 pub mod scan_filter;
+pub mod shared;
 pub mod sort;
 pub mod values;
 

@@ -97,6 +97,7 @@ impl Query {
             counters: self.counters.clone(),
             warnings: self.warnings.clone(),
             buffers: Buffers::default(),
+            shared: Arc::default(),
             threads: self.threads,
         }
     }

@@ -1,5 +1,6 @@
 use super::*;
-use muster_algebra::CompareOp;
+use muster_algebra::{ArithmeticOp, CompareOp};
+use muster_types::ErrorCode;
 
 #[test]
 fn filter_project_sort_and_limit() {
@@ -105,4 +106,42 @@ fn dropping_the_stream_ends_the_query() {
         }
         panic!("{} bytes are still held", q.runtime.memory_used_bytes());
     });
+}
+
+/// Rows that two places read are computed once, also where memory does not hold them.
+#[test]
+fn shared_rows_are_computed_once() {
+    let n = 4_000;
+    for memory in [256 << 20, 1 << 20] {
+        let mut q = Query::with_memory(memory);
+        let ids = q.columns(&[INT, TEXT]);
+        let rows: Vec<Vec<Value>> = (0..n).map(|i| vec![int(i), text(&format!("{i:0>200}"))]).collect();
+        let computed = q.column(SqlType::decimal(20, 4));
+        let zero = Expr::Arithmetic {
+            op: ArithmeticOp::Div,
+            left: Box::new(column(ids[0])),
+            right: Box::new(Expr::int(0)),
+            ty: SqlType::decimal(20, 4),
+        };
+        let exprs = vec![(ids[0], column(ids[0])), (ids[1], column(ids[1])), (computed, zero)];
+        let input = q.split_values(&ids, rows);
+        let input = plan(PlanOp::Project { input: Box::new(input), exprs }, vec![ids[0], ids[1], computed]);
+        q.try_run(&input).unwrap();
+        let once = q.warnings.take();
+        assert_eq!(once[0].code, ErrorCode::DivisionByZero);
+        let read = |columns: &[ColId], output: &[ColId]| {
+            let op = PlanOp::Shared { id: 1, input: Box::new(input.clone()), columns: columns.to_vec() };
+            plan(op, output.to_vec())
+        };
+        let (own, out) = (q.columns(&[TEXT, INT]), q.columns(&[INT, TEXT]));
+        let inputs = vec![read(&ids, &ids), read(&[ids[1], ids[0]], &own)];
+        let op = PlanOp::UnionAll { inputs, columns: vec![ids.clone(), vec![own[1], own[0]]] };
+        let got = q.run_sorted(&plan(op, out));
+        assert_eq!(got.len(), 2 * n as usize);
+        for (i, row) in got.iter().enumerate() {
+            assert_eq!(row, &[int(i as i64 / 2), text(&format!("{:0>200}", i / 2))]);
+        }
+        assert_eq!(q.warnings.take().len(), once.len(), "computed twice");
+        assert_eq!(q.runtime.memory_used_bytes(), 0);
+    }
 }

@@ -7,6 +7,7 @@ pub mod validate;
 
 mod aggregate;
 mod order;
+mod sharing;
 
 use crate::access_path::{self, Request};
 use crate::cost;
@@ -18,6 +19,7 @@ use muster_algebra::{
     ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind,
 };
 use muster_types::Result;
+use sharing::Sharing;
 
 /// Turns one statement's relations into plans.
 pub struct Planner<'a> {
@@ -25,6 +27,7 @@ pub struct Planner<'a> {
     pub statistics: &'a dyn Statistics,
     pub options: &'a Options,
     pub estimator: Estimator,
+    sharing: Sharing,
 }
 
 impl<'a> Planner<'a> {
@@ -36,7 +39,17 @@ impl<'a> Planner<'a> {
     ) -> Planner<'a> {
         let mut estimator = Estimator::default();
         estimator.learn(rel, statistics);
-        Planner { columns, statistics, options, estimator }
+        let sharing = match options.is_on("shared_rows") {
+            true => Sharing::of(rel),
+            false => Sharing::default(),
+        };
+        Planner { columns, statistics, options, estimator, sharing }
+    }
+
+    /// The plan of a whole statement.
+    pub fn statement(&mut self, rel: &Rel, outputs: &[ColId]) -> Result<Plan> {
+        let plan = self.plan_for(rel, outputs)?;
+        Ok(if self.sharing.is_empty() { plan } else { sharing::without_lonely(plan) })
     }
 
     /// A plan that delivers exactly these columns, in order.
@@ -47,6 +60,13 @@ impl<'a> Planner<'a> {
 
     /// A plan that delivers at least the required columns.
     pub fn plan(&mut self, rel: &Rel, required: &ColSet) -> Result<Plan> {
+        match self.shared(rel, required)? {
+            Some(plan) => Ok(plan),
+            None => self.plan_alone(rel, required),
+        }
+    }
+
+    fn plan_alone(&mut self, rel: &Rel, required: &ColSet) -> Result<Plan> {
         match rel {
             Rel::Get { .. } => self.plan_table(rel, &[], required, &[], None),
             Rel::Values { columns, rows } => self.plan_values(columns, rows),

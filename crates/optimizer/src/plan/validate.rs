@@ -31,6 +31,13 @@ fn produce(ids: impl IntoIterator<Item = ColId>, produced: &mut ColSet) -> Resul
 }
 
 fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
+    if let PlanOp::Shared { input, columns, .. } = &plan.op {
+        check(input, &ColSet::new(), &mut ColSet::new())?;
+        if columns.len() != plan.output.len() || !set(columns).is_subset(&set(&input.output)) {
+            return fail("the columns of shared rows do not fit their input");
+        }
+        return produce(plan.output.iter().copied(), produced);
+    }
     for input in plan.inputs() {
         check(input, params, produced)?;
     }
@@ -117,6 +124,8 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 return fail("Limit changes its columns");
             }
         }
+        // Checked above.
+        PlanOp::Shared { .. } => {}
         PlanOp::UnionAll { inputs, columns } => {
             produce(plan.output.iter().copied(), produced)?;
             if inputs.len() != columns.len() {

@@ -121,6 +121,7 @@ impl Data {
                 let all = inputs.iter().zip(columns);
                 all.flat_map(|(p, ids)| renamed(self.plan(p, outer), ids, &plan.output)).collect()
             }
+            PlanOp::Shared { input, columns, .. } => renamed(self.plan(input, &Row::new()), columns, &plan.output),
         };
         // Exactly what is promised, so that nothing above can use more.
         let rows: Vec<Row> = rows.into_iter().map(|r| plan.output.iter().map(|id| (*id, r[id])).collect()).collect();

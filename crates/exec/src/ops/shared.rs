@@ -1,0 +1,160 @@
+//! Rows that a statement reads in several places (a common table expression or a view named twice): computed when the
+//! first of them asks, kept until the statement ends, in memory and behind that in a file.
+
+use super::{
+    compact::{compact, held_bytes},
+    only, unordered,
+};
+use arrow_array::RecordBatch;
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_execution::{
+    SpillFile, TaskContext,
+    memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation},
+};
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
+    SpillManager,
+    coalesce_partitions::CoalescePartitionsExec,
+    metrics::{ExecutionPlanMetricsSet, SpillMetrics},
+    stream::RecordBatchStreamAdapter,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use parking_lot::Mutex;
+use std::{collections::HashMap, fmt, sync::Arc};
+use tokio::sync::OnceCell;
+
+/// One statement's shared rows of one number keep at most this part of the memory.
+const MEMORY_SHARE: usize = 8;
+
+/// The shared rows of one statement, by [`muster_algebra::PlanOp::Shared`]'s number.
+#[derive(Default)]
+pub struct SharedRows {
+    by_id: Mutex<HashMap<usize, Arc<OnceCell<Kept>>>>,
+}
+
+impl SharedRows {
+    /// The rows of this number, computed or not.
+    pub(crate) fn of(&self, id: usize) -> Arc<OnceCell<Kept>> {
+        self.by_id.lock().entry(id).or_default().clone()
+    }
+}
+
+/// Rows that were computed.
+pub(crate) struct Kept {
+    batches: Vec<RecordBatch>,
+    /// Those that found no room in memory.
+    rest: Option<(SpillManager, Arc<dyn SpillFile>)>,
+    _memory: MemoryReservation,
+}
+
+/// Delivers rows that its input computes, for it or for another of the same number.
+pub struct SharedExec {
+    input: Arc<dyn ExecutionPlan>,
+    kept: Arc<OnceCell<Kept>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl SharedExec {
+    /// All that have the same `kept` have an input of the same rows.
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, kept: Arc<OnceCell<Kept>>, partitions: usize) -> SharedExec {
+        let properties = unordered(input.schema(), partitions);
+        SharedExec { input, kept, properties, metrics: ExecutionPlanMetricsSet::new() }
+    }
+}
+
+impl fmt::Debug for SharedExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for SharedExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "SharedExec")
+    }
+}
+
+impl ExecutionPlan for SharedExec {
+    fn name(&self) -> &str {
+        "SharedExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let partitions = self.properties.partitioning.partition_count();
+        Ok(Arc::new(SharedExec::new(only(children)?, self.kept.clone(), partitions)))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let partitions = self.properties.partitioning.partition_count();
+        let spill = SpillMetrics::new(&self.metrics, partition);
+        let (input, kept) = (self.input.clone(), self.kept.clone());
+        let rows = stream::once(async move {
+            let kept = kept.get_or_try_init(|| keep(input, context, spill)).await?;
+            let mine: Vec<RecordBatch> = kept.batches.iter().skip(partition).step_by(partitions).cloned().collect();
+            let rows = stream::iter(mine).map(Ok).boxed();
+            Ok::<_, datafusion_common::DataFusionError>(match &kept.rest {
+                Some((manager, file)) if partition == 0 => {
+                    rows.chain(manager.read_spill_as_stream(file.clone(), None)?).boxed()
+                }
+                _ => rows,
+            })
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows.try_flatten())))
+    }
+
+    fn metrics(&self) -> Option<datafusion_physical_plan::metrics::MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// Computes all rows.
+async fn keep(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>, spill: SpillMetrics) -> Result<Kept> {
+    let memory = MemoryConsumer::new("shared rows").register(context.memory_pool());
+    let most = match context.memory_pool().memory_limit() {
+        MemoryLimit::Finite(bytes) => bytes / MEMORY_SHARE,
+        _ => usize::MAX,
+    };
+    let manager = SpillManager::new(context.runtime_env(), spill, input.schema());
+    let input = match input.output_partitioning().partition_count() {
+        1 => input,
+        _ => Arc::new(CoalescePartitionsExec::new(input)) as _,
+    };
+    let mut rows = input.execute(0, context)?;
+    let (mut batches, mut file) = (Vec::new(), None);
+    while let Some(batch) = rows.try_next().await? {
+        let batch = compact(&batch)?;
+        let bytes = held_bytes(&batch);
+        if file.is_none() && memory.size() + bytes <= most && memory.try_grow(bytes).is_ok() {
+            batches.push(batch);
+            continue;
+        }
+        if file.is_none() {
+            file = Some(manager.create_in_progress_file("shared rows")?);
+        }
+        if let Some(file) = &mut file {
+            file.append_batch(&batch)?;
+        }
+    }
+    let rest = match file {
+        Some(mut file) => file.finish()?.map(|file| (manager, file)),
+        None => None,
+    };
+    Ok(Kept { batches, rest, _memory: memory })
+}
