@@ -4,7 +4,7 @@
 //!   Table      one clustered tree + its secondary trees    table.rs, scan/, lookup/, rows/, load/
 //!     Tree     one B+tree in one file                      tree/
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
-//!   BufferPool frames, page table, midpoint LRU            buffer_pool/
+//!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
 //!   Store      the data directory                          store.rs, directory.rs (lock, identity)
 //!   PageIo     io_uring, pread, memory with faults         io/

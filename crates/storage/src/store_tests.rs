@@ -3,7 +3,6 @@
 use super::*;
 use crate::{
     ColumnSchema, IndexSchema,
-    buffer_pool::AccessHint,
     page::{PAGE_HEADER, PageType},
     tree::leaf::Leaf,
 };
@@ -40,7 +39,7 @@ fn a_new_directory_is_made_and_opened_again() {
     let store = open(&directory).unwrap();
     assert_eq!(store.page_size(), 8192);
     let file = store.open_file(FileId(1)).unwrap();
-    let page = store.buffer_pool().fetch(&file, 1, AccessHint::Point, store.counters()).unwrap();
+    let page = store.buffer_pool().fetch(&file, 1, store.counters()).unwrap();
     assert_eq!((page[PAGE_HEADER], file.index_id()), (42, 5));
 }
 
@@ -165,7 +164,7 @@ fn an_empty_table_has_a_leaf_per_index_and_a_failed_one_leaves_nothing() {
         let file = store.open_file(id).unwrap();
         let h = file.header();
         assert_eq!((h.index_id, h.height, h.leaf_count, h.row_count), (schema.indexes[i].id, 1, 1, 0));
-        let root = store.buffer_pool().fetch(&file, h.root, AccessHint::Point, store.counters()).unwrap();
+        let root = store.buffer_pool().fetch(&file, h.root, store.counters()).unwrap();
         assert!(Leaf::of(&root, &TreeLayout::new(&schema, i)).is_ok());
     }
     // The third file's name is taken.

@@ -122,7 +122,7 @@ impl BufferPool {
                 continue;
             }
             if f.key() != PageKey::NONE && f.key().file() == file.id() {
-                self.lru.remove(&self.frames, frame);
+                self.replacement.remove(&self.frames, frame);
                 self.unmap(frame);
                 self.give_back(frame);
             } else {

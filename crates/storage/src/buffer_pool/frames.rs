@@ -39,10 +39,16 @@ pub(super) struct Frame {
     /// Changed only under the exclusive latch.
     key: AtomicU64,
     pub dirty: AtomicBool,
-    /// The list the frame is in, as the last look at the LRU saw it: [`super::lru`].
+    /// The list that the frame is in: [`super::lists`].
     pub list: AtomicU32,
-    /// When it was moved last (ticks of the LRU) if young, first used (milliseconds, 0 never) if old.
+    /// When the page was last used, in pages that came into the pool: [`super::replacement`].
     pub stamp: AtomicU32,
+    /// The page was read ahead, and nobody has used it yet.
+    pub ahead: AtomicBool,
+    /// The page is old and was used before, too long ago to be young.
+    pub came_back: AtomicBool,
+    /// When the page was first used since it is old, in milliseconds, where that matters.
+    pub used_ms: AtomicU32,
     /// The file of the page; `None` exactly when the key is [`PageKey::NONE`].
     pub owner: Mutex<Option<Arc<PageFile>>>,
 }
@@ -66,6 +72,9 @@ impl Frame {
     }
     pub fn try_lock_exclusive(&self) -> bool {
         self.latch.try_lock_exclusive()
+    }
+    pub fn is_latched(&self) -> bool {
+        self.latch.is_locked()
     }
     /// # Safety
     /// The caller holds the latch shared and gives it up.
@@ -126,6 +135,9 @@ impl Frames {
                 dirty: AtomicBool::new(false),
                 list: AtomicU32::new(0),
                 stamp: AtomicU32::new(0),
+                ahead: AtomicBool::new(false),
+                came_back: AtomicBool::new(false),
+                used_ms: AtomicU32::new(0),
                 owner: Mutex::new(None),
             })
             .collect();

@@ -3,22 +3,26 @@
 //! ```text
 //!   fetch(file, page_no) -> page_table: which frame?   one shard's lock, never held over I/O or a latch wait
 //!                        -> frames: latch it           the latch is the pin: a latched frame is never evicted
-//!                        -> lru: used again?           no lock unless the frame has to move
-//!   miss: a free frame, or evict one (lru) -> latched exclusively -> into the page table -> read, verify -> downgrade
+//!                        -> replacement: used again?   no lock unless the frame has to move
+//!   miss: a free frame, or evict one (replacement) -> latched exclusively -> into the page table -> read, verify -> downgrade
 //!   prefetch: the same, but the read is done by a thread of read_ahead; who fetches the page waits for the latch
 //! ```
 //!
 //! Invariants: a frame in the page table has the key it is found under, unless its latch is held exclusively; a
 //! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
-//! the page table or the LRU. So whoever has waited for a latch looks at the key again.
+//! the page table or of replacement. So whoever has waited for a latch looks at the key again.
 
+mod contents;
+mod departed;
 mod flush;
 mod frames;
 mod guard;
-mod lru;
+mod lists;
 mod page_table;
 mod read_ahead;
+mod replacement;
 
+pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
 
 use crate::{
@@ -29,9 +33,9 @@ use crate::{
     page::{self, PageType},
 };
 use frames::{Frames, PageKey};
-use lru::Lru;
 use page_table::PageTable;
 use parking_lot::Mutex;
+use replacement::Replacement;
 use std::{
     path::Path,
     sync::{
@@ -41,15 +45,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-/// Why a page is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessHint {
-    /// A lookup: likely again.
-    Point,
-    /// One of many pages in order.
-    Scan,
-}
 
 /// Sizes of the pool, in pages, and what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,6 +58,12 @@ pub struct PoolStatistics {
     pub reading: usize,
     /// Requests that found their page in memory.
     pub hits: u64,
+    /// Pages that became young because they came back soon.
+    pub made_young: u64,
+    /// Pages that left although they had come back, not soon enough to become young.
+    pub not_made_young: u64,
+    /// Pages that were read ahead and left without having been used.
+    pub read_ahead_evicted: u64,
 }
 
 /// Fewer frames than this cannot hold the pages that one descent and one split latch at once.
@@ -74,7 +75,7 @@ const ATTEMPTS: usize = 10_000;
 pub struct BufferPool {
     frames: Frames,
     table: PageTable,
-    lru: Lru,
+    replacement: Replacement,
     free: Mutex<Vec<u32>>,
     page_size: usize,
     io: Arc<dyn PageIo>,
@@ -99,7 +100,7 @@ impl BufferPool {
         Ok(Arc::new(BufferPool {
             frames,
             table: PageTable::new(),
-            lru: Lru::new(count),
+            replacement: Replacement::new(count),
             free: Mutex::new((0..count as u32).rev().collect()),
             page_size,
             io,
@@ -117,14 +118,14 @@ impl BufferPool {
         self.frames.len()
     }
 
-    /// Share of the old list, 5 to 95 percent.
+    /// The share of the pool that pages just read pass through, 5 to 95 percent; 5 unless it is set.
     pub fn set_old_blocks_pct(&self, pct: u32) {
-        self.lru.set_old_pct(pct);
+        self.replacement.set_old_pct(pct);
     }
 
-    /// A page that is used again sooner than this after its first use stays old.
+    /// A page that is used again sooner than this after its first use stays old; 0 unless it is set.
     pub fn set_old_blocks_time_ms(&self, ms: u32) {
-        self.lru.set_old_time_ms(ms);
+        self.replacement.set_old_time_ms(ms);
     }
 
     /// How long a request waits for a frame while all are in use, before it fails with `NoFreeFrame`.
@@ -133,7 +134,8 @@ impl BufferPool {
     }
 
     pub fn statistics(&self) -> PoolStatistics {
-        let (young, old) = self.lru.lengths();
+        let (young, old) = self.replacement.lengths();
+        let moves = self.replacement.moves();
         PoolStatistics {
             frames: self.frames.len(),
             free: self.free.lock().len(),
@@ -142,6 +144,9 @@ impl BufferPool {
             dirty: self.frames.iter().filter(|(_, f)| f.dirty.load(Relaxed)).count(),
             reading: self.reading.load(Relaxed),
             hits: self.table.hits(),
+            made_young: moves.made_young,
+            not_made_young: moves.not_made_young,
+            read_ahead_evicted: moves.ahead_evicted,
         }
     }
 
@@ -153,14 +158,8 @@ impl BufferPool {
 
     /// A page for reading. Waits for a writer of it, or for its read to finish. Errors: `Corrupt`, I/O, `NoFreeFrame`.
     #[inline]
-    pub fn fetch(
-        self: &Arc<Self>,
-        file: &Arc<PageFile>,
-        page_no: u32,
-        hint: AccessHint,
-        counters: &Counters,
-    ) -> Result<PageGuard> {
-        let frame = self.latch(file, page_no, hint, counters, Mode::Shared)?;
+    pub fn fetch(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuard> {
+        let frame = self.latch(file, page_no, counters, Mode::Shared)?;
         Ok(PageGuard::new(Arc::clone(self), frame))
     }
 
@@ -169,23 +168,16 @@ impl BufferPool {
         self: &Arc<Self>,
         file: &Arc<PageFile>,
         page_no: u32,
-        hint: AccessHint,
         counters: &Counters,
     ) -> Result<PageGuardMut> {
-        let frame = self.latch(file, page_no, hint, counters, Mode::Exclusive)?;
+        counters.add(Counter::buffer_pool_write_requests, 1);
+        let frame = self.latch(file, page_no, counters, Mode::Exclusive)?;
         self.frames.get(frame).dirty.store(true, Relaxed);
         Ok(PageGuardMut::new(Arc::clone(self), frame))
     }
 
     #[inline]
-    fn latch(
-        &self,
-        file: &Arc<PageFile>,
-        page_no: u32,
-        hint: AccessHint,
-        counters: &Counters,
-        mode: Mode,
-    ) -> Result<u32> {
+    fn latch(&self, file: &Arc<PageFile>, page_no: u32, counters: &Counters, mode: Mode) -> Result<u32> {
         counters.add(Counter::buffer_pool_read_requests, 1);
         let key = PageKey::new(file.id(), page_no);
         for _ in 0..ATTEMPTS {
@@ -199,18 +191,18 @@ impl BufferPool {
                 if latched {
                     shard.hits += 1;
                     drop(shard);
-                    self.lru.touch(&self.frames, frame);
+                    self.replacement.touch(&self.frames, frame);
                     return Ok(frame);
                 }
                 drop(shard);
                 if self.wait_for(frame, key, mode) {
                     self.table.shard(key).hits += 1;
-                    self.lru.touch(&self.frames, frame);
+                    self.replacement.touch(&self.frames, frame);
                     return Ok(frame);
                 }
             } else {
                 drop(shard);
-                if let Some(frame) = self.read(file, key, hint, counters, mode)? {
+                if let Some(frame) = self.read(file, key, counters, mode)? {
                     return Ok(frame);
                 }
             }
@@ -245,14 +237,7 @@ impl BufferPool {
 
     /// Reads a page that is not in memory. `None` when somebody else brought it meanwhile.
     #[cold]
-    fn read(
-        &self,
-        file: &Arc<PageFile>,
-        key: PageKey,
-        hint: AccessHint,
-        counters: &Counters,
-        mode: Mode,
-    ) -> Result<Option<u32>> {
+    fn read(&self, file: &Arc<PageFile>, key: PageKey, counters: &Counters, mode: Mode) -> Result<Option<u32>> {
         let page_no = key.page_no();
         let pages = file.page_count();
         if page_no == page::NO_PAGE || page_no >= pages {
@@ -278,7 +263,7 @@ impl BufferPool {
         };
         match result.and_then(|()| page::verify(bytes, file.path(), page_no, file.index_id())) {
             Ok(()) => {
-                self.lru.insert(&self.frames, frame, hint == AccessHint::Scan, true);
+                self.replacement.insert(&self.frames, frame, self.is_filling());
                 if mode == Mode::Shared {
                     // SAFETY: latched exclusively by `take_frame`.
                     unsafe { self.frames.get(frame).downgrade() };
@@ -303,7 +288,7 @@ impl BufferPool {
         let _allocation = file.lock_allocation();
         let free = file.header().free_head;
         if free != page::NO_PAGE {
-            let mut page = self.fetch_mut(file, free, AccessHint::Point, counters)?;
+            let mut page = self.fetch_mut(file, free, counters)?;
             let next = page.header().next();
             if page.header().page_type() != Some(PageType::Free) || next >= file.page_count() {
                 let reason = "the free list leads here, but it is not a free page".to_string();
@@ -324,10 +309,11 @@ impl BufferPool {
                 return Err(e);
             }
         };
+        counters.add(Counter::pages_created, 1);
         let mapped = self.map(file, PageKey::new(file.id(), page_no), frame);
         assert!(mapped, "a page that did not exist cannot be in memory");
         self.frames.get(frame).dirty.store(true, Relaxed);
-        self.lru.insert(&self.frames, frame, false, true);
+        self.replacement.insert(&self.frames, frame, self.is_filling());
         let mut page = PageGuardMut::new(Arc::clone(self), frame);
         page.header_mut().init(page_type, page_no, file.index_id());
         Ok(page)
@@ -372,6 +358,11 @@ impl BufferPool {
         }
     }
 
+    /// Whether there are frames that hold nothing, so that no page has to go for another.
+    fn is_filling(&self) -> bool {
+        !self.free.lock().is_empty()
+    }
+
     /// Puts an empty frame, latched exclusively, among the free ones and unlatches it.
     fn give_back(&self, frame: u32) {
         debug_assert_eq!(self.frames.get(frame).key(), PageKey::NONE);
@@ -386,6 +377,9 @@ impl BufferPool {
         loop {
             if let Some(frame) = self.take_frame_now(counters)? {
                 return Ok(frame);
+            }
+            if deadline.is_none() {
+                counters.add(Counter::buffer_pool_wait_free, 1);
             }
             let wait = Duration::from_millis(self.frame_wait_ms.load(Relaxed));
             if Instant::now() >= *deadline.get_or_insert_with(|| Instant::now() + wait) {
@@ -412,7 +406,7 @@ impl BufferPool {
         let mut dirty = Vec::new();
         let mut failed = None;
         for limit in [8, 64, 1024, usize::MAX] {
-            self.lru.candidates(limit, &mut candidates);
+            self.replacement.candidates(&self.frames, limit, &mut candidates);
             dirty.clear();
             for &frame in &candidates {
                 if self.frames.get(frame).dirty.load(Relaxed) {
@@ -444,12 +438,12 @@ impl BufferPool {
         if !f.try_lock_exclusive() {
             return false;
         }
-        if f.key() == PageKey::NONE || f.dirty.load(Relaxed) || f.list.load(Relaxed) == lru::IN_NONE {
+        if f.key() == PageKey::NONE || f.dirty.load(Relaxed) || f.list.load(Relaxed) == lists::List::None as u32 {
             // SAFETY: locked above.
             unsafe { f.unlock_exclusive() };
             return false;
         }
-        self.lru.remove(&self.frames, frame);
+        self.replacement.evict(&self.frames, frame);
         self.unmap(frame);
         true
     }
@@ -480,3 +474,5 @@ impl std::fmt::Debug for BufferPool {
 mod pool_bench;
 #[cfg(test)]
 mod pool_tests;
+#[cfg(test)]
+mod replacement_tests;

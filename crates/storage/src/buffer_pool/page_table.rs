@@ -13,7 +13,8 @@ const SHARDS: usize = 64;
 #[derive(Default)]
 pub(super) struct PageHasher(u64);
 
-fn mix(key: u64) -> u64 {
+/// A hash of which all bits are good.
+pub(super) fn mix(key: u64) -> u64 {
     let product = u128::from(key ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
     (product as u64) ^ (product >> 64) as u64
 }

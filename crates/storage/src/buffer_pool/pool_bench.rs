@@ -4,7 +4,7 @@
 use super::{pool_tests::Fixture, *};
 use crate::{IoBackend, file::SequentialWriter, io::open_backend, page::PageHeaderMut};
 
-fn ns_per_fetch(pages: u32, hint: AccessHint, random: bool) -> f64 {
+fn ns_per_fetch(pages: u32, random: bool) -> f64 {
     let f = Fixture::new(pages as usize + 64, 16384, pages);
     let parent = Arc::new(Counters::default());
     let counters = Counters::with_parent(parent);
@@ -19,7 +19,7 @@ fn ns_per_fetch(pages: u32, hint: AccessHint, random: bool) -> f64 {
             x ^= x >> 7;
             x ^= x << 17;
             let page_no = if random { x % u64::from(pages) } else { u64::from(i % pages) } as u32 + 1;
-            let page = f.pool.fetch(&f.file, page_no, hint, &counters).unwrap();
+            let page = f.pool.fetch(&f.file, page_no, &counters).unwrap();
             sum += u64::from(page.header().row_count());
         }
         best = best.min(start.elapsed().as_nanos() as f64 / f64::from(rounds));
@@ -33,7 +33,7 @@ fn ns_per_fetch(pages: u32, hint: AccessHint, random: bool) -> f64 {
 fn warm_fetch() {
     for pages in [16, 1000, 10_000] {
         for (name, random) in [("in order", false), ("random", true)] {
-            println!("{pages} pages, {name}: {:.0} ns", ns_per_fetch(pages, AccessHint::Point, random));
+            println!("{pages} pages, {name}: {:.0} ns", ns_per_fetch(pages, random));
         }
     }
     // Threads that share nothing but the pool and the global counters.
@@ -48,7 +48,7 @@ fn warm_fetch() {
                 let counters = Counters::with_parent(Arc::clone(global));
                 for i in 0..rounds {
                     let page_no = (i * 2 + t) % 1000 + 1;
-                    f.pool.fetch(&f.file, page_no, AccessHint::Scan, &counters).unwrap();
+                    f.pool.fetch(&f.file, page_no, &counters).unwrap();
                 }
             });
         }
@@ -87,7 +87,7 @@ fn disk() {
                 let ahead: Vec<u32> = (page_no + WINDOW..page_no + 2 * WINDOW).collect();
                 pool.prefetch(&file, &ahead, &counters);
             }
-            pool.fetch(&file, page_no, AccessHint::Scan, &counters).unwrap();
+            pool.fetch(&file, page_no, &counters).unwrap();
         }
         println!("  scan {:.0} MB/s", mb / start.elapsed().as_secs_f64());
 
@@ -100,7 +100,7 @@ fn disk() {
                     pool.prefetch(&file, batch, &counters);
                 }
                 for &page_no in batch {
-                    pool.fetch(&file, page_no, AccessHint::Point, &counters).unwrap();
+                    pool.fetch(&file, page_no, &counters).unwrap();
                 }
             }
             4096.0 / start.elapsed().as_secs_f64()

@@ -112,10 +112,11 @@ impl Job {
             for (bytes, &(page_no, frame)) in op.buffers.iter().zip(&mut rest) {
                 let good = op.result.is_ok() && page::verify(bytes, file.path(), page_no, file.index_id()).is_ok();
                 if good {
-                    pool.lru.insert(&pool.frames, frame, true, false);
+                    pool.replacement.insert_ahead(&pool.frames, frame, pool.is_filling());
                     // SAFETY: latched exclusively when the job was made.
                     unsafe { pool.frames.get(frame).unlock_exclusive() };
                 } else {
+                    pool.replacement.disappoint();
                     pool.unmap(frame);
                     pool.give_back(frame);
                 }
@@ -161,6 +162,7 @@ impl BufferPool {
             let Ok(Some(frame)) = self.take_frame_now(counters) else { break };
             if self.map(file, key, frame) {
                 self.reading.fetch_add(1, Relaxed);
+                self.replacement.expect();
                 pages.push((page_no, frame));
             } else {
                 self.give_back(frame);

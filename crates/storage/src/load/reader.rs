@@ -2,7 +2,6 @@
 
 use crate::{
     Counters, ReadView, Result, Table,
-    buffer_pool::AccessHint,
     key::ByteRange,
     tree::{
         LeafRun, Tree, TreeOverflow,
@@ -61,7 +60,7 @@ impl TreeReader {
         let at_once = LEAVES.min(self.tree.pool().frame_count() / FRAMES_PER_LEAF).max(1);
         let mut rows_read = 0;
         while rows_read < BATCH_ROWS {
-            let leaves = self.tree.next_leaves(&mut self.run, at_once, AccessHint::Scan, &self.counters)?;
+            let leaves = self.tree.next_leaves(&mut self.run, at_once, &self.counters)?;
             let upcoming = self.run.upcoming();
             let ahead = &upcoming[..upcoming.len().min(READ_AHEAD_LEAVES)];
             self.tree.pool().prefetch(self.tree.file(), ahead, &self.counters);

@@ -3,7 +3,6 @@
 use super::{Scan, queue::Morsel};
 use crate::{
     Counters, Result,
-    buffer_pool::AccessHint,
     counters::Counter,
     rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
@@ -13,9 +12,6 @@ use crate::{
 };
 use arrow_array::RecordBatch;
 use std::sync::Arc;
-
-/// Runs of so few leaves are lookups: their pages are wanted again.
-const LOOKUP_LEAVES: usize = 4;
 
 /// One worker of a scan. Blocks on I/O.
 pub struct ScanCursor {
@@ -115,8 +111,7 @@ impl ScanCursor {
                 // Before leaves are latched: taking work asks for the tree's shape.
                 self.ahead = scan.queue.lock().take(&scan.access.tree, counters)?;
             }
-            let hint = if left <= LOOKUP_LEAVES && !scan.whole_table { AccessHint::Point } else { AccessHint::Scan };
-            let slices = scan.access.tree.next_leaves(&mut morsel.run, count, hint, counters)?;
+            let slices = scan.access.tree.next_leaves(&mut morsel.run, count, counters)?;
             if slices.is_empty() {
                 self.current = None;
                 continue;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Counters, Result, StorageError,
-    buffer_pool::{AccessHint, BufferPool, PageGuard},
+    buffer_pool::{BufferPool, PageGuard},
     file::PageFile,
 };
 use muster_types::Value;
@@ -82,8 +82,8 @@ impl Tree {
         StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
     }
 
-    pub(super) fn fetch(&self, page: u32, hint: AccessHint, counters: &Counters) -> Result<PageGuard> {
-        self.pool.fetch(&self.file, page, hint, counters)
+    pub(super) fn fetch(&self, page: u32, counters: &Counters) -> Result<PageGuard> {
+        self.pool.fetch(&self.file, page, counters)
     }
 
     /// The leaf in a latched page.
@@ -104,12 +104,11 @@ impl Tree {
     pub(super) fn descend(
         &self,
         counters: &Counters,
-        hint: AccessHint,
         choose: impl Fn(&Inner<'_>) -> usize,
         mut visit: impl FnMut(Step, &Inner<'_>),
     ) -> Result<PageGuard> {
         let header = self.file.header();
-        let mut page = self.fetch(header.root, AccessHint::Point, counters)?;
+        let mut page = self.fetch(header.root, counters)?;
         for level in (0..header.height as usize).rev().take(MAX_HEIGHT) {
             if level == 0 {
                 return Ok(page);
@@ -118,8 +117,7 @@ impl Tree {
             let inner = self.inner(&page, level)?;
             let child = choose(&inner);
             visit(Step { page: page_no, child }, &inner);
-            let hint = if level == 1 { hint } else { AccessHint::Point };
-            page = self.fetch(inner.child(child), hint, counters)?;
+            page = self.fetch(inner.child(child), counters)?;
         }
         Err(self.corrupt(header.root, BadPage("impossible height")))
     }
@@ -138,7 +136,6 @@ impl Tree {
         let mut before = 0;
         let page = self.descend(
             counters,
-            AccessHint::Point,
             |inner| inner.find(key),
             |step, inner| before += (0..step.child).map(|i| inner.rows(i)).sum::<u64>(),
         )?;
@@ -198,7 +195,7 @@ impl OverflowReader for TreeOverflow<'_> {
         let mut value = Vec::with_capacity(len);
         let mut page_no = pointer.page;
         while value.len() < len {
-            let page = self.tree.fetch(page_no, AccessHint::Point, self.counters)?;
+            let page = self.tree.fetch(page_no, self.counters)?;
             let piece = overflow::read_piece(&page, len - value.len());
             let (piece, next) = piece.map_err(|e| self.tree.corrupt(page_no, e))?;
             value.extend_from_slice(piece);

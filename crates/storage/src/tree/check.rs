@@ -1,7 +1,7 @@
 //! Checks that a tree is what it should be: order, separators, counts, neighbours, every page used once.
 
 use super::{block::OverflowPointer, btree::Tree, inner::Inner, leaf::BadPage, overflow};
-use crate::{Counters, Result, StorageError, buffer_pool::AccessHint, page::NO_PAGE};
+use crate::{Counters, Result, StorageError, page::NO_PAGE};
 use std::collections::HashSet;
 
 /// What a check saw.
@@ -63,7 +63,7 @@ impl Check<'_> {
         if level == 0 {
             return self.leaf(page_no, lower, upper);
         }
-        let page = self.tree.fetch(page_no, AccessHint::Scan, self.counters)?;
+        let page = self.tree.fetch(page_no, self.counters)?;
         let node = Inner::new(&page).map_err(|e| self.tree.corrupt(page_no, e))?.to_node();
         drop(page);
         self.ensure(u32::from(node.level) == level, page_no, "wrong level")?;
@@ -80,7 +80,7 @@ impl Check<'_> {
 
     fn leaf(&mut self, page_no: u32, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
         let tree = self.tree;
-        let page = tree.fetch(page_no, AccessHint::Scan, self.counters)?;
+        let page = tree.fetch(page_no, self.counters)?;
         let leaf = tree.leaf(&page)?;
         self.ensure(leaf.prev() == self.prev, page_no, "wrong previous leaf")?;
         let first = self.report.leaf_pages == 0;
@@ -112,7 +112,7 @@ impl Check<'_> {
         let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
         while rest > 0 {
             self.visit(page_no)?;
-            let page = self.tree.fetch(page_no, AccessHint::Scan, self.counters)?;
+            let page = self.tree.fetch(page_no, self.counters)?;
             let (piece, next) = overflow::read_piece(&page, rest).map_err(|e| self.tree.corrupt(page_no, e))?;
             rest -= piece.len();
             self.report.overflow_pages += 1;
@@ -127,7 +127,7 @@ impl Check<'_> {
         while page_no != NO_PAGE {
             self.visit(page_no)?;
             self.report.free_pages += 1;
-            page_no = self.tree.fetch(page_no, AccessHint::Scan, self.counters)?.header().next();
+            page_no = self.tree.fetch(page_no, self.counters)?.header().next();
         }
         let right = self.report.free_pages == u64::from(header.free_count);
         if right {

@@ -3,7 +3,6 @@
 use super::{btree::Tree, leaf::visible::visible, run::LeafRun};
 use crate::{
     Counters, ReadView, Result,
-    buffer_pool::AccessHint,
     key::{ByteRange, prefix_end},
 };
 use muster_types::Value;
@@ -48,7 +47,7 @@ impl RowCursor<'_> {
             if let Some(row) = self.rows.pop_front() {
                 return Ok(Some(row));
             }
-            let leaves = self.tree.next_leaves(&mut self.run, 1, AccessHint::Point, self.counters)?;
+            let leaves = self.tree.next_leaves(&mut self.run, 1, self.counters)?;
             let Some(slice) = leaves.first() else { return Ok(None) };
             let corrupt = |e| self.tree.corrupt(slice.page.page_no(), e);
             let leaf = self.tree.leaf(&slice.page)?;

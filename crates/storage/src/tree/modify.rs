@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Counters, Result, StorageError,
-    buffer_pool::{AccessHint, PageGuardMut},
+    buffer_pool::PageGuardMut,
     key::{ByteRange, prefix_end},
     page::{NO_PAGE, PAGE_HEADER, PageType},
 };
@@ -103,7 +103,7 @@ impl Tree {
 
     fn find(&self, key: &[u8], counters: &Counters) -> Result<Found> {
         let mut path = Vec::new();
-        let page = self.descend(counters, AccessHint::Point, |inner| inner.find(key), |step, _| path.push(step))?;
+        let page = self.descend(counters, |inner| inner.find(key), |step, _| path.push(step))?;
         let page_no = page.page_no();
         let corrupt = |e| self.corrupt(page_no, e);
         let leaf = self.leaf(&page)?;
@@ -138,7 +138,7 @@ impl Tree {
 
     /// The first key in a range.
     fn first_in(&self, range: &ByteRange, counters: &Counters) -> Result<Option<Vec<u8>>> {
-        let mut page = self.descend(counters, AccessHint::Point, |inner| inner.find(&range.lower), |_, _| {})?;
+        let mut page = self.descend(counters, |inner| inner.find(&range.lower), |_, _| {})?;
         loop {
             let corrupt = |e| self.corrupt(page.page_no(), e);
             let leaf = self.leaf(&page)?;
@@ -150,7 +150,7 @@ impl Tree {
             // The lower bound lies behind this leaf's rows: the next one has rows, or there is none.
             match leaf.next() {
                 NO_PAGE => return Ok(None),
-                next => page = self.fetch(next, AccessHint::Point, counters)?,
+                next => page = self.fetch(next, counters)?,
             }
         }
     }
@@ -180,7 +180,7 @@ impl Tree {
             let Some(pointer) = OverflowPointer::from_bytes(column.bytes(row)) else { continue };
             let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
             while rest > 0 {
-                let page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+                let page = self.pool.fetch_mut(&self.file, page_no, counters)?;
                 let (piece, next) = overflow::read_piece(&page, rest).map_err(|e| self.corrupt(page_no, e))?;
                 rest -= piece.len();
                 self.pool.free_page(&self.file, page);
@@ -203,7 +203,7 @@ impl Tree {
     }
 
     fn write_inner(&self, page_no: u32, node: &InnerNode, counters: &Counters) -> Result<()> {
-        let mut page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+        let mut page = self.pool.fetch_mut(&self.file, page_no, counters)?;
         node.write(&mut page);
         page.header_mut().set_identity(page_no, self.file.index_id());
         Ok(())
@@ -218,17 +218,17 @@ impl Tree {
     }
 
     fn read_inner(&self, page_no: u32, counters: &Counters) -> Result<InnerNode> {
-        let page = self.fetch(page_no, AccessHint::Point, counters)?;
+        let page = self.fetch(page_no, counters)?;
         Ok(Inner::new(&page).map_err(|e| self.corrupt(page_no, e))?.to_node())
     }
 
     fn read_leaf(&self, page_no: u32, counters: &Counters) -> Result<RowBlock> {
-        let page = self.fetch(page_no, AccessHint::Point, counters)?;
+        let page = self.fetch(page_no, counters)?;
         self.leaf(&page)?.to_block(&self.layout).map_err(|e| self.corrupt(page_no, e))
     }
 
     fn free(&self, page_no: u32, counters: &Counters) -> Result<()> {
-        let page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+        let page = self.pool.fetch_mut(&self.file, page_no, counters)?;
         self.pool.free_page(&self.file, page);
         Ok(())
     }
@@ -250,7 +250,7 @@ impl Tree {
         if bytes > self.fit.bytes || block.rows() > self.fit.max_rows {
             return self.split_leaf(path, page_no, block, bytes, inserted, counters);
         }
-        let mut page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+        let mut page = self.pool.fetch_mut(&self.file, page_no, counters)?;
         self.write_leaf(&mut page, &block, &extents);
         drop(page);
         let Some(parent) = path.last().copied() else { return Ok(()) };
@@ -267,7 +267,7 @@ impl Tree {
     fn store_row_counts(&self, path: &[Step], rows: u64, counters: &Counters) -> Result<()> {
         let mut rows = rows;
         for step in path.iter().rev() {
-            let mut page = self.pool.fetch_mut(&self.file, step.page, AccessHint::Point, counters)?;
+            let mut page = self.pool.fetch_mut(&self.file, step.page, counters)?;
             let at = PAGE_HEADER + 8 * step.child;
             page[at..at + 8].copy_from_slice(&rows.to_le_bytes());
             let inner = Inner::new(&page).map_err(|e| self.corrupt(step.page, e))?;
@@ -286,7 +286,7 @@ impl Tree {
         counters: &Counters,
     ) -> Result<()> {
         let pieces = self.cut(&block, bytes, inserted, counters, page_no)?;
-        let mut page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+        let mut page = self.pool.fetch_mut(&self.file, page_no, counters)?;
         let next = page.header().next();
         let mut children = vec![Child { separator: Vec::new(), page: page_no, rows: pieces[0].rows().len() as u64 }];
         // The new leaves come behind the old one.
@@ -308,7 +308,7 @@ impl Tree {
         let last = page.page_no();
         drop(page);
         if next != NO_PAGE {
-            self.pool.fetch_mut(&self.file, next, AccessHint::Point, counters)?.header_mut().set_prev(last);
+            self.pool.fetch_mut(&self.file, next, counters)?.header_mut().set_prev(last);
         }
         self.file.update_header(|h| h.leaf_count += pieces.len() as u64 - 1);
         match path.pop() {
@@ -342,7 +342,7 @@ impl Tree {
     ) -> Result<Vec<RowExtents>> {
         let rows = block.rows();
         if inserted == Some(rows - 1) && rows > 1 {
-            let at_end = self.fetch(page_no, AccessHint::Point, counters)?.header().next() == NO_PAGE;
+            let at_end = self.fetch(page_no, counters)?.header().next() == NO_PAGE;
             let full = RowExtents::of(block, 0..rows - 1);
             if at_end && full.bytes(block, &self.fit.widths) <= self.fit.bytes {
                 return Ok(vec![full, RowExtents::of(block, rows - 1..rows)]);
@@ -373,13 +373,13 @@ impl Tree {
         let bytes = all.bytes(&block, &self.fit.widths);
         // Not so full that the next insert splits it again.
         if bytes <= self.fit.bytes * 7 / 8 && block.rows() <= self.fit.max_rows {
-            let mut page = self.pool.fetch_mut(&self.file, left_no, AccessHint::Point, counters)?;
-            let next = self.fetch(right_no, AccessHint::Point, counters)?.header().next();
+            let mut page = self.pool.fetch_mut(&self.file, left_no, counters)?;
+            let next = self.fetch(right_no, counters)?.header().next();
             page.header_mut().set_next(next);
             self.write_leaf(&mut page, &block, &all);
             drop(page);
             if next != NO_PAGE {
-                self.pool.fetch_mut(&self.file, next, AccessHint::Point, counters)?.header_mut().set_prev(left_no);
+                self.pool.fetch_mut(&self.file, next, counters)?.header_mut().set_prev(left_no);
             }
             self.free(right_no, counters)?;
             self.file.update_header(|h| h.leaf_count = h.leaf_count.saturating_sub(1));
@@ -395,7 +395,7 @@ impl Tree {
             return Ok(());
         };
         for (page_no, extents) in [(left_no, first), (right_no, second)] {
-            let mut page = self.pool.fetch_mut(&self.file, page_no, AccessHint::Point, counters)?;
+            let mut page = self.pool.fetch_mut(&self.file, page_no, counters)?;
             self.write_leaf(&mut page, &block, extents);
         }
         above.children[l].rows = first.rows().len() as u64;

@@ -7,11 +7,7 @@
 //! ```
 
 use super::{btree::Tree, gallop::first_not, leaf::BadPage};
-use crate::{
-    Counters, Result,
-    buffer_pool::{AccessHint, PageGuard},
-    key::KeyList,
-};
+use crate::{Counters, Result, buffer_pool::PageGuard, key::KeyList};
 use std::{
     collections::VecDeque,
     ops::{ControlFlow, Range},
@@ -113,7 +109,7 @@ impl Tree {
                 }
             }
             let Some(next) = run.plan.front() else { return Ok(()) };
-            let page = self.fetch(next.page, AccessHint::Point, counters)?;
+            let page = self.fetch(next.page, counters)?;
             let leaf = self.leaf(&page)?;
             let first_row = match &next.from {
                 Some(from) => leaf.lower_bound(&self.layout, from).map_err(|e| self.corrupt(next.page, e))?,
@@ -181,14 +177,14 @@ impl Tree {
     fn parent_of(&self, key: &[u8], counters: &Counters) -> Result<(PageGuard, Option<Vec<u8>>)> {
         let header = self.file.header();
         let mut fence = None;
-        let mut page = self.fetch(header.root, AccessHint::Point, counters)?;
+        let mut page = self.fetch(header.root, counters)?;
         for level in (2..header.height as usize).rev() {
             let inner = self.inner(&page, level)?;
             let child = inner.find(key);
             if child + 1 < inner.children() {
                 fence = Some(inner.separator(child).to_vec());
             }
-            page = self.fetch(inner.child(child), AccessHint::Point, counters)?;
+            page = self.fetch(inner.child(child), counters)?;
         }
         Ok((page, fence))
     }

@@ -2,11 +2,7 @@
 //! shared among workers and read ahead.
 
 use super::{btree::Tree, inner::Inner};
-use crate::{
-    Counters, Result,
-    buffer_pool::{AccessHint, PageGuard},
-    key::ByteRange,
-};
+use crate::{Counters, Result, buffer_pool::PageGuard, key::ByteRange};
 use std::ops::Range;
 
 /// A range of keys and the leaves that its first part is in.
@@ -104,7 +100,7 @@ impl Tree {
             false => inner.find(&range.lower),
             true => inner.find_last(range.upper.as_deref()),
         };
-        let mut page = self.fetch(header.root, AccessHint::Point, counters)?;
+        let mut page = self.fetch(header.root, counters)?;
         for level in (2..header.height as usize).rev() {
             let inner = self.inner(&page, level)?;
             let child = choose(&inner);
@@ -114,7 +110,7 @@ impl Tree {
             if child + 1 < inner.children() {
                 right = Some(inner.separator(child).to_vec());
             }
-            page = self.fetch(inner.child(child), AccessHint::Point, counters)?;
+            page = self.fetch(inner.child(child), counters)?;
         }
         let inner = self.inner(&page, 1)?;
         let (first, last) = (inner.find(&range.lower), inner.find_last(range.upper.as_deref()));
@@ -139,13 +135,7 @@ impl Tree {
     }
 
     /// Latches the next leaves of a run, at most `max`. None at the end. Do not hold latches of this tree when calling.
-    pub fn next_leaves(
-        &self,
-        run: &mut LeafRun,
-        max: usize,
-        hint: AccessHint,
-        counters: &Counters,
-    ) -> Result<Vec<LeafSlice>> {
+    pub fn next_leaves(&self, run: &mut LeafRun, max: usize, counters: &Counters) -> Result<Vec<LeafSlice>> {
         let _shape = self.shape.read();
         loop {
             let stale = run.version != self.version();
@@ -169,7 +159,7 @@ impl Tree {
             let end = run.pages.len().min(run.next + max.max(1));
             let mut leaves = Vec::with_capacity(end - run.next);
             for i in run.next..end {
-                let page = self.fetch(run.pages[i], hint, counters)?;
+                let page = self.fetch(run.pages[i], counters)?;
                 let rows = self.rows_within(&page, run, i)?;
                 if !rows.is_empty() {
                     leaves.push(LeafSlice { page, rows });
