@@ -7,7 +7,7 @@ use std::sync::{
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident => $status:literal;)*) => {
-        /// What storage did, in MySQL's words. All are counts except `data_read` (bytes).
+        /// What storage did, and the query that it did it for, in MySQL's words. All are counts except `data_read` (bytes).
         #[derive(Debug, Default)]
         pub struct Counters {
             parent: Option<Arc<Counters>>,
@@ -50,6 +50,10 @@ counters! {
     buffer_pool_reads => "Innodb_buffer_pool_reads";
     /// Pages read before they were asked for.
     buffer_pool_read_ahead => "Innodb_buffer_pool_read_ahead";
+    /// Pages asked for to be changed.
+    buffer_pool_write_requests => "Innodb_buffer_pool_write_requests";
+    /// Requests that had to wait because all frames were in use.
+    buffer_pool_wait_free => "Innodb_buffer_pool_wait_free";
     /// Bytes read from files.
     data_read => "Innodb_data_read";
     /// Read operations on files.
@@ -57,6 +61,8 @@ counters! {
     /// Pages read from files.
     pages_read => "Innodb_pages_read";
     pages_written => "Innodb_pages_written";
+    /// Pages that were added to files.
+    pages_created => "Innodb_pages_created";
     /// Rows that storage handed to the query (after its own filters).
     rows_read => "Innodb_rows_read";
     /// Descents of a tree to a key; keys looked up.
@@ -81,6 +87,31 @@ counters! {
     handler_mrr_key_refills => "Handler_mrr_key_refills";
     /// Refills of a buffer of primary keys, after the first fill.
     handler_mrr_rowid_refills => "Handler_mrr_rowid_refills";
+    /// First tables of joins (or only ones) that were read as a whole.
+    select_scan => "Select_scan";
+    /// First tables of joins that were read in ranges of an index.
+    select_range => "Select_range";
+    /// Further tables of joins that were read as a whole.
+    select_full_join => "Select_full_join";
+    /// Further tables of joins that were read in ranges of an index, the same for all rows of those before.
+    select_full_range_join => "Select_full_range_join";
+    /// Tables whose ranges were chosen anew for each row of those before: there are none.
+    select_range_check => "Select_range_check";
+    /// Sorts of a table read in ranges or by key, and all others.
+    sort_range => "Sort_range";
+    sort_scan => "Sort_scan";
+    /// Rows that came out of sorts.
+    sort_rows => "Sort_rows";
+    /// Merges of sorted runs on disk.
+    sort_merge_passes => "Sort_merge_passes";
+    /// Tables of groups.
+    created_tmp_tables => "Created_tmp_tables";
+    /// Those of them that went to disk.
+    created_tmp_disk_tables => "Created_tmp_disk_tables";
+    /// Files for what did not fit into memory.
+    created_tmp_files => "Created_tmp_files";
+    /// Statements that took longer than `long_query_time`.
+    slow_queries => "Slow_queries";
 }
 
 impl Counters {

@@ -100,6 +100,18 @@ impl PageHeader<'_> {
     pub fn lsn(&self) -> u64 {
         u64_at(self.0, LSN)
     }
+    /// Bytes behind the header that are in use.
+    pub fn content_bytes(&self) -> usize {
+        let own = u32_at(self.0, TYPE_FIELDS) as usize;
+        let bytes = match self.page_type() {
+            Some(PageType::Leaf) => own.saturating_sub(PAGE_HEADER),
+            // A count and a page number for each child, an end for each separator.
+            Some(PageType::Inner) => own + (14 * usize::from(self.row_count())).saturating_sub(2),
+            Some(PageType::Overflow) => own,
+            Some(PageType::FileHeader | PageType::Free) | None => 0,
+        };
+        bytes.min(self.0.len() - PAGE_HEADER)
+    }
     /// The largest transaction number that changed the page.
     pub fn max_trx_id(&self) -> u64 {
         u64_at(self.0, MAX_TRX)

@@ -157,6 +157,7 @@ impl Chunk {
         let [op] = ops;
         op.result.map_err(|e| file.error(e))?;
         counters.add(Counter::pages_written, (self.used / file.page_size()) as u64);
+        counters.add(Counter::pages_created, (self.used / file.page_size()) as u64);
         Ok(())
     }
 }

@@ -51,6 +51,7 @@ pub(super) fn show(c: &mut Cursor) -> Result<Statement> {
         "PROCESSLIST" => Show::Processlist { full },
         "CREATE" => create(c)?,
         "ENGINES" => Show::Engines,
+        "ENGINE" if c.accept("INNODB STATUS") => Show::EngineStatus,
         "STORAGE" if c.accept("ENGINES") => Show::Engines,
         "COLLATION" => Show::Collation { filter: filter(c)? },
         "CHARSET" => Show::CharacterSet { filter: filter(c)? },

@@ -59,6 +59,8 @@ pub enum Show {
     CreateView(TableName),
     CreateUser(UserName),
     Engines,
+    /// `SHOW ENGINE INNODB STATUS`.
+    EngineStatus,
     Collation {
         filter: Option<ShowFilter>,
     },
