@@ -3,12 +3,13 @@
 use crate::{
     Session, SessionOptions,
     catalog::Catalog,
+    information_schema::PoolFigures,
     privileges::Accounts,
     session::{Account, Variables, shared::Registry},
     status::CommandCounters,
 };
 use muster_exec::Runtime;
-use muster_storage::{Counters, IoBackend, Store, StoreOptions};
+use muster_storage::{Counters, IoBackend, Store, StoreOptions, buffer_pool::BufferPool};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use parking_lot::RwLock;
 use std::{
@@ -171,7 +172,22 @@ impl Database {
     }
 
     pub(crate) fn set_global(&self, name: &'static str, value: Value) {
-        self.globals.write().put(name, value);
+        let mut globals = self.globals.write();
+        globals.put(name, value);
+        let pool = self.buffer_pool();
+        match name {
+            "innodb_old_blocks_pct" => pool.set_old_blocks_pct(globals.unsigned(name) as u32),
+            "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn buffer_pool(&self) -> &Arc<BufferPool> {
+        self.store.buffer_pool()
+    }
+
+    pub(crate) fn pool_figures(&self) -> PoolFigures {
+        PoolFigures::new(self.buffer_pool(), self.counters(), self.uptime())
     }
 
     pub(crate) fn globals(&self) -> Variables {

@@ -1,6 +1,6 @@
 //! Status variables: what SHOW STATUS shows beside storage's counters.
 
-use crate::{Database, session::shared::SessionShared};
+use crate::{Database, information_schema::PoolFigures, session::shared::SessionShared};
 use muster_sql::Statement;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -128,6 +128,22 @@ impl CommandCounters {
     }
 }
 
+/// What the buffer pool has now, and what only it counts: the same for every session.
+fn pool_status(figures: &PoolFigures) -> [(&'static str, u64); 9] {
+    let pool = &figures.pool;
+    [
+        ("bytes_data", figures.data_pages() * figures.page_size),
+        ("bytes_dirty", pool.dirty as u64 * figures.page_size),
+        ("pages_data", figures.data_pages()),
+        ("pages_dirty", pool.dirty as u64),
+        ("pages_flushed", figures.pages_written),
+        ("pages_free", pool.free as u64),
+        ("pages_misc", 0),
+        ("pages_total", pool.frames as u64),
+        ("read_ahead_evicted", pool.read_ahead_evicted),
+    ]
+}
+
 /// Names and values, sorted by name.
 pub fn status(database: &Database, session: &SessionShared, global: bool) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
@@ -139,12 +155,14 @@ pub fn status(database: &Database, session: &SessionShared, global: bool) -> Vec
     commands.status(&mut out);
     let sessions = database.sessions().all();
     let uptime = database.uptime().as_secs().to_string();
-    let pages = database.options().buffer_pool_bytes / database.options().page_size.max(1);
+    let pool = database.pool_figures();
+    out.extend(pool_status(&pool).map(|(name, n)| (format!("Innodb_buffer_pool_{name}"), n.to_string())));
+    let last_query_cost = if global { 0.0 } else { f64::from_bits(session.last_query_cost.load(Relaxed)) };
     out.extend(
         [
             ("Connections", database.sessions().opened().to_string()),
-            ("Innodb_buffer_pool_pages_total", pages.to_string()),
-            ("Innodb_page_size", database.options().page_size.to_string()),
+            ("Innodb_page_size", pool.page_size.to_string()),
+            ("Last_query_cost", format!("{last_query_cost:.6}")),
             ("Threads_connected", sessions.len().to_string()),
             ("Threads_running", sessions.iter().filter(|s| s.is_running()).count().to_string()),
             ("Uptime", uptime.clone()),

@@ -17,6 +17,7 @@ enum Ty {
     UInt,
     Big,
     UBig,
+    Double,
     DateTime,
 }
 
@@ -57,6 +58,34 @@ const TABLES: &[(&str, Columns)] = &[
     ]),
     ("GLOBAL_STATUS", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
     ("GLOBAL_VARIABLES", &[("VARIABLE_NAME", Text(64)), ("VARIABLE_VALUE?", Text(1024))]),
+    ("INNODB_BUFFER_PAGE", &[
+        ("POOL_ID", UBig), ("BLOCK_ID", UBig),
+        ("SPACE", UBig), ("PAGE_NUMBER", UBig), ("PAGE_TYPE?", Text(64)), ("FLUSH_TYPE", UBig), ("FIX_COUNT", UBig),
+        ("IS_HASHED?", Text(3)), ("NEWEST_MODIFICATION", UBig), ("OLDEST_MODIFICATION", UBig), ("ACCESS_TIME", UBig),
+        ("TABLE_NAME?", Text(1024)), ("INDEX_NAME?", Text(1024)), ("NUMBER_RECORDS", UBig), ("DATA_SIZE", UBig),
+        ("COMPRESSED_SIZE", UBig), ("PAGE_STATE?", Text(64)), ("IO_FIX?", Text(64)), ("IS_OLD?", Text(3)),
+        ("FREE_PAGE_CLOCK", UBig), ("IS_STALE?", Text(3)),
+    ]),
+    ("INNODB_BUFFER_PAGE_LRU", &[
+        ("POOL_ID", UBig), ("LRU_POSITION", UBig),
+        ("SPACE", UBig), ("PAGE_NUMBER", UBig), ("PAGE_TYPE?", Text(64)), ("FLUSH_TYPE", UBig), ("FIX_COUNT", UBig),
+        ("IS_HASHED?", Text(3)), ("NEWEST_MODIFICATION", UBig), ("OLDEST_MODIFICATION", UBig), ("ACCESS_TIME", UBig),
+        ("TABLE_NAME?", Text(1024)), ("INDEX_NAME?", Text(1024)), ("NUMBER_RECORDS", UBig), ("DATA_SIZE", UBig),
+        ("COMPRESSED_SIZE", UBig), ("COMPRESSED?", Text(3)), ("IO_FIX?", Text(64)), ("IS_OLD?", Text(3)),
+        ("FREE_PAGE_CLOCK", UBig),
+    ]),
+    ("INNODB_BUFFER_POOL_STATS", &[
+        ("POOL_ID", UBig), ("POOL_SIZE", UBig), ("FREE_BUFFERS", UBig), ("DATABASE_PAGES", UBig),
+        ("OLD_DATABASE_PAGES", UBig), ("MODIFIED_DATABASE_PAGES", UBig), ("PENDING_DECOMPRESS", UBig),
+        ("PENDING_READS", UBig), ("PENDING_FLUSH_LRU", UBig), ("PENDING_FLUSH_LIST", UBig), ("PAGES_MADE_YOUNG", UBig),
+        ("PAGES_NOT_MADE_YOUNG", UBig), ("PAGES_MADE_YOUNG_RATE", Double), ("PAGES_MADE_NOT_YOUNG_RATE", Double),
+        ("NUMBER_PAGES_READ", UBig), ("NUMBER_PAGES_CREATED", UBig), ("NUMBER_PAGES_WRITTEN", UBig),
+        ("PAGES_READ_RATE", Double), ("PAGES_CREATE_RATE", Double), ("PAGES_WRITTEN_RATE", Double),
+        ("NUMBER_PAGES_GET", UBig), ("HIT_RATE", UBig), ("YOUNG_MAKE_PER_THOUSAND_GETS", UBig),
+        ("NOT_YOUNG_MAKE_PER_THOUSAND_GETS", UBig), ("NUMBER_PAGES_READ_AHEAD", UBig),
+        ("NUMBER_READ_AHEAD_EVICTED", UBig), ("READ_AHEAD_RATE", Double), ("READ_AHEAD_EVICTED_RATE", Double),
+        ("LRU_IO_TOTAL", UBig), ("LRU_IO_CURRENT", UBig), ("UNCOMPRESS_TOTAL", UBig), ("UNCOMPRESS_CURRENT", UBig),
+    ]),
     ("KEY_COLUMN_USAGE", &[
         ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)),
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
@@ -141,6 +170,7 @@ fn sql_type(ty: Ty) -> SqlType {
         UInt => int(IntWidth::Int, true),
         Big => SqlType::BIGINT,
         UBig => SqlType::BIGINT_UNSIGNED,
+        Double => SqlType::Double,
         DateTime => SqlType::DateTime { fsp: 0 },
     }
 }

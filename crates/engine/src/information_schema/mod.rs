@@ -5,19 +5,23 @@
 //!   objects       SCHEMATA, TABLES, VIEWS                 objects.rs
 //!   columns       COLUMNS                                 columns.rs
 //!   keys          STATISTICS, KEY_COLUMN_USAGE, ..        keys.rs
+//!   buffer_pool   INNODB_BUFFER_..                        buffer_pool.rs
 //!   server        COLLATIONS, PROCESSLIST, variables, ..  server.rs
 //! ```
 
+mod buffer_pool;
 mod columns;
 mod definitions;
 mod keys;
 mod objects;
 mod server;
 
+pub use buffer_pool::{PoolFigures, check_process};
 pub use columns::column_key;
 
 use crate::{ProcessInfo, catalog::Snapshot, privileges::Access};
 use muster_algebra::TableDef;
+use muster_storage::buffer_pool::BufferPool;
 use muster_types::{Result, SqlError, Value, time_zone::TimeZone};
 use std::sync::Arc;
 
@@ -37,8 +41,8 @@ pub trait Viewpoint: Send + Sync {
     fn status(&self, global: bool) -> Vec<(String, String)>;
     /// In which moments are shown.
     fn time_zone(&self) -> TimeZone;
-    /// Bytes of a page of the data directory.
-    fn page_size(&self) -> u64;
+    fn buffer_pool(&self) -> &Arc<BufferPool>;
+    fn pool_figures(&self) -> PoolFigures;
 }
 
 /// A table by its name in any case.
@@ -60,6 +64,9 @@ pub fn rows(table: &TableDef, snapshot: &Snapshot, view: &dyn Viewpoint) -> Resu
         "STATISTICS" => keys::statistics(snapshot, view),
         "KEY_COLUMN_USAGE" => keys::key_column_usage(snapshot, view),
         "TABLE_CONSTRAINTS" => keys::table_constraints(snapshot, view),
+        "INNODB_BUFFER_PAGE" => buffer_pool::pages(snapshot, view)?,
+        "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(snapshot, view)?,
+        "INNODB_BUFFER_POOL_STATS" => buffer_pool::pool_stats(view)?,
         "COLLATIONS" => server::collations(),
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),

@@ -33,7 +33,7 @@ pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value
         }
         for entry in schema.tables.values() {
             let statistics = &entry.statistics;
-            let (data, index) = entry.data_and_index_bytes(view.page_size());
+            let (data, index) = entry.data_and_index_bytes(view.buffer_pool().page_size() as u64);
             let has_auto = entry.def.columns.iter().any(|c| c.auto_increment);
             rows.push(vec![
                 text("def"),

@@ -4,7 +4,7 @@ use super::{Variables, shared::SessionShared};
 use crate::{
     ColumnInfo, Database, ProcessInfo,
     catalog::tables::StatementTables,
-    information_schema::Viewpoint,
+    information_schema::{PoolFigures, Viewpoint},
     privileges::{Access, AccountKey},
     session::{
         definitions::{DEFINITIONS, Definition, Scope},
@@ -13,7 +13,7 @@ use crate::{
 };
 use muster_exec::{Buffers, ExecContext, Warning, Warnings};
 use muster_sql::{BindEnv, Bound, Query, SessionValues, VariableScope};
-use muster_storage::{LoadProgress, ReadView};
+use muster_storage::{LoadProgress, ReadView, buffer_pool::BufferPool};
 use muster_types::{Collation, ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use parking_lot::Mutex;
 use std::{
@@ -310,7 +310,11 @@ impl Viewpoint for Context {
         self.time_zone
     }
 
-    fn page_size(&self) -> u64 {
-        self.database.options().page_size as u64
+    fn buffer_pool(&self) -> &Arc<BufferPool> {
+        self.database.buffer_pool()
+    }
+
+    fn pool_figures(&self) -> PoolFigures {
+        self.database.pool_figures()
     }
 }

@@ -184,7 +184,7 @@ impl Access {
     }
 }
 
-fn is_point(range: &KeyRange) -> bool {
+pub(super) fn is_point(range: &KeyRange) -> bool {
     matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b)
 }
 
@@ -250,7 +250,7 @@ fn collect<'a>(
     found
 }
 
-fn subplans(plan: &Plan) -> Vec<&Plan> {
+pub(super) fn subplans(plan: &Plan) -> Vec<&Plan> {
     let exprs: Vec<&Expr> = match &plan.op {
         PlanOp::Filter { predicates, .. } => predicates.iter().collect(),
         PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),

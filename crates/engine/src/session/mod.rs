@@ -19,6 +19,7 @@ mod context;
 pub mod definitions;
 mod explain;
 mod optimizer_switch;
+mod plan_counters;
 mod prepared;
 pub mod query;
 mod run;
@@ -49,7 +50,7 @@ use std::{
     pin::Pin,
     sync::{Arc, atomic::Ordering::Relaxed},
     task::{self, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -401,10 +402,18 @@ impl Session {
         self.context(self.shared.killed.child_token())
     }
 
+    /// `long_query_time`.
+    fn slow_after(&self) -> Duration {
+        match self.variables.get("long_query_time") {
+            Value::Double(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+            _ => Duration::MAX,
+        }
+    }
+
     /// Begins a statement that is no SQL text (loading batches).
     pub(crate) fn begin(&mut self, text: &str) -> (Arc<Context>, u64) {
         self.begin_diagnostics();
-        let (number, cancel) = self.shared.begin(text);
+        let (number, cancel) = self.shared.begin(text, self.slow_after());
         (self.context(cancel), number)
     }
 
@@ -415,7 +424,7 @@ impl Session {
         parse: impl FnOnce(&str) -> Result<(Arc<Statement>, Vec<Value>)>,
     ) -> Result<Outcome> {
         self.count_question();
-        let (number, cancel) = self.shared.begin(&text);
+        let (number, cancel) = self.shared.begin(&text, self.slow_after());
         let parsed = std::panic::catch_unwind(AssertUnwindSafe(|| parse(&text)));
         let parsed = parsed.unwrap_or_else(|panic| Err(panic_error(&*panic)));
         let (statement, parameters) = match parsed {

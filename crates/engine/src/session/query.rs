@@ -1,6 +1,6 @@
 //! A query's way: bind, optimize, execute; and its rows on their way out.
 
-use super::Context;
+use super::{Context, plan_counters};
 use crate::{ColumnInfo, ResultSet, RowStream, catalog::tables::StatementTables, information_schema, rows};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use futures::{FutureExt, Stream, StreamExt};
@@ -10,7 +10,7 @@ use muster_types::{Result, SqlError, Value};
 use std::{
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{self, Poll},
     time::{Duration, Instant},
 };
@@ -88,6 +88,8 @@ pub fn run(context: &Arc<Context>, planned: Planned, deadline: Option<Instant>) 
             at.ok_or_else(|| SqlError::internal(format!("result column {name} is not in the plan")))
         })
         .collect::<Result<Vec<_>>>()?;
+    context.shared.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
+    plan_counters::count(&plan, &context.shared.counters);
     let stream = muster_exec::execute(&plan, &columns, &context.exec(tables))?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
     let stream = match identity {

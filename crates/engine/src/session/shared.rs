@@ -1,7 +1,7 @@
 //! What others see of a session: its line in the process list, its counters, and the way to stop it.
 
 use crate::{ProcessInfo, status::CommandCounters};
-use muster_storage::Counters;
+use muster_storage::{Counters, counters::Counter};
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,8 @@ struct Activity {
     database: Option<String>,
     statement: Option<String>,
     since: Instant,
+    /// A statement that takes longer is slow.
+    slow_after: Duration,
     /// Number of the statement that runs or ran last.
     number: u64,
     cancel: CancellationToken,
@@ -38,16 +40,20 @@ pub struct SessionShared {
     pub found_rows: AtomicI64,
     pub row_count: AtomicI64,
     pub last_insert_id: AtomicU64,
+    /// Of the last query, as the optimizer saw it: the bits of a number of milliseconds.
+    pub last_query_cost: AtomicU64,
     /// What the server knows of the connection (`Ssl_cipher`).
     pub connection_status: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl SessionShared {
-    /// Begins a statement; its token is cancelled by KILL, by KILL QUERY and by an interrupter.
-    pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
+    /// Begins a statement; its token is cancelled by KILL, by KILL QUERY and by an interrupter. It is a slow one if it
+    /// takes longer than `slow_after`.
+    pub fn begin(&self, text: &str, slow_after: Duration) -> (u64, CancellationToken) {
         let mut activity = self.activity.lock();
         activity.number += 1;
         activity.since = Instant::now();
+        activity.slow_after = slow_after;
         activity.cancel = self.killed.child_token();
         let mut end = text.len().min(STATEMENT_BYTES_MAX);
         while !text.is_char_boundary(end) {
@@ -61,6 +67,9 @@ impl SessionShared {
     pub fn end(&self, number: u64) {
         let mut activity = self.activity.lock();
         if activity.number == number && activity.statement.take().is_some() {
+            if activity.since.elapsed() > activity.slow_after {
+                self.counters.add(Counter::slow_queries, 1);
+            }
             activity.since = Instant::now();
         }
     }
@@ -123,6 +132,7 @@ impl Registry {
                 database: None,
                 statement: None,
                 since: Instant::now(),
+                slow_after: Duration::MAX,
                 number: 0,
                 cancel: killed.child_token(),
             }),
@@ -130,6 +140,7 @@ impl Registry {
             found_rows: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),
+            last_query_cost: AtomicU64::new(0),
             connection_status: Mutex::default(),
         });
         self.sessions.lock().insert(shared.id, shared.clone());

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //!   tables       what each SHOW lists: columns and rows      tables.rs
+//!   status of the storage engine                         engine_status.rs
 //!   filter       LIKE and WHERE                              mod.rs
 //! ```
 
+mod engine_status;
 mod tables;
 
 use crate::{

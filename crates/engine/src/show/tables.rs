@@ -1,6 +1,6 @@
 //! What each SHOW lists.
 
-use super::{Listing, select};
+use super::{Listing, engine_status, select};
 use crate::{
     Outcome,
     ddl::{self, show_create},
@@ -63,6 +63,7 @@ pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing,
             ];
             (select(context, "ENGINES", &names, |_| true)?, None)
         }
+        Show::EngineStatus => (engine_status::innodb_status(context)?, None),
         Show::Collation { filter } => {
             let names = [
                 ("Collation", "COLLATION_NAME"),

@@ -1,0 +1,67 @@
+//! SHOW ENGINE INNODB STATUS: the part about the buffer pool, in InnoDB's words.
+
+use super::Listing;
+use crate::{
+    information_schema::{Viewpoint, check_process},
+    rows::text_column,
+    session::Context,
+};
+use muster_types::{Result, Value};
+
+/// Error 1227 without the PROCESS privilege.
+pub(super) fn innodb_status(context: &Context) -> Result<Listing> {
+    check_process(context)?;
+    let columns = [("Type", 10), ("Name", 512), ("Status", 10_000)].map(|(name, length)| text_column(name, length));
+    let row = ["InnoDB".to_owned(), String::new(), report(context)].map(Value::Text);
+    Ok(Listing { columns: columns.into(), rows: vec![row.into()] })
+}
+
+fn report(context: &Context) -> String {
+    let f = context.pool_figures();
+    let p = &f.pool;
+    let per_second = |n: u64| format!("{:.2}", f.per_second(n));
+    let now = context.database.uptime().as_secs();
+    let lines = [
+        String::new(),
+        "=====================================".into(),
+        "INNODB MONITOR OUTPUT".into(),
+        "=====================================".into(),
+        format!("Per second averages calculated from the last {now} seconds"),
+        "----------------------".into(),
+        "BUFFER POOL AND MEMORY".into(),
+        "----------------------".into(),
+        format!("Total large memory allocated {}", p.frames as u64 * f.page_size),
+        format!("Buffer pool size   {}", p.frames),
+        format!("Free buffers       {}", p.free),
+        format!("Database pages     {}", f.data_pages()),
+        format!("Old database pages {}", p.old),
+        format!("Modified db pages  {}", p.dirty),
+        format!("Pending reads      {}", p.reading),
+        format!("Pages made young {}, not young {}", p.made_young, p.not_made_young),
+        format!("{} youngs/s, {} non-youngs/s", per_second(p.made_young), per_second(p.not_made_young)),
+        format!("Pages read {}, created {}, written {}", f.pages_read, f.pages_created, f.pages_written),
+        format!(
+            "{} reads/s, {} creates/s, {} writes/s",
+            per_second(f.pages_read),
+            per_second(f.pages_created),
+            per_second(f.pages_written)
+        ),
+        format!(
+            "Buffer pool hit rate {} / 1000, young-making rate {} / 1000 not {} / 1000",
+            f.hit_rate(),
+            f.per_thousand_gets(p.made_young),
+            f.per_thousand_gets(p.not_made_young)
+        ),
+        format!(
+            "Pages read ahead {}/s, evicted without access {}/s",
+            per_second(f.read_ahead),
+            per_second(p.read_ahead_evicted)
+        ),
+        format!("LRU len: {}", f.data_pages()),
+        "----------------------------".into(),
+        "END OF INNODB MONITOR OUTPUT".into(),
+        "============================".into(),
+        String::new(),
+    ];
+    lines.join("\n")
+}
