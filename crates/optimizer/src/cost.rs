@@ -86,8 +86,11 @@ impl Tree {
         pages * (1.0 - (-keys / pages).exp())
     }
 
+    /// Reading those of `pages` that are not in memory. The first one is waited for alone, whatever comes behind it; so
+    /// tables of a page cost the same in every way, and plans over them do not change with what is in memory.
     fn missing(&self, pages: f64, read_ms: f64) -> f64 {
-        pages * (1.0 - self.resident_share).clamp(0.0, 1.0) * read_ms
+        let missing = pages * (1.0 - self.resident_share).clamp(0.0, 1.0);
+        missing.min(1.0) * SINGLE_READ_MS + (missing - 1.0).max(0.0) * read_ms
     }
 
     /// Leaves that hold `entries` neighbouring entries.

@@ -63,6 +63,30 @@ fn few_outer_rows_are_looked_up_and_many_hashed() {
     assert!(lookups(&case.plan(all, &Options::default())).is_empty());
 }
 
+/// What is in memory moves the border between lookups and scans, but does not make lookups of plans that want a scan.
+#[test]
+fn lookups_pay_longer_in_memory() {
+    let mut case = case();
+    let join = join(on_day(&case), case.lines.rel.clone(), vec![eq(case.orders.ids[0], case.lines.ids[0])]);
+    let mut looked_up = |outer_rows: f64, resident: f64| {
+        let known = statistics()
+            .distinct("orders", 1, 1.5e6 / outer_rows)
+            .index("orders", 0, 1e4, resident)
+            .index("lines", 0, 4e4, resident)
+            .index("lines", 1, 1e4, resident);
+        let plan = optimize(join.clone(), &mut case.tables.columns, &known, &Options::default()).expect("a plan");
+        !lookups(&plan).is_empty()
+    };
+    let mut most = |resident: f64| {
+        let sizes = (0..60).map(|i| 10.0 * 1.2f64.powi(i));
+        sizes.take_while(|rows| looked_up(*rows, resident)).last().unwrap_or(0.0)
+    };
+    let (cold, half, warm) = (most(0.0), most(0.5), most(1.0));
+    assert!(cold <= half && half <= warm, "{cold} {half} {warm}");
+    assert!(cold >= 1e3 && warm <= 2e5, "{cold} {warm}");
+    assert!(cold < warm, "{cold} {warm}");
+}
+
 #[test]
 fn constants_and_joined_columns_make_one_key() {
     let mut case = case();

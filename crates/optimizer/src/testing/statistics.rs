@@ -3,11 +3,12 @@
 use muster_algebra::{ColumnStatistics, IndexStatistics, KeyRange, Statistics, TableDef};
 use std::collections::HashMap;
 
-/// Row counts and columns by table name; all else is not known.
+/// Row counts, columns and indexes by table name; all else is not known.
 #[derive(Debug, Clone, Default)]
 pub struct Injected {
     pub rows: HashMap<String, f64>,
     pub columns: HashMap<(String, usize), ColumnStatistics>,
+    pub indexes: HashMap<(String, usize), IndexStatistics>,
     /// What index dives answer: share of a table's rows, by table and index.
     pub dives: HashMap<(String, usize), f64>,
 }
@@ -21,6 +22,13 @@ impl Injected {
     pub fn distinct(mut self, table: &str, column: usize, distinct: f64) -> Injected {
         let known = ColumnStatistics { distinct, null_share: 0.0, min: None, max: None };
         self.columns.insert((table.into(), column), known);
+        self
+    }
+
+    /// An index of so many leaves, of which a share is in memory.
+    pub fn index(mut self, table: &str, index: usize, leaf_pages: f64, resident_share: f64) -> Injected {
+        let known = IndexStatistics { distinct: Vec::new(), leaf_pages, height: 3, resident_share };
+        self.indexes.insert((table.into(), index), known);
         self
     }
 
@@ -39,8 +47,8 @@ impl Statistics for Injected {
         self.columns.get(&(table.name.clone(), column)).cloned()
     }
 
-    fn index(&self, _table: &TableDef, _index: usize) -> Option<IndexStatistics> {
-        None
+    fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
+        self.indexes.get(&(table.name.clone(), index)).cloned()
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, _ranges: &[KeyRange]) -> Option<f64> {
