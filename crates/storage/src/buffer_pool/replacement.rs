@@ -4,17 +4,18 @@
 //! ```text
 //!   read -> old    head ... tail -> leaves     a queue of what was read last, a small share of the pool
 //!             |
-//!             | used again, sooner than the coldest young page has been waiting
+//!             | used again, much sooner than the coldest young page has been waiting
 //!             v
 //!          young   head ... tail -> leaves     a clock: who was used since it came to the head goes there again
 //!
 //!          departed: page -> when it was last used; so that a page that is read again counts as used again
 //! ```
 //!
-//! Time is counted in pages that came into the pool. A page is worth its place if the interval between two of its uses
-//! is shorter than the time that the coldest young page was not used. So a scan, however long, passes through the old
-//! queue and leaves hot pages alone; a set that is read in a circle keeps the part of it that came first, since none
-//! of its pages comes back sooner than another; and pages nobody wants any more give way to those that come back.
+//! Time is counted in pages that came into the pool. A page is worth the place of the coldest young page if the interval
+//! between two of its uses is shorter than a third of the time that the other was not used; a page only a little better
+//! is not worth it, since the other may be wanted next. So a scan, however long, passes through the old queue and leaves
+//! hot pages alone; a set that is read in a circle keeps the part of it that came first, since none of its pages comes
+//! back sooner than another; and pages nobody wants any more give way to those that come back.
 //! Uses that follow each other closely (rows of one page looked up one by one) count as one. Reading ahead is no use.
 //!
 //! A hit takes no lock and writes only when time has gone on since the page's last use.
@@ -35,6 +36,8 @@ const ONE_USE_SHARE: usize = 16;
 const OLD_PCT: u32 = 5;
 /// Pages that were read ahead and not used yet may lengthen the old list by this share of the pool.
 const AHEAD_SHARE: usize = 4;
+/// A page becomes young if it comes back so many times sooner than the coldest young page.
+const SOONER: u32 = 3;
 /// Steps of the clock at a time.
 const CLOCK_STEPS: usize = 16;
 
@@ -169,7 +172,7 @@ impl Replacement {
             return;
         }
         f.came_back.store(interval < NEVER, Relaxed);
-        if interval < state.coldest(frames, now) {
+        if interval.saturating_mul(SOONER) < state.coldest(frames, now) {
             state.push_young(frames, frame, now);
             self.made_young.fetch_add(1, Relaxed);
         } else if self.old_time_ms.load(Relaxed) > 0 {
