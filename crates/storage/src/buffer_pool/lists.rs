@@ -45,7 +45,7 @@ impl Lists {
     }
 
     /// A list's frames from its tail to its head.
-    pub fn from_tail(&self, list: List) -> impl Iterator<Item = u32> {
+    pub fn tail_first(&self, list: List) -> impl Iterator<Item = u32> {
         std::iter::successors(self.tail(list), |frame| Some(self.prev[*frame as usize]).filter(|prev| *prev != NIL))
     }
 

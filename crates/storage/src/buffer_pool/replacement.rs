@@ -248,7 +248,7 @@ impl Replacement {
     /// The frames in the lists, the next to go first, each with when it came to the head of its list.
     pub fn order(&self) -> Vec<(u32, u32)> {
         let state = self.state.lock();
-        let both = state.lists.from_tail(List::Old).chain(state.lists.from_tail(List::Young));
+        let both = state.lists.tail_first(List::Old).chain(state.lists.tail_first(List::Young));
         both.map(|frame| (frame, state.since[frame as usize])).collect()
     }
 
@@ -259,9 +259,9 @@ impl Replacement {
         state.turn(frames, self.now.load(Relaxed));
         let lists = &state.lists;
         let too_many = lists.len(List::Young).saturating_sub(self.young_max(frames)) as usize;
-        let young = lists.from_tail(List::Young);
-        let then = lists.from_tail(List::Young).skip(too_many);
-        into.extend(young.take(too_many).chain(lists.from_tail(List::Old)).chain(then).take(limit));
+        let young = lists.tail_first(List::Young);
+        let then = lists.tail_first(List::Young).skip(too_many);
+        into.extend(young.take(too_many).chain(lists.tail_first(List::Old)).chain(then).take(limit));
     }
 }
 
