@@ -197,14 +197,19 @@ impl Replacement {
         if first {
             self.ahead.fetch_sub(1, Relaxed);
         }
-        let now = self.now.load(Relaxed);
         match List::of(frames, frame) {
             List::None => {}
-            List::Young => f.stamp.store(now, Relaxed),
+            List::Young => f.stamp.store(self.now.load(Relaxed), Relaxed),
             List::Old => {
                 let wait_ms = self.old_time_ms.load(Relaxed);
-                if first || wait_ms == 0 || now_ms().wrapping_sub(f.used_ms.load(Relaxed)) >= wait_ms {
-                    self.used(&mut self.state.lock(), frames, frame, now);
+                if !first && wait_ms > 0 && now_ms().wrapping_sub(f.used_ms.load(Relaxed)) < wait_ms {
+                    return;
+                }
+                let mut state = self.state.lock();
+                let now = self.now.load(Relaxed);
+                // Unless another thread counts the same use.
+                if now.wrapping_sub(f.stamp.load(Relaxed)) >= self.one_use {
+                    self.used(&mut state, frames, frame, now);
                 }
             }
         }
