@@ -152,6 +152,7 @@ impl Replacement {
         let last_used = state.departed.last_used(f.key()).unwrap_or(now.wrapping_sub(NEVER));
         f.stamp.store(last_used, Relaxed);
         f.ahead.store(ahead, Relaxed);
+        f.came_back.store(false, Relaxed);
         // While there is room for all, what comes first gets it.
         if filling && state.lists.len(List::Young) < self.young_max(frames) {
             state.push_young(frames, frame, now);
@@ -220,7 +221,7 @@ impl Replacement {
         let mut state = self.state.lock();
         let list = state.lists.remove(frames, frame);
         let f = frames.get(frame);
-        if list == List::Old && f.came_back.swap(false, Relaxed) {
+        if list == List::Old && f.came_back.load(Relaxed) {
             self.not_made_young.fetch_add(1, Relaxed);
         }
         match f.ahead.swap(false, Relaxed) {
@@ -235,9 +236,7 @@ impl Replacement {
     /// The page of `frame` is no more.
     pub fn remove(&self, frames: &Frames, frame: u32) {
         self.state.lock().lists.remove(frames, frame);
-        let f = frames.get(frame);
-        f.came_back.store(false, Relaxed);
-        if f.ahead.swap(false, Relaxed) {
+        if frames.get(frame).ahead.swap(false, Relaxed) {
             self.ahead.fetch_sub(1, Relaxed);
         }
     }
