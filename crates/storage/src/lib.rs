@@ -44,7 +44,7 @@ pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoa
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use rows::{BatchFilter, Fetch};
-pub use scan::{Scan, ScanCursor, ScanRequest};
+pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, Store, StoreOptions};

@@ -32,6 +32,6 @@ pub use cast::{CastWarning, cast, cast_from};
 pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};
-pub use key::{KeyPart, KeyRange};
+pub use key::{KeyInterval, KeyPart, KeyRange, prefix_end};
 pub use sql_type::{BytesKind, IntWidth, SqlType, TextKind};
 pub use value::Value;

@@ -22,8 +22,9 @@ mod tests;
 
 pub use bulk::{KeyList, Keys};
 pub use encode::{cut_bytes, cut_text};
-pub use range::{ByteRange, prefix_end};
-pub use words::KeyWords;
+pub use muster_types::prefix_end;
+pub use range::ByteRange;
+pub use words::{KeyWords, be_word};
 
 use crate::{Result, StorageError};
 use muster_types::{Collation, Decimal, IntWidth, SqlType, Value};
@@ -153,7 +154,7 @@ impl KeyCodec {
     }
 
     /// Appends the bytes of the first `values.len()` parts. Values have their columns' types (a decimal may have fewer
-    /// digits behind the point); others are an error.
+    /// digits behind the point, a text may be the bytes of a sort key); others are an error.
     pub fn append_values(&self, values: &[Value], out: &mut Vec<u8>) -> Result<()> {
         for (part, value) in self.parts.iter().zip(values) {
             part.append_value(value, out)?;
@@ -198,6 +199,8 @@ impl KeyPartCodec {
             (KeyKind::Double, Value::Float(x)) => encode::double(*x as f64, out),
             (KeyKind::Double, Value::Double(x)) => encode::double(*x, out),
             (KeyKind::Text(collation), Value::Text(s)) => encode::text(cut_text(s, self.prefix), collation, out),
+            // A bound may give a text as the bytes of a sort key.
+            (KeyKind::Text(_), Value::Bytes(sort_key)) => encode::bytes(sort_key, out),
             (KeyKind::Bytes, Value::Bytes(b)) => encode::bytes(cut_bytes(b, self.prefix), out),
             (KeyKind::Bytes, Value::Text(s)) => encode::bytes(cut_bytes(s.as_bytes(), self.prefix), out),
             _ => return Err(wrong()),

@@ -1,8 +1,8 @@
 //! Ranges of key values as ranges of key bytes.
 
-use super::KeyCodec;
+use super::{KeyCodec, KeyKind};
 use crate::Result;
-use muster_types::{KeyRange, Value};
+use muster_types::{KeyRange, Value, prefix_end};
 use std::ops::Bound;
 
 /// Keys `k` with `lower <= k` and `k < upper` (if there is one). The default covers all keys.
@@ -20,14 +20,6 @@ impl ByteRange {
     pub fn is_empty(&self) -> bool {
         self.upper.as_ref().is_some_and(|upper| *upper <= self.lower)
     }
-}
-
-/// The smallest string greater than all that begin with `prefix`; `None` if there is none (`prefix` is all `FF`).
-pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|b| *b != 0xFF)?;
-    let mut end = prefix[..=last].to_vec();
-    end[last] += 1;
-    Some(end)
 }
 
 impl KeyCodec {
@@ -81,7 +73,7 @@ impl KeyCodec {
                 if !part.nullable {
                     return (i, Cut::Null { descending: part.descending });
                 }
-            } else if part.prefix.is_some() {
+            } else if part.prefix.is_some() && !is_sort_key(part.kind, &values[i]) {
                 // Even a value shorter than the prefix may share its key with a longer one: collations ignore some
                 // characters.
                 cut = Cut::Prefix;
@@ -92,6 +84,11 @@ impl KeyCodec {
         }
         (count, cut)
     }
+}
+
+/// Whether a bound's value for a text part is given as the bytes of a sort key, which are never cut.
+fn is_sort_key(kind: KeyKind, value: &Value) -> bool {
+    matches!((kind, value), (KeyKind::Text(_), Value::Bytes(_)))
 }
 
 /// What the bytes of a bound leave out of its values.

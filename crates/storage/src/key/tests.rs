@@ -189,6 +189,35 @@ proptest! {
 }
 
 #[test]
+fn a_bound_of_a_text_may_be_part_of_a_sort_key() {
+    let part = |prefix| KeyPartCodec {
+        column: 0,
+        kind: KeyKind::Text(Collation::Utf8mb4GeneralCi),
+        nullable: true,
+        descending: false,
+        prefix,
+    };
+    // LIKE 'ab%'
+    let mut start = Vec::new();
+    Collation::Utf8mb4GeneralCi.append_common_sort_key("ab", &mut start);
+    let end = prefix_end(&start).unwrap();
+    let range =
+        KeyRange { lower: Bound::Included(vec![Value::Bytes(start)]), upper: Bound::Excluded(vec![Value::Bytes(end)]) };
+    for prefix in [None, Some(3)] {
+        let codec = KeyCodec { parts: vec![part(prefix)] };
+        let bytes = codec.byte_range(&range).unwrap().unwrap();
+        for (text, inside) in
+            [("ab", true), ("AB\t", true), ("ab ", true), ("abzzz", true), ("a", false), ("ac", false)]
+        {
+            let mut key = Vec::new();
+            codec.append_values(&[Value::Text(text.into())], &mut key).unwrap();
+            assert_eq!(bytes.contains(&key), inside, "{text:?}");
+        }
+        assert!(!bytes.contains(&[0]), "NULL");
+    }
+}
+
+#[test]
 fn values_of_other_types_are_refused() {
     let part = |kind| KeyPartCodec { column: 0, kind, nullable: false, descending: false, prefix: None };
     let refused = |kind, value| KeyCodec { parts: vec![part(kind)] }.append_values(&[value], &mut Vec::new()).is_err();

@@ -72,8 +72,8 @@ impl KeyWords {
     }
 }
 
-/// Up to 16 bytes as the front of a word.
-fn be_word(bytes: &[u8]) -> u128 {
+/// The first 16 bytes as a word; what is missing is 0.
+pub fn be_word(bytes: &[u8]) -> u128 {
     let mut word = [0; WORD];
     let len = bytes.len().min(WORD);
     word[..len].copy_from_slice(&bytes[..len]);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, StoreOptions, arrow_type};
+use crate::{ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, Steering, StoreOptions, arrow_type};
 use arrow_array::{Array, Int32Array, StringViewArray, cast::AsArray, types::Int32Type};
 use arrow_schema::{Field, Schema};
 use muster_types::{Collation, KeyPart, KeyRange, SqlType};
@@ -81,6 +81,8 @@ impl Fixture {
             index,
             ranges: vec![KeyRange::all()],
             columns: vec![0, 1, 2, 3],
+            steering: Steering::default(),
+            distinct_prefix: None,
             index_filter: None,
             filter: None,
             fetch: Fetch::EntryOrder,

@@ -8,9 +8,16 @@ use crate::{
 use arrow_array::{Array, ArrayRef, Int32Array, StringViewArray};
 use arrow_schema::{DataType, Field, Schema};
 use muster_types::{Collation, KeyPart, SqlType};
-use std::time::Instant;
 
 const ROWS: i32 = 4_000_000;
+
+/// Time that this thread has computed, in seconds: what others do beside it does not count.
+fn computed() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place to write to; on failure it stays zero.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
 
 /// A number that looks random, below `n`.
 fn scattered(i: i32, n: i32) -> i32 {
@@ -80,7 +87,7 @@ fn keys_per_second() {
             let array: ArrayRef = Arc::new(Int32Array::from(values.clone()));
             let (mut best, mut rows) = (f64::MAX, 0);
             for _ in 0..5 {
-                let start = Instant::now();
+                let start = computed();
                 rows = 0;
                 // As many keys at once as a join would have.
                 for at in (0..array.len()).step_by(65_536) {
@@ -90,7 +97,7 @@ fn keys_per_second() {
                         rows += batch.num_rows();
                     }
                 }
-                best = best.min(start.elapsed().as_secs_f64());
+                best = best.min(computed() - start);
             }
             let keys = values.len() as f64;
             println!(

@@ -5,11 +5,12 @@ use crate::{
         PageIo,
         memory::{Fault, FaultKind, MemoryIo, Operation},
     },
+    key::KeyPartCodec,
     rows::fixtures::{
         EvenOnes, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of, sort_rows,
         sortable, table_and_rows,
     },
-    tree::{TreeLayout, block::cut_value},
+    tree::{ColumnSource, TreeLayout, block::cut_value},
 };
 use arrow_array::{Array, ArrayRef, Int32Array};
 use muster_types::{KeyPart, SqlType, Value};
@@ -116,15 +117,19 @@ proptest! {
     ) {
         schema.indexes[1..].iter_mut().for_each(|i| i.unique &= unique);
         let index = which.index(schema.indexes.len());
-        let declared = schema.indexes[index].parts.len();
-        prop_assume!(declared > 0);
-        let parts = parts.index(declared) + 1;
+        let layout = TreeLayout::new(&schema, index);
+        let table_column = |part: &KeyPartCodec| match layout.columns[part.column].source {
+            ColumnSource::Table { column, .. } => Some(column),
+            ColumnSource::RowNumber => None,
+        };
+        let key_columns: Vec<usize> = layout.key.parts.iter().map_while(table_column).collect();
+        prop_assume!(!key_columns.is_empty());
+        let parts = parts.index(key_columns.len()) + 1;
         let home = home(4096, how.frames * 4096);
         let table = empty_table(&home, &schema);
         // Some rows are not stored, so that their keys find nothing.
         let (missing, rows): (Vec<_>, Vec<_>) = rows.into_iter().enumerate().partition(|(i, _)| i % 7 < strangers);
         let stored = fill(&table, rows.into_iter().map(|(_, row)| row).collect());
-        let layout = TreeLayout::new(&schema, index);
 
         // Keys of some rows, ascending and distinct.
         let candidates: Vec<Vec<Value>> = stored.iter().map(|(_, row)| row.clone()).step_by(seldom)
@@ -133,12 +138,12 @@ proptest! {
         if !candidates.is_empty() {
             let batch = batch_of(&table, &candidates);
             let arrays: Vec<ArrayRef> =
-                schema.indexes[index].parts[..parts].iter().map(|p| batch.column(p.column).clone()).collect();
+                key_columns[..parts].iter().map(|c| batch.column(*c).clone()).collect();
             let made = table.lookup_keys(index, &arrays).unwrap();
             for (key, row) in made.iter().zip(&candidates) {
                 let mut bytes = Vec::new();
-                let values: Vec<Value> = layout.key.parts[..parts].iter().zip(&schema.indexes[index].parts)
-                    .map(|(codec, part)| cut_value(&row[part.column], codec.prefix)).collect();
+                let values: Vec<Value> = layout.key.parts[..parts].iter().zip(&key_columns)
+                    .map(|(codec, column)| cut_value(&row[*column], codec.prefix)).collect();
                 layout.key.append_values(&values, &mut bytes).unwrap();
                 prop_assert_eq!(key, bytes.as_slice());
                 keys.push(bytes);
@@ -433,7 +438,7 @@ fn wrong_requests_are_errors() {
     let refused = |arrays: &[ArrayRef]| matches!(table.lookup_keys(1, arrays), Err(StorageError::WrongType { .. }));
     let long: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values([1]));
     let null: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
-    assert!(refused(&[]) && refused(&[long]) && refused(&[null]) && refused(&[ints([1]), ints([2])]));
+    assert!(refused(&[]) && refused(&[long]) && refused(&[null]) && refused(&[ints([1]), ints([2]), ints([3])]));
 
     let mut lookup = Lookup::new(Arc::clone(&table), request(0, vec![0])).unwrap();
     assert!(lookup.next_batch().unwrap().is_none());

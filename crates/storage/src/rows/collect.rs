@@ -50,7 +50,7 @@ impl Sinks {
 
     fn append(&mut self, leaf: &Leaf<'_>, rows: &Rows, overflow: &TreeOverflow<'_>) -> Result<(), DecodeError> {
         for (sink, stored) in self.sinks.iter_mut().zip(&self.stored) {
-            let column = leaf.column(*stored, sink.physical())?;
+            let column = leaf.column_of(*stored, sink.physical(), rows)?;
             sink.append(&column, rows, overflow)?;
         }
         self.rows += rows.len();

@@ -9,7 +9,10 @@ use crate::{
     tree::{PrefixRun, Tree, leaf::visible::Rows},
 };
 use arrow_array::RecordBatch;
-use std::{ops::ControlFlow, sync::Arc};
+use std::{
+    ops::{ControlFlow, Range},
+    sync::Arc,
+};
 
 /// How rows are fetched for entries of a secondary index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,9 +177,7 @@ impl Fetcher {
             }
             (end, used) = (end + 1, with);
         }
-        self.pass.extend(self.done as u32..end as u32);
-        let keys = &self.keys;
-        self.pass.sort_unstable_by(|a, b| keys.get(*a as usize).cmp(keys.get(*b as usize)));
+        self.pass = sorted(&self.keys, self.done..end);
         self.done = end;
         // Only where a pass is bounded by rows, a fill has several.
         self.fill_left = Some(if self.ordered { room - used } else { 0 });
@@ -240,9 +241,56 @@ impl Fetcher {
     }
 }
 
+/// The numbers of these keys, in the order of the keys.
+fn sorted(keys: &Keys, which: Range<usize>) -> Vec<u32> {
+    // Four bytes of each key, behind what all have in common, decide nearly always.
+    let first = keys.get(which.start);
+    let common = which.clone().fold(first.len(), |common, i| {
+        let key = keys.get(i);
+        let same = key.iter().zip(first).take(common).position(|(a, b)| a != b);
+        same.unwrap_or(common.min(key.len()))
+    });
+    let four = |i: usize| {
+        let mut bytes = [0; 4];
+        let key = &keys.get(i)[common..];
+        let len = key.len().min(4);
+        bytes[..len].copy_from_slice(&key[..len]);
+        u64::from(u32::from_be_bytes(bytes))
+    };
+    let mut order: Vec<u64> = which.map(|i| four(i) << 32 | i as u64).collect();
+    order.sort_unstable();
+    for equal in order.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equal| equal.len() > 1) {
+        equal.sort_unstable_by(|a, b| keys.get(*a as u32 as usize).cmp(keys.get(*b as u32 as usize)));
+    }
+    order.into_iter().map(|place| place as u32).collect()
+}
+
 /// About how many bytes a row has.
 fn row_bytes(clustered: &Tree) -> usize {
     let header = clustered.file().header();
     let bytes = u64::from(header.page_count) * clustered.file().page_size() as u64;
     (bytes / header.row_count.max(1)).max(1) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_sorted(
+            list in proptest::collection::vec(proptest::collection::vec(0u8..3, 0..9), 1..60),
+            start in 0usize..60,
+        ) {
+            let mut keys = Keys::default();
+            list.iter().for_each(|key| keys.push(key));
+            let start = start.min(list.len() - 1);
+            let order = sorted(&keys, start..list.len());
+            let mut numbers = order.clone();
+            numbers.sort_unstable();
+            prop_assert!(numbers.into_iter().eq(start as u32..list.len() as u32));
+            prop_assert!(order.is_sorted_by_key(|i| &list[*i as usize]));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::BatchFilter;
 use crate::{
     ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result, Scan,
-    ScanRequest, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
     tree::{
         TreeLayout,
         arbitrary::{any_schema, any_value},
@@ -104,6 +104,8 @@ pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
         index: 0,
         ranges: vec![KeyRange::all()],
         columns,
+        steering: Steering::default(),
+        distinct_prefix: None,
         index_filter: None,
         filter: None,
         fetch: Fetch::EntryOrder,

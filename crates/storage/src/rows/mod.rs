@@ -136,6 +136,17 @@ impl Access {
         Some(Tester::new(self.table.schema(), &self.tree, condition, !self.covering))
     }
 
+    /// The condition over entries, if there is one and they hold its columns.
+    pub fn entry_tester(&self) -> Option<Tester> {
+        let condition = self.condition.clone().filter(|_| self.covering)?;
+        Some(Tester::new(self.table.schema(), &self.tree, condition, false))
+    }
+
+    /// Collects entries without testing them, which hold all that is asked for.
+    pub fn plain_collector(&self) -> Collector {
+        Collector::new(self.table.schema(), &self.tree, self.output.clone(), None)
+    }
+
     /// Collects rows from leaves of `tree`, which holds all columns of the output and of the condition.
     pub fn collector(&self, tree: &Arc<Tree>) -> Collector {
         let tester = self.condition.clone().map(|c| Tester::new(self.table.schema(), tree, c, false));

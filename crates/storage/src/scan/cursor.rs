@@ -1,17 +1,28 @@
 //! Workers of a scan.
 
-use super::{Scan, queue::Morsel};
+use super::{
+    Scan,
+    queue::Morsel,
+    skip::{Skipper, further},
+    steering::Target,
+};
 use crate::{
     Counters, Result,
     counters::Counter,
     rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
-        LeafSlice,
-        leaf::visible::{Rows, visible},
+        LeafSlice, Skipped,
+        leaf::{
+            BadPage,
+            visible::{Rows, Visibility, visible},
+        },
     },
 };
 use arrow_array::RecordBatch;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+/// Leaves asked for ahead where entries are left out, at most.
+const READ_AHEAD_LEAVES: usize = 64;
 
 /// One worker of a scan. Blocks on I/O.
 pub struct ScanCursor {
@@ -19,8 +30,16 @@ pub struct ScanCursor {
     current: Option<Morsel>,
     /// Taken ahead, so that its first leaves are read while the current one ends.
     ahead: Option<Morsel>,
+    /// Entries to leave out.
+    skipper: Option<Skipper>,
+    /// Where to go on, if not at the next entry.
+    onward: Option<Target>,
+    /// Leaves read one behind the other.
+    neighbours: usize,
     /// The index condition.
     index_tester: Option<Tester>,
+    /// The other condition, where it must be known before entries are left out.
+    row_tester: Option<Tester>,
     output: Output,
     batch_rows: usize,
     rows_per_leaf: usize,
@@ -35,6 +54,7 @@ impl ScanCursor {
     pub(super) fn new(scan: Arc<Scan>) -> ScanCursor {
         let access = &scan.access;
         let output = match access.covering {
+            true if scan.distinct_prefix.is_some() => Output::Entries(Box::new(access.plain_collector())),
             true => Output::Entries(Box::new(access.collector(&access.tree))),
             false => Output::Rows(Box::new(Fetcher::new(access, scan.fetch, scan.ordered, scan.batch_rows))),
         };
@@ -42,13 +62,18 @@ impl ScanCursor {
         ScanCursor {
             current: None,
             ahead: None,
+            skipper: Skipper::new(&access.tree, scan.steering.clone(), scan.distinct_prefix, scan.reverse),
+            onward: None,
+            neighbours: 0,
             index_tester: access.index_tester(),
+            row_tester: scan.distinct_prefix.and_then(|_| access.entry_tester()),
             output,
             batch_rows: if scan.ordered { scan.batch_rows.min(FIRST_BATCH_ROWS) } else { scan.batch_rows },
             rows_per_leaf: (header.row_count / header.leaf_count.max(1)).max(1) as usize,
             max_leaves: max_latched(&access.tree),
             read_ahead: !all_resident(&access.tree),
-            ended: false,
+            // Groups of entries do not end where the work of cursors does.
+            ended: scan.distinct_prefix.is_some() && scan.taken.swap(true, Relaxed),
             scan,
         }
     }
@@ -74,13 +99,14 @@ impl ScanCursor {
             if self.ended {
                 return Ok(None);
             }
-            let Some(mut leaves) = self.next_leaves(&scan, counters)? else {
+            let leaves = match self.skipper.is_some() {
+                false => self.next_leaves(&scan, counters)?,
+                true => self.next_chosen(&scan, counters)?,
+            };
+            let Some(leaves) = leaves else {
                 self.ended = true;
                 continue;
             };
-            if let Some(tester) = &mut self.index_tester {
-                tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
-            }
             match &mut self.output {
                 Output::Entries(entries) => entries.add(&leaves, &[], counters)?,
                 Output::Rows(fetcher) => {
@@ -95,7 +121,8 @@ impl ScanCursor {
         Ok(Some(batch))
     }
 
-    /// The next latched leaves with their visible rows, in reading order; `None` at the end.
+    /// The next latched leaves with their visible rows that pass the index condition, in reading order; `None` at the
+    /// end.
     fn next_leaves(&mut self, scan: &Scan, counters: &Counters) -> Result<Option<Vec<LeafRows>>> {
         let count = (self.batch_rows / self.rows_per_leaf).clamp(1, self.max_leaves);
         loop {
@@ -134,7 +161,92 @@ impl ScanCursor {
                     scan.access.tree.pool().prefetch(scan.access.tree.file(), pages, counters);
                 }
             }
-            return slices.into_iter().map(|slice| visible_rows(scan, slice)).collect::<Result<_>>().map(Some);
+            let leaves = slices.into_iter().map(|slice| visible_rows(scan, slice));
+            let mut leaves = leaves.collect::<Result<Vec<_>>>()?;
+            if let Some(tester) = &mut self.index_tester {
+                tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
+            }
+            return Ok(Some(leaves));
+        }
+    }
+
+    /// The same where entries are left out: at most one leaf, and of it what is to be delivered.
+    fn next_chosen(&mut self, scan: &Scan, counters: &Counters) -> Result<Option<Vec<LeafRows>>> {
+        let tree = &scan.access.tree;
+        if let Some(target) = self.onward.take() {
+            self.go_on(scan, target, counters);
+        }
+        let Some(skipper) = &mut self.skipper else { return Ok(None) };
+        let slice = loop {
+            if self.current.is_none() {
+                self.current = scan.queue.lock().take(tree, counters)?;
+            }
+            let Some(morsel) = &mut self.current else { return Ok(None) };
+            let slices = tree.next_leaves(&mut morsel.run, 1, counters)?;
+            match slices.into_iter().next() {
+                Some(slice) => break slice,
+                None => self.current = None,
+            }
+        };
+        self.neighbours += 1;
+        if let Some(Morsel { run, .. }) = &self.current
+            && self.read_ahead
+            && self.neighbours > 1
+        {
+            // The longer nothing was left out, the more is worth asking for.
+            let pages = run.upcoming();
+            tree.pool().prefetch(
+                tree.file(),
+                &pages[..pages.len().min(self.neighbours).min(READ_AHEAD_LEAVES)],
+                counters,
+            );
+        }
+        let LeafSlice { page, rows } = slice;
+        let corrupt = |e: BadPage| tree.decode_error(page.page_no(), e.into());
+        let leaf = tree.leaf(&page)?;
+        let visibility = Visibility::of(&leaf, &scan.access.view).map_err(corrupt)?;
+        let last_row = if scan.reverse { rows.start } else { rows.end - 1 };
+        let chosen = skipper.choose(&leaf, &visibility, rows).map_err(corrupt)?;
+        self.onward = chosen.onward;
+        let mut read = chosen.read;
+        let mut leaves = vec![LeafRows { page, rows: Rows::List(chosen.rows) }];
+        let tested = self.index_tester.is_some() || self.row_tester.is_some();
+        for tester in [&mut self.index_tester, &mut self.row_tester].into_iter().flatten() {
+            tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
+        }
+        if let (Some(_), Some(leaf)) = (scan.distinct_prefix, leaves.first_mut()) {
+            let onward = skipper.keep_first(leaf, last_row)?;
+            self.onward = further(self.onward.take(), onward, scan.reverse);
+            if !tested && scan.steering.is_none() {
+                // Nothing but the first entries had to be looked at.
+                read = leaf.rows.len();
+            }
+        }
+        if self.current.as_ref().is_some_and(|morsel| !morsel.single) {
+            let counter = if scan.reverse { Counter::handler_read_prev } else { Counter::handler_read_next };
+            counters.add(counter, read as u64);
+        }
+        Ok(Some(leaves))
+    }
+
+    /// Leaves out what stands before the target. Holds no latch.
+    fn go_on(&mut self, scan: &Scan, target: Target, counters: &Counters) {
+        let Target::Key(key) = target else {
+            self.current = None;
+            return scan.queue.lock().end();
+        };
+        let skipped = self.current.as_mut().map_or(Skipped::All, |morsel| morsel.run.skip_to(&key));
+        match skipped {
+            Skipped::Leaves(0) => {}
+            Skipped::Leaves(_) => {
+                counters.add(Counter::handler_read_key, 1);
+                self.neighbours = 0;
+            }
+            Skipped::All => {
+                self.current = None;
+                self.neighbours = 0;
+                scan.queue.lock().skip_to(&key);
+            }
         }
     }
 }

@@ -2,20 +2,27 @@
 //!
 //! ```text
 //!   ScanRequest -> Scan -> queue.rs    key ranges, cut into runs of leaves that cursors take
+//!                          steering.rs what parts of the key may be
 //!                  ScanCursor          cursor.rs: leaves -> batches, by crate::rows
+//!                    skip.rs           entries that a cursor leaves out, and where it goes on
 //! ```
 
 mod cursor;
 mod queue;
 #[cfg(test)]
 mod scan_bench;
+mod skip;
+mod steering;
+#[cfg(test)]
+mod steering_tests;
 #[cfg(test)]
 mod tests;
 
 pub use cursor::ScanCursor;
+pub use steering::Steering;
 
 use crate::{
-    Counters, ReadView, Result, Table,
+    Counters, ReadView, Result, StorageError, Table,
     counters::Counter,
     rows::{Access, BatchFilter, Fetch},
 };
@@ -23,7 +30,8 @@ use arrow_schema::SchemaRef;
 use muster_types::KeyRange;
 use parking_lot::Mutex;
 use queue::Queue;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
+use steering::Sets;
 
 /// What a reader wants.
 pub struct ScanRequest {
@@ -32,6 +40,11 @@ pub struct ScanRequest {
     pub index: usize,
     /// Disjoint and ascending; `[KeyRange::all()]` for everything. An empty list yields nothing.
     pub ranges: Vec<KeyRange>,
+    /// What else parts of the key may be. Leaves out entries within the ranges, without reading them where it can.
+    pub steering: Steering,
+    /// Of each combination of so many leading key parts, deliver only the first row, in reading order, that passes the
+    /// filters (loose index scan). The index must hold all that is asked for. The first cursor does all the work.
+    pub distinct_prefix: Option<usize>,
     /// Table column positions to deliver. When the index does not hold all of them (and the filter's), rows are
     /// fetched from the clustered tree by primary key.
     pub columns: Vec<usize>,
@@ -57,6 +70,10 @@ pub struct Scan {
     reverse: bool,
     batch_rows: usize,
     counters: Arc<Counters>,
+    steering: Option<Arc<Sets>>,
+    distinct_prefix: Option<usize>,
+    /// Whether a cursor has begun, where there must be one only.
+    taken: AtomicBool,
     /// Every row of the clustered tree, in no order: MySQL counts it another way.
     whole_table: bool,
     queue: Mutex<Queue>,
@@ -64,12 +81,24 @@ pub struct Scan {
 
 impl Scan {
     /// Starts a scan; reads no page yet. Errors: `WrongType` for bounds that do not have their columns' types, for
-    /// columns and indexes that the table does not have, and for an index filter on columns that the index does not
-    /// hold.
+    /// columns and indexes that the table does not have, for an index filter on columns that the index does not hold,
+    /// for steering of parts that the key does not have, and for a distinct prefix where rows must be fetched.
     pub fn new(table: Arc<Table>, request: ScanRequest) -> Result<Arc<Scan>> {
         let ScanRequest { view, index, ranges, columns, index_filter, filter, fetch, ordered, reverse, .. } = request;
         let access = Access::new(table, view, index, columns, index_filter, filter)?;
-        let whole_table = index == 0 && !ordered && ranges == [KeyRange::all()];
+        let (mut ranges, layout) = (ranges, access.tree.layout());
+        let steering = Sets::new(layout, &request.steering)?;
+        if let Some(parts) = request.distinct_prefix
+            && (parts == 0 || parts > layout.key.parts.len() || !access.covering)
+        {
+            let value = format!("a scan for distinct {parts} of {} key parts", layout.key.parts.len());
+            return Err(StorageError::WrongType { value });
+        }
+        if steering.as_ref().is_some_and(Sets::is_empty) {
+            ranges.clear();
+        }
+        let partial = steering.is_some() || request.distinct_prefix.is_some();
+        let whole_table = index == 0 && !ordered && !partial && ranges == [KeyRange::all()];
         let queue = Queue::new(&access.tree, &ranges, reverse, whole_table)?;
         if !access.covering && fetch != Fetch::EntryOrder {
             request.counters.add(Counter::handler_mrr_init, 1);
@@ -81,6 +110,9 @@ impl Scan {
             reverse,
             batch_rows: request.batch_rows.max(1),
             counters: request.counters,
+            steering: steering.map(Arc::new),
+            distinct_prefix: request.distinct_prefix,
+            taken: AtomicBool::new(false),
             whole_table,
             queue: Mutex::new(queue),
         }))

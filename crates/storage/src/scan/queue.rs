@@ -61,6 +61,39 @@ impl Queue {
         Ok(Queue { work, reverse, run_leaves, whole_table })
     }
 
+    /// Leaves out what stands before `key` (in a reverse scan: what does not stand before it). Beginning with the rest
+    /// is a descent that counts.
+    pub fn skip_to(&mut self, key: &[u8]) {
+        while let Some(work) = if self.reverse { self.work.back_mut() } else { self.work.front_mut() } {
+            let range = &mut work.range;
+            let skips = match self.reverse {
+                false => range.lower.as_slice() < key,
+                true => range.upper.as_ref().is_none_or(|upper| upper.as_slice() > key),
+            };
+            if !skips {
+                return;
+            }
+            match self.reverse {
+                false => range.lower = key.to_vec(),
+                true => range.upper = Some(key.to_vec()),
+            }
+            work.begun = false;
+            if !range.is_empty() {
+                return;
+            }
+            if self.reverse {
+                self.work.pop_back()
+            } else {
+                self.work.pop_front()
+            };
+        }
+    }
+
+    /// There is nothing left to do.
+    pub fn end(&mut self) {
+        self.work.clear();
+    }
+
     /// The next leaves to read; `None` when all ranges are given out. Do not hold latches of the tree when calling.
     pub fn take(&mut self, tree: &Tree, counters: &Counters) -> Result<Option<Morsel>> {
         let next = if self.reverse { self.work.pop_back() } else { self.work.pop_front() };

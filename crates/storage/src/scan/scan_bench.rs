@@ -92,6 +92,8 @@ fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch
         index: 0,
         ranges: vec![KeyRange::all()],
         columns: columns.to_vec(),
+        steering: Steering::default(),
+        distinct_prefix: None,
         index_filter: None,
         filter: None,
         fetch: Fetch::EntryOrder,

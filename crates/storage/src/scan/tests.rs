@@ -21,6 +21,8 @@ fn request(columns: Vec<usize>) -> ScanRequest {
         index: 0,
         ranges: vec![KeyRange::all()],
         columns,
+        steering: Steering::default(),
+        distinct_prefix: None,
         index_filter: None,
         filter: None,
         fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
@@ -311,6 +313,15 @@ fn handlers_are_counted_as_mysql_does() {
         }
     }
     assert_eq!(count(ScanRequest { ranges: vec![], ..request(vec![1]) }), (0, [0; 3], [0; 4]));
+}
+
+/// A list of values of which the first half is in no row.
+#[test]
+fn many_ranges_are_estimated_from_some() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 1000);
+    let points: Vec<KeyRange> = (-1000..1000).map(|n| KeyRange::prefix(vec![Value::Int(n)])).collect();
+    assert_eq!(table.estimate_rows(0, &points).unwrap(), 1000);
 }
 
 #[test]

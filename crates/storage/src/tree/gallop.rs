@@ -2,7 +2,7 @@
 
 /// The first of `from..end` for which `test` does not hold, where it holds for all before that one: galloping search
 /// (Bentley and Yao, 1976), the first step `stride` (at least 1) wide. Costs the logarithm of the distance.
-pub fn first_not(from: usize, end: usize, stride: usize, test: impl Fn(usize) -> bool) -> usize {
+pub fn first_not(from: usize, end: usize, stride: usize, mut test: impl FnMut(usize) -> bool) -> usize {
     // The answer is in `low..=high`.
     let (mut low, mut step) = (from.min(end), stride);
     let mut high = loop {

@@ -1,8 +1,12 @@
 //! Reading leaves in key order: a range of keys is planned from inner pages as a list of leaf pages, so that they can be
 //! shared among workers and read ahead.
 
-use super::{btree::Tree, inner::Inner};
-use crate::{Counters, Result, buffer_pool::PageGuard, key::ByteRange};
+use super::{btree::Tree, gallop::first_not, inner::Inner};
+use crate::{
+    Counters, Result,
+    buffer_pool::PageGuard,
+    key::{ByteRange, Keys},
+};
 use std::ops::Range;
 
 /// A range of keys and the leaves that its first part is in.
@@ -13,6 +17,8 @@ pub struct LeafRun {
     reverse: bool,
     /// Leaves in reading order; the ones before `next` are done.
     pages: Vec<u32>,
+    /// Of each page: no key in it is below this.
+    fences: Keys,
     next: usize,
     /// The tree's version that `pages` are of.
     version: u64,
@@ -20,6 +26,14 @@ pub struct LeafRun {
     rest: Option<ByteRange>,
     /// The next leaf is the first since planning: the range may begin in its middle.
     fresh: bool,
+}
+
+/// How far [`LeafRun::skip_to`] went without reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skipped {
+    Leaves(usize),
+    /// Behind all leaves that were planned.
+    All,
 }
 
 /// A latched leaf and its rows within the range.
@@ -49,6 +63,34 @@ impl LeafRun {
 
     pub fn is_reverse(&self) -> bool {
         self.reverse
+    }
+
+    /// Leaves out what stands before `key` (in a reverse run: what does not stand before it). What the fences say of
+    /// the pages saves reading them.
+    pub fn skip_to(&mut self, key: &[u8]) -> Skipped {
+        let (range, rest) = (&mut self.range, &mut self.rest);
+        let narrow = |range: &mut ByteRange| match self.reverse {
+            false if range.lower.as_slice() < key => range.lower = key.to_vec(),
+            true if range.upper.as_ref().is_none_or(|upper| upper.as_slice() > key) => range.upper = Some(key.to_vec()),
+            _ => {}
+        };
+        let before = self.next;
+        narrow(range);
+        if range.is_empty() || before == self.pages.len() {
+            self.next = self.pages.len();
+            if let Some(range) = rest {
+                narrow(range);
+            }
+            self.rest = self.rest.take().filter(|range| !range.is_empty());
+            return Skipped::All;
+        }
+        let last = self.pages.len() - 1;
+        self.next = match self.reverse {
+            false => first_not(before + 1, last + 1, 1, |i| self.fences.get(i) <= key) - 1,
+            true => first_not(before, last, 1, |i| self.fences.get(i) >= key),
+        };
+        self.fresh = true;
+        Skipped::Leaves(self.next - before)
     }
 
     /// The leaves after those read, for reading ahead.
@@ -84,6 +126,7 @@ impl Tree {
             range: ByteRange::default(),
             reverse,
             pages: Vec::new(),
+            fences: Keys::default(),
             next: 0,
             version,
             rest: None,
@@ -91,6 +134,7 @@ impl Tree {
         };
         if header.height <= 1 {
             run.pages.push(header.root);
+            run.fences.push(&[]);
             run.range = range;
             return Ok((run, None));
         }
@@ -115,9 +159,13 @@ impl Tree {
         let inner = self.inner(&page, 1)?;
         let (first, last) = (inner.find(&range.lower), inner.find_last(range.upper.as_deref()));
         let max = max.max(1);
+        let mut add = |child: usize| {
+            run.pages.push(inner.child(child));
+            run.fences.push(if child > 0 { inner.separator(child - 1) } else { &left });
+        };
         let rest = if reverse {
             let first = first.max((last + 1).saturating_sub(max)).min(last);
-            run.pages.extend((first..=last).rev().map(|i| inner.child(i)));
+            (first..=last).rev().for_each(&mut add);
             let fence = if first > 0 { inner.separator(first - 1) } else { &left };
             (fence > range.lower.as_slice()).then(|| {
                 let lower = std::mem::replace(&mut range.lower, fence.to_vec());
@@ -125,7 +173,7 @@ impl Tree {
             })
         } else {
             let last = last.min(first + max - 1).max(first);
-            run.pages.extend((first..=last).map(|i| inner.child(i)));
+            (first..=last).for_each(&mut add);
             let fence = if last + 1 < inner.children() { Some(inner.separator(last).to_vec()) } else { right };
             let fence = fence.filter(|fence| range.upper.as_ref().is_none_or(|upper| fence < upper));
             fence.map(|fence| ByteRange { lower: fence.clone(), upper: range.upper.replace(fence) })

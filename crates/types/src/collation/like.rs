@@ -72,6 +72,11 @@ impl LikePattern {
         self.tokens.iter().all(|t| matches!(t, Token::Char(_)))
     }
 
+    /// Whether the pattern is its [literal prefix](Self::literal_prefix) and then anything: `'abc%'`.
+    pub fn is_prefix(&self) -> bool {
+        matches!(self.tokens.as_slice(), [first @ .., Token::Any] if first.iter().all(|t| matches!(t, Token::Char(_))))
+    }
+
     pub fn matches(&self, value: &str) -> bool {
         match &self.search {
             Some(search) if !search.fold_case => search.matches(value.as_bytes()),

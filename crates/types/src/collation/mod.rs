@@ -143,6 +143,23 @@ impl Collation {
         self.append_sort_key(prefix(text, n_chars), out);
     }
 
+    /// Appends the bytes that the sort keys of all texts beginning with `start` begin with; also of those that begin
+    /// with characters that [`Self::chars_equal`] finds equal.
+    pub fn append_common_sort_key(self, start: &str, out: &mut Vec<u8>) {
+        // How a run of spaces is written depends on what follows it.
+        let start = if self.pad_space() { start.trim_end_matches(' ') } else { start };
+        self.append_sort_key(start, out);
+        if self.pad_space() {
+            pad_space::pop_end(out);
+        }
+    }
+
+    /// Whether each character has one weight. Then texts cut to their first n characters still are in order, and texts
+    /// are equal only if their characters are, one by one. Otherwise characters may weigh nothing or as much as several.
+    pub fn weighs_characters_singly(self) -> bool {
+        self != Utf8mb4_0900AiCi
+    }
+
     pub fn sort_key(self, text: &str) -> Vec<u8> {
         let mut key = Vec::with_capacity(text.len() + 1);
         self.append_sort_key(text, &mut key);

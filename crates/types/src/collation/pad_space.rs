@@ -66,6 +66,12 @@ pub(super) fn append_sort_key<W: Weights>(text: &str, out: &mut Vec<u8>) {
     out.push(END);
 }
 
+/// Takes the end mark from a sort key: what remains begins the keys of all texts that begin with this one.
+pub(super) fn pop_end(key: &mut Vec<u8>) {
+    debug_assert_eq!(key.last(), Some(&END));
+    key.pop();
+}
+
 /// `flip` 0xFF turns the order round.
 fn push_count(mut n: usize, flip: u8, out: &mut Vec<u8>) {
     while n >= 255 {

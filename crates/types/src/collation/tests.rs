@@ -60,6 +60,39 @@ proptest! {
     }
 
     #[test]
+    fn texts_with_a_common_start_have_keys_with_one(start in alphabet(), rest in alphabet(), spaces in 0usize..3) {
+        let start = format!("{start}{}", " ".repeat(spaces));
+        for c in Collation::all() {
+            let mut common = Vec::new();
+            c.append_common_sort_key(&start, &mut common);
+            prop_assert!(c.sort_key(&format!("{start}{rest}")).starts_with(&common), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn like_a_prefix_is_a_range_of_keys(value in "[aAbßéÉ \u{1}\t]{0,6}", prefix in "[aAbßsé \u{1}\t]{0,4}") {
+        for c in Collation::all() {
+            let pattern = LikePattern::new(&format!("{prefix}%"), None, *c);
+            prop_assert!(pattern.is_prefix());
+            let mut common = Vec::new();
+            c.append_common_sort_key(pattern.literal_prefix(), &mut common);
+            let in_range = c.sort_key(&value).starts_with(&common);
+            prop_assert!(in_range || !pattern.matches(&value), "{c:?}");
+            if c.weighs_characters_singly() && !(c.pad_space() && prefix.ends_with(' ')) {
+                prop_assert_eq!(in_range, pattern.matches(&value), "{:?}", c);
+            }
+        }
+    }
+
+    #[test]
+    fn cut_texts_stay_in_order(a in alphabet(), b in alphabet(), n in 0usize..5) {
+        for c in Collation::all().iter().filter(|c| c.weighs_characters_singly()) {
+            let cut = c.compare(super::prefix(&a, n), super::prefix(&b, n));
+            prop_assert!(cut == Ordering::Equal || cut == c.compare(&a, &b), "{c:?}");
+        }
+    }
+
+    #[test]
     fn pad_space_is_comparing_with_spaces_added(a in "[ \u{1}\tab]{0,8}", b in "[ \u{1}\tab]{0,8}") {
         let pad = |s: &str| format!("{s:<8}");
         let want = pad(&a).cmp(&pad(&b));

@@ -2,7 +2,7 @@
 
 use super::{
     BadPage,
-    read::{Column, Data, Nulls, Strings},
+    read::{Column, Data, Nulls, Strings, are_few},
     visible::Rows,
 };
 use crate::{
@@ -191,7 +191,7 @@ impl ColumnSink {
                 v.close_block();
                 let views = ScalarBuffer::from(v.views);
                 if matches!(self.ty, SqlType::Text { .. }) {
-                    // SAFETY: every view is made by `Views`, from bytes that `check_text` saw to be UTF-8 and that it
+                    // SAFETY: every view is made by `Views`, from bytes that were checked to be UTF-8 and that it
                     // copied into the view or into the block that the view names, within the block's length.
                     Arc::new(unsafe { StringViewArray::new_unchecked(views, v.blocks, nulls) })
                 } else {
@@ -324,7 +324,9 @@ impl Views {
                 self.views.resize(self.views.len() + rows.len(), view);
             }
             Data::BytesFixed { width, data } => {
-                if text && !data.is_ascii() {
+                if text && are_few(rows.len() * width, data.len()) {
+                    rows.iter().try_for_each(|row| check(&data[row * width..][..width]))?;
+                } else if text && !data.is_ascii() {
                     data.chunks_exact(width.max(1)).try_for_each(check)?;
                 }
                 if let Rows::Range(range) = rows
@@ -340,11 +342,25 @@ impl Views {
                     }
                 }
             }
+            Data::Bytes(strings) if are_few(rows.len(), strings.len()) => {
+                for row in rows.iter() {
+                    check(strings.get(row))?;
+                }
+                self.append_each(&strings, rows.iter());
+            }
             Data::Bytes(strings) => {
                 if text {
                     check_text(&strings)?;
                 }
                 self.append_strings(&strings, rows);
+            }
+            Data::Dictionary { codes, entries } if rows.len() < entries.len() => {
+                for row in rows.iter() {
+                    let value = entries.get(codes[row] as usize);
+                    check(value)?;
+                    let view = self.copy(value);
+                    self.views.push(view);
+                }
             }
             Data::Dictionary { codes, entries } => {
                 if text {

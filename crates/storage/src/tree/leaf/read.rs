@@ -82,6 +82,22 @@ pub enum Data<'a> {
     },
 }
 
+/// The rows that a column is looked at for.
+#[derive(Debug, Clone, Copy)]
+enum Wanted<'a> {
+    All,
+    /// So few that only these are checked.
+    Few(&'a Rows),
+}
+
+/// A column is checked for the rows wanted only, if they are no more than one in so many.
+const FEW_ONE_IN: usize = 8;
+
+/// Whether so few of a leaf's rows are wanted that it is better to look at each than at all.
+pub fn are_few(wanted: usize, rows: usize) -> bool {
+    wanted * FEW_ONE_IN <= rows
+}
+
 /// Strings behind each other: offsets (u16, ascending, within the heap), and the heap.
 #[derive(Debug, Clone, Copy)]
 pub struct Strings<'a> {
@@ -91,9 +107,18 @@ pub struct Strings<'a> {
 
 impl<'a> Strings<'a> {
     /// `data` begins with `count + 1` offsets.
-    fn new(data: &'a [u8], count: usize) -> Result<Strings<'a>, BadPage> {
+    fn new(data: &'a [u8], count: usize, wanted: Wanted<'_>) -> Result<Strings<'a>, BadPage> {
         let (offsets, heap) = data.split_at_checked(2 * (count + 1)).ok_or(BadPage("strings without offsets"))?;
         let strings = Strings { offsets, heap };
+        if let Wanted::Few(rows) = wanted {
+            return match rows.iter().all(|row| {
+                let (start, end) = (strings.offset(row), strings.offset(row + 1));
+                start <= end && end <= heap.len()
+            }) {
+                true => Ok(strings),
+                false => Err(BadPage("offsets of strings out of order")),
+            };
+        }
         let mut last = 0;
         let mut ascending = true;
         for i in 0..=count {
@@ -179,6 +204,16 @@ impl<'a> Leaf<'a> {
 
     /// Column `index`, which has this class.
     pub fn column(&self, index: usize, physical: Physical) -> Result<Column<'a>, BadPage> {
+        self.column_for(index, physical, Wanted::All)
+    }
+
+    /// The same, to be asked for these rows only.
+    pub fn column_of(&self, index: usize, physical: Physical, rows: &Rows) -> Result<Column<'a>, BadPage> {
+        let few = are_few(rows.len(), self.rows);
+        self.column_for(index, physical, if few { Wanted::Few(rows) } else { Wanted::All })
+    }
+
+    fn column_for(&self, index: usize, physical: Physical, wanted: Wanted<'_>) -> Result<Column<'a>, BadPage> {
         if index >= self.columns {
             return Err(BadPage("no such column"));
         }
@@ -231,10 +266,11 @@ impl<'a> Leaf<'a> {
             (Physical::Bytes { .. }, e) if e == Encoding::Fixed as u8 => {
                 Data::BytesFixed { width, data: take(rows * width)? }
             }
-            (Physical::Bytes { .. }, e) if e == Encoding::Plain as u8 => Data::Bytes(Strings::new(rest, rows)?),
+            (Physical::Bytes { .. }, e) if e == Encoding::Plain as u8 => Data::Bytes(Strings::new(rest, rows, wanted)?),
             (Physical::Bytes { .. }, e) if e == Encoding::Dictionary as u8 => {
                 let codes = take(rows)?;
-                let entries = Strings::new(rest, usize::try_from(base).ok().filter(|n| *n <= 256).unwrap_or(0))?;
+                let count = usize::try_from(base).ok().filter(|n| *n <= 256).unwrap_or(0);
+                let entries = Strings::new(rest, count, Wanted::All)?;
                 if codes.iter().any(|code| *code as usize >= entries.len()) {
                     return Err(BadPage("code without an entry"));
                 }
