@@ -64,6 +64,26 @@ impl TableDef {
         !self.indexes[0].parts.is_empty()
     }
 
+    /// What an index's keys are made of: its declared parts, then the parts of the primary key that they do not hold. A
+    /// prefix that no value can exceed is none. (The hidden row number at the end is not named.)
+    pub fn key_parts(&self, index: usize) -> Vec<KeyPart> {
+        let effective = |part: &KeyPart| {
+            let cuts = |n: &u32| match self.columns[part.column].ty {
+                SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => *n < length,
+                _ => false,
+            };
+            KeyPart { prefix: part.prefix.filter(cuts), ..part.clone() }
+        };
+        let mut parts: Vec<KeyPart> = self.indexes[index].parts.iter().map(effective).collect();
+        for part in self.indexes[0].parts.iter().map(effective) {
+            let holds = |p: &KeyPart| p.column == part.column && (p.prefix.is_none() || p.prefix == part.prefix);
+            if !parts.iter().any(holds) {
+                parts.push(part);
+            }
+        }
+        parts
+    }
+
     /// Whether entries of this index hold the whole value of a column: as a part of its own without prefix, or as a
     /// part of the primary key, which every secondary entry ends with. The clustered index holds all.
     pub fn index_has_column(&self, index: usize, column: usize) -> bool {

@@ -15,6 +15,7 @@ use crate::{
     AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan, SubqueryKind,
 };
 use expr_text::Printer;
+use muster_types::KeyRange;
 use std::fmt::Write;
 
 /// An expression as MySQL prints it: `lineitem.l_quantity < 24.00`. Subqueries print as `(select)`.
@@ -244,7 +245,19 @@ impl<'a> Tree<'a> {
             (key_range::Access::Range, _) => {
                 format!("Index range scan on {table} using {} over {}", index.name, ranges())
             }
+            (key_range::Access::Skip, _) => {
+                let over = key_range::steering_text(scan);
+                format!("Index skip scan on {table} using {} over {over}", index.name)
+            }
+            (key_range::Access::Loose, _) => {
+                let all = scan.ranges == [KeyRange::all()];
+                let over = if all { String::new() } else { format!(" over {}", ranges()) };
+                format!("Index skip scan for grouping on {table} using {}{over}", index.name)
+            }
         };
+        if !scan.steering.is_empty() && kind != key_range::Access::Skip {
+            let _ = write!(text, ", skipping to {}", key_range::steering_text(scan));
+        }
         if covering {
             // "Covering index scan", "Single-row covering index lookup".
             text = text.replacen("index", "covering index", 1).replacen("Index", "Covering index", 1);
@@ -276,7 +289,7 @@ impl<'a> Tree<'a> {
     /// The right side of a lookup join.
     fn lookup(&self, scan: &Scan, keys: &[Expr], batched: bool) -> String {
         let index = &scan.table.indexes[scan.index];
-        let single = index.unique && keys.len() == index.parts.len();
+        let single = index.unique && keys.len() >= index.parts.len();
         let covering = if scan.index != 0 && scan.is_covering() { "covering " } else { "" };
         let access = match (batched, single) {
             (true, _) => format!("Multi-range {covering}index lookup"),
@@ -284,8 +297,9 @@ impl<'a> Tree<'a> {
             (false, false) if covering.is_empty() => "Index lookup".to_string(),
             (false, false) => "Covering index lookup".to_string(),
         };
-        let pairs: Vec<String> = index
-            .parts
+        let pairs: Vec<String> = scan
+            .table
+            .key_parts(scan.index)
             .iter()
             .zip(keys)
             .map(|(part, key)| format!("{}={}", scan.table.columns[part.column].name, self.inner(key)))

@@ -3,7 +3,7 @@ use crate::{
     AggregateFunction, ArithmeticOp, ColumnDef, ColumnMeta, ColumnOrigin, CompareOp, Estimate, IndexDef, LogicOp,
     TableDef, TableId,
 };
-use muster_types::{Collation, Decimal, KeyPart, KeyRange, SqlType, Value};
+use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 use std::{ops::Bound, sync::Arc};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -66,6 +66,8 @@ fn scan_of(name: &str, first: u32, index: usize, ranges: Vec<KeyRange>) -> Scan 
         alias: name.into(),
         index,
         ranges,
+        steering: Vec::new(),
+        distinct_prefix: None,
         columns: (0..3).map(|i| (ColId(first + i), i as usize)).collect(),
         filter_columns: Vec::new(),
         index_condition: Vec::new(),
@@ -193,6 +195,11 @@ fn ways_to_read_a_table() {
         quiet(&node(PlanOp::Scan(pushed), 1.0)),
         "-> Index scan on t using i_c, with index condition: (t.c = 2), with pushed condition: (t.b = 1)\n"
     );
+    check_scan(
+        1,
+        vec![KeyRange::prefix(ints(&[1, 2, 3]))],
+        "Covering index lookup on t using i_bc (b = 1 AND c = 2 AND a = 3)",
+    );
     let mut last = scan_of("t", 0, 1, vec![KeyRange::all()]);
     last.filter = vec![Expr::eq(col(1), Expr::int(1)), Expr::eq(col(2), Expr::int(2))];
     (last.reverse, last.limit) = (true, Some(5));
@@ -219,6 +226,22 @@ fn lookups_for_the_rows_of_another_table() {
         "-> Nested loop semijoin, extra conditions: (t.b = u.b)\n    -> Table scan on u\n    \
          -> Single-row index lookup on t using PRIMARY (a=u.a)\n"
     );
+}
+
+#[test]
+fn scans_that_skip() {
+    let interval = |lower, upper| KeyInterval { lower, upper };
+    let mut skip = scan_of("t", 0, 1, vec![KeyRange::all()]);
+    skip.steering = vec![None, Some(vec![interval(Bound::Included(Value::Int(5)), Bound::Excluded(Value::Int(9)))])];
+    let text = |scan: &Scan| quiet(&node(PlanOp::Scan(scan.clone()), 1.0));
+    assert_eq!(text(&skip), "-> Covering index skip scan on t using i_bc over (5 <= c < 9)\n");
+    skip.ranges = vec![within(Bound::Included(ints(&[1])), Bound::Unbounded)];
+    assert_eq!(text(&skip), "-> Covering index range scan on t using i_bc over (1 <= b), skipping to (5 <= c < 9)\n");
+    let mut loose = scan_of("t", 0, 1, vec![KeyRange::all()]);
+    loose.distinct_prefix = Some(1);
+    assert_eq!(text(&loose), "-> Covering index skip scan for grouping on t using i_bc\n");
+    loose.ranges = vec![KeyRange::prefix(ints(&[1]))];
+    assert_eq!(text(&loose), "-> Covering index skip scan for grouping on t using i_bc over (b = 1)\n");
 }
 
 #[test]

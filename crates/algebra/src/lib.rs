@@ -26,7 +26,7 @@ pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier, ScalarFunction,
     Subplan, Subquery, SubqueryKind,
 };
-pub use muster_types::{Collation, Decimal, KeyPart, KeyRange, SqlType, Value};
+pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};

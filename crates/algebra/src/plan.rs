@@ -1,7 +1,7 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
 use crate::{AggregateCall, ColId, Expr, JoinKind, SortKey, TableDef};
-use muster_types::KeyRange;
+use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -32,6 +32,13 @@ pub struct Scan {
     pub index: usize,
     /// Disjoint and ascending; `[KeyRange::all()]` reads everything.
     pub ranges: Vec<KeyRange>,
+    /// Per part of the key, as in [`TableDef::key_parts`], the values that entries need to have, disjoint and ascending in
+    /// the key's order; `None`, and parts behind the last entry: any. Entries between are skipped over. Conditions that
+    /// this comes from are checked all the same.
+    pub steering: Vec<Option<Vec<KeyInterval>>>,
+    /// Loose index scan: of the entries that ranges and steering admit, at least the first one of each combination of
+    /// values of so many leading parts (the last one if `reverse`) is delivered, and others may be left out.
+    pub distinct_prefix: Option<usize>,
     /// Columns delivered: query column and position in [`TableDef::columns`]. A secondary index that holds all of
     /// them (and those of `filter`) is read alone; otherwise rows are fetched by primary key.
     pub columns: Vec<(ColId, usize)>,

@@ -1,7 +1,7 @@
 //! Which part of an index a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
 
 use crate::Scan;
-use muster_types::{KeyRange, Value};
+use muster_types::{KeyInterval, KeyPart, KeyRange, Value};
 use std::ops::Bound;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,16 +13,22 @@ pub(super) enum Access {
     /// Keys with these leading values.
     Lookup,
     Range,
+    /// Entries that steering finds, with nothing said of the first part.
+    Skip,
+    /// One entry at least of each combination of leading values.
+    Loose,
 }
 
 pub(super) fn access(scan: &Scan) -> Access {
     let index = &scan.table.indexes[scan.index];
     match scan.ranges.as_slice() {
         [] => Access::Nothing,
+        _ if scan.distinct_prefix.is_some() => Access::Loose,
+        [range] if !scan.steering.is_empty() && *range == KeyRange::all() => Access::Skip,
         [range] => match fixed_values(range) {
             Some([]) => Access::All,
             // NULLs are never duplicates of each other.
-            Some(values) if index.unique && values.len() == index.parts.len() && !values.contains(&Value::Null) => {
+            Some(values) if index.unique && values.len() >= index.parts.len() && !values.contains(&Value::Null) => {
                 Access::Row
             }
             Some(_) => Access::Lookup,
@@ -41,9 +47,10 @@ fn fixed_values(range: &KeyRange) -> Option<&[Value]> {
     }
 }
 
+/// More ranges or intervals than these are only counted.
+const SHOWN_MAX: usize = 8;
+
 pub(super) fn ranges_text(scan: &Scan) -> String {
-    /// More than these are only counted.
-    const SHOWN_MAX: usize = 8;
     let mut texts: Vec<String> =
         scan.ranges.iter().take(SHOWN_MAX).map(|r| format!("({})", range_text(scan, r))).collect();
     if scan.ranges.len() > SHOWN_MAX {
@@ -60,39 +67,91 @@ fn values(bound: &Bound<Vec<Value>>) -> (&[Value], bool) {
     }
 }
 
-fn range_text(scan: &Scan, range: &KeyRange) -> String {
-    let parts = &scan.table.indexes[scan.index].parts;
-    let name = |i: usize| match parts.get(i) {
-        Some(part) => scan.table.columns[part.column].name.clone(),
-        // Behind a secondary key comes the primary key.
-        None => format!("part {}", i + 1),
+/// The parts of a scan's key, and what they are called.
+struct Parts<'a> {
+    scan: &'a Scan,
+    parts: Vec<KeyPart>,
+}
+
+impl Parts<'_> {
+    fn of(scan: &Scan) -> Parts<'_> {
+        Parts { scan, parts: scan.table.key_parts(scan.index) }
+    }
+
+    fn name(&self, i: usize) -> String {
+        match self.parts.get(i) {
+            Some(part) => self.scan.table.columns[part.column].name.clone(),
+            None => format!("part {}", i + 1),
+        }
+    }
+
+    /// `5 <= a < 9`: bounds in the order of the key.
+    fn interval(&self, i: usize, lower: Bound<&Value>, upper: Bound<&Value>) -> String {
+        if let (Bound::Included(a), Bound::Included(b)) = (lower, upper)
+            && a == b
+        {
+            return format!("{} = {a}", self.name(i));
+        }
+        let descending = self.parts.get(i).is_some_and(|p| p.descending);
+        let (low, high) = if descending { (upper, lower) } else { (lower, upper) };
+        let low = signed(low).map(|(v, sign)| format!("{v} {sign} ")).unwrap_or_default();
+        let high = signed(high).map(|(v, sign)| format!(" {sign} {v}")).unwrap_or_default();
+        format!("{low}{}{high}", self.name(i))
+    }
+}
+
+fn signed(bound: Bound<&Value>) -> Option<(&Value, &'static str)> {
+    match bound {
+        Bound::Included(v) => Some((v, "<=")),
+        Bound::Excluded(v) => Some((v, "<")),
+        Bound::Unbounded => None,
+    }
+}
+
+/// What steering lets through: `(5 <= b < 9) AND (c = 1 OR c = 2)`.
+pub(super) fn steering_text(scan: &Scan) -> String {
+    let parts = Parts::of(scan);
+    let one = |i: usize, intervals: &[KeyInterval]| {
+        let mut texts: Vec<String> = intervals
+            .iter()
+            .take(SHOWN_MAX)
+            .map(|interval| parts.interval(i, interval.lower.as_ref(), interval.upper.as_ref()))
+            .collect();
+        if intervals.len() > SHOWN_MAX {
+            texts.push(format!("{} more", intervals.len() - SHOWN_MAX));
+        }
+        format!("({})", texts.join(" OR "))
     };
+    let steered = scan.steering.iter().enumerate().filter_map(|(i, set)| Some(one(i, set.as_ref()?)));
+    steered.collect::<Vec<_>>().join(" AND ")
+}
+
+fn range_text(scan: &Scan, range: &KeyRange) -> String {
+    let parts = Parts::of(scan);
     let ((lower, lower_in), (upper, upper_in)) = (values(&range.lower), values(&range.upper));
     let mut terms = Vec::new();
     // What both bounds begin with is fixed; an excluded bound still says something with its last value.
     let limit =
         [(lower, lower_in), (upper, upper_in)].map(|(v, included)| v.len() - (!included && !v.is_empty()) as usize);
     let same = (0..limit[0].min(limit[1])).take_while(|i| lower[*i] == upper[*i]).count();
-    terms.extend((0..same).map(|i| format!("{} = {}", name(i), lower[i])));
+    terms.extend((0..same).map(|i| format!("{} = {}", parts.name(i), lower[i])));
     let (lower, upper) = (&lower[same..], &upper[same..]);
     if lower.len() <= 1 && upper.len() <= 1 {
-        let descending = parts.get(same).is_some_and(|p| p.descending);
-        let sign = |included: bool| if included { "<=" } else { "<" };
-        let mut low = lower.first().map(|v| (v, sign(lower_in)));
-        let mut high = upper.first().map(|v| (v, sign(upper_in)));
-        if descending {
-            std::mem::swap(&mut low, &mut high);
+        fn bound(values: &[Value], included: bool) -> Bound<&Value> {
+            match values.first() {
+                Some(v) if included => Bound::Included(v),
+                Some(v) => Bound::Excluded(v),
+                None => Bound::Unbounded,
+            }
         }
-        if low.is_some() || high.is_some() {
-            let low = low.map(|(v, sign)| format!("{v} {sign} ")).unwrap_or_default();
-            let high = high.map(|(v, sign)| format!(" {sign} {v}")).unwrap_or_default();
-            terms.push(format!("{low}{}{high}", name(same)));
+        if !lower.is_empty() || !upper.is_empty() {
+            terms.push(parts.interval(same, bound(lower, lower_in), bound(upper, upper_in)));
         }
     } else {
         // In the order of the keys, of several parts at once.
         let mut row = |bound: &[Value], sign: &str| {
             if !bound.is_empty() {
-                let names: Vec<String> = (same..same + bound.len()).map(name).collect();
+                let names: Vec<String> = (same..same + bound.len()).map(|i| parts.name(i)).collect();
                 let values: Vec<String> = bound.iter().map(Value::to_string).collect();
                 terms.push(format!("({}) {sign} ({})", names.join(","), values.join(",")));
             }
