@@ -116,6 +116,12 @@ pub fn fetches(clustered: &Tree, rows: f64) -> f64 {
     lookups(clustered, rows, rows) + rows * FETCH_ROW_NS * NS
 }
 
+/// Going from place to place in a tree: so many descents, each of which has to wait for the one before.
+pub fn skips(tree: &Tree, count: f64) -> f64 {
+    let leaves = tree.leaves_of(count);
+    (count * LOOKUP_KEY_NS + leaves * LEAF_VISIT_NS) * NS + tree.missing(leaves, SINGLE_READ_MS)
+}
+
 /// Looking up keys one by one, in any order.
 pub fn single_lookups(tree: &Tree, keys: f64, entries: f64) -> f64 {
     let leaves = keys + tree.neighbours((entries - keys).max(0.0));

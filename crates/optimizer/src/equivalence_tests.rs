@@ -3,6 +3,7 @@
 
 use crate::testing::builder::*;
 use crate::testing::interpreter::{Cell, Data};
+use crate::testing::random::Random;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
 use muster_algebra::{
@@ -11,26 +12,6 @@ use muster_algebra::{
 };
 use muster_types::SqlType;
 use std::sync::Arc;
-
-/// xorshift64*: small, and the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())].clone()
-    }
-}
 
 /// Makes queries. `visible`: columns of the queries around the one being made.
 struct Generator {
@@ -55,7 +36,7 @@ impl Generator {
             let Rel::Get { table, .. } = table.rel else { unreachable!("a table") };
             defs.push(table);
         }
-        Generator { random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1), tables, defs }
+        Generator { random: Random::new(seed), tables, defs }
     }
 
     fn data(&mut self) -> Data {

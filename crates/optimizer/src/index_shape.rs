@@ -2,7 +2,8 @@
 
 use crate::cost::Tree;
 use crate::join_order::cardinality::table_rows;
-use muster_algebra::{Statistics, TableDef};
+use crate::options::Options;
+use muster_algebra::{KeyPart, Statistics, TableDef};
 
 /// Rows on a clustered leaf and entries on a secondary one, where nothing is known.
 const ENTRIES_PER_LEAF: (f64, f64) = (150.0, 800.0);
@@ -23,17 +24,29 @@ pub fn tree_of(statistics: &dyn Statistics, table: &TableDef, index: usize) -> T
     }
 }
 
+/// The parts of an index's key that may be used: the primary key's at its end only with `use_index_extensions`.
+pub fn usable_parts(table: &TableDef, index: usize, options: &Options) -> Vec<KeyPart> {
+    let mut parts = table.key_parts(index);
+    if !options.is_on("use_index_extensions") {
+        parts.truncate(table.indexes[index].parts.len());
+    }
+    parts
+}
+
 /// Entries that share the first `parts` parts of their key.
 pub fn entries_per_key(statistics: &dyn Statistics, table: &TableDef, index: usize, parts: usize) -> f64 {
     let rows = table_rows(statistics, table);
     let definition = &table.indexes[index];
-    if definition.unique && parts >= definition.parts.len() {
+    let key = table.key_parts(index);
+    // With the primary key's parts at its end, a key is unique; of a table without one, only a row number follows.
+    let whole_key = if table.has_primary_key() { key.len() } else { usize::MAX };
+    if parts >= whole_key || (definition.unique && parts >= definition.parts.len()) {
         return 1.0;
     }
     let known = statistics.index(table, index).and_then(|i| i.distinct.get(parts.checked_sub(1)?).copied());
     let distinct = known.unwrap_or_else(|| {
         // Columns by themselves: independent of each other, as far as rows allow.
-        let columns = definition.parts.iter().take(parts);
+        let columns = key.iter().take(parts);
         let each = columns.map(|p| statistics.column(table, p.column).map_or(rows / 10.0, |c| c.distinct).max(1.0));
         each.product::<f64>().min(rows)
     });

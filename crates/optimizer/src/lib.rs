@@ -29,6 +29,8 @@ mod testing;
 pub mod trace;
 
 #[cfg(test)]
+mod access_equivalence_tests;
+#[cfg(test)]
 mod equivalence_tests;
 
 pub use options::Options;

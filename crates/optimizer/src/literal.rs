@@ -90,6 +90,41 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
     }
 }
 
+/// The largest value of a type that is not above a constant which the type cannot hold: `Some(None)` if all are above it,
+/// `None` if that is not known here.
+pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
+    let number = match value {
+        Value::Int(i) => Decimal::new(*i as i128, 0),
+        Value::UInt(u) => Decimal::new(*u as i128, 0),
+        Value::Decimal(d) => *d,
+        Value::DateTime(t) if to == SqlType::Date => {
+            return Some(Some(Value::Date(i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok()?)));
+        }
+        _ => return None,
+    };
+    // In units of the type's last digit.
+    let units = |scale: u8| -> Option<i128> {
+        if number.scale <= scale {
+            return number.unscaled.checked_mul(muster_types::decimal::pow10((scale - number.scale) as u32)?);
+        }
+        Some(number.unscaled.div_euclid(muster_types::decimal::pow10((number.scale - scale) as u32)?))
+    };
+    match to {
+        SqlType::Int { width, unsigned } => {
+            let (low, high) = int_bounds(width, unsigned);
+            let floor = units(0)?.min(high);
+            let value = if unsigned { Value::UInt(floor as u64) } else { Value::Int(floor as i64) };
+            Some((floor >= low).then_some(value))
+        }
+        SqlType::Decimal { precision, scale } => {
+            let high = muster_types::decimal::pow10(precision as u32)? - 1;
+            let floor = units(scale)?.min(high);
+            Some((floor >= -high).then_some(Value::Decimal(Decimal::new(floor, scale))))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a cast from `from` to `to` keeps every value and the order of values, so that comparing after the cast is
 /// comparing before it.
 pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
@@ -165,6 +200,21 @@ mod tests {
         assert_eq!(exact_value(&Value::Int(300), SqlType::BIGINT, SqlType::TINYINT), None);
         let noon = Value::DateTime(MICROS_PER_DAY / 2);
         assert_eq!(exact_value(&noon, SqlType::DateTime { fsp: 0 }, SqlType::Date), None);
+    }
+
+    #[test]
+    fn floors_of_constants_between_values() {
+        let d = |text: &str| Value::Decimal(Decimal::parse(text).unwrap());
+        let money = SqlType::Decimal { precision: 4, scale: 2 };
+        assert_eq!(floor_value(&d("1.5"), SqlType::INT), Some(Some(Value::Int(1))));
+        assert_eq!(floor_value(&d("-1.5"), SqlType::INT), Some(Some(Value::Int(-2))));
+        assert_eq!(floor_value(&Value::Int(300), SqlType::TINYINT), Some(Some(Value::Int(127))));
+        assert_eq!(floor_value(&Value::Int(-300), SqlType::TINYINT), Some(None));
+        assert_eq!(floor_value(&d("-0.5"), SqlType::BIGINT_UNSIGNED), Some(None));
+        assert_eq!(floor_value(&d("0.055"), money), Some(Some(d("0.05"))));
+        assert_eq!(floor_value(&Value::Int(1000), money), Some(Some(d("99.99"))));
+        assert_eq!(floor_value(&Value::DateTime(-1), SqlType::Date), Some(Some(Value::Date(-1))));
+        assert_eq!(floor_value(&Value::Double(1.5), SqlType::INT), None);
     }
 
     #[test]

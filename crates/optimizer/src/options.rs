@@ -21,9 +21,23 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("merge_join", false),
     // Compute a relation that comes more than once in a statement once, and keep its rows.
     ("shared_rows", true),
+    // GROUP BY and DISTINCT read one entry of each group from an index.
+    ("loose_index_scan", true),
+    // MIN and MAX without GROUP BY read one entry each from an index.
+    ("min_max_by_index", true),
     // From here on MySQL's and MariaDB's switches of the same names (manual 10.9.2).
     // Conditions over columns of an index are checked on its entries, before rows are fetched.
     ("index_condition_pushdown", true),
+    // Scans go from one value of the leading parts to the next when there are only conditions on later ones.
+    ("skip_scan", true),
+    // Secondary indexes end with the columns of the primary key.
+    ("use_index_extensions", true),
+    // Rows are found through several indexes, whose primary keys are united or intersected.
+    ("index_merge", true),
+    ("index_merge_union", true),
+    // Primary keys are united whatever order they come in, so this is the same.
+    ("index_merge_sort_union", true),
+    ("index_merge_intersection", true),
     // Rows of secondary entries are fetched in primary-key order.
     ("mrr", true),
     // Keys of a lookup join are collected and looked up together.
@@ -53,12 +67,19 @@ pub struct Options {
     switches: BTreeMap<&'static str, bool>,
     /// Join regions of at most this many relations are ordered exhaustively, larger ones greedily.
     pub exhaustive_relations_max: usize,
+    /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need more
+    /// are not made ranges.
+    pub range_optimizer_max_mem_size: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let rewrites = crate::rewrite::PASSES.iter().map(|p| (p.name, true));
-        Options { switches: rewrites.chain(PHYSICAL.iter().copied()).collect(), exhaustive_relations_max: 10 }
+        Options {
+            switches: rewrites.chain(PHYSICAL.iter().copied()).collect(),
+            exhaustive_relations_max: 10,
+            range_optimizer_max_mem_size: 8 << 20,
+        }
     }
 }
 

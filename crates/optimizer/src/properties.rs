@@ -281,6 +281,6 @@ pub fn respects_equality(expr: &Expr, columns: &Columns) -> bool {
 }
 
 /// Whether equal values of a type are the same value.
-fn has_one_form(ty: SqlType) -> bool {
+pub fn has_one_form(ty: SqlType) -> bool {
     !matches!(ty, SqlType::Text { .. } | SqlType::Float | SqlType::Double)
 }

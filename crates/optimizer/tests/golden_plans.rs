@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<PathBuf> = std::fs::read_dir(root.join("../lab/queries").join(queries))
+    let mut files: Vec<PathBuf> = std::fs::read_dir(root.join(queries))
         .expect("the queries are in the repository")
         .map(|entry| entry.expect("a readable folder").path())
         .collect();
@@ -37,17 +37,23 @@ fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
 
 #[test]
 fn dbt3_plans() {
-    compare_plans(&golden::dbt3(), "dbt3", "dbt3");
+    compare_plans(&golden::dbt3(), "../lab/queries/dbt3", "dbt3");
 }
 
 #[test]
 fn article_variants_plans() {
-    compare_plans(&golden::dbt3(), "dbt3-variants", "dbt3-variants");
+    compare_plans(&golden::dbt3(), "../lab/queries/dbt3-variants", "dbt3-variants");
 }
 
 #[test]
 fn ssb_plans() {
-    compare_plans(&golden::ssb(), "ssb", "ssb");
+    compare_plans(&golden::ssb(), "../lab/queries/ssb", "ssb");
+}
+
+/// Ranges of every shape, scans that skip, merged indexes.
+#[test]
+fn access_plans() {
+    compare_plans(&golden::messages(), "tests/queries/access", "access");
 }
 
 fn nodes<'a>(plan: &'a Plan, found: &mut Vec<&'a Plan>) {

@@ -4,12 +4,13 @@ use super::cardinality::Estimator;
 use super::graph::{Graph, Role, Units};
 use crate::access_path::{self, Reading};
 use crate::cost;
-use crate::index_shape::{entries_per_key, tree_of};
+use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use muster_algebra::{
-    ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, Plan, PlanOp, Rel, Scan, SqlType, Statistics, TableDef,
+    ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, KeyRange, Plan, PlanOp, Rel, Scan, SqlType, Statistics,
+    TableDef,
 };
 use muster_types::IntWidth;
 use std::sync::Arc;
@@ -88,9 +89,22 @@ impl<'a> Lookups<'a> {
         }
         let base = base_of(&self.graph.units[unit].rel)?;
         (0..base.table.indexes.len())
-            .filter(|index| access_path::allowed(*index, base.hints))
+            .filter(|index| access_path::hints::may_read(*index, base.hints))
             .filter_map(|index| self.through(base, index, left, left_rows, unit, output_rows))
             .min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
+    }
+
+    /// Whether a plan of the unit is what FORCE INDEX forbids as long as there are lookups: a scan of the table itself.
+    pub fn is_forced(&self, unit: usize, plan: &Plan) -> bool {
+        fn scans_table(plan: &Plan) -> bool {
+            match &plan.op {
+                PlanOp::Scan(scan) => scan.index == 0 && scan.ranges == [KeyRange::all()] && !scan.ordered,
+                PlanOp::Filter { input, .. } => scans_table(input),
+                _ => false,
+            }
+        }
+        let forces = |base: Base<'_>| access_path::hints::forces_reading(base.hints);
+        base_of(&self.graph.units[unit].rel).is_some_and(forces) && scans_table(plan)
     }
 
     fn through(
@@ -103,7 +117,7 @@ impl<'a> Lookups<'a> {
         output_rows: f64,
     ) -> Option<Lookup> {
         let (mut keys, mut parts) = (Vec::new(), Vec::new());
-        for part in &base.table.indexes[index].parts {
+        for part in usable_parts(base.table, index, self.options) {
             // A prefix is not the whole value, and two doubles can be equal with different bytes.
             let ty = base.table.columns[part.column].ty;
             if part.prefix.is_some() || matches!(ty, SqlType::Float | SqlType::Double) {

@@ -1,7 +1,7 @@
 use crate::testing::builder::*;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
-use muster_algebra::{CompareOp, Expr, JoinKind, Plan, PlanOp, Rel};
+use muster_algebra::{CompareOp, Expr, IndexHint, IndexHintKind, IndexHintScope, JoinKind, Plan, PlanOp, Rel};
 
 /// Orders and lines: lines(order, number, part, price), keyed by (order, number), with an index on part.
 struct Case {
@@ -12,7 +12,7 @@ struct Case {
 
 fn case() -> Case {
     let mut tables = Tables::new();
-    let orders = tables.table("orders", &["id", "day"]);
+    let orders = tables.table("orders", &["id", "day", "part"]);
     let lines = tables.table_with("lines", &["order", "number", "part", "price"], |def| {
         def.indexes[0].parts = index(0, "", &[0, 1], true).parts;
         def.indexes.push(index(1, "i_part", &[2], false));
@@ -119,4 +119,50 @@ fn switches_forbid() {
     assert!(lookups(&case.plan(rel.clone(), &Options::default().without("lookup_join"))).is_empty());
     let plan = case.plan(rel, &Options::default().without("batched_key_access"));
     assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { batched: false, .. }]), "{plan:?}");
+}
+
+#[test]
+fn index_hints_hold_for_lookups() {
+    let mut case = case();
+    let on = vec![eq(case.orders.ids[0], case.lines.ids[0])];
+    let hinted = |kind, indexes: Vec<usize>, lines: &Table| {
+        let mut rel = lines.rel.clone();
+        let Rel::Get { hints, .. } = &mut rel else { unreachable!("a table") };
+        hints.push(IndexHint { kind, scope: IndexHintScope::Join, indexes });
+        rel
+    };
+    // All lines: joined by hash, if nothing is said.
+    let forced = hinted(IndexHintKind::Force, vec![0], &case.lines);
+    let plan = case.plan(join(case.orders.rel.clone(), forced, on.clone()), &Options::default());
+    assert!(lookups(&plan).is_empty(), "the primary key named, its scan is no other way: {plan:?}");
+    let by_part = vec![eq(case.orders.ids[1], case.lines.ids[2])];
+    let plan = case.plan(join(case.orders.rel.clone(), case.lines.rel.clone(), by_part.clone()), &Options::default());
+    assert!(lookups(&plan).is_empty(), "{plan:?}");
+    let forced = hinted(IndexHintKind::Force, vec![1], &case.lines);
+    let plan = case.plan(join(case.orders.rel.clone(), forced, by_part), &Options::default());
+    assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { lookup, .. }] if lookup.index == 1), "{plan:?}");
+    // A few lines: looked up, but not through an index that is not to be used.
+    for forbidden in
+        [hinted(IndexHintKind::Ignore, vec![0], &case.lines), hinted(IndexHintKind::Use, vec![1], &case.lines)]
+    {
+        let plan = case.plan(join(on_day(&case), forbidden, on.clone()), &Options::default());
+        assert!(lookups(&plan).is_empty(), "{plan:?}");
+    }
+}
+
+/// The primary key's columns at the end of a secondary key.
+#[test]
+fn keys_go_on_into_the_primary_key() {
+    let mut case = case();
+    let (orders, lines) = (case.orders.ids.clone(), case.lines.ids.clone());
+    let on = vec![eq(orders[2], lines[2]), eq(orders[0], lines[0])];
+    let mut rel = case.lines.rel.clone();
+    let Rel::Get { hints, .. } = &mut rel else { unreachable!("a table") };
+    hints.push(IndexHint { kind: IndexHintKind::Force, scope: IndexHintScope::All, indexes: vec![1] });
+    for (options, parts) in [(Options::default(), 2), (Options::default().without("use_index_extensions"), 1)] {
+        let plan = case.plan(join(on_day(&case), rel.clone(), on.clone()), &options);
+        let found = lookups(&plan);
+        let [PlanOp::LookupJoin { keys, .. }] = found.as_slice() else { panic!("{plan:?}") };
+        assert_eq!(keys.len(), parts);
+    }
 }

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 
 /// Share of rows for which a further condition of a semi or anti join holds for some partner.
 const RESIDUAL_SHARE: f64 = 0.8;
+/// What FORCE INDEX makes of scanning the table itself: more than any other way takes.
+const FORCED_SCAN_MS: f64 = 1e9;
 /// A condition of which nothing is known, between two relations.
 const EQUALITY_VALUES: f64 = 20.0;
 
@@ -37,7 +39,11 @@ pub struct Model<'a> {
 impl<'a> Model<'a> {
     pub fn new(graph: &'a Graph, plans: &[Plan], reduced: &[Reduced], lookups: Lookups<'a>) -> Model<'a> {
         let estimator = lookups.estimator;
-        let units: Vec<(f64, f64)> = plans.iter().map(|p| (p.estimate.rows.max(0.001), p.estimate.cost_ms)).collect();
+        let unit = |(i, plan): (usize, &Plan)| {
+            let forced = if lookups.is_forced(i, plan) { FORCED_SCAN_MS } else { 0.0 };
+            (plan.estimate.rows.max(0.001), plan.estimate.cost_ms + forced)
+        };
+        let units: Vec<(f64, f64)> = plans.iter().enumerate().map(unit).collect();
         let distinct: Vec<Vec<f64>> = graph
             .classes
             .iter()

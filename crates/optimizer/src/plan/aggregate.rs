@@ -25,7 +25,14 @@ impl Planner<'_> {
         for (_, call) in &mut aggregates {
             call_exprs_mut(call).into_iter().for_each(|e| scope::add_expr_columns(e, &mut below));
         }
-        let input = self.plan_grouped_input(input, group, &below)?;
+        let mut plan = self.plan_grouped_input(input, group, &below)?;
+        if let Some(fewer) = self.plan_index_ends(input, group, &aggregates, &below)? {
+            let cost = |p: &Plan| p.estimate.cost_ms + cost::hash_aggregate(p.estimate.rows, 1.0, aggregates.len());
+            if fewer.forced || cost(&fewer.plan) < cost(&plan) {
+                plan = fewer.plan;
+            }
+        }
+        let input = plan;
         let rows_in = input.estimate.rows;
         let rows = self.estimator.groups(group, rows_in);
         let streams = !group.is_empty() && self.options.is_on("stream_aggregate") && is_ordered_by(&input.order, group);

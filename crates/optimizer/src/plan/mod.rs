@@ -6,6 +6,8 @@
 pub mod validate;
 
 mod aggregate;
+mod index_ends;
+mod index_merge;
 mod order;
 mod sharing;
 
@@ -15,6 +17,7 @@ use crate::join_order;
 use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
+use index_merge::Merged;
 use muster_algebra::{
     ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind,
 };
@@ -116,8 +119,14 @@ impl<'a> Planner<'a> {
             return self.filter(plan, above, required);
         }
         let limit = if above.is_empty() { limit } else { None };
+        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below };
+        let merge = self.index_merge(merged);
         let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
         let scan = access_path::choose(request, self.statistics, &self.estimator, self.options);
+        let scan = match merge {
+            Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit) => merge,
+            _ => scan,
+        };
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
     }
 
@@ -224,12 +233,7 @@ impl<'a> Planner<'a> {
             plans.push(self.plan(rel, &ids.iter().copied().collect())?);
             lists.push(ids);
         }
-        let estimate = Estimate {
-            rows: plans.iter().map(|p| p.estimate.rows).sum(),
-            cost_ms: plans.iter().map(|p| p.estimate.cost_ms).sum(),
-        };
-        let output = kept.iter().map(|i| columns[*i]).collect();
-        Ok(Plan { op: PlanOp::UnionAll { inputs: plans, columns: lists }, output, estimate, order: Vec::new() })
+        Ok(append(plans, lists, kept.iter().map(|i| columns[*i]).collect()))
     }
 
     /// Turns the subqueries left in an expression into subplans.
@@ -269,6 +273,15 @@ impl<'a> Planner<'a> {
             None => Ok(lowered),
         }
     }
+}
+
+/// The rows of several plans, one after the other. `columns[k]`: what input k has for the columns of the output.
+fn append(inputs: Vec<Plan>, columns: Vec<Vec<ColId>>, output: Vec<ColId>) -> Plan {
+    let estimate = Estimate {
+        rows: inputs.iter().map(|p| p.estimate.rows).sum(),
+        cost_ms: inputs.iter().map(|p| p.estimate.cost_ms).sum(),
+    };
+    Plan { op: PlanOp::UnionAll { inputs, columns }, output, estimate, order: Vec::new() }
 }
 
 /// The same rows with exactly these columns, in order.

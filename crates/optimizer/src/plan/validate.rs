@@ -147,6 +147,11 @@ fn check_scan(scan: &Scan, params: &ColSet, produced: &mut ColSet) -> Result<()>
     if scan.index >= scan.table.indexes.len() || all.clone().any(|(_, c)| *c >= scan.table.columns.len()) {
         return fail("Scan of an index or a column that the table does not have");
     }
+    let parts = scan.table.key_parts(scan.index).len();
+    let prefix_fits = scan.distinct_prefix.is_none_or(|n| (1..=parts).contains(&n) && scan.limit.is_none());
+    if scan.steering.len() > parts || !prefix_fits {
+        return fail("Scan that skips by parts that the key does not have, or that stops early");
+    }
     produce(all.clone().map(|(id, _)| *id), produced)?;
     let known: ColSet = all.map(|(id, _)| *id).chain(params.iter().copied()).collect();
     let conditions = || scan.index_condition.iter().chain(&scan.filter);

@@ -1,13 +1,13 @@
 //! Runs relations and plans over small tables of integers, row by row, as their definitions say: what a rewrite or the
 //! planner may not change.
 
+use super::scan::scanned;
 use muster_algebra::{
-    AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, JoinKind, KeyRange, LogicOp, Plan, PlanOp,
+    AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, JoinKind, LogicOp, Plan, PlanOp,
     Quantifier, Rel, ScalarFunction, SortKey, SubqueryKind, TableDef, Value,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
 
 /// A value: an integer (truth values are 0 and 1) or NULL.
 pub type Cell = Option<i64>;
@@ -59,22 +59,7 @@ impl Data {
         let rows = match &plan.op {
             PlanOp::Scan(scan) => {
                 let columns: Vec<(ColId, usize)> = scan.columns.iter().chain(&scan.filter_columns).copied().collect();
-                let parts: Vec<usize> = scan.table.indexes[scan.index].parts.iter().map(|p| p.column).collect();
-                let mut found: Vec<&Vec<Cell>> = self.tables[&scan.table.name]
-                    .iter()
-                    .filter(|cells| {
-                        let key: Vec<Cell> = parts.iter().map(|c| cells[*c]).collect();
-                        let hits = scan.ranges.iter().filter(|r| in_range(&key, r)).count();
-                        assert!(hits <= 1, "ranges overlap: {:?}", scan.ranges);
-                        hits == 1
-                    })
-                    .collect();
-                if scan.ordered {
-                    found.sort_by_key(|cells| parts.iter().map(|c| cells[*c]).collect::<Vec<_>>());
-                    if scan.reverse {
-                        found.reverse();
-                    }
-                }
+                let found = scanned(scan, &self.tables[&scan.table.name]);
                 let rows = found.iter().map(|cells| columns.iter().map(|(id, c)| (*id, cells[*c])).collect());
                 let rows = self.filter(rows.collect(), &scan.index_condition, outer);
                 let rows = self.filter(rows, &scan.filter, outer);
@@ -82,7 +67,7 @@ impl Data {
             }
             PlanOp::LookupJoin { kind, left, lookup, keys, residual, .. } => {
                 // The columns that keys are for may not be among those delivered.
-                let parts: Vec<usize> = lookup.table.indexes[lookup.index].parts.iter().map(|p| p.column).collect();
+                let parts: Vec<usize> = lookup.table.key_parts(lookup.index).iter().map(|p| p.column).collect();
                 let extra = |i: usize| ColId(u32::MAX - i as u32);
                 let mut columns: Vec<(ColId, usize)> =
                     lookup.columns.iter().chain(&lookup.filter_columns).copied().collect();
@@ -332,7 +317,7 @@ fn limit(rows: Vec<Row>, offset: u64, count: Option<u64>) -> Vec<Row> {
     rows.into_iter().skip(offset as usize).take(count.map_or(usize::MAX, |n| n as usize)).collect()
 }
 
-fn cell(value: &Value) -> Cell {
+pub fn cell(value: &Value) -> Cell {
     match value {
         Value::Null => None,
         Value::Bool(b) => Some(*b as i64),
@@ -377,22 +362,6 @@ fn compare(op: CompareOp, a: Cell, b: Cell) -> Cell {
         CompareOp::GtEq => a >= b,
         CompareOp::NullSafeEq => unreachable!("answered above"),
     }))
-}
-
-/// Compares a key with a bound by as many parts as the bound has.
-fn in_range(key: &[Cell], range: &KeyRange) -> bool {
-    let order = |bound: &Vec<Value>| key[..bound.len()].cmp(&bound.iter().map(cell).collect::<Vec<_>>()[..]);
-    let above = match &range.lower {
-        Bound::Unbounded => true,
-        Bound::Included(b) => order(b) != Ordering::Less,
-        Bound::Excluded(b) => order(b) == Ordering::Greater,
-    };
-    above
-        && match &range.upper {
-            Bound::Unbounded => true,
-            Bound::Included(b) => order(b) != Ordering::Greater,
-            Bound::Excluded(b) => order(b) == Ordering::Less,
-        }
 }
 
 fn assert_grouped(rows: &[Row], group: &[ColId]) {

@@ -27,6 +27,11 @@ pub fn ssb() -> Workload {
     Workload::new(schema, include_str!("statistics-ssb.txt"))
 }
 
+/// A table with an index of every kind.
+pub fn messages() -> Workload {
+    Workload::new(include_str!("schema-messages.sql"), include_str!("statistics-messages.txt"))
+}
+
 impl Workload {
     fn new(schema: &str, statistics: &str) -> Workload {
         let tables = read_schema(schema);
@@ -133,7 +138,15 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
         let parts = |table: &TableDef, line: &str| -> Vec<KeyPart> {
             let list = line[line.find('(').expect("a list") + 1..].trim_end_matches(')');
             list.split(',')
-                .map(|c| KeyPart { column: table.column(c.trim()).expect("a column"), prefix: None, descending: false })
+                .map(|part| {
+                    // `name`, `name(5`, `name desc`
+                    let (part, descending) = match part.trim().strip_suffix(" desc") {
+                        Some(name) => (name, true),
+                        None => (part.trim(), false),
+                    };
+                    let (name, prefix) = part.split_once('(').unwrap_or((part, ""));
+                    KeyPart { column: table.column(name).expect("a column"), prefix: prefix.parse().ok(), descending }
+                })
                 .collect()
         };
         if line.starts_with("primary key") {

@@ -1,4 +1,17 @@
 //! How one table is read: which index, which ranges of it, in which order, and what is checked on the way.
+//!
+//! ```text
+//!   mod.rs      the cheapest of all ways
+//!   costing.rs  what a way costs
+//!   order.rs    the order of an index
+//!   hints.rs    what index hints forbid
+//!   loose.rs    one entry of each group
+//! ```
+
+mod costing;
+pub mod hints;
+pub mod loose;
+mod order;
 
 use crate::cost;
 use crate::index_shape::tree_of;
@@ -6,10 +19,12 @@ use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::{Domains, IndexRanges};
 use crate::scope::{self, ColSet};
+use costing::{Context, range_rows};
 use muster_algebra::{
-    ColId, Estimate, Expr, IndexHint, IndexHintKind, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
+    ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
     TableDef,
 };
+use order::order_of;
 use std::sync::Arc;
 
 /// A scan that reads in the wanted order and stops early is taken only if it wins by this factor: the rows that
@@ -35,10 +50,13 @@ pub struct Request<'a> {
 struct Path {
     index: usize,
     ranges: Option<IndexRanges>,
+    /// Whether the scan goes by the steering of its ranges.
+    steered: bool,
     rows_read: f64,
     cost_ms: f64,
     /// Whether the order wanted is delivered, and backwards.
     ordered: Option<bool>,
+    covering: bool,
 }
 
 /// Chooses the cheapest way to read a table.
@@ -47,31 +65,45 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let total = table_rows(statistics, table);
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
-    let domains = Domains::new(table, request.columns, &request.conjuncts);
+    let domains = Domains::new(table, request.columns, &request.conjuncts, options);
     let mut share = estimator.selectivity(&request.conjuncts);
     let mut paths: Vec<Path> = Vec::new();
+    let mut steered: Vec<Path> = Vec::new();
+    let context = Context { columns: &columns, request: &request, statistics, estimator, options };
     for index in 0..table.indexes.len() {
-        if !allowed(index, request.hints) || (index > 0 && !options.is_on("access_path")) {
+        let usable = hints::may_read(index, request.hints) && options.is_on("access_path");
+        if index > 0 && !usable {
             continue;
         }
-        let ranges = if options.is_on("access_path") { domains.ranges(index) } else { None };
+        let ranges = if usable { domains.ranges(index) } else { None };
         let covering = index == 0 || columns.iter().all(|(_, c)| table.index_has_column(index, *c));
-        let ordered =
-            if may_order(options, request.limit) { order_of(table, index, request.columns, &request) } else { None };
-        if index > 0 && ranges.is_none() && !covering && ordered.is_none() {
-            continue;
-        }
+        let fixed = ranges.as_ref().map_or(0, |r| r.fixed_parts);
+        let ordered = match may_order(options, request.limit) && hints::may_order(index, request.hints) {
+            true => order_of(table, index, fixed, request.columns, request.order, options),
+            false => None,
+        };
+        let restricted = ranges.as_ref().is_some_and(|r| r.parts > 0);
         let rows_read = match &ranges {
             Some(r) if r.ranges.is_empty() => 0.0,
-            Some(r) => range_rows(r, index, &request, total, statistics, estimator),
-            None => total,
+            Some(r) if restricted => range_rows(r, index, &request, total, statistics, estimator),
+            _ => total,
         };
         share = share.min((rows_read / total).max(1e-12));
-        let context = Context { columns: &columns, request: &request, statistics, estimator, options };
-        paths.push(context.path(index, ranges, rows_read, covering, ordered));
+        if let Some(ranges) = &ranges
+            && ranges.may_be_steered(options)
+        {
+            steered.push(context.path(index, Some(ranges.clone()), rows_read, covering, ordered));
+        }
+        if index == 0 || restricted || covering || ordered.is_some() {
+            let ranges = ranges.filter(|_| restricted);
+            paths.push(context.path(index, ranges, rows_read, covering, ordered));
+        }
     }
+    let steered: Vec<Path> = steered.into_iter().map(|p| context.steered(p, &paths)).collect();
+    paths.extend(steered);
     let rows = (total * share).max(0.0);
-    let forced = forced(request.hints);
+    let forced = hints::forces_reading(request.hints);
+    let orders = |p: &Path| p.ordered.is_some() && hints::forces(p.index, request.hints, IndexHintScope::OrderBy);
     let best = paths
         .into_iter()
         .map(|p| {
@@ -81,81 +113,61 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         .min_by(|(a, x), (b, y)| {
             // FORCE INDEX: the table itself is scanned only if no index can be used.
             let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
-            scan(x).cmp(&scan(y)).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
+            orders(y).cmp(&orders(x)).then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
-        .unwrap_or(Path { index: 0, ranges: None, rows_read: total, cost_ms: 0.0, ordered: None });
+        .unwrap_or(Path {
+            index: 0,
+            ranges: None,
+            steered: false,
+            rows_read: total,
+            cost_ms: 0.0,
+            ordered: None,
+            covering: true,
+        });
     build(best, rows, columns, request, estimator, options)
+}
+
+/// The rows that the conditions leave, as far as one index's ranges and entries can tell; conditions over other columns are
+/// left out. `None` if there are no ranges, or the entries do not have the columns wanted.
+pub fn entries(
+    request: &Request<'_>,
+    index: usize,
+    statistics: &dyn Statistics,
+    estimator: &Estimator,
+    options: &Options,
+) -> Option<Plan> {
+    let Request { table, alias, columns, conjuncts, required, .. } = request;
+    let has = |id: &ColId| columns.iter().any(|(c, column)| c == id && table.index_has_column(index, *column));
+    if !required.iter().all(has) {
+        return None;
+    }
+    let found = Domains::new(table, columns, conjuncts, options).ranges(index).filter(|r| r.parts > 0)?;
+    let total = table_rows(statistics, table);
+    let rows_read = match found.ranges.is_empty() {
+        true => 0.0,
+        false => range_rows(&found, index, request, total, statistics, estimator),
+    };
+    let mut conditions = kept(conjuncts, &found.implied);
+    conditions.retain(|c| scope::expr_columns(c).iter().all(has));
+    let rows = rows_read * estimator.selectivity(&conditions);
+    let checked = scope::exprs_columns(&conditions);
+    let read: Vec<(ColId, usize)> =
+        columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
+    let tree = tree_of(statistics, table, index);
+    let scan = if index == 0 { cost::clustered_scan } else { cost::secondary_scan };
+    let cost_ms = cost::sequential_reads(&tree, rows_read)
+        + scan(rows_read, read.len(), conditions.len())
+        + cost::ranges(found.ranges.len());
+    let reading = Reading { table, alias, index, columns: read, conditions };
+    let scan = Scan { ranges: found.ranges, ..reading.scan(required, estimator, options) };
+    let output = scan.columns.iter().map(|(id, _)| *id).collect();
+    Some(Plan { op: PlanOp::Scan(scan), output, estimate: Estimate { rows, cost_ms }, order: Vec::new() })
 }
 
 /// Whether an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
 fn may_order(options: &Options, limit: Option<u64>) -> bool {
     options.is_on("index_order") && (limit.is_none() || options.is_on("prefer_ordering_index"))
-}
-
-/// Rows that an index's ranges hold: asked of the index, else estimated.
-fn range_rows(
-    ranges: &IndexRanges,
-    index: usize,
-    request: &Request<'_>,
-    total: f64,
-    statistics: &dyn Statistics,
-    estimator: &Estimator,
-) -> f64 {
-    let definition = &request.table.indexes[index];
-    if definition.unique && !definition.parts.is_empty() && ranges.equal_parts == definition.parts.len() {
-        return (ranges.ranges.len() as f64).min(total);
-    }
-    if let Some(rows) = statistics.range_rows(request.table, index, &ranges.ranges) {
-        return rows.clamp(0.0, total);
-    }
-    let said: Vec<Expr> =
-        request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c.clone()).collect();
-    total * estimator.selectivity(&said)
-}
-
-/// What paths are costed with.
-struct Context<'a> {
-    columns: &'a [(ColId, usize)],
-    request: &'a Request<'a>,
-    statistics: &'a dyn Statistics,
-    estimator: &'a Estimator,
-    options: &'a Options,
-}
-
-impl Context<'_> {
-    fn path(
-        &self,
-        index: usize,
-        ranges: Option<IndexRanges>,
-        rows_read: f64,
-        covering: bool,
-        ordered: Option<bool>,
-    ) -> Path {
-        let table = self.request.table;
-        let checked: Vec<Expr> = match &ranges {
-            Some(r) => kept(&self.request.conjuncts, &r.implied),
-            None => self.request.conjuncts.clone(),
-        };
-        let tree = tree_of(self.statistics, table, index);
-        let mut cost_ms = cost::sequential_reads(&tree, rows_read);
-        cost_ms += if index == 0 {
-            cost::clustered_scan(rows_read, self.columns.len(), checked.len())
-        } else {
-            cost::secondary_scan(rows_read, self.columns.len(), checked.len())
-        };
-        if !covering {
-            let (on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
-            let fetched = rows_read * self.estimator.selectivity(&on_entries);
-            let clustered = tree_of(self.statistics, table, 0);
-            cost_ms += match self.options.is_on("mrr") {
-                true => cost::fetches(&clustered, fetched),
-                false => cost::single_lookups(&clustered, fetched, fetched),
-            };
-        }
-        cost_ms += cost::ranges(ranges.as_ref().map_or(1, |r| r.ranges.len()));
-        Path { index, ranges, rows_read, cost_ms, ordered }
-    }
 }
 
 /// The conjuncts that ranges do not imply.
@@ -209,12 +221,12 @@ fn build(
 ) -> Plan {
     let stopped = path.ordered.is_some() || request.order.is_empty();
     let limit = if stopped { request.limit } else { None };
-    let (ranges, conditions) = match path.ranges {
+    let (ranges, steering, conditions) = match path.ranges {
         Some(r) => {
             let kept = kept(&request.conjuncts, &r.implied);
-            (r.ranges, kept)
+            (r.ranges, if path.steered { r.steering } else { Vec::new() }, kept)
         }
-        None => (vec![KeyRange::all()], request.conjuncts),
+        None => (vec![KeyRange::all()], Vec::new(), request.conjuncts),
     };
     let scan = Reading { table: request.table, alias: request.alias, index: path.index, columns, conditions }.scan(
         request.required,
@@ -234,6 +246,7 @@ fn build(
     Plan {
         op: PlanOp::Scan(Scan {
             ranges,
+            steering,
             ordered: path.ordered.is_some(),
             reverse: path.ordered == Some(true),
             limit,
@@ -274,6 +287,8 @@ impl Reading<'_> {
             alias: alias.to_string(),
             index,
             ranges: vec![KeyRange::all()],
+            steering: Vec::new(),
+            distinct_prefix: None,
             columns,
             filter_columns,
             index_condition,
@@ -299,41 +314,5 @@ fn in_checking_order(filter: Vec<Expr>, estimator: &Estimator) -> Vec<Expr> {
     ranked.into_iter().map(|(_, e)| e).collect()
 }
 
-/// Whether index hints let an index be used for reading.
-pub fn allowed(index: usize, hints: &[IndexHint]) -> bool {
-    let is_read =
-        |h: &&IndexHint| matches!(h.scope, muster_algebra::IndexHintScope::All | muster_algebra::IndexHintScope::Join);
-    let mut chosen = hints.iter().filter(is_read).filter(|h| h.kind != IndexHintKind::Ignore).peekable();
-    let ignored = hints.iter().filter(is_read).any(|h| h.kind == IndexHintKind::Ignore && h.indexes.contains(&index));
-    if ignored {
-        // The table itself can always be read.
-        return index == 0;
-    }
-    // The clustered index stays: as a table scan it is what is left when no named index fits.
-    index == 0 || chosen.peek().is_none() || chosen.any(|h| h.indexes.contains(&index))
-}
-
-fn forced(hints: &[IndexHint]) -> bool {
-    hints.iter().any(|h| h.kind == IndexHintKind::Force && !h.indexes.contains(&0))
-}
-
-/// Whether reading the index in key order gives the wanted order: `Some(true)` backwards.
-fn order_of(table: &TableDef, index: usize, columns: &[(ColId, usize)], request: &Request<'_>) -> Option<bool> {
-    let first = request.order.first()?;
-    let parts = &table.indexes[index].parts;
-    if request.order.len() > parts.len() {
-        return None;
-    }
-    for (key, part) in request.order.iter().zip(parts) {
-        let Expr::Column(id) = &key.expr else { return None };
-        let is_part = columns.iter().any(|(c, position)| c == id && *position == part.column);
-        if !is_part || part.prefix.is_some() || part.descending || key.descending != first.descending {
-            return None;
-        }
-    }
-    Some(first.descending)
-}
-
 #[cfg(test)]
-#[path = "access_path_tests.rs"]
 mod tests;

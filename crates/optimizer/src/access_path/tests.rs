@@ -1,7 +1,8 @@
 use super::*;
 use crate::testing::builder::*;
 use crate::testing::statistics::Injected;
-use muster_algebra::{CompareOp, IndexHintScope, Rel};
+use muster_algebra::{CompareOp, IndexHintKind, KeyInterval, Rel, Value};
+use std::ops::Bound;
 
 struct Case {
     table: Arc<TableDef>,
@@ -87,9 +88,12 @@ fn hints_are_followed() {
     // USE only names candidates; the scan stays cheaper.
     assert_eq!(case.scan(quarter(), &[3], &[hint(IndexHintKind::Use, 2)]).index, 0);
     let ten = || vec![eq(case.ids[1], 5)];
-    assert_eq!(case.scan(ten(), &[3], &[hint(IndexHintKind::Ignore, 1)]).index, 0);
+    assert_eq!(case.scan(ten(), &[3], &[hint(IndexHintKind::Ignore, 1)]).index, 2);
+    let both = [hint(IndexHintKind::Ignore, 1), hint(IndexHintKind::Ignore, 2)];
+    assert_eq!(case.scan(ten(), &[3], &both).index, 0);
     // An index that no condition can use is not forced.
-    assert_eq!(case.scan(ten(), &[3], &[hint(IndexHintKind::Force, 2)]).index, 0);
+    let other = vec![eq(case.ids[3], 5)];
+    assert_eq!(case.scan(other, &[3], &[hint(IndexHintKind::Force, 2)]).index, 0);
 }
 
 #[test]
@@ -101,8 +105,50 @@ fn order_is_read_from_an_index_when_a_limit_stops_it() {
     let first = case.ordered(vec![], &[1, 3], &[], &by(1, false), Some(20));
     assert_eq!((first.index, first.ordered, first.reverse), (1, true, false));
     // One row in a million qualifies: reading in order would read everything.
-    let rare = case.ordered(vec![eq(case.ids[3], 5), eq(case.ids[1], 5)], &[0, 3], &[], &by(0, true), Some(20));
+    let few = in_list(case.ids[1], &[5, 6]);
+    let rare = case.ordered(vec![eq(case.ids[3], 5), few], &[0, 3], &[], &by(0, true), Some(20));
     assert_eq!((rare.index, rare.ordered, rare.limit), (1, false, None));
+}
+
+#[test]
+fn behind_equal_parts_an_index_is_ordered_by_the_next() {
+    let case = case();
+    let by = |columns: &[usize]| -> Vec<SortKey> {
+        columns.iter().map(|c| SortKey { expr: case.ids[*c].expr(), descending: false }).collect()
+    };
+    let order = |conjunct: Expr, columns: &[usize]| {
+        let scan = case.ordered(vec![conjunct], &[0, 3], &[], &by(columns), Some(20));
+        (scan.index, scan.ordered)
+    };
+    // The key over (b, a) ends with id.
+    assert_eq!(order(eq(case.ids[2], 1), &[1, 0]), (2, true));
+    assert_eq!(order(eq(case.ids[2], 1), &[2, 1]), (2, true));
+    assert_eq!(order(eq(case.ids[1], 1), &[0]), (1, true));
+    assert_ne!(order(eq(case.ids[2], 1), &[0, 1]), (2, true));
+    assert_ne!(order(in_list(case.ids[2], &[1, 2]), &[1]), (2, true));
+}
+
+#[test]
+fn few_values_of_the_first_part_are_skipped_through() {
+    let mut case = case();
+    let ignore = [hint(IndexHintKind::Ignore, 1)];
+    let scan = case.scan(vec![eq(case.ids[1], 5)], &[3], &ignore);
+    let five = KeyInterval { lower: Bound::Included(Value::Int(5)), upper: Bound::Included(Value::Int(5)) };
+    assert_eq!((scan.index, &scan.ranges, &scan.steering), (2, &vec![KeyRange::all()], &vec![None, Some(vec![five])]));
+    // The condition is checked all the same.
+    assert_eq!(scan.index_condition, vec![eq(case.ids[1], 5)]);
+    // As many values as rows: each entry would be gone to.
+    case.statistics = case.statistics.distinct("t", 2, 1e6);
+    assert_eq!(case.scan(vec![eq(case.ids[1], 5)], &[3], &ignore).index, 0);
+}
+
+#[test]
+fn a_range_is_skipped_through_too() {
+    let case = case();
+    // A range of b, few values of a behind it.
+    let conjuncts = vec![lt(case.ids[2], 2), in_list(case.ids[1], &[5, 6])];
+    let scan = case.scan(conjuncts, &[3], &[hint(IndexHintKind::Force, 2)]);
+    assert_eq!((scan.index, scan.ranges.len(), scan.steering.len(), scan.index_condition.len()), (2, 1, 2, 1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::builder::*;
-use muster_algebra::Rel;
+use muster_algebra::{CompareOp, Rel};
 use muster_types::Collation;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn table() -> (Arc<TableDef>, Vec<(ColId, usize)>, Vec<ColId>) {
 
 fn ranges(conjuncts: &[Expr], index: usize) -> Option<(Vec<String>, Vec<bool>)> {
     let (table, columns, _) = table();
-    let found = Domains::new(&table, &columns, conjuncts).ranges(index)?;
+    let found = Domains::new(&table, &columns, conjuncts, &Options::default()).ranges(index)?;
     Some((found.ranges.iter().map(text).collect(), found.implied))
 }
 
@@ -49,7 +49,9 @@ fn a_gap_in_the_key_leaves_the_rest_to_the_filter() {
     let (got, implied) = ranges(&[eq(ids[1], 1), lt(ids[3], 5)], 1).unwrap();
     assert_eq!(got, ["[1..1]"]);
     assert_eq!(implied, [true, false]);
-    assert_eq!(ranges(&[lt(ids[3], 5)], 1), None);
+    // Nothing but steering.
+    assert_eq!(ranges(&[lt(ids[3], 5)], 1).unwrap(), (vec!["-..-".to_string()], vec![false]));
+    assert_eq!(ranges(&[lt(ids[3], 5)], 0), None);
 }
 
 #[test]
@@ -76,12 +78,17 @@ fn an_or_on_one_column_joins_what_touches() {
 }
 
 #[test]
-fn values_that_the_column_cannot_hold_make_no_range() {
+fn constants_between_the_values_of_a_column() {
     let (_, _, ids) = table();
     let half =
         Expr::literal(Value::Decimal(muster_algebra::Decimal::new(15, 1)), SqlType::Decimal { precision: 2, scale: 1 });
-    assert_eq!(ranges(&[eq(ids[1], half)], 1), None);
-    assert_eq!(ranges(&[eq(ids[1], Expr::int(5_000_000_000))], 1), None);
+    let none = Some((Vec::<String>::new(), vec![true]));
+    assert_eq!(ranges(&[eq(ids[1], half.clone())], 1), none);
+    assert_eq!(ranges(&[eq(ids[1], Expr::int(5_000_000_000))], 1), none);
+    assert_eq!(ranges(&[lt(ids[1], half.clone())], 1).unwrap().0, ["(NULL..1]"]);
+    let wide = |id: ColId| Expr::Cast { arg: Box::new(id.expr()), ty: SqlType::Decimal { precision: 20, scale: 1 } };
+    assert_eq!(ranges(&[compare(CompareOp::GtEq, wide(ids[1]), half)], 1).unwrap().0, ["(1..-"]);
+    assert_eq!(ranges(&[lt(wide(ids[1]), Expr::int(5_000_000_000))], 1).unwrap().0, ["(NULL..2147483647]"]);
 }
 
 #[test]
@@ -100,10 +107,10 @@ fn text_is_ordered_by_its_collation() {
         list: vec![text_of("b"), text_of("A"), text_of("a"), text_of("C")],
         negated: false,
     };
-    let found = Domains::new(&table, &columns, std::slice::from_ref(&list)).ranges(1).unwrap();
+    let found = Domains::new(&table, &columns, std::slice::from_ref(&list), &Options::default()).ranges(1).unwrap();
     // 'A' and 'a' are one key.
     assert_eq!(found.ranges.iter().map(text).collect::<Vec<_>>(), ["['A'..'A']", "['b'..'b']", "['C'..'C']"]);
     let binary = Expr::literal(Value::Text("a".into()), SqlType::varchar(10, Collation::Utf8mb4Bin));
     let other = [eq(name, binary)];
-    assert!(Domains::new(&table, &columns, &other).ranges(1).is_none());
+    assert!(Domains::new(&table, &columns, &other, &Options::default()).ranges(1).is_none());
 }

@@ -1,0 +1,117 @@
+//! What a way to read a table costs.
+
+use super::{Path, Request, kept, split_conditions};
+use crate::cost;
+use crate::index_shape::{entries_per_key, tree_of};
+use crate::join_order::cardinality::{Estimator, table_rows};
+use crate::options::Options;
+use crate::ranges::IndexRanges;
+use muster_algebra::{ColId, Expr, Statistics};
+
+/// Rows that an index's ranges hold: asked of the index, else estimated.
+pub fn range_rows(
+    ranges: &IndexRanges,
+    index: usize,
+    request: &Request<'_>,
+    total: f64,
+    statistics: &dyn Statistics,
+    estimator: &Estimator,
+) -> f64 {
+    if ranges.are_single_rows(request.table, index) {
+        return (ranges.ranges.len() as f64).min(total);
+    }
+    if let Some(rows) = statistics.range_rows(request.table, index, &ranges.ranges) {
+        return rows.clamp(0.0, total);
+    }
+    let said: Vec<Expr> =
+        request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c.clone()).collect();
+    total * estimator.selectivity(&said)
+}
+
+/// What paths are costed with.
+pub struct Context<'a> {
+    pub columns: &'a [(ColId, usize)],
+    pub request: &'a Request<'a>,
+    pub statistics: &'a dyn Statistics,
+    pub estimator: &'a Estimator,
+    pub options: &'a Options,
+}
+
+impl Context<'_> {
+    /// A scan of ranges which hold `rows` rows.
+    pub fn path(
+        &self,
+        index: usize,
+        ranges: Option<IndexRanges>,
+        rows: f64,
+        covering: bool,
+        ordered: Option<bool>,
+    ) -> Path {
+        let cost_ms = self.reading(index, ranges.as_ref(), rows, &[], covering);
+        Path { index, ranges, steered: false, rows_read: rows, cost_ms, ordered, covering }
+    }
+
+    /// Reading so many rows in these ranges. `steered`: conditions that steering has seen to.
+    fn reading(
+        &self,
+        index: usize,
+        ranges: Option<&IndexRanges>,
+        rows_read: f64,
+        steered: &[Expr],
+        covering: bool,
+    ) -> f64 {
+        let table = self.request.table;
+        let checked: Vec<Expr> = match ranges {
+            Some(r) => kept(&self.request.conjuncts, &r.implied),
+            None => self.request.conjuncts.clone(),
+        };
+        let tree = tree_of(self.statistics, table, index);
+        let mut cost_ms = cost::sequential_reads(&tree, rows_read);
+        cost_ms += if index == 0 {
+            cost::clustered_scan(rows_read, self.columns.len(), checked.len())
+        } else {
+            cost::secondary_scan(rows_read, self.columns.len(), checked.len())
+        };
+        if !covering {
+            let (mut on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
+            on_entries.retain(|c| !steered.contains(c));
+            let fetched = rows_read * self.estimator.selectivity(&on_entries);
+            let clustered = tree_of(self.statistics, table, 0);
+            cost_ms += match self.options.is_on("mrr") {
+                true => cost::fetches(&clustered, fetched),
+                false => cost::single_lookups(&clustered, fetched, fetched),
+            };
+        }
+        cost_ms + cost::ranges(ranges.map_or(1, |r| r.ranges.len()))
+    }
+
+    /// The same path going by its steering. `others`: what is known of other indexes.
+    pub fn steered(&self, path: Path, others: &[Path]) -> Path {
+        let Some(ranges) = &path.ranges else { return path };
+        let (table, rows) = (self.request.table, path.rows_read);
+        let total = table_rows(self.statistics, table);
+        let said: Vec<bool> = ranges.steered.iter().zip(&ranges.implied).map(|(s, i)| *s && !*i).collect();
+        let conditions: Vec<Expr> =
+            self.request.conjuncts.iter().zip(&said).filter(|(_, s)| **s).map(|(c, _)| c.clone()).collect();
+        // Conditions that imply these hold for as many rows at most.
+        let at_least = others.iter().filter(|o| {
+            let implies = |r: &IndexRanges| {
+                let needed = said.iter().zip(&ranges.implied).map(|(s, i)| *s || *i);
+                needed.zip(&r.implied).all(|(needed, has)| *has || !needed)
+            };
+            o.ranges.as_ref().is_some_and(implies)
+        });
+        let at_least = at_least.map(|o| o.rows_read).fold(0.0, f64::max);
+        let rows_read = (rows * self.estimator.selectivity(&conditions)).max(at_least).min(rows);
+        // For each value of the parts before a steered one, every interval is gone to, and the end is seen.
+        let skips = ranges.steering.iter().enumerate().filter_map(|(part, set)| {
+            let values = total / entries_per_key(self.statistics, table, path.index, part).max(1.0);
+            Some((values * rows / total).max(1.0) * (set.as_ref()?.len() + 1) as f64)
+        });
+        let skips = skips.sum::<f64>().min(rows);
+        let tree = tree_of(self.statistics, table, path.index);
+        let cost_ms = self.reading(path.index, path.ranges.as_ref(), rows_read, &conditions, path.covering)
+            + cost::skips(&tree, skips);
+        Path { steered: true, rows_read, cost_ms, ..path }
+    }
+}

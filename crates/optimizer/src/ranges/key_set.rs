@@ -1,0 +1,229 @@
+//! Sets of keys: for each interval of the first part's values, the set of what may follow it.
+//!
+//! ```text
+//!   (a = 1 AND b = 2) OR (a = 3 AND b < 5)          b = 2
+//!     a = 1 -- b = 2                                  any a -- b = 2
+//!     a = 3 -- b < 5
+//! ```
+//!
+//! So every combination of intervals by AND and OR is a set. MySQL's range optimizer has the same as `SEL_ARG` graphs.
+
+use super::interval::{Cut, Interval, compare_cuts, max_cut};
+use muster_algebra::SqlType;
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+/// Some of the keys of an index, seen from one of its parts on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeySet {
+    All,
+    /// Ascending by values, apart from each other; nothing that follows is empty. Without any, no key qualifies.
+    Branches(Rc<[Branch]>),
+}
+
+/// The keys whose next part is in an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    pub values: Interval,
+    pub rest: KeySet,
+}
+
+impl KeySet {
+    pub fn none() -> KeySet {
+        KeySet::Branches(Rc::new([]))
+    }
+
+    /// The keys whose part `level` is in one of these normalised intervals.
+    pub fn of_part(level: usize, intervals: Vec<Interval>) -> KeySet {
+        if intervals.is_empty() {
+            return KeySet::none();
+        }
+        if intervals == [Interval::ALL] {
+            return KeySet::All;
+        }
+        let branches: Rc<[Branch]> = intervals.into_iter().map(|values| Branch { values, rest: KeySet::All }).collect();
+        (0..level).fold(KeySet::Branches(branches), |rest, _| {
+            KeySet::Branches(Rc::new([Branch { values: Interval::ALL, rest }]))
+        })
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, KeySet::Branches(b) if b.is_empty())
+    }
+
+    /// Whether it is the same set for certain; cheap.
+    pub fn is_same(&self, other: &KeySet) -> bool {
+        match (self, other) {
+            (KeySet::All, KeySet::All) => true,
+            (KeySet::Branches(a), KeySet::Branches(b)) => Rc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Calls `f` with each interval and the level of its part. What several branches share is visited once for
+    /// neighbours.
+    pub fn visit(&self, level: usize, f: &mut dyn FnMut(usize, &Interval)) {
+        let KeySet::Branches(branches) = self else { return };
+        let mut before: Option<&KeySet> = None;
+        for branch in branches.iter() {
+            f(level, &branch.values);
+            if before.is_none_or(|b| !b.is_same(&branch.rest)) {
+                branch.rest.visit(level + 1, f);
+            }
+            before = Some(&branch.rest);
+        }
+    }
+}
+
+/// Works on the sets of one index.
+pub struct KeySets<'a> {
+    /// Of the key's parts.
+    pub types: &'a [SqlType],
+    /// Steps that one operation may take.
+    pub work_max: usize,
+}
+
+impl KeySets<'_> {
+    /// The keys in both sets; `None` if finding them takes too much work.
+    pub fn intersection(&self, a: &KeySet, b: &KeySet) -> Option<KeySet> {
+        self.intersect(a, b, 0, &mut self.work_max.clone())
+    }
+
+    /// The keys in any of the sets; `None` if finding them takes too much work.
+    pub fn union_of(&self, mut sets: Vec<KeySet>) -> Option<KeySet> {
+        // By halves, so that no set is gone through more often than the logarithm of their number.
+        while sets.len() > 1 {
+            let mut pairs = sets.into_iter();
+            let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+            while let Some(a) = pairs.next() {
+                halved.push(match pairs.next() {
+                    Some(b) => self.unite(&a, &b, 0, &mut self.work_max.clone())?,
+                    None => a,
+                });
+            }
+            sets = halved;
+        }
+        Some(sets.pop().unwrap_or_else(KeySet::none))
+    }
+
+    fn intersect(&self, a: &KeySet, b: &KeySet, level: usize, work: &mut usize) -> Option<KeySet> {
+        let (x, y) = match (a, b) {
+            (KeySet::All, other) | (other, KeySet::All) => return Some(other.clone()),
+            (KeySet::Branches(x), KeySet::Branches(y)) => (x, y),
+        };
+        let ty = self.types[level];
+        let mut joined = Joined::default();
+        // Branches often share what follows.
+        let mut known: Option<(&KeySet, &KeySet, KeySet)> = None;
+        let (mut i, mut j) = (0, 0);
+        while let (Some(p), Some(q)) = (x.get(i), y.get(j)) {
+            *work = work.checked_sub(1)?;
+            let low = max_cut(p.values.low.clone(), q.values.low.clone(), ty);
+            let order = compare_cuts(&p.values.high, &q.values.high, ty);
+            let high = if order == Ordering::Less { &p.values.high } else { &q.values.high };
+            let values = Interval { low, high: high.clone() };
+            if !values.is_empty(ty) {
+                let rest = match &known {
+                    Some((r, s, rest)) if r.is_same(&p.rest) && s.is_same(&q.rest) => rest.clone(),
+                    _ => self.intersect(&p.rest, &q.rest, level + 1, work)?,
+                };
+                known = Some((&p.rest, &q.rest, rest.clone()));
+                joined.push(values, rest);
+            }
+            if order != Ordering::Greater {
+                i += 1;
+            }
+            if order != Ordering::Less {
+                j += 1;
+            }
+        }
+        Some(joined.into_set())
+    }
+
+    fn unite(&self, a: &KeySet, b: &KeySet, level: usize, work: &mut usize) -> Option<KeySet> {
+        let (KeySet::Branches(x), KeySet::Branches(y)) = (a, b) else { return Some(KeySet::All) };
+        let ty = self.types[level];
+        let mut joined = Joined::default();
+        let (mut x, mut y) = (x.iter().cloned(), y.iter().cloned());
+        let (mut p, mut q) = (x.next(), y.next());
+        loop {
+            *work = work.checked_sub(1)?;
+            let (one, two) = match (p.take(), q.take()) {
+                (None, None) => return Some(joined.into_set()),
+                (Some(only), None) => {
+                    joined.push(only.values, only.rest);
+                    p = x.next();
+                    continue;
+                }
+                (None, Some(only)) => {
+                    joined.push(only.values, only.rest);
+                    q = y.next();
+                    continue;
+                }
+                (Some(one), Some(two)) => (one, two),
+            };
+            let ((mut first, mut second), swapped) = match compare_cuts(&one.values.low, &two.values.low, ty) {
+                Ordering::Greater => ((two, one), true),
+                _ => ((one, two), false),
+            };
+            // What only the first has comes out, up to where the second begins.
+            let (mut first_left, mut second_left) = (None, None);
+            if compare_cuts(&first.values.high, &second.values.low, ty) != Ordering::Greater {
+                joined.push(first.values, first.rest);
+                second_left = Some(second);
+            } else if compare_cuts(&first.values.low, &second.values.low, ty) == Ordering::Less {
+                let low = std::mem::replace(&mut first.values.low, second.values.low.clone());
+                joined.push(Interval { low, high: second.values.low.clone() }, first.rest.clone());
+                (first_left, second_left) = (Some(first), Some(second));
+            } else {
+                // Both begin here: what they share comes out.
+                let rest = self.unite(&first.rest, &second.rest, level + 1, work)?;
+                let low = first.values.low.clone();
+                let high = match compare_cuts(&first.values.high, &second.values.high, ty) {
+                    Ordering::Less => {
+                        let high = first.values.high.clone();
+                        second.values.low = high.clone();
+                        second_left = Some(second);
+                        high
+                    }
+                    Ordering::Greater => {
+                        let high = second.values.high.clone();
+                        first.values.low = high.clone();
+                        first_left = Some(first);
+                        high
+                    }
+                    Ordering::Equal => first.values.high,
+                };
+                joined.push(Interval { low, high }, rest);
+            }
+            let (one_left, two_left) = if swapped { (second_left, first_left) } else { (first_left, second_left) };
+            p = one_left.or_else(|| x.next());
+            q = two_left.or_else(|| y.next());
+        }
+    }
+}
+
+/// Branches in the order they come, neighbours with the same rest made one.
+#[derive(Default)]
+struct Joined {
+    branches: Vec<Branch>,
+}
+
+impl Joined {
+    fn push(&mut self, values: Interval, rest: KeySet) {
+        if rest.is_none() {
+            return;
+        }
+        match self.branches.last_mut() {
+            Some(last) if last.values.high == values.low && last.rest == rest => last.values.high = values.high,
+            _ => self.branches.push(Branch { values, rest }),
+        }
+    }
+
+    fn into_set(self) -> KeySet {
+        match self.branches.as_slice() {
+            [Branch { values: Interval { low: Cut::Start, high: Cut::End }, rest: KeySet::All }] => KeySet::All,
+            _ => KeySet::Branches(self.branches.into()),
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Key ranges of an index from conditions: which part of an index holds all rows that the conditions can accept.
+//!
+//! ```text
+//!   condition on one column  ->  intervals of its values          column_values, interval
+//!                            ->  intervals of a part of the key   part_values
+//!   conditions by AND and OR ->  a set of keys                    key_set
+//!                            ->  ranges of the index, steering    flatten
+//!
+//!   a = 1, b in (2, 3), c < 5 on key(a, b, c)  ->  (1,2,NULL)..(1,2,5), (1,3,NULL)..(1,3,5)
+//! ```
+//!
+//! A set may hold more keys than the conditions accept, never fewer; what it holds exactly need not be checked again.
+
+mod column_values;
+mod flatten;
+mod interval;
+mod key_set;
+mod part_values;
+
+use crate::index_shape::usable_parts;
+use crate::options::Options;
+use column_values::ColumnValues;
+use flatten::FlatPart;
+use key_set::{KeySet, KeySets};
+use muster_algebra::{ColId, Expr, KeyInterval, KeyPart, KeyRange, LogicOp, SqlType, TableDef, Value};
+use part_values::Part;
+use std::collections::HashMap;
+use std::ops::Bound;
+
+/// Memory that a range takes, by MySQL's reckoning for predicates joined by OR (manual 10.2.1.2, "Limiting Memory Use for
+/// Range Optimization").
+const BYTES_PER_RANGE: u64 = 230;
+/// More ranges than this are not made, whatever memory is allowed.
+const RANGES_MAX: usize = 1 << 20;
+/// Steps that combining two conditions may take, for each range that may be made.
+const WORK_PER_RANGE: usize = 64;
+
+/// The ranges of one index that some conditions leave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexRanges {
+    /// Disjoint and ascending; empty when no row can qualify.
+    pub ranges: Vec<KeyRange>,
+    /// Leading parts that are bound to single values in each range.
+    pub equal_parts: usize,
+    /// Leading parts that have one value in all ranges together.
+    pub fixed_parts: usize,
+    /// Leading parts that some range speaks of; with none, there is only steering.
+    pub parts: usize,
+    /// What the conditions leave of parts that ranges do not speak of, as in [`muster_algebra::Scan::steering`].
+    pub steering: Vec<Option<Vec<KeyInterval>>>,
+    /// Which conjuncts hold for every row of the ranges, so that they need not be checked again.
+    pub implied: Vec<bool>,
+    /// Which conjuncts steering says something of.
+    pub steered: Vec<bool>,
+}
+
+impl IndexRanges {
+    /// Whether a scan may go by the steering: by index conditions behind a range, by `skip_scan` without one.
+    pub fn may_be_steered(&self, options: &Options) -> bool {
+        let switch = if self.parts > 0 { "index_condition_pushdown" } else { "skip_scan" };
+        !self.steering.is_empty() && !self.ranges.is_empty() && options.is_on(switch)
+    }
+
+    /// Whether each range holds one key of a unique index at most.
+    pub fn are_single_rows(&self, table: &TableDef, index: usize) -> bool {
+        let definition = &table.indexes[index];
+        let declared = definition.parts.len();
+        // NULLs are never duplicates of each other.
+        let has_null = |r: &KeyRange| match &r.lower {
+            Bound::Included(values) => values.iter().take(declared).any(Value::is_null),
+            _ => true,
+        };
+        definition.unique && declared > 0 && self.equal_parts >= declared && !self.ranges.iter().any(has_null)
+    }
+}
+
+/// What conjuncts say of the keys of one table.
+pub struct Domains<'a> {
+    table: &'a TableDef,
+    conjuncts: &'a [Expr],
+    position: HashMap<ColId, usize>,
+    ranges_max: usize,
+    options: &'a Options,
+}
+
+impl<'a> Domains<'a> {
+    pub fn new(
+        table: &'a TableDef,
+        columns: &[(ColId, usize)],
+        conjuncts: &'a [Expr],
+        options: &'a Options,
+    ) -> Domains<'a> {
+        let ranges_max = match options.range_optimizer_max_mem_size / BYTES_PER_RANGE {
+            _ if options.range_optimizer_max_mem_size == 0 => RANGES_MAX,
+            n => usize::try_from(n).unwrap_or(RANGES_MAX).min(RANGES_MAX),
+        };
+        Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options }
+    }
+
+    /// The ranges of an index, `None` when its conditions neither restrict nor steer.
+    pub fn ranges(&self, index: usize) -> Option<IndexRanges> {
+        let parts = usable_parts(self.table, index, self.options);
+        let parts: Vec<IndexPart> = parts.into_iter().map(|p| IndexPart::new(self.table, p)).collect();
+        let types: Vec<SqlType> = parts.iter().map(|p| p.part.ty).collect();
+        let sets = KeySets { types: &types, work_max: self.ranges_max.saturating_mul(WORK_PER_RANGE) };
+        let conditions = Conditions { table: self.table, position: &self.position, parts: &parts, sets };
+        let mut all = KeySet::All;
+        // For each conjunct: the levels that it restricts, if it is in the set, and whether it is wholly.
+        let mut used: Vec<(Vec<usize>, bool)> = Vec::new();
+        for conjunct in self.conjuncts {
+            let found = conditions.keys(conjunct);
+            let levels = restricted_levels(&found.keys);
+            match conditions.sets.intersection(&all, &found.keys) {
+                Some(both) => {
+                    all = both;
+                    used.push((levels, found.exact));
+                }
+                None => used.push((Vec::new(), false)),
+            }
+        }
+        if all == KeySet::All {
+            return None;
+        }
+        let flat_parts: Vec<FlatPart> = parts.iter().map(IndexPart::flat).collect();
+        let flat = flatten::flatten(&all, &flat_parts, self.ranges_max)?;
+        let steering = match all.is_none() {
+            true => Vec::new(),
+            false => flatten::steering(&all, &flat_parts, flat.complete_parts),
+        };
+        // Storage widens the bounds of ranges that have cut values in them.
+        let whole_parts = parts.iter().take_while(|p| p.part.prefix.is_none()).count();
+        let exact_parts = flat.complete_parts.min(whole_parts);
+        let implied = |(levels, exact): &(Vec<usize>, bool)| *exact && levels.iter().all(|l| *l < exact_parts);
+        let is_steered = |level: &usize| steering.get(*level).is_some_and(Option::is_some);
+        let found = IndexRanges {
+            equal_parts: flat.ranges.iter().map(equal_values).min().unwrap_or(0),
+            fixed_parts: fixed_parts(&flat.ranges),
+            parts: flat.ranges.iter().map(constrained_parts).max().unwrap_or(1),
+            implied: used.iter().map(implied).collect(),
+            steered: used.iter().map(|(levels, _)| levels.iter().any(is_steered)).collect(),
+            ranges: flat.ranges,
+            steering,
+        };
+        (found.parts > 0 || !found.steering.is_empty()).then_some(found)
+    }
+}
+
+/// A part of a key, for the conditions on it and for the ranges made of them.
+struct IndexPart {
+    column: usize,
+    descending: bool,
+    part: Part,
+}
+
+impl IndexPart {
+    fn new(table: &TableDef, part: KeyPart) -> IndexPart {
+        let column = &table.columns[part.column];
+        let KeyPart { column: position, prefix, descending } = part;
+        IndexPart { column: position, descending, part: Part { ty: column.ty, nullable: column.nullable, prefix } }
+    }
+
+    fn flat(&self) -> FlatPart {
+        FlatPart { ty: self.part.ty, descending: self.descending, whole: self.part.prefix.is_none() }
+    }
+}
+
+/// The keys of rows for which a condition is TRUE.
+struct Found {
+    keys: KeySet,
+    /// Whether it is TRUE for all rows with these keys.
+    exact: bool,
+}
+
+impl Found {
+    /// Of a condition that says nothing of the index.
+    fn unknown() -> Found {
+        Found { keys: KeySet::All, exact: false }
+    }
+}
+
+/// Conditions as sets of keys of one index.
+struct Conditions<'a> {
+    table: &'a TableDef,
+    position: &'a HashMap<ColId, usize>,
+    parts: &'a [IndexPart],
+    sets: KeySets<'a>,
+}
+
+impl Conditions<'_> {
+    fn keys(&self, condition: &Expr) -> Found {
+        match condition {
+            Expr::Literal { value: Value::Bool(true), .. } => Found { keys: KeySet::All, exact: true },
+            e if crate::literal::never_true(e) => Found { keys: KeySet::none(), exact: true },
+            Expr::IsTruth { arg, truth: true, negated: false } => self.keys(arg),
+            Expr::Logic { op: LogicOp::And, args } => {
+                let mut all = Found { keys: KeySet::All, exact: true };
+                for arg in args {
+                    let found = self.keys(arg);
+                    match self.sets.intersection(&all.keys, &found.keys) {
+                        Some(keys) => all = Found { keys, exact: all.exact && found.exact },
+                        None => all.exact = false,
+                    }
+                }
+                all
+            }
+            Expr::Logic { op: LogicOp::Or, args } => {
+                let (mut sets, mut exact) = (Vec::with_capacity(args.len()), true);
+                for arg in args {
+                    let found = self.keys(arg);
+                    if found.keys == KeySet::All && !found.exact {
+                        return Found::unknown();
+                    }
+                    exact &= found.exact;
+                    sets.push(found.keys);
+                }
+                self.sets.union_of(sets).map_or_else(Found::unknown, |keys| Found { keys, exact })
+            }
+            _ => self.of_column(condition).unwrap_or_else(Found::unknown),
+        }
+    }
+
+    /// A condition on a single column, in every part that the column is in.
+    fn of_column(&self, condition: &Expr) -> Option<Found> {
+        let ty_of = |id: ColId| {
+            let column = *self.position.get(&id)?;
+            let is_part = self.parts.iter().any(|p| p.column == column);
+            is_part.then(|| self.table.columns[column].ty)
+        };
+        let ColumnValues { column, values } = ColumnValues::of(condition, &ty_of)?;
+        let column = *self.position.get(&column)?;
+        let mut all = Found::unknown();
+        for (level, part) in self.parts.iter().enumerate().filter(|(_, p)| p.column == column) {
+            let (intervals, exact) = part.part.intervals(&values);
+            let keys = KeySet::of_part(level, intervals);
+            if let Some(keys) = self.sets.intersection(&all.keys, &keys) {
+                all = Found { keys, exact: all.exact || exact };
+            }
+        }
+        Some(all)
+    }
+}
+
+fn restricted_levels(keys: &KeySet) -> Vec<usize> {
+    let mut levels = Vec::new();
+    if keys.is_none() {
+        levels.push(0);
+    }
+    keys.visit(0, &mut |level, interval| {
+        if *interval != interval::Interval::ALL && !levels.contains(&level) {
+            levels.push(level);
+        }
+    });
+    levels
+}
+
+fn values(bound: &Bound<Vec<Value>>) -> &[Value] {
+    match bound {
+        Bound::Included(values) | Bound::Excluded(values) => values,
+        Bound::Unbounded => &[],
+    }
+}
+
+/// Leading parts that a range says something of.
+fn constrained_parts(range: &KeyRange) -> usize {
+    values(&range.lower).len().max(values(&range.upper).len())
+}
+
+/// The leading values that all keys of a range have.
+fn common_values(range: &KeyRange) -> &[Value] {
+    // The last value of an excluded bound is just what keys do not have.
+    let held = |bound: &Bound<Vec<Value>>| match bound {
+        Bound::Excluded(values) => values.len().saturating_sub(1),
+        bound => self::values(bound).len(),
+    };
+    let (lower, upper) = (values(&range.lower), values(&range.upper));
+    let same = lower.iter().zip(upper).take_while(|(a, b)| a == b).count();
+    &lower[..same.min(held(&range.lower)).min(held(&range.upper))]
+}
+
+fn equal_values(range: &KeyRange) -> usize {
+    common_values(range).len()
+}
+
+/// Leading parts that have one value in all ranges.
+fn fixed_parts(ranges: &[KeyRange]) -> usize {
+    let Some((first, rest)) = ranges.split_first() else { return 0 };
+    let first = common_values(first);
+    rest.iter().fold(first.len(), |fixed, range| {
+        first.iter().zip(common_values(range)).take(fixed).take_while(|(a, b)| a == b).count()
+    })
+}
+
+#[cfg(test)]
+mod tests;

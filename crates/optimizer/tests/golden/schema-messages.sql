@@ -1,0 +1,14 @@
+create table message(
+  id int primary key,
+  folder int not null,
+  sender int,
+  sent date not null,
+  msg_type varchar(40),
+  subject varchar(100) not null,
+  size int,
+  key i_folder_sent(folder,sent),
+  key i_sender(sender),
+  key i_type(msg_type(5)),
+  key i_subject(subject),
+  key i_sent(sent desc,size)
+);

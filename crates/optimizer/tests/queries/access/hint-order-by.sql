@@ -1,0 +1,1 @@
+select subject from message use index for order by (i_sent) where sender < 25000 order by sent;

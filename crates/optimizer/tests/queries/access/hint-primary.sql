@@ -1,0 +1,1 @@
+select subject from message ignore index (primary) where id < 100;

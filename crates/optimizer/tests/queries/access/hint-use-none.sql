@@ -1,0 +1,1 @@
+select subject from message use index () where sender = 5;

@@ -1,0 +1,1 @@
+select id from message where subject like 'Re: minutes%';

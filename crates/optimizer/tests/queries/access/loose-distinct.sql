@@ -1,0 +1,1 @@
+select distinct folder from message;

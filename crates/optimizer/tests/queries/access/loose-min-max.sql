@@ -1,0 +1,1 @@
+select folder, min(sent), max(sent) from message where folder > 3 group by folder;

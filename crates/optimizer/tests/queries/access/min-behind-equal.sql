@@ -1,0 +1,1 @@
+select min(sent) from message where folder = 7;

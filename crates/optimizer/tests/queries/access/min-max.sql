@@ -1,0 +1,1 @@
+select min(sent), max(sender) from message;

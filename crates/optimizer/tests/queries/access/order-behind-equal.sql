@@ -1,0 +1,1 @@
+select id from message where folder = 3 order by sent desc limit 10;
