@@ -1,43 +1,11 @@
 //! Random queries over random tables under every way to read and to join them: the rows are those of full scans and hash
 //! joins.
 
-use futures::StreamExt;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Session, SessionOptions,
-    types::{ErrorCode, SqlError},
-    value_at,
-};
-use std::{collections::HashMap, fmt::Write, io::Cursor, sync::Arc};
+mod random_data;
 
-/// xorshift64*: small, and the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
-    }
-}
-
-/// Files that LOAD DATA LOCAL asks for, by name.
-struct Files(HashMap<String, Vec<u8>>);
-
-impl LocalFiles for Files {
-    fn open(&self, name: &str) -> Result<InfileSource, SqlError> {
-        let found = self.0.get(name).ok_or_else(|| SqlError::new(ErrorCode::FileNotFound, name))?;
-        Ok(Box::new(Cursor::new(found.clone())))
-    }
-}
+use muster_engine::{Database, DatabaseOptions, Durability, Session, SessionOptions};
+use random_data::{Files, Random, run};
+use std::{fmt::Write, sync::Arc};
 
 const TABLES: [&str; 3] = ["r", "s", "t"];
 
@@ -64,7 +32,7 @@ fn rows(random: &mut Random, count: usize) -> Vec<u8> {
 }
 
 async fn tables(database: &Arc<Database>, seed: u64) -> Session {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let files = TABLES.iter().map(|t| {
         let count = 1 + random.below(1200);
         (t.to_string(), rows(&mut random, count))
@@ -143,21 +111,6 @@ fn query(random: &mut Random) -> String {
     }
 }
 
-async fn run(session: &mut Session, sql: &str) -> Vec<Vec<Option<String>>> {
-    let mut rows = Vec::new();
-    let outcome = session.execute(sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
-    let muster_engine::Outcome::Rows(mut result) = outcome else { return rows };
-    while let Some(batch) = result.rows.next().await {
-        let batch = batch.unwrap_or_else(|e| panic!("{e}\n{sql}"));
-        for row in 0..batch.num_rows() {
-            let cell = |a: &arrow_array::ArrayRef| value_at(a, row).expect("a value").to_text(0);
-            rows.push(batch.columns().iter().map(cell).collect());
-        }
-    }
-    rows.sort();
-    rows
-}
-
 /// Settings under which the same rows must come, beside the default ones.
 const WAYS: &[&[&str]] = &[
     &["optimizer_switch = 'hash_join=off'"],
@@ -184,7 +137,7 @@ async fn every_way_gives_the_rows_of_full_scans() {
         };
         let database = Database::open(directory.path(), options).expect("a new data directory opens");
         let mut session = tables(&database, seed * 7919).await;
-        let mut random = Random(seed * 104_729);
+        let mut random = Random::new(seed * 104_729);
         for _ in 0..40 {
             let sql = query(&mut random);
             run(&mut session, "set optimizer_switch = 'access_path=off,lookup_join=off'").await;

@@ -153,9 +153,11 @@ impl Context {
         self.time_zone.from_utc(self.now_utc_micros)
     }
 
-    /// `optimizer_switch`.
+    /// What the optimizer may do: `optimizer_switch`, `range_optimizer_max_mem_size`.
     pub fn optimizer_options(&self) -> muster_optimizer::Options {
-        optimizer_switch::options(&self.variables.text("optimizer_switch"))
+        let mut options = optimizer_switch::options(&self.variables.text("optimizer_switch"));
+        options.range_optimizer_max_mem_size = self.variables.unsigned("range_optimizer_max_mem_size");
+        options
     }
 
     /// The value of `@@[scope.]name`.

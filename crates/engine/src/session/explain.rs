@@ -6,9 +6,9 @@ use crate::{
     rows::{self, text_column},
 };
 use futures::StreamExt;
-use muster_algebra::{Columns, Expr, Plan, PlanOp, RowFetch, Scan};
+use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan};
 use muster_sql::{Explain, ExplainFormat, Statement};
-use muster_types::{IntWidth, KeyRange, Result, SqlError, SqlType, Value};
+use muster_types::{BytesKind, IntWidth, KeyRange, Result, SqlError, SqlType, TextKind, Value};
 use std::{collections::HashSet, ops::Bound, sync::Arc, time::Instant};
 
 pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
@@ -58,6 +58,8 @@ struct Line<'a> {
     scan: Option<&'a Scan>,
     /// Of a table whose rows are looked up: what its key is compared with.
     keys: Option<Vec<String>>,
+    /// Indexes that are merged to find its rows: `union` or `intersect`.
+    merged: Option<(&'static str, Vec<&'a Scan>)>,
     rows: f64,
     extra: Vec<String>,
 }
@@ -72,6 +74,7 @@ fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
             select_type: "SIMPLE",
             scan: None,
             keys: None,
+            merged: None,
             rows: 0.0,
             extra: vec!["No tables used".into()],
         });
@@ -108,19 +111,20 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
         return row;
     };
     let access = Access::of(line, scan);
-    let index = &scan.table.indexes[scan.index];
     let uses_key = access.name != "ALL";
-    let key = if uses_key { index.name.clone() } else { String::new() };
-    let key_bytes: u64 = index
-        .parts
-        .iter()
-        .take(access.parts)
-        .map(|p| {
-            let column = &scan.table.columns[p.column];
-            crate::ddl::key_bytes(&column.ty, p.prefix) + u64::from(column.nullable)
-        })
-        .sum();
+    let (key, key_len) = match &line.merged {
+        Some((_, scans)) => {
+            let names: Vec<&str> = scans.iter().map(|s| s.table.indexes[s.index].name.as_str()).collect();
+            let lens: Vec<String> = scans.iter().map(|s| key_bytes(s, constrained_parts(s)).to_string()).collect();
+            (names.join(","), lens.join(","))
+        }
+        None if uses_key => (scan.table.indexes[scan.index].name.clone(), key_bytes(scan, access.parts).to_string()),
+        None => (String::new(), String::new()),
+    };
     let mut extra: Vec<String> = Vec::new();
+    if let Some((word, _)) = &line.merged {
+        extra.push(format!("Using {word}({key})"));
+    }
     if !scan.index_condition.is_empty() {
         extra.push("Using index condition".into());
     }
@@ -129,7 +133,11 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
     }
     extra.extend(line.extra.iter().cloned());
     let covering = scan.is_covering();
-    if uses_key && scan.index != 0 && covering {
+    if scan.distinct_prefix.is_some() {
+        extra.push("Using index for group-by".into());
+    } else if skips(scan) {
+        extra.push("Using index for skip scan".into());
+    } else if uses_key && scan.index != 0 && covering {
         extra.push("Using index".into());
     }
     if uses_key && !covering && scan.fetch == RowFetch::KeyOrder {
@@ -144,9 +152,9 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
         Value::Text(access.name.into()),
         text(if access.name == "index" { String::new() } else { key.clone() }),
         text(key),
-        text(if uses_key { key_bytes.to_string() } else { String::new() }),
+        text(key_len),
         text(access.values.join(",")),
-        Value::UInt(line.rows.max(0.0).round() as u64),
+        Value::UInt(line.rows.round().max(1.0) as u64),
         Value::Double(100.0),
         text(extra.join("; ")),
     ]);
@@ -165,19 +173,25 @@ struct Access {
 impl Access {
     fn of(line: &Line, scan: &Scan) -> Access {
         let index = &scan.table.indexes[scan.index];
-        let complete = |parts: usize| index.unique && parts == index.parts.len();
+        let complete = |parts: usize| index.unique && parts >= index.parts.len();
+        if line.merged.is_some() {
+            return Access { name: "index_merge", parts: 0, values: Vec::new() };
+        }
         if let Some(keys) = &line.keys {
             let name = if complete(keys.len()) { "eq_ref" } else { "ref" };
             return Access { name, parts: keys.len(), values: keys.clone() };
         }
         let whole = scan.ranges.iter().all(|r| *r == KeyRange::all());
         let single = scan.ranges.len() == 1 && scan.ranges.iter().all(is_point);
-        let parts = scan.ranges.iter().map(used_parts).max().unwrap_or(0);
+        let parts = constrained_parts(scan);
         let (name, parts, values) = match () {
+            () if scan.distinct_prefix.is_some() => ("range", scan.distinct_prefix.unwrap_or(0).max(parts), 0),
+            () if skips(scan) => ("range", scan.steering.len(), 0),
             () if whole && scan.index == 0 => ("ALL", 0, 0),
             () if whole => ("index", index.parts.len(), 0),
             () if single && complete(parts) => ("const", parts, parts),
             () if single => ("ref", parts, parts),
+            () if is_value_or_null(&scan.ranges) => ("ref_or_null", parts, parts),
             () => ("range", parts, 0),
         };
         Access { name, parts, values: vec!["const".into(); values] }
@@ -186,6 +200,38 @@ impl Access {
 
 pub(super) fn is_point(range: &KeyRange) -> bool {
     matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b)
+}
+
+/// Whether the ranges are the keys with some values, the last of which may also be NULL.
+fn is_value_or_null(ranges: &[KeyRange]) -> bool {
+    let [a, b] = ranges else { return false };
+    let (Bound::Included(x), Bound::Included(y)) = (&a.lower, &b.lower) else { return false };
+    let (Some((last_x, rest_x)), Some((last_y, rest_y))) = (x.split_last(), y.split_last()) else { return false };
+    is_point(a) && is_point(b) && rest_x == rest_y && (last_x.is_null() || last_y.is_null())
+}
+
+/// Whether a scan goes from value to value of the first parts, with conditions on later ones only.
+fn skips(scan: &Scan) -> bool {
+    !scan.steering.is_empty() && scan.ranges == [KeyRange::all()]
+}
+
+/// Parts of the key that ranges speak of.
+fn constrained_parts(scan: &Scan) -> usize {
+    scan.ranges.iter().map(used_parts).max().unwrap_or(0)
+}
+
+/// Bytes of so many parts of a scan's key, by MySQL's reckoning: one for NULL, two for a length that varies.
+fn key_bytes(scan: &Scan, parts: usize) -> u64 {
+    let bytes = |p: &KeyPart| {
+        let column = &scan.table.columns[p.column];
+        let varies = match column.ty {
+            SqlType::Text { kind, .. } => kind != TextKind::Char,
+            SqlType::Bytes { kind, .. } => kind != BytesKind::Binary,
+            _ => false,
+        };
+        crate::ddl::key_bytes(&column.ty, p.prefix) + u64::from(column.nullable) + 2 * u64::from(varies)
+    };
+    scan.table.key_parts(scan.index).iter().take(parts).map(bytes).sum()
 }
 
 fn used_parts(range: &KeyRange) -> usize {
@@ -206,10 +252,18 @@ fn collect<'a>(
     lines: &mut Vec<Line<'a>>,
 ) -> bool {
     let select_type = if subquery { "SUBQUERY" } else { "SIMPLE" };
+    let rows = plan.estimate.rows;
+    if let PlanOp::LookupJoin { left, lookup, .. } = &plan.op
+        && let Some(merged) = merged_indexes(left, lookup)
+    {
+        let (extra, merged) = (std::mem::take(notes), Some(merged));
+        lines.push(Line { id, select_type, scan: Some(lookup), keys: None, merged, rows, extra });
+        return false;
+    }
     match &plan.op {
         PlanOp::Scan(scan) => {
             let extra = std::mem::take(notes);
-            lines.push(Line { id, select_type, scan: Some(scan), keys: None, rows: plan.estimate.rows, extra });
+            lines.push(Line { id, select_type, scan: Some(scan), keys: None, merged: None, rows, extra });
         }
         PlanOp::HashAggregate { group, .. } if !group.is_empty() => notes.push("Using temporary".into()),
         PlanOp::Sort { .. } => notes.push("Using filesort".into()),
@@ -241,13 +295,37 @@ fn collect<'a>(
         };
         // Rows found for one row of the tables before.
         let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);
-        lines.push(Line { id, select_type, scan: Some(lookup), keys: Some(keys.collect()), rows, extra });
+        let keys = Some(keys.collect());
+        lines.push(Line { id, select_type, scan: Some(lookup), keys, merged: None, rows, extra });
     }
     for subplan in subplans(plan) {
         collect(subplan, columns, id + 1, true, &mut Vec::new(), lines);
         found = true;
     }
     found
+}
+
+/// The scans that give a lookup its primary keys, if they are of the same table: an index merge.
+fn merged_indexes<'a>(keys: &'a Plan, lookup: &Scan) -> Option<(&'static str, Vec<&'a Scan>)> {
+    fn scans<'a>(plan: &'a Plan, lookup: &Scan, found: &mut Vec<&'a Scan>) -> bool {
+        match &plan.op {
+            PlanOp::Scan(scan) => {
+                found.push(scan);
+                scan.table.id == lookup.table.id && scan.alias == lookup.alias
+            }
+            PlanOp::HashAggregate { .. } | PlanOp::UnionAll { .. } | PlanOp::HashJoin { .. } => {
+                plan.inputs().into_iter().all(|input| scans(input, lookup, found))
+            }
+            _ => false,
+        }
+    }
+    let word = match &keys.op {
+        PlanOp::HashAggregate { .. } => "union",
+        PlanOp::HashJoin { .. } => "intersect",
+        _ => return None,
+    };
+    let mut found = Vec::new();
+    (lookup.index == 0 && scans(keys, lookup, &mut found) && found.len() > 1).then_some((word, found))
 }
 
 pub(super) fn subplans(plan: &Plan) -> Vec<&Plan> {

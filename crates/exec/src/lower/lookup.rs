@@ -34,8 +34,7 @@ impl Lowerer<'_> {
             traits: table_traits(&table, lookup.columns.iter().chain(&lookup.filter_columns)),
         };
         let compiler = self.compiler(&outer.scope);
-        let parts = &lookup.table.indexes[lookup.index].parts;
-        let keys = keys.iter().zip(parts);
+        let keys = keys.iter().zip(lookup.table.key_parts(lookup.index));
         let keys = keys.map(|(key, part)| compiler.compile_as(key, lookup.table.columns[part.column].ty));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let residual = self.join_filter(&outer.scope, &inner, residual)?;

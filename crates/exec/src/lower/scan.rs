@@ -15,7 +15,7 @@ use crate::{
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use muster_algebra::{ColId, Expr, RowFetch, Scan};
-use muster_storage::{Fetch, Table};
+use muster_storage::{Fetch, Steering, Table};
 use muster_types::{Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ impl Lowerer<'_> {
             counters: self.context.counters.clone(),
             index: scan.index,
             ranges: scan.ranges.clone(),
+            steering: Steering { parts: scan.steering.clone() },
+            distinct_prefix: scan.distinct_prefix,
             columns: scan.columns.iter().map(|(_, c)| *c).collect(),
             index_filter: self.scan_filter(&table, scan, &scan.index_condition)?,
             filter: self.scan_filter(&table, scan, &scan.filter)?,
@@ -43,7 +45,8 @@ impl Lowerer<'_> {
             batch_rows: scan.limit.map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
             table,
         };
-        let partitions = if scan.ordered || scan.limit.is_some() { 1 } else { self.threads() };
+        let single = scan.ordered || scan.limit.is_some() || scan.distinct_prefix.is_some();
+        let partitions = if single { 1 } else { self.threads() };
         let columns = scan.columns.iter().map(|(id, _)| *id).collect();
         Ok(Node::new(Arc::new(ScanExec::new(spec, schema, partitions)), columns, traits))
     }

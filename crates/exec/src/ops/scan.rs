@@ -15,7 +15,7 @@ use datafusion_physical_plan::{
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
     stream::RecordBatchStreamAdapter,
 };
-use muster_storage::{BatchFilter, Counters, Fetch, ReadView, Scan, ScanRequest, StorageError, Table};
+use muster_storage::{BatchFilter, Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Table};
 use muster_types::{KeyRange, SqlError};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
@@ -30,6 +30,10 @@ pub struct ScanSpec {
     pub counters: Arc<Counters>,
     pub index: usize,
     pub ranges: Vec<KeyRange>,
+    /// Values of key parts that entries within the ranges need to have.
+    pub steering: Steering,
+    /// Leading key parts of which each combination is delivered once; one cursor does the work.
+    pub distinct_prefix: Option<usize>,
     /// Table column of each field of the output.
     pub columns: Vec<usize>,
     /// Checked on entries of a secondary index, before rows are fetched; over columns that the index holds.
@@ -89,6 +93,8 @@ impl ScanExec {
             view: spec.view.clone(),
             index: spec.index,
             ranges: spec.ranges.clone(),
+            steering: spec.steering.clone(),
+            distinct_prefix: spec.distinct_prefix,
             columns: spec.columns.clone(),
             index_filter: boxed(index_filter),
             filter: boxed(filter),

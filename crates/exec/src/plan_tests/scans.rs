@@ -96,6 +96,8 @@ impl Stored {
             alias: "t".into(),
             index: 0,
             ranges: vec![KeyRange::all()],
+            steering: Vec::new(),
+            distinct_prefix: None,
             columns: ids.iter().copied().zip(0..).collect(),
             filter_columns: Vec::new(),
             index_condition: Vec::new(),
