@@ -1,6 +1,6 @@
 //! What queries run on: memory, spill files, and the settings of DataFusion's operators.
 
-use crate::{memory::SharedPool, ops::sort::SpillSpace};
+use crate::{memory::SharedPool, ops::spill::SpillSpace};
 use datafusion_execution::{
     TaskContext,
     config::SessionConfig,
@@ -22,7 +22,7 @@ const FAN_IN: usize = 8;
 /// every thread takes little of it.
 const BLOCK_SHARE: usize = 256;
 const BLOCK_BYTES_MIN: usize = 4 << 10;
-const BLOCK_BYTES_MAX: usize = 4 << 20;
+const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// A hash join whose keys are numbers of so small a range looks them up in an array, four bytes for each: it stays in
 /// the second-level cache, and in the same part of the memory as a batch.
 const KEY_ARRAY_RANGE: usize = 1 << 18;

@@ -18,6 +18,9 @@ use std::{
 /// `group_concat_max_len`: longer results are cut. MySQL's default, in bytes.
 pub const MAX_BYTES: usize = 1024;
 
+/// A group with fewer bytes is left as it comes.
+const PRUNE_BYTES: usize = 8 * MAX_BYTES;
+
 /// What GROUP_CONCAT was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupConcat {
@@ -25,6 +28,24 @@ pub struct GroupConcat {
     /// Equal under this collation: only once.
     pub distinct: Option<Collation>,
     pub cuts: Cuts,
+}
+
+impl GroupConcat {
+    /// Puts entries in order and drops those that cannot be seen: equal ones, and those behind the cut.
+    fn prune(&self, entries: &mut Entries) {
+        entries.list.sort_by(|a, b| a.key.cmp(&b.key));
+        let mut seen = HashSet::new();
+        let mut joined_bytes = 0;
+        entries.list.retain(|entry| {
+            if joined_bytes > MAX_BYTES || self.distinct.is_some_and(|c| !seen.insert(c.sort_key(&entry.text))) {
+                return false;
+            }
+            joined_bytes += entry.text.len() + if joined_bytes > 0 { self.separator.len() } else { 0 };
+            true
+        });
+        entries.bytes = entries.list.iter().map(Entry::bytes).sum();
+        entries.prune_bytes = 2 * entries.bytes;
+    }
 }
 
 /// Tells of results that were cut. One and the same for all partitions of a call.
@@ -68,9 +89,31 @@ struct Entry {
     text: Box<str>,
 }
 
+/// What a group has so far.
+#[derive(Debug, Clone, Default)]
+struct Entries {
+    list: Vec<Entry>,
+    bytes: usize,
+    /// With so many bytes, those are dropped that are behind the cut.
+    prune_bytes: usize,
+}
+
+impl Entries {
+    fn push(&mut self, entry: Entry) {
+        self.bytes += entry.bytes();
+        self.list.push(entry);
+    }
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        self.key.len() + self.text.len() + size_of::<Entry>()
+    }
+}
+
 pub struct Groups {
     settings: GroupConcat,
-    entries: Vec<Vec<Entry>>,
+    entries: Vec<Entries>,
     bytes: usize,
 }
 
@@ -80,33 +123,31 @@ impl Groups {
     }
 
     fn push(&mut self, group: usize, key: &[u8], text: &str) {
-        self.bytes += key.len() + text.len() + size_of::<Entry>();
-        self.entries[group].push(Entry { key: key.into(), text: text.into() });
+        let entries = &mut self.entries[group];
+        self.bytes -= entries.bytes;
+        entries.push(Entry { key: key.into(), text: text.into() });
+        if entries.bytes > entries.prune_bytes.max(PRUNE_BYTES) {
+            self.settings.prune(entries);
+        }
+        self.bytes += entries.bytes;
     }
 
-    fn take(&mut self, emit_to: EmitTo) -> Vec<Vec<Entry>> {
+    fn take(&mut self, emit_to: EmitTo) -> Vec<Entries> {
         let taken = emit_to.take_needed(&mut self.entries);
-        let bytes: usize = taken.iter().flatten().map(|e| e.key.len() + e.text.len() + size_of::<Entry>()).sum();
-        self.bytes = self.bytes.saturating_sub(bytes);
+        self.bytes -= taken.iter().map(|e| e.bytes).sum::<usize>();
         taken
     }
 
-    fn join(&self, mut entries: Vec<Entry>) -> Option<String> {
-        if entries.is_empty() {
+    fn join(&self, mut entries: Entries) -> Option<String> {
+        if entries.list.is_empty() {
             return None;
         }
-        entries.sort_by(|a, b| a.key.cmp(&b.key));
-        let mut seen = HashSet::new();
+        self.settings.prune(&mut entries);
         let mut joined = String::new();
-        let mut first = true;
-        for entry in entries {
-            if self.settings.distinct.is_some_and(|c| !seen.insert(c.sort_key(&entry.text))) {
-                continue;
-            }
-            if !first {
+        for (i, entry) in entries.list.iter().enumerate() {
+            if i > 0 {
                 joined.push_str(&self.settings.separator);
             }
-            first = false;
             joined.push_str(&entry.text);
             self.settings.cuts.joined.fetch_add(1, Relaxed);
             if joined.len() > MAX_BYTES {
@@ -131,7 +172,7 @@ impl GroupsAccumulator for Groups {
         opt_filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        self.entries.resize(total_num_groups, Vec::new());
+        self.entries.resize(total_num_groups, Entries::default());
         let (texts, keys) = (values[0].as_string_view(), values[1].as_binary_view());
         for (row, group) in group_indices.iter().enumerate() {
             if !counts(texts, opt_filter, row) {
@@ -154,7 +195,7 @@ impl GroupsAccumulator for Groups {
         let mut bytes = Vec::new();
         for entries in self.take(emit_to) {
             bytes.clear();
-            for entry in entries {
+            for entry in entries.list {
                 for part in [&*entry.key, entry.text.as_bytes()] {
                     bytes.extend_from_slice(&(part.len() as u32).to_le_bytes());
                     bytes.extend_from_slice(part);
@@ -166,7 +207,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
-        self.entries.resize(total_num_groups, Vec::new());
+        self.entries.resize(total_num_groups, Entries::default());
         let states = values[0].as_binary_view();
         for (row, group) in group_indices.iter().enumerate() {
             if states.is_null(row) {
@@ -192,7 +233,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn size(&self) -> usize {
-        self.bytes + self.entries.capacity() * size_of::<Vec<Entry>>()
+        self.bytes + self.entries.capacity() * size_of::<Entries>()
     }
 }
 

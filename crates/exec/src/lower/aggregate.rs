@@ -11,11 +11,10 @@ use super::{
 use crate::{
     agg::{self, Kind},
     expr::{Physical, Scope, scope::TraitMap},
-    ops::assume_order::AssumeOrderExec,
+    ops::group::{GroupExec, Method},
 };
-use arrow_schema::{SchemaRef, SortOptions};
+use arrow_schema::SchemaRef;
 use datafusion_physical_expr::{
-    LexOrdering, PhysicalSortExpr,
     aggregate::{AggregateExprBuilder, AggregateFunctionExpr},
     expressions::Column,
 };
@@ -105,14 +104,13 @@ impl Lowerer<'_> {
         keys: Vec<(Physical, String)>,
         functions: Vec<Arc<AggregateFunctionExpr>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = SortOptions { descending: false, nulls_first: true };
-        let order = LexOrdering::new(keys.iter().map(|(k, _)| PhysicalSortExpr::new(k.clone(), options)));
-        let (Some(order), 1) = (order, node.partitions()) else {
+        if keys.is_empty() || node.partitions() > 1 {
             return self.hashed(node.exec, keys, functions, false);
-        };
-        let input: Arc<dyn ExecutionPlan> = Arc::new(AssumeOrderExec::new(node.exec, order));
-        let schema = input.schema();
-        single(AggregateMode::Single, keys, functions, input, schema)
+        }
+        let schema = node.exec.schema();
+        let by = PhysicalGroupBy::new_single(keys);
+        let plan = aggregate_exec(AggregateMode::Single, by, functions, node.exec, schema)?;
+        Ok(Arc::new(df(GroupExec::new(Arc::new(plan), Method::Order))?))
     }
 
     fn hashed(
@@ -124,23 +122,42 @@ impl Lowerer<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = input.schema();
         if input.output_partitioning().partition_count() == 1 {
-            return single(AggregateMode::Single, keys, functions, input, schema);
+            return self.grouped(AggregateMode::Single, PhysicalGroupBy::new_single(keys), functions, input, schema);
         }
         if many_groups && !keys.is_empty() {
             let exprs = keys.iter().map(|(k, _)| k.clone()).collect();
             let spread = self.exchange(input, exprs);
-            return single(AggregateMode::SinglePartitioned, keys, functions, spread, schema);
+            let by = PhysicalGroupBy::new_single(keys);
+            return self.grouped(AggregateMode::SinglePartitioned, by, functions, spread, schema);
         }
         let by = PhysicalGroupBy::new_single(keys);
         let last = by.as_final();
-        let partial = single_by(AggregateMode::Partial, by, functions.clone(), input, schema.clone())?;
+        let partial = aggregate_exec(AggregateMode::Partial, by, functions.clone(), input, schema.clone())?;
+        let partial = Arc::new(partial);
         let (mode, together): (_, Arc<dyn ExecutionPlan>) = if last.expr().is_empty() {
             (AggregateMode::Final, Arc::new(CoalescePartitionsExec::new(partial)))
         } else {
             let exprs = last.expr().iter().map(|(k, _)| k.clone()).collect();
             (AggregateMode::FinalPartitioned, self.exchange(partial, exprs))
         };
-        single_by(mode, last, functions, together, schema)
+        self.grouped(mode, last, functions, together, schema)
+    }
+
+    /// What delivers results: with groups, an operator that spills.
+    fn grouped(
+        &self,
+        mode: AggregateMode,
+        by: PhysicalGroupBy,
+        functions: Vec<Arc<AggregateFunctionExpr>>,
+        input: Arc<dyn ExecutionPlan>,
+        schema: SchemaRef,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let plan = Arc::new(aggregate_exec(mode, by, functions, input, schema)?);
+        if plan.group_expr().is_true_no_grouping() {
+            return Ok(plan);
+        }
+        let space = self.context.runtime.spill_space(self.threads());
+        Ok(Arc::new(df(GroupExec::new(plan, Method::Hash(space)))?))
     }
 
     fn with_subplans_in_calls(
@@ -312,23 +329,13 @@ fn functions(parts: &Parts, schema: &SchemaRef) -> Result<Vec<Arc<AggregateFunct
     parts.list.iter().enumerate().map(build).collect()
 }
 
-fn single(
-    mode: AggregateMode,
-    keys: Vec<(Physical, String)>,
-    functions: Vec<Arc<AggregateFunctionExpr>>,
-    input: Arc<dyn ExecutionPlan>,
-    schema: SchemaRef,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    single_by(mode, PhysicalGroupBy::new_single(keys), functions, input, schema)
-}
-
-fn single_by(
+fn aggregate_exec(
     mode: AggregateMode,
     by: PhysicalGroupBy,
     functions: Vec<Arc<AggregateFunctionExpr>>,
     input: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
-) -> Result<Arc<dyn ExecutionPlan>> {
+) -> Result<AggregateExec> {
     let filters = vec![None; functions.len()];
-    Ok(Arc::new(df(AggregateExec::try_new(mode, by, functions, filters, input, schema))?))
+    df(AggregateExec::try_new(mode, by, functions, filters, input, schema))
 }

@@ -4,7 +4,10 @@
 //! and the join kind with them. A projection brings the columns back into the plan's order.
 
 use super::{Lowerer, Node, df};
-use crate::expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr};
+use crate::{
+    expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
+    ops::hash_join::GraceJoinExec,
+};
 use arrow_schema::{Schema, SortOptions};
 use datafusion_common::{JoinSide, JoinType, NullEquality};
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
@@ -95,6 +98,8 @@ impl Lowerer<'_> {
             NullEquality::NullEqualsNothing,
             null_aware,
         ))?;
+        let space = self.context.runtime.spill_space(self.threads());
+        let join = GraceJoinExec::new(Arc::new(join), space);
         self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
     }
 

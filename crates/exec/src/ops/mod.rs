@@ -1,14 +1,16 @@
 //! Operators of ours.
 
 pub mod apply;
-pub mod assume_order;
 pub mod compact;
 pub mod exchange;
+pub mod group;
+pub mod hash_join;
 pub mod lookup_join;
 pub mod scan;
 pub mod scan_filter;
 pub mod shared;
 pub mod sort;
+pub mod spill;
 pub mod values;
 
 use arrow_schema::SchemaRef;

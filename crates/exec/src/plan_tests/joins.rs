@@ -1,5 +1,6 @@
 use super::*;
 use muster_algebra::{CompareOp, JoinKind, Side};
+use std::collections::HashMap;
 
 type Rows = Vec<(Option<i64>, i64)>;
 
@@ -111,6 +112,113 @@ fn check(residual: bool) {
 #[test]
 fn every_kind_and_operator_agrees_with_the_definition() {
     check(false);
+}
+
+/// Many rows for few of the keys, NULLs, and keys of one side alone; in memory that holds a small part of them.
+fn skewed(n: i64, heavy: i64, from: i64) -> Vec<Vec<Value>> {
+    let key = |i: i64| match i {
+        i if i < heavy => Some(7),
+        i if i % 50 == 0 => None,
+        i => Some(from + i),
+    };
+    (0..n).map(|i| vec![opt(key(i)), int(i % 100), text(&format!("{i:0>150}"))]).collect()
+}
+
+/// Rows of the left side with the rows of the right side that are their partners by key and residual.
+fn partners<'a>(
+    left: &'a [Vec<Value>],
+    right: &'a [Vec<Value>],
+    residual: bool,
+) -> impl Iterator<Item = (&'a Vec<Value>, Vec<&'a Vec<Value>>)> {
+    let mut by_key: HashMap<i64, Vec<&Vec<Value>>> = HashMap::new();
+    for row in right {
+        if let Value::Int(key) = &row[0] {
+            by_key.entry(*key).or_default().push(row);
+        }
+    }
+    let second = |row: &[Value]| if let Value::Int(n) = row[1] { n } else { panic!("not NULL") };
+    left.iter().map(move |row| {
+        let found = if let Value::Int(key) = &row[0] { by_key.get(key) } else { None };
+        let found = found.into_iter().flatten().copied();
+        (row, found.filter(|r| !residual || second(row) > second(r)).collect())
+    })
+}
+
+#[test]
+fn joins_that_do_not_fit_agree_with_the_definition() {
+    let inputs = [
+        // Keys that are spread well, and a build side with one key of far more rows than fit.
+        (skewed(6000, 10, 2000), skewed(9000, 10, 0)),
+        (skewed(3000, 20, 100), skewed(9000, 6000, 0)),
+        (skewed(9000, 6000, 0), skewed(3000, 20, 100)),
+    ];
+    for ((left, right), residual) in inputs.iter().flat_map(|i| [(i, false), (i, true)]) {
+        for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+            let mut want = Vec::new();
+            for (l, found) in partners(left, right, residual) {
+                let l_row = vec![l[0].clone(), l[2].clone()];
+                match kind {
+                    JoinKind::Inner | JoinKind::Left => {
+                        want.extend(found.iter().map(|r| [l_row.clone(), vec![r[2].clone()]].concat()));
+                        if kind == JoinKind::Left && found.is_empty() {
+                            want.push([l_row, vec![Value::Null]].concat());
+                        }
+                    }
+                    JoinKind::Semi if !found.is_empty() => want.push(l_row),
+                    JoinKind::Anti if found.is_empty() => want.push(l_row),
+                    _ => {}
+                }
+            }
+            let want = sorted(want);
+            for (build, estimate) in [(Side::Left, 1.0), (Side::Right, 1.0), (Side::Left, 1e6), (Side::Right, 1e6)] {
+                let mut q = Query::with_memory(1 << 20);
+                let (a, b) = (q.columns(&[INT, INT, TEXT]), q.columns(&[INT, INT, TEXT]));
+                let (mut l, mut r) = (q.split_values(&a, left.clone()), q.split_values(&b, right.clone()));
+                (l.estimate.rows, r.estimate.rows) = (estimate, estimate);
+                let rest = Expr::compare(CompareOp::Gt, column(a[1]), column(b[1]));
+                let op = PlanOp::HashJoin {
+                    kind,
+                    left: Box::new(l),
+                    right: Box::new(r),
+                    keys: vec![(column(a[0]), column(b[0]))],
+                    residual: if residual { vec![rest] } else { Vec::new() },
+                    build,
+                };
+                let output = match kind {
+                    JoinKind::Inner | JoinKind::Left => vec![a[0], a[2], b[2]],
+                    _ => vec![a[0], a[2]],
+                };
+                let got = q.run_sorted(&plan(op, output));
+                assert!(got == want, "{kind:?}, {build:?}, residual {residual}: {} for {}", got.len(), want.len());
+                assert_eq!(q.runtime.memory_used_bytes(), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn not_in_that_does_not_fit_keeps_to_three_values() {
+    let left = skewed(9000, 10, 2000);
+    let without_nulls = |rows: Vec<Vec<Value>>| rows.into_iter().filter(|r| r[0] != Value::Null).collect::<Vec<_>>();
+    for right in [skewed(5000, 10, 0), without_nulls(skewed(5000, 10, 0)), vec![]] {
+        let null = right.iter().any(|r| r[0] == Value::Null);
+        let stays = |(l, found): &(&Vec<Value>, Vec<&Vec<Value>>)| {
+            right.is_empty() || found.is_empty() && !null && l[0] != Value::Null
+        };
+        let want = sorted(partners(&left, &right, false).filter(stays).map(|(l, _)| vec![l[2].clone()]).collect());
+        let mut q = Query::with_memory(1 << 20);
+        let (a, b) = (q.columns(&[INT, INT, TEXT]), q.columns(&[INT, INT, TEXT]));
+        let op = PlanOp::HashJoin {
+            kind: JoinKind::NullAwareAnti,
+            left: Box::new(q.split_values(&a, left.clone())),
+            right: Box::new(q.split_values(&b, right.clone())),
+            keys: vec![(column(a[0]), column(b[0]))],
+            residual: Vec::new(),
+            build: Side::Left,
+        };
+        assert!(q.run_sorted(&plan(op, vec![a[2]])) == want, "{} rows on the right", right.len());
+        assert_eq!(q.runtime.memory_used_bytes(), 0);
+    }
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Merge {
         }
         merge.buffer_blocks = merge.blocks.len();
         for run in runs {
-            let mut reader = RunReader::open(run)?;
+            let mut reader = RunReader::open(&run)?;
             if let Some(block) = next_block(&mut reader)? {
                 merge.cursors.push(Cursor::Run { reader, block: merge.blocks.len(), row: 0 });
                 merge.blocks.push(block);

@@ -17,7 +17,7 @@ mod sorter;
 #[cfg(test)]
 mod tests;
 
-use super::only;
+use super::{only, spill::SpillSpace};
 use arrow_schema::SchemaRef;
 use cutoff::Cutoff;
 use datafusion_common::{DataFusionError, Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
@@ -34,17 +34,9 @@ use datafusion_physical_plan::{
 };
 use futures::TryStreamExt;
 use merge::{Delivery, Merge};
-use sorter::{Sorted, Sorter};
-use std::{fmt, future::Future, path::PathBuf, sync::Arc};
+use sorter::{Shares, Sorted, Sorter};
+use std::{fmt, future::Future, sync::Arc};
 use tokio::task::JoinSet;
-
-/// Where a sort puts what does not fit, and in which portions.
-#[derive(Debug, Clone)]
-pub struct SpillSpace {
-    pub temp_dir: PathBuf,
-    /// Target size of a block of a run.
-    pub block_bytes: usize,
-}
 
 /// What the partitions of a sort share.
 struct Sorting {
@@ -52,8 +44,7 @@ struct Sorting {
     keys: Vec<PhysicalSortExpr>,
     limit: Option<usize>,
     cutoff: Option<Cutoff>,
-    temp_dir: PathBuf,
-    block_bytes: usize,
+    space: SpillSpace,
 }
 
 /// The operator: the rows of all partitions in one order, or the first of them.
@@ -76,14 +67,7 @@ impl SortExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let sorting = Sorting {
-            schema,
-            limit,
-            cutoff: limit.map(|_| Cutoff::new(&keys)),
-            keys,
-            temp_dir: space.temp_dir,
-            block_bytes: space.block_bytes.max(1),
-        };
+        let sorting = Sorting { schema, limit, cutoff: limit.map(|_| Cutoff::new(&keys)), keys, space };
         SortExec { input, order, sorting: Arc::new(sorting), properties: Arc::new(properties) }
     }
 }
@@ -168,11 +152,14 @@ impl ExecutionPlan for SortExec {
             return Ok(Box::pin(EmptyRecordBatchStream::new(self.schema())));
         }
         let partitions = 0..self.input.output_partitioning().partition_count();
+        let reservations = partitions.clone().map(|partition| {
+            let consumer = MemoryConsumer::new(format!("sort[{partition}]")).with_can_spill(true);
+            consumer.register(context.memory_pool())
+        });
+        let shares = Arc::new(Shares::new(reservations.collect(), self.sorting.space.block_bytes));
         let sorters = partitions.map(|partition| {
             let input = self.input.execute(partition, context.clone())?;
-            let consumer = MemoryConsumer::new(format!("sort[{partition}]")).with_can_spill(true);
-            let sorter = Sorter::new(self.sorting.clone(), consumer.register(context.memory_pool()))?;
-            Ok(sorter.sort(input))
+            Ok(Sorter::new(self.sorting.clone(), shares.clone(), partition)?.sort(input))
         });
         let sorters: Vec<_> = sorters.collect::<Result<_>>()?;
         let sorting = self.sorting.clone();
@@ -182,7 +169,7 @@ impl ExecutionPlan for SortExec {
                 sources.extend(part.sources);
                 memory.push(part.memory);
             }
-            let delivery = Delivery::new(sorting.block_bytes, false);
+            let delivery = Delivery::new(sorting.space.block_bytes, false);
             let mut merge = Merge::new(sorting.schema.clone(), sources, sorting.limit, delivery)?;
             let batches = std::iter::from_fn(move || {
                 let _held = &memory;

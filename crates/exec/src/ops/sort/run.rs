@@ -1,25 +1,15 @@
-//! Sorted rows on disk: an Arrow IPC stream whose last column is the key. The file has no name: it is unlinked as soon
-//! as it is open, so it goes away with its last handle, also when the process is killed.
+//! Sorted rows on disk: their key is the last column.
 
 use super::block::Block;
-use crate::ops::compact::held_bytes;
-use arrow_array::{Array, BinaryArray, RecordBatch, RecordBatchOptions, cast::AsArray};
-use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
+use crate::ops::spill::{SpillFile, SpillReader, SpillWriter};
+use arrow_array::{BinaryArray, RecordBatch, RecordBatchOptions, cast::AsArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::Result;
-use std::{
-    fs::{File, OpenOptions},
-    io::{BufReader, BufWriter, Seek},
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::{path::Path, sync::Arc};
 
 /// A finished run.
 pub struct Run {
-    file: File,
+    file: SpillFile,
     /// Of the rows, without the key.
     schema: SchemaRef,
     /// Memory of its largest block.
@@ -28,53 +18,43 @@ pub struct Run {
 
 /// Writes a run.
 pub struct RunWriter {
-    writer: StreamWriter<BufWriter<File>>,
+    writer: SpillWriter,
     with_key: SchemaRef,
     schema: SchemaRef,
-    block_bytes: usize,
 }
 
 impl RunWriter {
     /// `schema`: of the rows. Errors of the file system.
     pub fn create(directory: &Path, schema: &SchemaRef) -> Result<RunWriter> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let name = format!("order-{}-{}.run", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        let path = directory.join(name);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        std::fs::remove_file(&path)?;
         let key = Arc::new(Field::new("key", DataType::Binary, false));
         let with_key = Arc::new(Schema::new(schema.fields().iter().cloned().chain([key]).collect::<Vec<_>>()));
-        let writer = StreamWriter::try_new(BufWriter::new(file), &with_key)?;
-        Ok(RunWriter { writer, with_key, schema: schema.clone(), block_bytes: 0 })
+        let writer = SpillWriter::create(directory, &with_key)?;
+        Ok(RunWriter { writer, with_key, schema: schema.clone() })
     }
 
     /// The next rows. Errors of the file system.
     pub fn write(&mut self, batch: &RecordBatch, keys: BinaryArray) -> Result<()> {
-        self.block_bytes = self.block_bytes.max(held_bytes(batch) + keys.get_buffer_memory_size());
         let columns = batch.columns().iter().cloned().chain([Arc::new(keys) as _]).collect();
-        self.writer.write(&RecordBatch::try_new(self.with_key.clone(), columns)?)?;
-        Ok(())
+        self.writer.write(&RecordBatch::try_new(self.with_key.clone(), columns)?)
     }
 
     /// Errors of the file system.
-    pub fn finish(mut self) -> Result<Run> {
-        self.writer.finish()?;
-        let mut file = self.writer.into_inner()?.into_inner().map_err(|e| e.into_error())?;
-        file.rewind()?;
-        Ok(Run { file, schema: self.schema, block_bytes: self.block_bytes })
+    pub fn finish(self) -> Result<Run> {
+        let file = self.writer.finish()?;
+        Ok(Run { block_bytes: file.batch_bytes, file, schema: self.schema })
     }
 }
 
 /// Reads a run from its beginning.
 pub struct RunReader {
-    reader: StreamReader<BufReader<File>>,
+    reader: SpillReader,
     schema: SchemaRef,
 }
 
 impl RunReader {
     /// Errors of the file system.
-    pub fn open(run: Run) -> Result<RunReader> {
-        Ok(RunReader { reader: StreamReader::try_new(BufReader::new(run.file), None)?, schema: run.schema })
+    pub fn open(run: &Run) -> Result<RunReader> {
+        Ok(RunReader { reader: run.file.open()?, schema: run.schema.clone() })
     }
 
     /// The next rows, `None` at the end. Errors of the file system.

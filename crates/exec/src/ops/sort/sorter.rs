@@ -2,7 +2,8 @@
 //!
 //! Rows are kept with their keys until the memory pool refuses more; then they go to disk as a sorted run. Where only
 //! the first rows are wanted, those that cannot be among them are dropped on arrival, and whenever twice as many have
-//! gathered. Blocks of runs have a size that lets two of them be merged within the memory a sorter always holds.
+//! gathered. Blocks of runs have a size that lets two of them be merged within the memory a sorter always holds
+//! ([`Shares`]).
 
 use super::{
     Sorting,
@@ -18,13 +19,17 @@ use arrow_select::{
     filter::filter_record_batch,
     take::{take, take_record_batch},
 };
-use datafusion_common::Result;
+use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
 use futures::StreamExt;
+use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
-/// A sorter always holds memory for so many blocks of a run: two runs that are merged, and what comes of it.
-const RESERVED_BLOCKS: usize = 8;
+/// A sorter that has rows always holds memory for so many blocks of a run: two runs that are merged, and what comes of
+/// it.
+const MERGE_RESERVE_BLOCKS: usize = 8;
+/// And for so many blocks of rows in memory: a part of a batch with its keys, and something to compare it with.
+const ROWS_RESERVE_BLOCKS: usize = 8;
 /// Blocks of memory that a merge takes beside those of its runs: the rows picked, and the batch made of them.
 const MERGE_BLOCKS: usize = 3;
 /// Blocks of memory for each run that is merged: one that is read, and one that is being read.
@@ -34,34 +39,71 @@ const PART_BLOCKS: usize = 4;
 /// Most runs that one merge reads.
 const FAN_IN: usize = 16;
 
+/// What the sorters of one sort hold of the memory pool. When the first of them has rows, all get what they cannot do
+/// without, so that none starves beside those that came first.
+pub struct Shares {
+    reservations: Vec<Arc<MemoryReservation>>,
+    /// Bytes that each sorter always holds.
+    floor_bytes: usize,
+    begun: Mutex<bool>,
+}
+
+impl Shares {
+    /// `reservations`: an empty one for each sorter, of consumers that can spill.
+    pub fn new(reservations: Vec<MemoryReservation>, block_bytes: usize) -> Shares {
+        let floor_bytes = (MERGE_RESERVE_BLOCKS + ROWS_RESERVE_BLOCKS) * block_bytes;
+        Shares { reservations: reservations.into_iter().map(Arc::new).collect(), floor_bytes, begun: Mutex::default() }
+    }
+
+    fn begin(&self) -> Result<()> {
+        let mut begun = self.begun.lock();
+        if !*begun {
+            self.reservations.iter().try_for_each(|r| r.try_grow(self.floor_bytes))?;
+            *begun = true;
+        }
+        Ok(())
+    }
+}
+
 /// See the module.
 pub struct Sorter {
     sorting: Arc<Sorting>,
     converter: RowConverter,
     buffer: Buffer,
+    /// Memory of the rows in the buffer.
+    buffer_bytes: usize,
     runs: VecDeque<Run>,
-    memory: MemoryReservation,
+    shares: Arc<Shares>,
+    memory: Arc<MemoryReservation>,
 }
 
 /// All rows of a partition in order, and the memory that reading them takes.
 pub struct Sorted {
     pub sources: Vec<Source>,
-    pub memory: MemoryReservation,
+    pub memory: Arc<MemoryReservation>,
 }
 
 impl Sorter {
-    /// `memory`: an empty reservation of a consumer that can spill.
-    pub fn new(sorting: Arc<Sorting>, memory: MemoryReservation) -> Result<Sorter> {
+    /// `number`: of its share.
+    pub fn new(sorting: Arc<Sorting>, shares: Arc<Shares>, number: usize) -> Result<Sorter> {
         let fields = sorting.keys.iter().map(|k| {
             let ty = k.expr.data_type(&sorting.schema)?;
             Ok(SortField::new_with_options(ty, k.options))
         });
         let converter = RowConverter::new(fields.collect::<Result<_>>()?)?;
-        Ok(Sorter { sorting, converter, buffer: Buffer::default(), runs: VecDeque::new(), memory })
+        Ok(Sorter {
+            sorting,
+            converter,
+            buffer: Buffer::default(),
+            buffer_bytes: 0,
+            runs: VecDeque::new(),
+            memory: shares.reservations[number].clone(),
+            shares,
+        })
     }
 
-    /// Sorts all that comes. Errors: those of the input and of the file system; no memory even for one part of a
-    /// batch, or for two blocks of runs.
+    /// Sorts all that comes. Errors: those of the input and of the file system; no memory even for one row, or for two
+    /// blocks of runs.
     pub async fn sort(mut self, mut input: SendableRecordBatchStream) -> Result<Sorted> {
         while let Some(batch) = input.next().await.transpose()? {
             self.add(batch).await?;
@@ -93,11 +135,9 @@ impl Sorter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        if self.memory.size() == 0 {
-            self.memory.try_grow(self.reserved_bytes())?;
-        }
-        let parts = used_bytes(&batch)?.div_ceil(PART_BLOCKS * self.sorting.block_bytes).clamp(1, batch.num_rows());
-        let part_rows = batch.num_rows().div_ceil(parts);
+        self.shares.begin()?;
+        let parts = used_bytes(&batch)?.div_ceil(PART_BLOCKS * self.sorting.space.block_bytes);
+        let part_rows = batch.num_rows().div_ceil(parts.max(1));
         let mut at = 0;
         while at < batch.num_rows() {
             let rows = part_rows.min(batch.num_rows() - at);
@@ -107,22 +147,43 @@ impl Sorter {
         Ok(())
     }
 
-    async fn add_part(&mut self, mut batch: RecordBatch) -> Result<()> {
-        let mut keys = self.keys(&batch)?;
-        if let Some(bound) = self.sorting.cutoff.as_ref().and_then(|c| c.bound()) {
-            let wanted = (0..keys.len()).filter(|row| keys.value(*row) < &*bound).map(|row| row as u32);
-            let wanted = UInt32Array::from_iter_values(wanted);
-            if wanted.len() < keys.len() {
-                batch = take_record_batch(&batch, &wanted)?;
-                keys = take(&keys, &wanted, None)?.as_binary::<i32>().clone();
+    /// Adds rows. Those that do not fit at once, since some are much wider than others, are added in halves.
+    async fn add_part(&mut self, part: RecordBatch) -> Result<()> {
+        let mut parts = vec![part];
+        while let Some(part) = parts.pop() {
+            let Some(block) = self.block(&part)? else { continue };
+            match self.grant(block.memory_bytes() + block.rows() * ENTRY_BYTES).await {
+                Ok(()) => self.push(block)?,
+                Err(DataFusionError::ResourcesExhausted(_)) if part.num_rows() > 1 => {
+                    let half = part.num_rows() / 2;
+                    parts.push(part.slice(half, part.num_rows() - half));
+                    parts.push(part.slice(0, half));
+                }
+                Err(e) => return Err(e),
             }
         }
-        if keys.is_empty() {
-            return Ok(());
+        Ok(())
+    }
+
+    /// The rows that may be wanted, with their keys.
+    fn block(&self, part: &RecordBatch) -> Result<Option<Block>> {
+        let mut keys = self.keys(part)?;
+        let Some(bound) = self.sorting.cutoff.as_ref().and_then(|c| c.bound()) else {
+            return Ok(Some(Block::new(compact(part)?, keys)));
+        };
+        let mut part = part.clone();
+        let wanted = (0..keys.len()).filter(|row| keys.value(*row) < &*bound).map(|row| row as u32);
+        let wanted = UInt32Array::from_iter_values(wanted);
+        if wanted.len() < keys.len() {
+            part = take_record_batch(&part, &wanted)?;
+            keys = take(&keys, &wanted, None)?.as_binary::<i32>().clone();
         }
-        let block = Block::new(compact(&batch)?, keys);
-        let bytes = block.memory_bytes() + block.rows() * ENTRY_BYTES;
-        while let Err(refused) = self.memory.try_grow(bytes) {
+        Ok(if keys.is_empty() { None } else { Some(Block::new(compact(&part)?, keys)) })
+    }
+
+    /// Memory for so many bytes of rows more; for that, those in memory may go to disk.
+    async fn grant(&mut self, bytes: usize) -> Result<()> {
+        while let Err(refused) = self.reserve(bytes) {
             if self.buffer.rows() == 0 {
                 return Err(refused);
             }
@@ -130,6 +191,26 @@ impl Sorter {
                 self.spill().await?;
             }
         }
+        self.buffer_bytes += bytes;
+        Ok(())
+    }
+
+    /// Makes sure of memory for so many bytes beside the rows and what a merge needs.
+    fn reserve(&self, bytes: usize) -> Result<()> {
+        let wanted = self.held_bytes() + bytes;
+        if wanted > self.memory.size() { self.memory.try_grow(wanted - self.memory.size()) } else { Ok(()) }
+    }
+
+    fn held_bytes(&self) -> usize {
+        MERGE_RESERVE_BLOCKS * self.sorting.space.block_bytes + self.buffer_bytes
+    }
+
+    /// Gives back what the rows do not take.
+    fn release(&self) {
+        self.memory.resize(self.held_bytes().max(self.shares.floor_bytes));
+    }
+
+    fn push(&mut self, block: Block) -> Result<()> {
         self.buffer.push(block);
         if self.sorting.limit.is_some_and(|limit| self.buffer.rows() / 2 >= limit) {
             self.keep_first()?;
@@ -144,29 +225,25 @@ impl Sorter {
         Ok(self.converter.convert_columns(&keys)?.try_into_binary()?)
     }
 
-    fn reserved_bytes(&self) -> usize {
-        RESERVED_BLOCKS * self.sorting.block_bytes
-    }
-
     /// Drops the rows behind the first that are wanted. False if there are none, or no memory to copy those that stay.
     fn keep_first(&mut self) -> Result<bool> {
         let Some(limit) = self.sorting.limit.filter(|limit| *limit < self.buffer.rows()) else { return Ok(false) };
         let order = self.buffer.order(Some(limit));
         let row_bytes = |e: &Entry| self.buffer.blocks[e.block as usize].row_bytes(e.row as usize) + ENTRY_BYTES;
-        if self.memory.try_grow(order.iter().map(row_bytes).sum()).is_err() {
+        if self.reserve(order.iter().map(row_bytes).sum()).is_err() {
             return Ok(false);
         }
         let source = Source::Buffer(std::mem::take(&mut self.buffer), order);
         let mut merge = self.merge(vec![source])?;
-        let mut bytes = self.reserved_bytes();
+        self.buffer_bytes = 0;
         while let Some((batch, keys)) = merge.next()? {
             let Some(keys) = keys else { break };
             let block = Block::new(batch, keys);
-            bytes += block.memory_bytes() + block.rows() * ENTRY_BYTES;
+            self.buffer_bytes += block.memory_bytes() + block.rows() * ENTRY_BYTES;
             self.buffer.push(block);
         }
         drop(merge);
-        self.memory.resize(bytes);
+        self.release();
         if let Some(last) = self.buffer.blocks.last() {
             self.lower_cutoff(&last.batch, &last.keys)?;
         }
@@ -187,7 +264,8 @@ impl Sorter {
         let source = Source::Buffer(std::mem::take(&mut self.buffer), order);
         let run = self.write(vec![source]).await?;
         self.runs.push_back(run);
-        self.memory.resize(self.reserved_bytes());
+        self.buffer_bytes = 0;
+        self.release();
         Ok(())
     }
 
@@ -217,17 +295,17 @@ impl Sorter {
 
     fn bytes_to_merge(&self, runs: usize) -> usize {
         let blocks: usize = self.runs.iter().take(runs).map(|run| BLOCKS_PER_RUN * run.block_bytes).sum();
-        blocks + MERGE_BLOCKS * self.sorting.block_bytes
+        blocks + MERGE_BLOCKS * self.sorting.space.block_bytes
     }
 
     fn merge(&self, sources: Vec<Source>) -> Result<Merge> {
-        let delivery = Delivery::new(self.sorting.block_bytes, true);
+        let delivery = Delivery::new(self.sorting.space.block_bytes, true);
         Merge::new(self.sorting.schema.clone(), sources, self.sorting.limit, delivery)
     }
 
     async fn write(&self, sources: Vec<Source>) -> Result<Run> {
         let mut merge = self.merge(sources)?;
-        let mut writer = RunWriter::create(&self.sorting.temp_dir, &self.sorting.schema)?;
+        let mut writer = RunWriter::create(&self.sorting.space.temp_dir, &self.sorting.schema)?;
         let mut rows = 0;
         while let Some((batch, Some(keys))) = merge.next()? {
             rows += keys.len();

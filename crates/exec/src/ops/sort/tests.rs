@@ -1,7 +1,10 @@
 //! Sorts of random rows, in much memory and in little, against sorting them in a vector.
 
-use super::{SortExec, SpillSpace};
-use crate::{Runtime, ops::values::ValuesExec};
+use super::SortExec;
+use crate::{
+    Runtime,
+    ops::{spill::SpillSpace, values::ValuesExec},
+};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringViewArray, cast::AsArray, types::Int64Type};
 use arrow_schema::{DataType, Field, Schema, SortOptions};
 use datafusion_common::{DataFusionError, Result};
@@ -98,8 +101,7 @@ proptest! {
         partitions in prop::collection::vec(prop::collection::vec(rows(), 0..6), 1..4),
         descending in any::<[bool; 2]>(),
         limit in prop::option::of(0usize..600),
-        // With less than a few batches for each partition a sort is an error still.
-        kib in prop_oneof![Just(4096usize), Just(1 << 20)],
+        kib in prop_oneof![Just(256usize), Just(384), Just(1024), Just(1 << 20)],
     ) {
         let case = Case { partitions, descending, limit, memory_bytes: kib << 10 };
         prop_assert_eq!(case.run().unwrap(), case.want());

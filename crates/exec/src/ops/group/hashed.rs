@@ -1,0 +1,129 @@
+//! Hash aggregation of one partition within the memory it is granted.
+
+use super::table::{Contents, Layout, Table};
+use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace};
+use arrow_array::RecordBatch;
+use datafusion_common::Result;
+use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
+use datafusion_physical_plan::metrics::{BaselineMetrics, Count, RecordOutput};
+use futures::StreamExt;
+use std::sync::Arc;
+
+/// A partition that has rows always holds memory for so many blocks.
+const FLOOR_BLOCKS: usize = 4;
+
+/// Rows to be aggregated by themselves.
+enum Source {
+    Input(SendableRecordBatchStream),
+    /// Groups of the input, spread so many times.
+    File(SpillFile, usize),
+}
+
+/// See the module.
+pub struct Hashed {
+    layout: Arc<Layout>,
+    space: SpillSpace,
+    memory: MemoryReservation,
+    batch_rows: usize,
+    /// The last comes first.
+    sources: Vec<Source>,
+    /// Results, and how many of them have been delivered.
+    results: Option<(RecordBatch, usize)>,
+    spills: Count,
+}
+
+impl Hashed {
+    /// `memory`: an empty reservation of a consumer that can spill; `batch_rows`: of results; `spills`: counts how
+    /// often groups went to disk.
+    pub fn new(
+        layout: Arc<Layout>,
+        input: SendableRecordBatchStream,
+        space: SpillSpace,
+        memory: MemoryReservation,
+        batch_rows: usize,
+        spills: Count,
+    ) -> Hashed {
+        Hashed { layout, space, memory, batch_rows, sources: vec![Source::Input(input)], results: None, spills }
+    }
+
+    /// The next results. Errors: those of the input and of the file system; a single group does not fit in memory.
+    pub async fn next(&mut self, metrics: &BaselineMetrics) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some((batch, at)) = &mut self.results
+                && *at < batch.num_rows()
+            {
+                let rows = self.batch_rows.min(batch.num_rows() - *at);
+                let next = batch.slice(*at, rows);
+                *at += rows;
+                return Ok(Some(next.record_output(metrics)));
+            }
+            self.results = None;
+            self.memory.free();
+            let Some(source) = self.sources.pop() else {
+                metrics.done();
+                return Ok(None);
+            };
+            self.aggregate(source, metrics).await?;
+        }
+    }
+
+    /// Makes results of a source, or sources of it that are smaller.
+    async fn aggregate(&mut self, source: Source, metrics: &BaselineMetrics) -> Result<()> {
+        let (mut rows, contents, level) = match source {
+            Source::Input(input) => (input, self.layout.input, 0),
+            Source::File(file, level) => {
+                let batches = futures::stream::iter(file.open()?);
+                let stream = datafusion_physical_plan::stream::RecordBatchStreamAdapter::new(
+                    self.layout.states.clone(),
+                    batches,
+                );
+                (Box::pin(stream) as SendableRecordBatchStream, Contents::States, level)
+            }
+        };
+        let mut table = Table::new(self.layout.clone())?;
+        let mut spilled: Option<PartitionWriter> = None;
+        while let Some(batch) = rows.next().await.transpose()? {
+            if batch.num_rows() == 0 {
+                continue;
+            }
+            let timer = metrics.elapsed_compute().timer();
+            table.update(&batch, contents)?;
+            let full = self.grant(table.bytes());
+            timer.done();
+            if let Err(refused) = full {
+                if level == LEVELS || level > 0 && table.len() == 1 {
+                    return Err(refused);
+                }
+                let to = spilled.get_or_insert_with(|| PartitionWriter::new(&self.space, &self.layout.states, level));
+                self.spill(&mut table, to)?;
+                // Whoever waits for the query may have gone.
+                tokio::task::yield_now().await;
+            }
+        }
+        let timer = metrics.elapsed_compute().timer();
+        match spilled {
+            None => self.results = Some((table.into_results()?, 0)),
+            Some(mut to) => {
+                self.spill(&mut table, &mut to)?;
+                let files = to.finish()?.into_iter().flatten();
+                self.sources.extend(files.map(|file| Source::File(file, level + 1)));
+            }
+        }
+        timer.done();
+        Ok(())
+    }
+
+    /// Memory for so many bytes in all.
+    fn grant(&self, bytes: usize) -> Result<()> {
+        let bytes = bytes.max(FLOOR_BLOCKS * self.space.block_bytes);
+        if bytes > self.memory.size() { self.memory.try_grow(bytes - self.memory.size()) } else { Ok(()) }
+    }
+
+    fn spill(&self, table: &mut Table, to: &mut PartitionWriter) -> Result<()> {
+        let (states, keys) = table.take_states()?;
+        to.write(&states, &keys)?;
+        self.spills.add(1);
+        self.memory.resize(self.memory.size().min(FLOOR_BLOCKS * self.space.block_bytes));
+        Ok(())
+    }
+}

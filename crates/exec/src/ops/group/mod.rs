@@ -1,0 +1,148 @@
+//! GROUP BY: hash aggregation that spills, and aggregation of rows that come in the order of their groups.
+//!
+//! ```text
+//!   rows --> table.rs     groups in memory --> results
+//!               | memory is refused
+//!               v
+//!            files of groups, spread by a hash of their keys, which are aggregated one after the other
+//!
+//!   rows in order --> ordered.rs    groups that end where the next begins
+//! ```
+
+mod hashed;
+mod ordered;
+mod table;
+
+use super::{only, spill::SpillSpace};
+use arrow_array::RecordBatch;
+use datafusion_common::{Result, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion};
+use datafusion_execution::{TaskContext, memory_pool::MemoryConsumer};
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+    SendableRecordBatchStream,
+    aggregates::AggregateExec,
+    coop::cooperative,
+    filter_pushdown::{FilterDescription, FilterPushdownPhase},
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet},
+    stream::RecordBatchStreamAdapter,
+};
+use futures::Stream;
+use hashed::Hashed;
+use ordered::Ordered;
+use std::{fmt, sync::Arc};
+use table::Layout;
+
+/// How groups are found.
+#[derive(Debug, Clone)]
+pub enum Method {
+    Hash(SpillSpace),
+    /// The rows of a group come one after the other.
+    Order,
+}
+
+/// The operator.
+pub struct GroupExec {
+    /// What is aggregated; it is never executed itself.
+    plan: Arc<AggregateExec>,
+    method: Method,
+    layout: Arc<Layout>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl GroupExec {
+    /// `plan`: with groups, and results as its output. Errors: it has functions that DataFusion does not know.
+    pub fn new(plan: Arc<AggregateExec>, method: Method) -> Result<GroupExec> {
+        let layout = Arc::new(Layout::new(&plan)?);
+        Ok(GroupExec { plan, method, layout, metrics: ExecutionPlanMetricsSet::new() })
+    }
+}
+
+impl fmt::Debug for GroupExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for GroupExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let method = if matches!(self.method, Method::Order) { "order" } else { "hash" };
+        write!(f, "GroupExec: by {method}, ")?;
+        self.plan.fmt_as(t, f)
+    }
+}
+
+impl ExecutionPlan for GroupExec {
+    fn name(&self) -> &str {
+        "GroupExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.plan.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![self.plan.input()]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.plan.apply_expressions(f)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let recompute = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        let plan = self.plan.clone().replace_children(vec![only(children)?], recompute)?;
+        match plan.downcast_ref::<AggregateExec>() {
+            Some(plan) => Ok(Arc::new(GroupExec::new(Arc::new(plan.clone()), self.method.clone())?)),
+            None => internal_err!("an aggregation became {}", plan.name()),
+        }
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    /// Filters over groups decide which groups there are, not what they come to.
+    fn gather_filters_for_pushdown(
+        &self,
+        phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        self.plan.gather_filters_for_pushdown(phase, parent_filters, config)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.plan.input().execute(partition, context.clone())?;
+        let memory = MemoryConsumer::new(format!("groups[{partition}]")).with_can_spill(true);
+        let memory = memory.register(context.memory_pool());
+        let batch_rows = context.session_config().batch_size();
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let layout = self.layout.clone();
+        match &self.method {
+            Method::Hash(space) => {
+                let spills = MetricBuilder::new(&self.metrics).spill_count(partition);
+                let hashed = Hashed::new(layout, input, space.clone(), memory, batch_rows, spills);
+                Ok(self.stream(futures::stream::try_unfold((hashed, metrics), |(mut hashed, metrics)| async {
+                    Ok(hashed.next(&metrics).await?.map(|batch| (batch, (hashed, metrics))))
+                })))
+            }
+            Method::Order => {
+                let ordered = Ordered::new(layout, input, memory, batch_rows)?;
+                Ok(self.stream(futures::stream::try_unfold((ordered, metrics), |(mut ordered, metrics)| async {
+                    Ok(ordered.next(&metrics).await?.map(|batch| (batch, (ordered, metrics))))
+                })))
+            }
+        }
+    }
+}
+
+impl GroupExec {
+    fn stream(&self, batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static) -> SendableRecordBatchStream {
+        let stream = RecordBatchStreamAdapter::new(self.plan.schema(), Box::pin(batches));
+        Box::pin(cooperative(stream))
+    }
+}

@@ -1,0 +1,193 @@
+//! The groups of a hash aggregation in memory, and what has been accumulated for each.
+
+use crate::expr::Physical;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema, SchemaRef};
+use datafusion_common::{Result, internal_datafusion_err};
+use datafusion_expr::{EmitTo, GroupsAccumulator};
+use datafusion_functions_aggregate_common::aggregate::groups_accumulator::GroupsAccumulatorAdapter;
+use datafusion_physical_expr::{aggregate::AggregateFunctionExpr, expressions::Column};
+use datafusion_physical_plan::{
+    ExecutionPlan,
+    aggregates::{
+        AggregateExec, AggregateInputMode, AggregateMode, aggregate_expressions,
+        group_values::{GroupValues, new_group_values},
+        order::GroupOrdering,
+    },
+};
+use std::sync::Arc;
+
+/// What rows bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contents {
+    /// Values to be accumulated.
+    Values,
+    /// Groups with what was accumulated for them elsewhere.
+    States,
+}
+
+/// Keys and arguments of an aggregation, over its input.
+pub struct Layout {
+    functions: Vec<Arc<AggregateFunctionExpr>>,
+    /// What the input brings.
+    pub input: Contents,
+    keys: Vec<Physical>,
+    arguments: Vec<Vec<Physical>>,
+    state_keys: Vec<Physical>,
+    state_arguments: Vec<Vec<Physical>>,
+    groups: SchemaRef,
+    /// Keys, then what is accumulated.
+    pub states: SchemaRef,
+    pub results: SchemaRef,
+}
+
+impl Layout {
+    /// Of an aggregation with groups that delivers results.
+    pub fn new(plan: &AggregateExec) -> Result<Layout> {
+        let functions = plan.aggr_expr().to_vec();
+        let groups = plan.group_expr().group_schema(&plan.input().schema())?;
+        let mut fields: Vec<Arc<Field>> = groups.fields().to_vec();
+        for function in &functions {
+            fields.extend(function.state_fields()?);
+        }
+        let fields: Vec<Field> = fields.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+        let state_key = |(i, field): (usize, &Arc<Field>)| Arc::new(Column::new(field.name(), i)) as Physical;
+        let width = groups.fields().len();
+        Ok(Layout {
+            input: match plan.mode().input_mode() {
+                AggregateInputMode::Raw => Contents::Values,
+                AggregateInputMode::Partial => Contents::States,
+            },
+            keys: plan.group_expr().input_exprs(),
+            arguments: aggregate_expressions(&functions, plan.mode(), width)?,
+            state_keys: groups.fields().iter().enumerate().map(state_key).collect(),
+            state_arguments: aggregate_expressions(&functions, &AggregateMode::Final, width)?,
+            groups,
+            states: Arc::new(Schema::new(fields)),
+            results: plan.schema(),
+            functions,
+        })
+    }
+
+    /// The keys of rows of the input.
+    pub fn keys(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        evaluate(&self.keys, batch)
+    }
+
+    /// Nothing accumulated yet.
+    pub fn accumulators(&self) -> Result<Accumulators> {
+        let accumulators = self.functions.iter().map(|function| -> Result<Box<dyn GroupsAccumulator>> {
+            if function.groups_accumulator_supported() {
+                return function.create_groups_accumulator();
+            }
+            let function = function.clone();
+            Ok(Box::new(GroupsAccumulatorAdapter::new(move || function.create_accumulator())))
+        });
+        Ok(Accumulators(accumulators.collect::<Result<_>>()?))
+    }
+}
+
+fn evaluate(exprs: &[Physical], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    exprs.iter().map(|e| e.evaluate(batch)?.into_array(batch.num_rows())).collect()
+}
+
+/// One accumulator for each function.
+pub struct Accumulators(Vec<Box<dyn GroupsAccumulator>>);
+
+impl Accumulators {
+    /// Takes rows in; `places` are their groups, of which there are `total` now.
+    pub fn update(
+        &mut self,
+        layout: &Layout,
+        batch: &RecordBatch,
+        contents: Contents,
+        places: &[usize],
+        total: usize,
+    ) -> Result<()> {
+        let arguments = match contents {
+            Contents::Values => &layout.arguments,
+            Contents::States => &layout.state_arguments,
+        };
+        for (accumulator, exprs) in self.0.iter_mut().zip(arguments) {
+            let values = evaluate(exprs, batch)?;
+            match contents {
+                Contents::Values => accumulator.update_batch(&values, places, None, total)?,
+                Contents::States => accumulator.merge_batch(&values, places, total)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|a| a.size()).sum()
+    }
+
+    /// The results of these groups, which are forgotten.
+    pub fn results(&mut self, of: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.0.iter_mut().map(|a| a.evaluate(of)).collect()
+    }
+}
+
+/// See the module.
+pub struct Table {
+    layout: Arc<Layout>,
+    groups: Box<dyn GroupValues>,
+    accumulators: Accumulators,
+    /// Groups of the rows of the last batch.
+    places: Vec<usize>,
+}
+
+impl Table {
+    pub fn new(layout: Arc<Layout>) -> Result<Table> {
+        Ok(Table {
+            groups: new_group_values(layout.groups.clone(), &GroupOrdering::None)?,
+            accumulators: layout.accumulators()?,
+            places: Vec::new(),
+            layout,
+        })
+    }
+
+    pub fn update(&mut self, batch: &RecordBatch, contents: Contents) -> Result<()> {
+        let keys = match contents {
+            Contents::Values => &self.layout.keys,
+            Contents::States => &self.layout.state_keys,
+        };
+        let keys = evaluate(keys, batch)?;
+        self.groups.intern(&keys, &mut self.places)?;
+        self.accumulators.update(&self.layout, batch, contents, &self.places, self.groups.len())
+    }
+
+    /// Number of groups.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.accumulators.bytes() + self.groups.size() + self.places.capacity() * size_of::<usize>()
+    }
+
+    /// All groups with what is accumulated, for another table to go on with, and their keys. None of them stays.
+    pub fn take_states(&mut self) -> Result<(RecordBatch, Vec<ArrayRef>)> {
+        let keys = self.groups.emit(EmitTo::All)?;
+        self.groups.clear_shrink(0);
+        self.places = Vec::new();
+        let mut columns = keys.clone();
+        for accumulator in &mut self.accumulators.0 {
+            columns.extend(accumulator.state(EmitTo::All)?);
+        }
+        Ok((batch(&self.layout.states, columns)?, keys))
+    }
+
+    /// All groups with their results.
+    pub fn into_results(mut self) -> Result<RecordBatch> {
+        let mut columns = self.groups.emit(EmitTo::All)?;
+        columns.extend(self.accumulators.results(EmitTo::All)?);
+        batch(&self.layout.results, columns)
+    }
+}
+
+fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
+    let rows = columns.first().map(|c| c.len()).ok_or_else(|| internal_datafusion_err!("groups without keys"))?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
+}

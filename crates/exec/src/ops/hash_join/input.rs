@@ -1,0 +1,112 @@
+//! An input of DataFusion's join: rows that are in memory or in files, or another operator's in another context.
+
+use crate::{expr::Physical, ops::spill::SpillFile};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    stream::RecordBatchStreamAdapter,
+};
+use parking_lot::Mutex;
+use std::{fmt, sync::Arc};
+
+enum Rows {
+    /// Of each partition; they go when they are read.
+    Batches(Vec<Mutex<Vec<RecordBatch>>>),
+    Files(Vec<SpillFile>),
+    /// With the context it runs in.
+    Below(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
+}
+
+/// See the module.
+pub struct InputExec {
+    rows: Rows,
+    properties: Arc<PlanProperties>,
+}
+
+impl InputExec {
+    /// Batches of each partition, which `like` would have delivered. They can be read once.
+    pub fn batches(parts: Vec<Vec<RecordBatch>>, like: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let rows = Rows::Batches(parts.into_iter().map(Mutex::new).collect());
+        Arc::new(InputExec { rows, properties: like.properties().clone() })
+    }
+
+    /// Batches in one partition.
+    pub fn one(batches: Vec<RecordBatch>, schema: SchemaRef) -> Arc<dyn ExecutionPlan> {
+        let rows = Rows::Batches(vec![Mutex::new(batches)]);
+        Arc::new(InputExec { rows, properties: crate::ops::unordered(schema, 1) })
+    }
+
+    /// What files hold, in one partition.
+    pub fn files(files: Vec<SpillFile>, schema: SchemaRef) -> Arc<dyn ExecutionPlan> {
+        Arc::new(InputExec { rows: Rows::Files(files), properties: crate::ops::unordered(schema, 1) })
+    }
+
+    /// Runs an operator in a context of its own.
+    pub fn below(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Arc<dyn ExecutionPlan> {
+        let properties = plan.properties().clone();
+        Arc::new(InputExec { rows: Rows::Below(plan, context), properties })
+    }
+}
+
+impl fmt::Debug for InputExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for InputExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "InputExec: partitions={}", self.properties.partitioning.partition_count())
+    }
+}
+
+impl ExecutionPlan for InputExec {
+    fn name(&self) -> &str {
+        "InputExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        match &self.rows {
+            Rows::Below(plan, _) => vec![plan],
+            _ => Vec::new(),
+        }
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let schema = self.schema();
+        Ok(match &self.rows {
+            Rows::Batches(parts) => {
+                let batches = std::mem::take(&mut *parts[partition].lock());
+                let batches = futures::stream::iter(batches.into_iter().map(Ok));
+                Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+            }
+            Rows::Files(files) => read(files, schema)?,
+            Rows::Below(plan, context) => plan.execute(partition, context.clone())?,
+        })
+    }
+}
+
+/// What files hold, one behind the other. Errors of the file system.
+pub fn read(files: &[SpillFile], schema: SchemaRef) -> Result<SendableRecordBatchStream> {
+    let readers = files.iter().map(SpillFile::open).collect::<Result<Vec<_>>>()?;
+    let batches = futures::stream::iter(readers.into_iter().flatten());
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+}

@@ -1,0 +1,236 @@
+//! Hash join within a memory limit: a grace hash join around DataFusion's, which keeps its whole build side in memory.
+//!
+//! ```text
+//!   build side --> build.rs --+-- fits -------------> DataFusion's join, as planned
+//!                             |
+//!                             +-- does not: to files, spread by a hash of the keys
+//!   probe side -------------------> to files, spread likewise --> grace.rs: DataFusion's join of two files at a time
+//!
+//!   input.rs    rows that are in memory, in files or below, as an input of DataFusion's join
+//! ```
+//!
+//! Files whose build side still does not fit are spread again. Where that does not help, since many rows have one key,
+//! the side that is preserved is read in blocks that fit, and the other side is read again for each: so no join fails
+//! for lack of memory.
+
+mod build;
+mod grace;
+mod input;
+
+use super::{spill::SpillSpace, unordered};
+use crate::expr::Physical;
+use arrow_array::{ArrayRef, RecordBatch};
+use build::{Build, Built};
+use datafusion_common::{
+    DataFusionError, JoinType, Result, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion,
+};
+use datafusion_execution::{
+    TaskContext,
+    memory_pool::{MemoryConsumer, UnboundedMemoryPool},
+    runtime_env::RuntimeEnvBuilder,
+};
+use datafusion_physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+    ReplaceChildrenOptions, SendableRecordBatchStream,
+    coop::cooperative,
+    filter_pushdown::{ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation},
+    joins::HashJoinExec,
+    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput},
+    stream::RecordBatchStreamAdapter,
+};
+use futures::{
+    FutureExt, TryStreamExt,
+    future::{BoxFuture, Shared},
+};
+use grace::Grace;
+use parking_lot::Mutex;
+use std::{fmt, sync::Arc};
+
+/// The build side, for all partitions of the probe side.
+type Pending = Shared<BoxFuture<'static, Result<Arc<Built>, Arc<DataFusionError>>>>;
+
+/// The build side until all partitions of the probe side have it.
+#[derive(Default)]
+struct Started {
+    build: Option<Pending>,
+    partitions: usize,
+}
+
+/// The operator. It can be executed once.
+pub struct GraceJoinExec {
+    /// The join as DataFusion would do it: left is the build side.
+    join: Arc<HashJoinExec>,
+    space: SpillSpace,
+    properties: Arc<PlanProperties>,
+    started: Mutex<Started>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl GraceJoinExec {
+    pub fn new(join: Arc<HashJoinExec>, space: SpillSpace) -> GraceJoinExec {
+        let properties = unordered(join.schema(), join.properties().partitioning.partition_count());
+        GraceJoinExec { join, space, properties, started: Mutex::default(), metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    fn around(&self, join: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+        match join.downcast_ref::<HashJoinExec>() {
+            Some(join) => Ok(Arc::new(GraceJoinExec::new(Arc::new(join.builder().build()?), self.space.clone()))),
+            None => internal_err!("a hash join became {}", join.name()),
+        }
+    }
+
+    fn pending(&self, context: &Arc<TaskContext>) -> Result<Pending> {
+        let mut started = self.started.lock();
+        started.partitions += 1;
+        let last = started.partitions == self.properties.partitioning.partition_count();
+        if let Some(build) = started.build.take() {
+            if !last {
+                started.build = Some(build.clone());
+            }
+            return Ok(build);
+        }
+        let spills = MetricBuilder::new(&self.metrics).spill_count(0);
+        let kernel = Arc::new(Kernel::new(self.join.clone(), self.space.clone(), context.clone(), spills)?);
+        let parts = (0..self.join.left().output_partitioning().partition_count()).map(|part| {
+            let consumer = MemoryConsumer::new(format!("join build[{part}]")).with_can_spill(true);
+            Ok((self.join.left().execute(part, context.clone())?, consumer.register(context.memory_pool())))
+        });
+        let build = Build::new(kernel, parts.collect::<Result<_>>()?).run().boxed().shared();
+        if !last {
+            started.build = Some(build.clone());
+        }
+        Ok(build)
+    }
+}
+
+/// What all parts of a join need.
+struct Kernel {
+    join: Arc<HashJoinExec>,
+    /// Of both sides.
+    keys: [Vec<Physical>; 2],
+    space: SpillSpace,
+    context: Arc<TaskContext>,
+    /// The same without a memory limit: what DataFusion's join takes has been reserved before.
+    unlimited: Arc<TaskContext>,
+    /// How often a side or a part of one went to disk.
+    spills: Count,
+}
+
+impl Kernel {
+    fn new(join: Arc<HashJoinExec>, space: SpillSpace, context: Arc<TaskContext>, spills: Count) -> Result<Kernel> {
+        let env = RuntimeEnvBuilder::from_runtime_env(&context.runtime_env());
+        let env = env.with_memory_pool(Arc::new(UnboundedMemoryPool::default())).build_arc()?;
+        let config = context.session_config().clone();
+        let unlimited = Arc::new(TaskContext::default().with_session_config(config).with_runtime(env));
+        let (left, right) = join.on().iter().cloned().unzip();
+        Ok(Kernel { join, keys: [left, right], space, context, unlimited, spills })
+    }
+
+    /// Values of the keys of a side, the build side being 0.
+    fn key_values(&self, side: usize, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        self.keys[side].iter().map(|k| k.evaluate(batch)?.into_array(batch.num_rows())).collect()
+    }
+}
+
+/// Memory that DataFusion's join takes for a build side: its rows, and a table of hashes and places.
+fn build_bytes(row_bytes: usize, rows: usize) -> usize {
+    const BUCKET_BYTES: usize = 17;
+    row_bytes + (rows * 8 / 7 + 1).next_power_of_two() * BUCKET_BYTES + rows * (size_of::<u32>() + 1)
+}
+
+/// While the table is built, the rows are there twice: as they came and put together.
+fn building_bytes(row_bytes: usize, rows: usize) -> usize {
+    row_bytes + build_bytes(row_bytes, rows)
+}
+
+impl fmt::Debug for GraceJoinExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for GraceJoinExec {
+    fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "GraceJoinExec: ")?;
+        self.join.fmt_as(t, f)
+    }
+}
+
+impl ExecutionPlan for GraceJoinExec {
+    fn name(&self) -> &str {
+        "GraceJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.join.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.join.apply_expressions(f)
+    }
+
+    fn dynamic_expressions_produced(&self) -> Vec<Physical> {
+        self.join.dynamic_expressions_produced()
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let recompute = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.around(self.join.clone().replace_children(children, recompute)?)
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        phase: FilterPushdownPhase,
+        parent_filters: Vec<Physical>,
+        config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        self.join.gather_filters_for_pushdown(phase, parent_filters, config)
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let mut result = self.join.handle_child_pushdown_result(phase, result, config)?;
+        result.updated_node = result.updated_node.map(|join| self.around(join)).transpose()?;
+        Ok(result)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let pending = self.pending(&context)?;
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let joined = async move {
+            match &*pending.await.map_err(DataFusionError::Shared)? {
+                Built::InMemory(build) => build.join(partition),
+                Built::OnDisk(grace) => Grace::join(grace.clone(), partition).await,
+            }
+        };
+        let rows = futures::stream::once(joined).try_flatten().inspect_ok(move |batch| {
+            batch.record_output(&metrics);
+        });
+        Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(self.schema(), Box::pin(rows)))))
+    }
+}
+
+/// Whether rows of the build side that find no partner matter, or none but they.
+fn preserves_build(join_type: JoinType) -> bool {
+    matches!(join_type, JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti)
+}
+
+/// The same of the probe side.
+fn preserves_probe(join_type: JoinType) -> bool {
+    matches!(join_type, JoinType::Right | JoinType::RightSemi | JoinType::RightAnti)
+}
