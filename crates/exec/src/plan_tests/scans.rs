@@ -14,6 +14,7 @@ const ROWS: i64 = 20_000;
 /// `t (id BIGINT PRIMARY KEY, n BIGINT, c VARCHAR, KEY (n))`
 struct Stored {
     table: Arc<Table>,
+    store: Arc<Store>,
     def: Arc<TableDef>,
     io: Arc<MemoryIo>,
     _directory: tempfile::TempDir,
@@ -37,9 +38,13 @@ fn row(id: i64) -> Vec<Value> {
 }
 
 fn stored() -> Stored {
+    stored_with(8 << 20)
+}
+
+fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let directory = tempfile::tempdir().unwrap();
     let io = Arc::new(MemoryIo::new());
-    let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 8 << 20, sync: false, ..StoreOptions::default() };
+    let options = StoreOptions { page_size: 4096, buffer_pool_bytes, sync: false, ..StoreOptions::default() };
     let open = || Store::open_with_io(directory.path(), options.clone(), io.clone()).unwrap();
     let part = |column| KeyPart { column, prefix: None, descending: false };
     let column = |ty, nullable| ColumnSchema { ty, nullable };
@@ -58,7 +63,8 @@ fn stored() -> Stored {
     }
     table.flush().unwrap();
     drop((table, store));
-    let table = open().open_table(schema.clone(), files, TableStatistics::default()).unwrap();
+    let store = open();
+    let table = store.open_table(schema.clone(), files, TableStatistics::default()).unwrap();
     let columns = ["id", "n", "c"].iter().zip(&schema.columns).map(|(name, c)| ColumnDef {
         name: name.to_string(),
         ty: c.ty,
@@ -78,7 +84,7 @@ fn stored() -> Stored {
         collation: Collation::DEFAULT,
         comment: String::new(),
     };
-    Stored { table, def: Arc::new(def), io, _directory: directory }
+    Stored { table, store, def: Arc::new(def), io, _directory: directory }
 }
 
 impl Stored {
@@ -237,15 +243,63 @@ fn filters_of_joins_and_sorts_reach_the_scan() {
     assert_eq!(q.run(&sort(limited)), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
 }
 
+/// A join by lookup through the index on `n`, ended by its reader at some point, leaves no page latched and no read
+/// under way: a pool of few pages serves everything afterwards.
+#[test]
+fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
+    let stored = stored_with(32 * 4096);
+    stored.io.set_read_delay(std::time::Duration::from_micros(200));
+    for (round, batched) in (0..24).flat_map(|round| [(round, false), (round, true)]) {
+        let (mut q, inner) = stored.query();
+        let outer = q.columns(&[INT, TEXT]);
+        let rows = (0..6000).map(|i| vec![int(i * 31 % (ROWS / 2)), text(&format!("outer row {i}"))]).collect();
+        let op = PlanOp::LookupJoin {
+            kind: JoinKind::Inner,
+            left: Box::new(q.split_values(&outer, rows)),
+            lookup: Box::new(Scan { index: 1, ranges: Vec::new(), ..stored.scan(&inner) }),
+            keys: vec![column(outer[0])],
+            residual: Vec::new(),
+            batched,
+        };
+        let join = plan(op, vec![outer[1], inner[0], inner[2]]);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut context = q.context();
+            context.buffers = Buffers { join_bytes: 32 << 10, mrr_bytes: 8 << 10 };
+            let mut rows = execute(&join, &q.columns, &context).unwrap();
+            for _ in 0..round % 4 {
+                assert!(rows.try_next().await.unwrap().is_some_and(|batch| batch.num_rows() > 0));
+            }
+            // Or while it waits for the first rows.
+            let ended = tokio::time::timeout(std::time::Duration::from_micros(100 * round), rows.try_next()).await;
+            drop((ended, rows));
+        });
+        drop(runtime);
+        assert_eq!(q.runtime.memory_used_bytes(), 0);
+    }
+    let pool = stored.store.buffer_pool();
+    for _ in 0..1000 {
+        if pool.statistics().reading > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    assert_eq!(pool.statistics().reading, 0);
+    let (q, ids) = stored.query();
+    assert_eq!(q.run_sorted(&scan_plan(stored.scan(&ids))), sorted(table_rows(0..ROWS)));
+}
+
 #[test]
 fn a_fault_of_the_disk_is_an_error_of_the_query() {
     for kind in [FaultKind::Error(5), FaultKind::Short, FaultKind::BitFlip] {
-        for after in [0, 3, 8] {
+        // At the beginning, on the way, and so on, until the scan is over before.
+        for after in (0..).step_by(4) {
             let stored = stored();
             let (q, ids) = stored.query();
             stored.io.inject(Fault { on: Operation::Read, after, kind, forever: true });
-            let error = q.try_run(&scan_plan(stored.scan(&ids))).err();
-            let error = error.unwrap_or_else(|| panic!("{kind:?} after {after} is not noticed"));
+            let Some(error) = q.try_run(&scan_plan(stored.scan(&ids))).err() else {
+                assert!(after >= 8, "{kind:?} after {after} is not noticed");
+                break;
+            };
             assert!(!error.message.contains("panicked"), "{kind:?} after {after}: {error}");
             let key = KeyRange::prefix(vec![int(ROWS / 2)]);
             let lookup = Scan { index: 1, ranges: vec![key], ..stored.scan(&ids) };

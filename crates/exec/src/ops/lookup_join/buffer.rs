@@ -1,6 +1,7 @@
 //! A join buffer: outer rows with the keys they are looked up by.
 
 use super::{LookupJoinSpec, storage};
+use crate::ops::compact::held_bytes;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, cast::AsArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -67,6 +68,12 @@ impl JoinBuffer {
         let mut one = Keys::default();
         one.push(self.keys.get(group));
         one
+    }
+
+    /// Bytes that the buffer keeps allocated.
+    pub fn memory_bytes(&self) -> usize {
+        let keys = self.keys.byte_len() + self.keys.len() * size_of::<usize>();
+        held_bytes(&self.outer) + keys + (self.rows.capacity() + self.ends.capacity()) * size_of::<u32>()
     }
 
     /// The outer rows of a group.

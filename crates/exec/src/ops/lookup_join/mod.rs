@@ -13,7 +13,7 @@
 mod buffer;
 mod pairs;
 
-use super::scan_filter::ScanFilter;
+use super::{compact::compact, scan_filter::ScanFilter};
 use crate::{error::external, expr::Physical};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -41,6 +41,9 @@ use muster_storage::{
 use muster_types::SqlError;
 use pairs::Pairs;
 use std::{fmt, sync::Arc};
+
+/// While a buffer is made, its rows are there as they came, put together, and as keys.
+const WORKING_COPIES: usize = 3;
 
 /// A column of the joined rows: of the outer row, or of the table's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +179,7 @@ impl ExecutionPlan for LookupJoinExec {
         let memory = MemoryConsumer::new("join buffer").register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let worker = Worker::new(self.spec.clone(), self.input.schema(), self.schema(), memory).map_err(storage)?;
-        let state = State { worker, input: Some(input), ahead: None, metrics };
+        let state = State { worker, input: Some(input), ahead: Vec::new(), metrics };
         let stream = futures::stream::try_unfold(state, |mut state| async move {
             Ok(state.next().await?.map(|batch| (batch, state)))
         });
@@ -190,8 +193,8 @@ struct State {
     worker: Worker,
     /// Until it has ended.
     input: Option<SendableRecordBatchStream>,
-    /// A batch that the last buffer had no room for.
-    ahead: Option<RecordBatch>,
+    /// Batches that the last buffer had no room for, the next one last.
+    ahead: Vec<RecordBatch>,
     metrics: BaselineMetrics,
 }
 
@@ -223,7 +226,7 @@ impl State {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         self.worker.memory.free();
         loop {
-            let next = match (self.ahead.take(), &mut self.input) {
+            let next = match (self.ahead.pop(), &mut self.input) {
                 (Some(batch), _) => Some(batch),
                 (None, Some(input)) => input.next().await.transpose()?,
                 (None, None) => None,
@@ -235,24 +238,31 @@ impl State {
             if batch.num_rows() == 0 {
                 continue;
             }
-            let (batch, rest) = buffer::split(batch, room.saturating_sub(bytes), rows.is_empty());
-            self.ahead = rest;
-            let Some(batch) = batch else { return Ok(rows) };
+            let (fits, rest) = buffer::split(batch, room.saturating_sub(bytes), rows.is_empty());
+            self.ahead.extend(rest);
+            let Some(batch) = fits else { return Ok(rows) };
+            // Without their neighbours, which the buffers of texts hold too.
+            let batch = compact(&batch)?;
             let size = buffer::row_bytes(&batch);
-            // The rows are there already; the buffer keeps a copy of them. With no memory for more, what there is is
-            // looked up.
-            if rows.is_empty() {
-                self.worker.memory.grow(size);
-            } else if self.worker.memory.try_grow(size).is_err() {
-                self.ahead = Some(match self.ahead.take() {
-                    Some(rest) => arrow_select::concat::concat_batches(&batch.schema(), [&batch, &rest])?,
-                    None => batch,
-                });
+            // With no memory for more, what there is is looked up: one row at least.
+            if self.worker.memory.try_grow(WORKING_COPIES * size).is_err() {
+                match batch.num_rows() {
+                    _ if !rows.is_empty() => self.ahead.push(batch),
+                    1 => {
+                        self.worker.memory.grow(WORKING_COPIES * size);
+                        rows.push(batch);
+                    }
+                    n => {
+                        self.ahead.push(batch.slice(n / 2, n - n / 2));
+                        self.ahead.push(batch.slice(0, n / 2));
+                        continue;
+                    }
+                }
                 return Ok(rows);
             }
             bytes += size;
             rows.push(batch);
-            if self.ahead.is_some() || bytes >= room {
+            if !self.ahead.is_empty() || bytes >= room {
                 return Ok(rows);
             }
         }
@@ -301,6 +311,7 @@ impl Worker {
     fn begin(&mut self, rows: &[RecordBatch]) -> Result<()> {
         let outer = arrow_select::concat::concat_batches(&self.outer_schema, rows)?;
         let buffer = JoinBuffer::new(&self.spec, outer)?;
+        self.memory.resize(buffer.memory_bytes());
         if self.spec.batched && self.buffers > 0 {
             self.spec.counters.add(Counter::handler_mrr_key_refills, 1);
         }
