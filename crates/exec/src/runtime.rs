@@ -21,7 +21,7 @@ const FAN_IN: usize = 8;
 /// A block of rows on disk has at most this part of each thread's share of the memory, so that a merge of some runs in
 /// every thread takes little of it.
 const BLOCK_SHARE: usize = 256;
-const BLOCK_BYTES_MIN: usize = 4 << 10;
+const BLOCK_BYTES_MIN: usize = 1 << 10;
 const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// A hash join whose keys are numbers of so small a range looks them up in an array, four bytes for each: it stays in
 /// the second-level cache, and in the same part of the memory as a batch.

@@ -132,8 +132,7 @@ impl Lowerer<'_> {
         }
         let by = PhysicalGroupBy::new_single(keys);
         let last = by.as_final();
-        let partial = aggregate_exec(AggregateMode::Partial, by, functions.clone(), input, schema.clone())?;
-        let partial = Arc::new(partial);
+        let partial = self.grouped(AggregateMode::Partial, by, functions.clone(), input, schema.clone())?;
         let (mode, together): (_, Arc<dyn ExecutionPlan>) = if last.expr().is_empty() {
             (AggregateMode::Final, Arc::new(CoalescePartitionsExec::new(partial)))
         } else {
@@ -143,7 +142,7 @@ impl Lowerer<'_> {
         self.grouped(mode, last, functions, together, schema)
     }
 
-    /// What delivers results: with groups, an operator that spills.
+    /// With groups, an operator that spills.
     fn grouped(
         &self,
         mode: AggregateMode,

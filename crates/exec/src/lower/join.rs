@@ -6,7 +6,10 @@
 use super::{Lowerer, Node, df};
 use crate::{
     expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
-    ops::hash_join::GraceJoinExec,
+    ops::{
+        hash_join::GraceJoinExec,
+        merge_join::{MergeJoinExec, MergeJoinSpec},
+    },
 };
 use arrow_schema::{Schema, SortOptions};
 use datafusion_common::{JoinSide, JoinType, NullEquality};
@@ -14,12 +17,12 @@ use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
 use datafusion_physical_plan::{
     ExecutionPlan,
     joins::{
-        CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode, SortMergeJoinExec,
+        CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode,
         utils::{ColumnIndex, JoinFilter},
     },
 };
 use muster_algebra::{ColId, Expr, JoinKind, Plan, Side};
-use muster_types::{Result, SqlError, SqlType, collation::TextTraits};
+use muster_types::{Collation, Result, SqlError, SqlType, collation::TextTraits};
 use std::sync::Arc;
 
 /// Build sides with more rows than this (by estimate) are built in parallel, both inputs partitioned by the keys.
@@ -42,7 +45,7 @@ impl Lowerer<'_> {
         let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
         let (left, right) = (self.node(left)?, self.node(right)?);
         let (left, right, residual, late) = self.residual_subplans(kind, left, right, residual)?;
-        let pairs = self.join_keys(&left.scope, &right.scope, keys)?;
+        let pairs = self.join_keys(&left.scope, &right.scope, keys, TextTraits::bytes_decide_equality)?;
         let nullable = |e: &Physical, scope: &Scope| e.nullable(&scope.schema).unwrap_or(true);
         let may_be_null = pairs.iter().any(|(l, r)| nullable(l, &left.scope) || nullable(r, &right.scope));
         let null_aware = kind == JoinKind::NullAwareAnti && (may_be_null || !residual.is_empty());
@@ -160,29 +163,27 @@ impl Lowerer<'_> {
         }
         let (left, right) = (self.node(left)?, self.node(right)?);
         let traits = merged_traits(&left.scope, &right.scope);
-        let pairs = self.join_keys(&left.scope, &right.scope, keys)?;
+        let pairs = self.join_keys(&left.scope, &right.scope, keys, TextTraits::bytes_decide_order)?;
         let filter = self.join_filter(&left.scope, &right.scope, residual)?;
-        let columns = join_outputs(kind, &left, &right);
-        let join_type = match kind {
-            JoinKind::Inner => JoinType::Inner,
-            JoinKind::Left => JoinType::Left,
-            JoinKind::Semi => JoinType::LeftSemi,
-            JoinKind::Anti | JoinKind::NullAwareAnti => JoinType::LeftAnti,
-        };
+        let (mut output, mut fields) = (Vec::new(), Vec::new());
+        for id in &plan.output {
+            let (index, side, scope) = match (left.scope.position(*id), right.scope.position(*id)) {
+                (Some(index), _) => (index, JoinSide::Left, &left.scope),
+                (None, Some(index)) => (index, JoinSide::Right, &right.scope),
+                (None, None) => return Err(SqlError::internal(format!("column {} is not in the join", id.0))),
+            };
+            let field = scope.schema.field(index).clone();
+            let nullable = field.is_nullable() || kind == JoinKind::Left && side == JoinSide::Right;
+            output.push(ColumnIndex { index, side });
+            fields.push(field.with_nullable(nullable));
+        }
         let options = SortOptions { descending: false, nulls_first: true };
         let left = self.in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
         let right = self.in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
-        let sort_options = vec![options; pairs.len()];
-        let join = df(SortMergeJoinExec::try_new(
-            left,
-            right,
-            pairs,
-            filter,
-            join_type,
-            sort_options,
-            NullEquality::NullEqualsNothing,
-        ))?;
-        Ok(Node::new(Arc::new(join), columns, traits))
+        let space = self.context.runtime.spill_space(self.threads());
+        let spec = MergeJoinSpec { kind, keys: pairs, residual: filter, output, space };
+        let join = MergeJoinExec::new(left, right, Arc::new(spec), Arc::new(Schema::new(fields)));
+        Ok(Node::new(Arc::new(join), plan.output.clone(), traits))
     }
 
     /// One partition in key order. The plan promises the order; several partitions cannot keep it and are sorted.
@@ -198,8 +199,14 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides allow bytes.
-    fn join_keys(&self, left: &Scope, right: &Scope, keys: &[(Expr, Expr)]) -> Result<Vec<(Physical, Physical)>> {
+    /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides say that `bytes_decide`.
+    fn join_keys(
+        &self,
+        left: &Scope,
+        right: &Scope,
+        keys: &[(Expr, Expr)],
+        bytes_decide: fn(TextTraits, Collation) -> bool,
+    ) -> Result<Vec<(Physical, Physical)>> {
         let (l, r) = (self.compiler(left), self.compiler(right));
         keys.iter()
             .map(|(le, re)| {
@@ -208,7 +215,7 @@ impl Lowerer<'_> {
                     let traits = left.text_traits(le).zip(right.text_traits(re));
                     let merged = traits.map(|(a, b)| TextTraits::merge(a, b));
                     let (lk, rk) = (l.compile(le)?, r.compile(re)?);
-                    return Ok(match merged.is_some_and(|t| t.bytes_decide_equality(collation)) {
+                    return Ok(match merged.is_some_and(|t| bytes_decide(t, collation)) {
                         true => (lk, rk),
                         false => (l.sort_key(lk, collation), r.sort_key(rk, collation)),
                     });

@@ -7,7 +7,10 @@
 //! DataFusion's `RepartitionExec` has queues without bounds that go to disk when memory is refused. In version 55.2 its
 //! readers may then wait for ever (<https://github.com/apache/datafusion/issues/24883>).
 
-use super::only;
+use super::{
+    compact::{compact, held_bytes},
+    only,
+};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::coalesce::BatchCoalescer;
@@ -211,7 +214,7 @@ impl Feeder {
                 let (output, rows) = part?;
                 let coalescer = &mut self.coalescers[output];
                 coalescer.push_batch(rows)?;
-                send(coalescer, &mut self.senders[output], &self.memory).await;
+                send(coalescer, &mut self.senders[output], &self.memory).await?;
             }
             if self.senders.iter().all(Option::is_none) {
                 return Ok(());
@@ -219,7 +222,7 @@ impl Feeder {
         }
         for (coalescer, sender) in self.coalescers.iter_mut().zip(&mut self.senders) {
             coalescer.finish_buffered_batch()?;
-            send(coalescer, sender, &self.memory).await;
+            send(coalescer, sender, &self.memory).await?;
         }
         Ok(())
     }
@@ -230,10 +233,11 @@ async fn send(
     coalescer: &mut BatchCoalescer,
     sender: &mut Option<Sender<Result<Message>>>,
     memory: &MemoryReservation,
-) {
+) -> Result<()> {
     while let Some(batch) = coalescer.next_completed_batch() {
         let Some(open) = sender else { continue };
-        let bytes = batch.get_array_memory_size();
+        let batch = compact(&batch)?;
+        let bytes = held_bytes(&batch);
         // It is there already; asking would be too late.
         memory.grow(bytes);
         if open.send(Ok(Message::Batch(batch, bytes))).await.is_err() {
@@ -241,6 +245,7 @@ async fn send(
             *sender = None;
         }
     }
+    Ok(())
 }
 
 /// The reader's end of a queue.

@@ -186,7 +186,8 @@ fn a_row_that_does_not_fit_fails_and_the_next_query_runs() {
     let mut q = Query::with_memory(8 << 20);
     let ids = q.columns(&[INT, TEXT]);
     let sort = |q: &mut Query, width| {
-        let input = Box::new(q.split_values(&ids, wide_rows(3, width)));
+        let rows = (0..3).map(|i| vec![int(i), text(&"x".repeat(width))]).collect();
+        let input = Box::new(q.split_values(&ids, rows));
         plan(PlanOp::Sort { input, keys: vec![asc(ids[1])], fetch: None }, vec![ids[0]])
     };
     let too_wide = sort(&mut q, 10 << 20);

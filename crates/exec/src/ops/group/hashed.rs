@@ -1,14 +1,24 @@
 //! Hash aggregation of one partition within the memory it is granted.
+//!
+//! Where groups are only collected for another operator to put together, they are handed on when memory is refused; and
+//! rows are handed on as they are, when they turn out to be groups of their own.
 
-use super::table::{Contents, Layout, Table};
+use super::table::{Accumulators, Contents, Layout, Table};
 use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace};
 use arrow_array::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
-use datafusion_physical_plan::metrics::{BaselineMetrics, Count, RecordOutput};
+use datafusion_physical_plan::{
+    metrics::{BaselineMetrics, Count, RecordOutput},
+    stream::RecordBatchStreamAdapter,
+};
 use futures::StreamExt;
 use std::sync::Arc;
 
+/// After so many rows it is known whether collecting is worth its time: DataFusion's measure.
+const TRIAL_ROWS: usize = 100_000;
+/// It is not if so many of a hundred rows are groups.
+const TRIAL_GROUPS_PERCENT: usize = 80;
 /// A partition that has rows always holds memory for so many blocks.
 const FLOOR_BLOCKS: usize = 4;
 
@@ -30,6 +40,10 @@ pub struct Hashed {
     /// Results, and how many of them have been delivered.
     results: Option<(RecordBatch, usize)>,
     spills: Count,
+    /// Rows of the input so far.
+    rows: usize,
+    /// What hands on rows as groups of their own.
+    passing: Option<Accumulators>,
 }
 
 impl Hashed {
@@ -43,7 +57,8 @@ impl Hashed {
         batch_rows: usize,
         spills: Count,
     ) -> Hashed {
-        Hashed { layout, space, memory, batch_rows, sources: vec![Source::Input(input)], results: None, spills }
+        let sources = vec![Source::Input(input)];
+        Hashed { layout, space, memory, batch_rows, sources, results: None, spills, rows: 0, passing: None }
     }
 
     /// The next results. Errors: those of the input and of the file system; a single group does not fit in memory.
@@ -73,10 +88,7 @@ impl Hashed {
             Source::Input(input) => (input, self.layout.input, 0),
             Source::File(file, level) => {
                 let batches = futures::stream::iter(file.open()?);
-                let stream = datafusion_physical_plan::stream::RecordBatchStreamAdapter::new(
-                    self.layout.states.clone(),
-                    batches,
-                );
+                let stream = RecordBatchStreamAdapter::new(self.layout.states.clone(), batches);
                 (Box::pin(stream) as SendableRecordBatchStream, Contents::States, level)
             }
         };
@@ -87,10 +99,23 @@ impl Hashed {
                 continue;
             }
             let timer = metrics.elapsed_compute().timer();
+            if let Some(accumulators) = &self.passing {
+                self.results = Some((accumulators.pass(&self.layout, &batch)?, 0));
+                self.sources.push(Source::Input(rows));
+                return Ok(());
+            }
             table.update(&batch, contents)?;
             let full = self.grant(table.bytes());
             timer.done();
-            if let Err(refused) = full {
+            if self.layout.output == Contents::States {
+                self.rows += batch.num_rows();
+                self.try_passing(&table)?;
+                if full.is_err() || self.passing.is_some() {
+                    self.results = table.into_output()?.map(|batch| (batch, 0));
+                    self.sources.push(Source::Input(rows));
+                    return Ok(());
+                }
+            } else if let Err(refused) = full {
                 if level == LEVELS || level > 0 && table.len() == 1 {
                     return Err(refused);
                 }
@@ -102,7 +127,7 @@ impl Hashed {
         }
         let timer = metrics.elapsed_compute().timer();
         match spilled {
-            None => self.results = Some((table.into_results()?, 0)),
+            None => self.results = table.into_output()?.map(|batch| (batch, 0)),
             Some(mut to) => {
                 self.spill(&mut table, &mut to)?;
                 let files = to.finish()?.into_iter().flatten();
@@ -113,6 +138,15 @@ impl Hashed {
         Ok(())
     }
 
+    /// After the trial, whether rows are handed on from now on.
+    fn try_passing(&mut self, table: &Table) -> Result<()> {
+        let trial = TRIAL_ROWS..TRIAL_ROWS + self.batch_rows;
+        if trial.contains(&self.rows) && table.len() * 100 > self.rows * TRIAL_GROUPS_PERCENT {
+            self.passing = Some(self.layout.accumulators()?).filter(Accumulators::can_pass);
+        }
+        Ok(())
+    }
+
     /// Memory for so many bytes in all.
     fn grant(&self, bytes: usize) -> Result<()> {
         let bytes = bytes.max(FLOOR_BLOCKS * self.space.block_bytes);
@@ -120,6 +154,9 @@ impl Hashed {
     }
 
     fn spill(&self, table: &mut Table, to: &mut PartitionWriter) -> Result<()> {
+        if table.len() == 0 {
+            return Ok(());
+        }
         let (states, keys) = table.take_states()?;
         to.write(&states, &keys)?;
         self.spills.add(1);

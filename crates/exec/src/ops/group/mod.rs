@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   rows --> table.rs     groups in memory --> results
-//!               | memory is refused
+//!               | memory is refused (hashed.rs)
 //!               v
 //!            files of groups, spread by a hash of their keys, which are aggregated one after the other
 //!
@@ -51,7 +51,7 @@ pub struct GroupExec {
 }
 
 impl GroupExec {
-    /// `plan`: with groups, and results as its output. Errors: it has functions that DataFusion does not know.
+    /// `plan`: with groups. Errors: it has functions that DataFusion does not know.
     pub fn new(plan: Arc<AggregateExec>, method: Method) -> Result<GroupExec> {
         let layout = Arc::new(Layout::new(&plan)?);
         Ok(GroupExec { plan, method, layout, metrics: ExecutionPlanMetricsSet::new() })

@@ -10,7 +10,7 @@ use datafusion_physical_expr::{aggregate::AggregateFunctionExpr, expressions::Co
 use datafusion_physical_plan::{
     ExecutionPlan,
     aggregates::{
-        AggregateExec, AggregateInputMode, AggregateMode, aggregate_expressions,
+        AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode, aggregate_expressions,
         group_values::{GroupValues, new_group_values},
         order::GroupOrdering,
     },
@@ -38,11 +38,13 @@ pub struct Layout {
     groups: SchemaRef,
     /// Keys, then what is accumulated.
     pub states: SchemaRef,
+    /// What the output brings, and what it looks like.
+    pub output: Contents,
     pub results: SchemaRef,
 }
 
 impl Layout {
-    /// Of an aggregation with groups that delivers results.
+    /// Of an aggregation with groups.
     pub fn new(plan: &AggregateExec) -> Result<Layout> {
         let functions = plan.aggr_expr().to_vec();
         let groups = plan.group_expr().group_schema(&plan.input().schema())?;
@@ -64,6 +66,10 @@ impl Layout {
             state_arguments: aggregate_expressions(&functions, &AggregateMode::Final, width)?,
             groups,
             states: Arc::new(Schema::new(fields)),
+            output: match plan.mode().output_mode() {
+                AggregateOutputMode::Final => Contents::Values,
+                AggregateOutputMode::Partial => Contents::States,
+            },
             results: plan.schema(),
             functions,
         })
@@ -122,6 +128,20 @@ impl Accumulators {
         self.0.iter().map(|a| a.size()).sum()
     }
 
+    /// Whether each row can be a group of its own.
+    pub fn can_pass(&self) -> bool {
+        self.0.iter().all(|a| a.supports_convert_to_state())
+    }
+
+    /// Rows as groups of their own.
+    pub fn pass(&self, layout: &Layout, rows: &RecordBatch) -> Result<RecordBatch> {
+        let mut columns = layout.keys(rows)?;
+        for (accumulator, exprs) in self.0.iter().zip(&layout.arguments) {
+            columns.extend(accumulator.convert_to_state(&evaluate(exprs, rows)?, None)?);
+        }
+        batch(&layout.results, columns)
+    }
+
     /// The results of these groups, which are forgotten.
     pub fn results(&mut self, of: EmitTo) -> Result<Vec<ArrayRef>> {
         self.0.iter_mut().map(|a| a.evaluate(of)).collect()
@@ -178,11 +198,20 @@ impl Table {
         Ok((batch(&self.layout.states, columns)?, keys))
     }
 
-    /// All groups with their results.
-    pub fn into_results(mut self) -> Result<RecordBatch> {
-        let mut columns = self.groups.emit(EmitTo::All)?;
-        columns.extend(self.accumulators.results(EmitTo::All)?);
-        batch(&self.layout.results, columns)
+    /// All groups, as the output brings them; `None` if there are none.
+    pub fn into_output(mut self) -> Result<Option<RecordBatch>> {
+        if self.len() == 0 {
+            return Ok(None);
+        }
+        let columns = match self.layout.output {
+            Contents::States => self.take_states()?.0.columns().to_vec(),
+            Contents::Values => {
+                let mut columns = self.groups.emit(EmitTo::All)?;
+                columns.extend(self.accumulators.results(EmitTo::All)?);
+                columns
+            }
+        };
+        batch(&self.layout.results, columns).map(Some)
     }
 }
 

@@ -12,11 +12,13 @@ use datafusion_common::{
     hash_utils::{RandomState, create_hashes},
 };
 
+/// Bits of a hash that name a file; each level takes others.
+const PARTITION_BITS: usize = 4;
 /// Files that rows are spread over.
-pub const PARTITIONS: usize = 16;
+pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 /// So often are rows spread again; what is too large still has few keys.
 pub const LEVELS: usize = 6;
-/// Of the hashes: other ones than those that spread rows over threads, or find them in tables.
+/// Of the hashes: other ones than those that spread rows over threads.
 const SEED: u64 = 0x6d75_7374_6572;
 
 /// Writes rows to their files.
@@ -25,6 +27,7 @@ pub struct PartitionWriter {
     schema: SchemaRef,
     writers: [Option<SpillWriter>; PARTITIONS],
     hasher: RandomState,
+    level: usize,
 }
 
 impl PartitionWriter {
@@ -34,7 +37,8 @@ impl PartitionWriter {
             space: space.clone(),
             schema: schema.clone(),
             writers: [const { None }; PARTITIONS],
-            hasher: RandomState::with_seed(SEED + level as u64),
+            hasher: RandomState::with_seed(SEED),
+            level,
         }
     }
 
@@ -43,8 +47,8 @@ impl PartitionWriter {
         let mut hashes = vec![0; batch.num_rows()];
         create_hashes(keys, &self.hasher, &mut hashes)?;
         let mut rows: [Vec<u32>; PARTITIONS] = [const { Vec::new() }; PARTITIONS];
-        // The upper bits: tables take the lower ones.
-        hashes.iter().enumerate().for_each(|(row, hash)| rows[(hash >> 48) as usize % PARTITIONS].push(row as u32));
+        let number = |hash: u64| (mixed(hash) >> (self.level * PARTITION_BITS)) as usize % PARTITIONS;
+        hashes.iter().enumerate().for_each(|(row, hash)| rows[number(*hash)].push(row as u32));
         let portions = used_bytes(batch)?.div_ceil(self.space.block_bytes).max(1);
         let most = batch.num_rows().div_ceil(portions).max(1);
         for (writer, rows) in self.writers.iter_mut().zip(rows) {
@@ -70,10 +74,18 @@ impl PartitionWriter {
     }
 }
 
+/// Each bit depends on all bits of the hash: the last step of MurmurHash3.
+fn mixed(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use arrow_array::{Int64Array, cast::AsArray, types::Int64Type};
+    use std::sync::Arc;
 
     #[test]
     fn each_level_spreads_rows_anew_and_equal_keys_meet() {
@@ -99,6 +111,4 @@ mod tests {
         let second = spread(read(&first[3]), 1);
         assert!(second.iter().all(|f| f.rows < 200), "{:?}", second.each_ref().map(|f| f.rows));
     }
-
-    use std::sync::Arc;
 }
