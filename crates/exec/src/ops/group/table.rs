@@ -128,11 +128,6 @@ impl Accumulators {
         self.0.iter().map(|a| a.size()).sum()
     }
 
-    /// Whether each row can be a group of its own.
-    pub fn can_pass(&self) -> bool {
-        self.0.iter().all(|a| a.supports_convert_to_state())
-    }
-
     /// Rows as groups of their own.
     pub fn pass(&self, layout: &Layout, rows: &RecordBatch) -> Result<RecordBatch> {
         let mut columns = layout.keys(rows)?;
