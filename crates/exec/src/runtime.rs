@@ -27,7 +27,7 @@ const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// the second-level cache, and in the same part of the memory as a batch.
 const KEY_ARRAY_RANGE: usize = 1 << 18;
 /// Also where keys fill at least this part of a larger range: the array is then no larger than a hash table.
-const KEY_ARRAY_DENSITY: f64 = 0.1;
+pub const KEY_ARRAY_DENSITY: f64 = 0.1;
 
 /// Memory and spill files shared by all queries of a database.
 pub struct Runtime {

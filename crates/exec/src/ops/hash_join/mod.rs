@@ -18,7 +18,7 @@ mod grace;
 mod input;
 
 use super::{spill::SpillSpace, unordered};
-use crate::expr::Physical;
+use crate::{expr::Physical, runtime::KEY_ARRAY_DENSITY};
 use arrow_array::{ArrayRef, RecordBatch};
 use build::{Build, Built};
 use datafusion_common::{
@@ -132,10 +132,13 @@ impl Kernel {
     }
 }
 
-/// Memory that DataFusion's join takes for a build side: its rows, and a table of hashes and places.
+/// Memory that DataFusion's join takes for a build side: its rows, and a table of hashes and places, or an array of
+/// places by key; for each row the next one of its hash, and a bit.
 fn build_bytes(row_bytes: usize, rows: usize) -> usize {
     const BUCKET_BYTES: usize = 17;
-    row_bytes + (rows * 8 / 7 + 1).next_power_of_two() * BUCKET_BYTES + rows * (size_of::<u32>() + 1)
+    let array_bytes = (rows as f64 / KEY_ARRAY_DENSITY) as usize * size_of::<u32>();
+    let table_bytes = (rows * 8 / 7 + 1).next_power_of_two() * BUCKET_BYTES;
+    row_bytes + array_bytes.max(table_bytes) + rows * (size_of::<u32>() + 1)
 }
 
 /// While the table is built, the rows are there twice: as they came and put together.
