@@ -7,6 +7,7 @@
 //!   Columns                                columns.rs: every column of one query has its own number
 //!   eval                                   eval.rs: the value of an expression
 //!   explain                                explain.rs: plans and expressions as text
+//!   Hints                                  hints.rs: what /*+ .. */ says
 //! ```
 //!
 //! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
@@ -16,6 +17,7 @@ pub mod columns;
 pub mod eval;
 pub mod explain;
 pub mod expr;
+pub mod hints;
 pub mod plan;
 pub mod rel;
 pub mod statistics;
@@ -26,6 +28,7 @@ pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier, ScalarFunction,
     Subplan, Subquery, SubqueryKind,
 };
+pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};

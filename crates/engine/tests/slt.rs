@@ -130,6 +130,7 @@ files! {
     databases
     decimals
     expressions
+    hints
     indexes
     joins
     load

@@ -44,7 +44,25 @@ use std::time::Instant;
 ///
 /// Errors: internal ones only, if a rewrite or the planner contradicts itself.
 pub fn optimize(rel: Rel, columns: &mut Columns, statistics: &dyn Statistics, options: &Options) -> Result<Plan> {
-    optimize_traced(rel, columns, statistics, options, None)
+    Ok(optimize_hinted(rel, columns, statistics, options)?.plan)
+}
+
+/// A plan, and which of the statement's hints it does not follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Optimized {
+    pub plan: Plan,
+    /// Hints that contradict each other or the query, as warnings show them.
+    pub ignored_hints: Vec<String>,
+}
+
+/// Like [`optimize`], and tells of hints that it could not follow.
+pub fn optimize_hinted(
+    rel: Rel,
+    columns: &mut Columns,
+    statistics: &dyn Statistics,
+    options: &Options,
+) -> Result<Optimized> {
+    run(rel, columns, statistics, options, None)
 }
 
 /// Like [`optimize`], and notes what each pass did.
@@ -53,8 +71,18 @@ pub fn optimize_traced(
     columns: &mut Columns,
     statistics: &dyn Statistics,
     options: &Options,
-    mut trace: Option<&mut OptimizeTrace>,
+    trace: &mut OptimizeTrace,
 ) -> Result<Plan> {
+    Ok(run(rel, columns, statistics, options, Some(trace))?.plan)
+}
+
+fn run(
+    rel: Rel,
+    columns: &mut Columns,
+    statistics: &dyn Statistics,
+    options: &Options,
+    mut trace: Option<&mut OptimizeTrace>,
+) -> Result<Optimized> {
     let outputs = rel.output();
     let mut rel = rel;
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.name)) {
@@ -69,11 +97,12 @@ pub fn optimize_traced(
     let start = Instant::now();
     let mut planner = plan::Planner::new(&rel, columns, statistics, options);
     let plan = planner.statement(&rel, &outputs)?;
+    let ignored_hints = planner.ignored_hints.into_iter().collect();
     if let Some(trace) = trace {
         trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
     }
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new())?;
     }
-    Ok(plan)
+    Ok(Optimized { plan, ignored_hints })
 }

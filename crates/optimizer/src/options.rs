@@ -1,11 +1,16 @@
-//! Switches: every rewrite and every optional physical choice has a name and can be turned off (or on) by it.
+//! Switches: every rewrite and every optional physical choice has a name and can be turned off (or on) by it, for the whole
+//! statement or, by hints, for single tables and indexes.
 
-use std::collections::BTreeMap;
+use muster_algebra::{ColId, HintTarget, Hints, Rel, SwitchHint};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Physical choices that are not rewrites: name and default.
 const PHYSICAL: &[(&str, bool)] = &[
     // Order joins by cost; off: as written.
     ("join_order", true),
+    // Ranges of keys; off: indexes are read whole. (A hint only: NO_RANGE_OPTIMIZATION.)
+    ("range_optimization", true),
     // Use key ranges and secondary indexes; off: full scans.
     ("access_path", true),
     // Restrict an aggregated derived relation to the keys that a selective neighbour of the join has.
@@ -70,6 +75,12 @@ pub struct Options {
     /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need more
     /// are not made ranges.
     pub range_optimizer_max_mem_size: u64,
+    /// Of the statement.
+    pub hints: Hints,
+    /// Switches that a hint set for one index, by the index's position.
+    by_index: BTreeMap<(&'static str, usize), bool>,
+    /// Switches that hints turned on: to be used whatever they cost.
+    forced: BTreeSet<&'static str>,
 }
 
 impl Default for Options {
@@ -79,6 +90,9 @@ impl Default for Options {
             switches: rewrites.chain(PHYSICAL.iter().copied()).collect(),
             exhaustive_relations_max: 10,
             range_optimizer_max_mem_size: 8 << 20,
+            hints: Hints::default(),
+            by_index: BTreeMap::new(),
+            forced: BTreeSet::new(),
         }
     }
 }
@@ -87,6 +101,71 @@ impl Options {
     /// Whether the switch is on; an unknown name is off.
     pub fn is_on(&self, name: &str) -> bool {
         self.switches.get(name).copied().unwrap_or(false)
+    }
+
+    /// Whether the switch is on for one index of a table. Of options [`for_rel`](Self::for_rel) that table.
+    pub fn is_on_for(&self, name: &'static str, index: usize) -> bool {
+        self.by_index.get(&(name, index)).copied().unwrap_or_else(|| self.is_on(name))
+    }
+
+    /// Whether a hint turned the switch on. Of options [`for_rel`](Self::for_rel) a table.
+    pub fn is_forced(&self, name: &str) -> bool {
+        self.forced.contains(name)
+    }
+
+    /// The options as hints change them for a relation: a table with conditions, a derived one, or the right side of a
+    /// join that was a subquery.
+    pub fn for_rel(&self, rel: &Rel) -> Cow<'_, Options> {
+        if self.hints.switches.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut bare = rel;
+        while let Rel::Filter { input, .. } = bare {
+            bare = input;
+        }
+        let leading = first_column(bare);
+        let delivered = match bare {
+            Rel::Get { .. } => Vec::new(),
+            other => other.output(),
+        };
+        let is_table = matches!(bare, Rel::Get { .. });
+        self.with_hints(|hint| match hint.target {
+            HintTarget::Block => leading.is_some_and(|id| hint.columns.contains(&id)),
+            HintTarget::Derived => delivered.iter().any(|id| hint.columns.contains(id)),
+            HintTarget::Table => is_table && leading.is_some_and(|id| hint.columns.contains(&id)),
+        })
+    }
+
+    /// The options as hints change them for the query block that a relation begins with.
+    pub fn for_block(&self, rel: &Rel) -> Cow<'_, Options> {
+        let leading = first_column(rel);
+        self.with_hints(|h| h.target == HintTarget::Block && leading.is_some_and(|id| h.columns.contains(&id)))
+    }
+
+    /// The options as hints change them for a derived table that delivers these columns.
+    pub fn for_derived(&self, columns: &[ColId]) -> Cow<'_, Options> {
+        self.with_hints(|h| h.target == HintTarget::Derived && columns.iter().any(|id| h.columns.contains(id)))
+    }
+
+    fn with_hints(&self, applies: impl Fn(&SwitchHint) -> bool) -> Cow<'_, Options> {
+        let mut changed = Cow::Borrowed(self);
+        for hint in self.hints.switches.iter().filter(|h| applies(h)) {
+            let options = changed.to_mut();
+            match &hint.indexes {
+                Some(indexes) => {
+                    options.by_index.extend(indexes.iter().map(|index| ((hint.switch, *index), hint.on)));
+                }
+                None => {
+                    options.set(hint.switch, hint.on);
+                    if hint.on {
+                        options.forced.insert(hint.switch);
+                    } else {
+                        options.forced.remove(hint.switch);
+                    }
+                }
+            }
+        }
+        changed
     }
 
     /// Whether a rewrite may run: its own switch is on, and MySQL's for what it does.
@@ -123,6 +202,14 @@ impl Options {
     /// All switches and their states, by name.
     pub fn switches(&self) -> impl Iterator<Item = (&'static str, bool)> + '_ {
         self.switches.iter().map(|(name, on)| (*name, *on))
+    }
+}
+
+/// A column of the base table that a relation's text begins with.
+fn first_column(rel: &Rel) -> Option<ColId> {
+    match rel {
+        Rel::Get { columns, .. } => columns.first().map(|(id, _)| *id),
+        other => other.inputs().into_iter().find_map(first_column),
     }
 }
 

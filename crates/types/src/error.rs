@@ -143,6 +143,10 @@ codes! {
     WrongParamCountToNativeFct = 1582, "42000";
     FunctionDoesNotExist = 1305, "42000";
     StorageCorrupt = 1712, "HY000";
+    ConflictingHint = 3126, "HY000";
+    UnknownQueryBlock = 3127, "HY000";
+    UnresolvedHintName = 3128, "HY000";
+    NotHintUpdatable = 3637, "HY000";
     CapacityExceeded = 3170, "HY000";
     CteMaxRecursion = 3636, "HY000";
     RegexpError = 3685, "HY000";
@@ -206,6 +210,12 @@ impl SqlError {
 
     pub fn no_such_table(database: &str, table: &str) -> SqlError {
         SqlError::new(ErrorCode::NoSuchTable, format!("Table '{database}.{table}' doesn't exist"))
+    }
+
+    /// 3126: an optimizer hint that contradicts or repeats another, as a warning shows it.
+    pub fn conflicting_hint(hint: &str) -> SqlError {
+        let message = format!("Hint {hint} is ignored as conflicting/duplicated");
+        SqlError::new(ErrorCode::ConflictingHint, message)
     }
 
     /// 1105: what should not have happened.

@@ -374,8 +374,12 @@ impl Session {
 
     /// What a statement sees, with `cancel` to stop it.
     fn context(&self, cancel: CancellationToken) -> Arc<Context> {
-        let time_zone = TimeZone::from_name(&self.variables.text("time_zone")).unwrap_or(TimeZone::System);
-        let now = match self.variables.get("timestamp") {
+        self.context_with(cancel, self.variables.clone())
+    }
+
+    fn context_with(&self, cancel: CancellationToken, variables: Variables) -> Arc<Context> {
+        let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
+        let now = match variables.get("timestamp") {
             Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
             _ => crate::ddl::now_utc_micros(),
         };
@@ -383,7 +387,7 @@ impl Session {
             database: self.database.clone(),
             shared: self.shared.clone(),
             current_database: self.current_database.clone(),
-            variables: self.variables.clone(),
+            variables,
             user_variables: self.user_variables.clone(),
             access: self.access(),
             account: AccountKey { user: self.user.clone(), host: self.account_host.clone() },
@@ -443,7 +447,8 @@ impl Session {
         if self.shared.killed.is_cancelled() {
             return self.ended(number, Err(SqlError::interrupted()));
         }
-        let context = self.context(cancel);
+        let variables = self.hinted_variables(&statement);
+        let context = self.context_with(cancel, variables);
         let run = AssertUnwindSafe(self.run(&context, statement, &parameters)).catch_unwind().await;
         let outcome = run.unwrap_or_else(|panic| Err(panic_error(&*panic)));
         self.ended(number, outcome)

@@ -51,8 +51,14 @@ pub fn optimize_whole(context: &Context, bound: Bound, tables: Arc<StatementTabl
         context.warn(warning.code, warning.message);
     }
     let mut columns = bound.columns;
-    let plan = muster_optimizer::optimize(bound.rel, &mut columns, &*tables, &context.optimizer_options())?;
-    Ok(Planned { plan, columns, outputs: bound.outputs, tables })
+    let mut options = context.optimizer_options();
+    options.hints = bound.hints;
+    let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
+    for hint in &optimized.ignored_hints {
+        let warning = SqlError::conflicting_hint(hint);
+        context.warn(warning.code, warning.message);
+    }
+    Ok(Planned { plan: optimized.plan, columns, outputs: bound.outputs, tables })
 }
 
 /// `sql_select_limit`: for a SELECT without a LIMIT of its own.

@@ -1,13 +1,59 @@
 //! SET, and values of expressions outside queries.
 
-use super::{Session, query, variables};
+use super::{Session, Variables, definitions::Definition, query, variables};
 use crate::{privileges::Privilege, session::Context};
-use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, VariableScope};
+use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, Statement, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// Most user variables of a session, and bytes of one: they are kept until the session ends.
 const USER_VARIABLES_MAX: usize = 10_000;
+
+/// Variables that `SET_VAR` may set: those of MySQL (manual 7.1.8, "SET_VAR Hint Applies"), and MariaDB's for its joins.
+const HINT_UPDATABLE: &[&str] = &[
+    "auto_increment_increment",
+    "auto_increment_offset",
+    "big_tables",
+    "bulk_insert_buffer_size",
+    "cte_max_recursion_depth",
+    "div_precision_increment",
+    "end_markers_in_json",
+    "eq_range_index_dive_limit",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "insert_id",
+    "internal_tmp_mem_storage_engine",
+    "join_buffer_size",
+    "lock_wait_timeout",
+    "max_error_count",
+    "max_execution_time",
+    "max_heap_table_size",
+    "max_join_size",
+    "max_length_for_sort_data",
+    "max_seeks_for_key",
+    "max_sort_length",
+    "mrr_buffer_size",
+    "optimizer_prune_level",
+    "optimizer_search_depth",
+    "optimizer_switch",
+    "range_alloc_block_size",
+    "range_optimizer_max_mem_size",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "sort_buffer_size",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_buffer_result",
+    "sql_mode",
+    "sql_safe_updates",
+    "sql_select_limit",
+    "time_zone",
+    "timestamp",
+    "tmp_table_size",
+    "unique_checks",
+    "updatable_views_with_limit",
+    "windowing_use_high_precision",
+];
 
 /// The value of an expression without columns: the one row of `SELECT expression`. `parameters`: of the whole statement.
 pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
@@ -25,6 +71,56 @@ pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[V
 }
 
 impl Session {
+    /// The session's variables as the statement's `SET_VAR` hints change them. Warnings: 3128 for an unknown variable,
+    /// 3637 for one that hints cannot set, 3126 for one that is set twice, and what SET would answer.
+    pub(super) fn hinted_variables(&self, statement: &Statement) -> Variables {
+        let mut variables = self.variables.clone();
+        let executed = match statement {
+            Statement::ExecutePrepared { name, .. } => self.named_statements.get(&name.to_lowercase()),
+            _ => None,
+        };
+        let statement = executed.map_or(statement, |prepared| &*prepared.statement);
+        let statement = if let Statement::Explain(explain) = statement { &*explain.statement } else { statement };
+        let (Statement::Query(query) | Statement::SelectInto { query, .. }) = statement else { return variables };
+        let warn = |e: SqlError| self.diagnostics.running.push(e.code, e.message);
+        let mut set = Vec::new();
+        for (name, value) in muster_sql::set_variables(query) {
+            let Ok(definition) = variables::define(&name) else {
+                let message = format!("Unresolved name '{name}' for SET_VAR hint");
+                warn(SqlError::new(ErrorCode::UnresolvedHintName, message));
+                continue;
+            };
+            if !HINT_UPDATABLE.contains(&definition.name) {
+                let message = format!("Variable '{name}' cannot be set using SET_VAR hint.");
+                warn(SqlError::new(ErrorCode::NotHintUpdatable, message));
+                continue;
+            }
+            if set.contains(&definition.name) {
+                let shown = value.to_text(6).unwrap_or_default();
+                warn(SqlError::conflicting_hint(&format!("SET_VAR({name}={shown})")));
+                continue;
+            }
+            set.push(definition.name);
+            match self.checked(definition, value, &variables) {
+                Ok(value) => variables.put(definition.name, value),
+                Err(e) => warn(e),
+            }
+        }
+        variables
+    }
+
+    /// The value as a variable takes it, with warning 1292 when it was cut to the variable's bounds.
+    fn checked(&self, definition: &Definition, value: Value, current: &Variables) -> Result<Value> {
+        let shown = value.to_text(6).unwrap_or_default();
+        let checked = variables::check(definition, value, current)?;
+        variables::check_supported(definition, &checked.value)?;
+        if checked.truncated {
+            let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
+            self.diagnostics.running.push(ErrorCode::TruncatedWrongValue, message);
+        }
+        Ok(checked.value)
+    }
+
     /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
     pub(super) async fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<()> {
         let mut values = Vec::with_capacity(items.len());
@@ -95,30 +191,24 @@ impl Session {
             None if global => Value::Text(definition.default.into()),
             None => self.database.globals().get(definition.name),
         };
-        let checked = match global {
-            true => variables::check(definition, value.clone(), &self.database.globals())?,
-            false => variables::check(definition, value.clone(), &self.variables)?,
+        let value = match global {
+            true => self.checked(definition, value, &self.database.globals())?,
+            false => self.checked(definition, value, &self.variables)?,
         };
-        variables::check_supported(definition, &checked.value)?;
-        if checked.truncated {
-            let shown = value.to_text(6).unwrap_or_default();
-            let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
-            context.warn(ErrorCode::TruncatedWrongValue, message);
-        }
         if global {
-            self.database.set_global(definition.name, checked.value);
+            self.database.set_global(definition.name, value);
             return Ok(());
         }
         if matches!(definition.name, "last_insert_id" | "identity") {
-            let id = match &checked.value {
+            let id = match &value {
                 Value::Int(i) => u64::try_from(*i).unwrap_or(0),
                 Value::UInt(u) => *u,
                 _ => 0,
             };
             self.shared.last_insert_id.store(id, Relaxed);
         }
-        self.variables.put(definition.name, checked.value.clone());
-        match &checked.value {
+        self.variables.put(definition.name, value.clone());
+        match &value {
             Value::Text(text) => self.keep_charsets_together(definition.name, text),
             _ => Ok(()),
         }

@@ -77,7 +77,7 @@ impl Context<'_> {
             on_entries.retain(|c| !steered.contains(c));
             let fetched = rows_read * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, table, 0);
-            cost_ms += match self.options.is_on("mrr") {
+            cost_ms += match self.options.is_on_for("mrr", index) {
                 true => cost::fetches(&clustered, fetched),
                 false => cost::single_lookups(&clustered, fetched, fetched),
             };

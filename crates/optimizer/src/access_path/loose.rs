@@ -102,7 +102,7 @@ impl Loose<'_> {
         let reading = Reading { table, alias, index, columns: read, conditions };
         let scan = reading.scan(required, self.estimator, self.options);
         let (ranges, steering) = match found {
-            Some(r) if r.may_be_steered(self.options) => (r.ranges, r.steering),
+            Some(r) if r.may_be_steered(index, self.options) => (r.ranges, r.steering),
             Some(r) => (r.ranges, Vec::new()),
             None => (vec![KeyRange::all()], Vec::new()),
         };

@@ -75,7 +75,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         if index > 0 && !usable {
             continue;
         }
-        let ranges = if usable { domains.ranges(index) } else { None };
+        let in_ranges = usable && options.is_on_for("range_optimization", index);
+        let ranges = if in_ranges { domains.ranges(index) } else { None };
         let covering = index == 0 || columns.iter().all(|(_, c)| table.index_has_column(index, *c));
         let fixed = ranges.as_ref().map_or(0, |r| r.fixed_parts);
         let ordered = match may_order(options, request.limit) && hints::may_order(index, request.hints) {
@@ -90,7 +91,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         };
         share = share.min((rows_read / total).max(1e-12));
         if let Some(ranges) = &ranges
-            && ranges.may_be_steered(options)
+            && ranges.may_be_steered(index, options)
         {
             steered.push(context.path(index, Some(ranges.clone()), rows_read, covering, ordered));
         }
@@ -113,7 +114,9 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         .min_by(|(a, x), (b, y)| {
             // FORCE INDEX: the table itself is scanned only if no index can be used.
             let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
-            orders(y).cmp(&orders(x)).then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
+            let skips = |p: &Path| options.is_forced("skip_scan") && p.steered;
+            let hinted = orders(y).cmp(&orders(x)).then(skips(y).cmp(&skips(x)));
+            hinted.then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
         .map(|(cost_ms, p)| Path { cost_ms: if p.ordered.is_some() { cost_ms } else { p.cost_ms }, ..p })
         .unwrap_or(Path {
@@ -183,7 +186,7 @@ pub fn split_conditions(
     conditions: Vec<Expr>,
     options: &Options,
 ) -> (Vec<Expr>, Vec<Expr>) {
-    if index == 0 || !options.is_on("index_condition_pushdown") {
+    if index == 0 || !options.is_on_for("index_condition_pushdown", index) {
         return (Vec::new(), conditions);
     }
     let in_index = |id: &ColId| {
@@ -293,7 +296,7 @@ impl Reading<'_> {
             filter_columns,
             index_condition,
             filter,
-            fetch: if options.is_on("mrr") { RowFetch::KeyOrder } else { RowFetch::EntryOrder },
+            fetch: if options.is_on_for("mrr", index) { RowFetch::KeyOrder } else { RowFetch::EntryOrder },
             ordered: false,
             reverse: false,
             limit: None,

@@ -91,7 +91,7 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
         }
         for (unit, needs) in &dependents {
             let rest = units & !(1 << unit);
-            if rest == units || needs & !rest != 0 {
+            if rest == units || needs & !rest != 0 || !graph.order.allows(rest, 1 << unit) {
                 continue;
             }
             if let Some((cost, _)) = best.get(&rest) {
@@ -105,12 +105,13 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
         for unit in (0..graph.units.len()).filter(|i| units & !dependent_bits & (1 << i) != 0) {
             let rest = units & !(1 << unit);
             if let Some((cost, _)) = best.get(&rest)
+                && graph.order.allows(rest, 1 << unit)
                 && let Some(own) = model.lookup_cost(rest, unit)
             {
                 offer(cost + own, Step::Lookup(rest, unit));
             }
         }
-        // Every split once: the part with the lowest unit is `left`.
+        // Every split once: the part with the lowest unit is `left`, unless it has to come later.
         let lowest = units & units.wrapping_neg();
         let mut left = (units - 1) & units;
         while left != 0 {
@@ -119,7 +120,12 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
                 && let (Some((a, _)), Some((b, _))) = (best.get(&left), best.get(&right))
                 && (cross_products || graph.connects(left, right))
             {
-                offer(a + b + model.join_cost(left, right, None), Step::Inner(left, right));
+                let cost = a + b + model.join_cost(left, right, None);
+                if graph.order.allows(left, right) {
+                    offer(cost, Step::Inner(left, right));
+                } else if graph.order.allows(right, left) {
+                    offer(cost, Step::Inner(right, left));
+                }
             }
             left = (left - 1) & units;
         }
@@ -141,6 +147,9 @@ fn tree_of(best: &HashMap<Units, (f64, Step)>, units: Units) -> Tree {
 
 /// Joins the pair that is cheapest and smallest again and again; dependent units as soon as they drop rows.
 fn greedy(graph: &Graph, model: &dyn JoinModel) -> Tree {
+    if !graph.order.is_empty() {
+        return one_by_one(graph, model);
+    }
     let mut waiting = dependents(graph);
     let mut parts: Vec<Tree> =
         (0..graph.units.len()).filter(|i| graph.units[*i].role == Role::Inner).map(Tree::Unit).collect();
@@ -151,7 +160,7 @@ fn greedy(graph: &Graph, model: &dyn JoinModel) -> Tree {
                 let units = part.units();
                 let ready = needs & !units == 0;
                 if ready && (model.rows(units | 1 << unit) <= model.rows(units)) {
-                    *part = Tree::Dependent(Box::new(part.clone()), unit);
+                    *part = dependent_join(part.clone(), unit, model).1;
                 } else {
                     next.push((unit, needs));
                 }
@@ -161,30 +170,94 @@ fn greedy(graph: &Graph, model: &dyn JoinModel) -> Tree {
         if parts.len() <= 1 {
             break;
         }
-        let mut chosen: Option<((bool, f64), usize, usize)> = None;
+        let mut chosen: Option<((bool, f64), Tree, usize, usize)> = None;
         for i in 0..parts.len() {
             for j in i + 1..parts.len() {
                 let (a, b) = (parts[i].units(), parts[j].units());
-                let cost = model.join_cost(a, b, None) + model.rows(a | b) * 1e-6;
-                let key = (!graph.connects(a, b), cost);
-                let better = match &chosen {
-                    Some(((cross, least), _, _)) => (key.0, key.1) < (*cross, *least),
-                    None => true,
-                };
-                if better {
-                    chosen = Some((key, i, j));
+                let (cost, tree) = inner_join(&parts[i], &parts[j], model);
+                let key = (!graph.connects(a, b), cost + model.rows(a | b) * 1e-6);
+                if chosen.as_ref().is_none_or(|(least, ..)| key < *least) {
+                    chosen = Some((key, tree, i, j));
                 }
             }
         }
-        let Some((_, i, j)) = chosen else { break };
-        let right = parts.remove(j);
-        let left = std::mem::replace(&mut parts[i], Tree::Unit(0));
-        parts[i] = Tree::Inner(Box::new(left), Box::new(right));
+        let Some((_, tree, i, j)) = chosen else { break };
+        parts.remove(j);
+        parts[i] = tree;
     }
     let mut tree = parts.pop().unwrap_or(Tree::Unit(0));
     while let Some(at) = waiting.iter().position(|(_, needs)| needs & !tree.units() == 0) {
         let (unit, _) = waiting.remove(at);
-        tree = Tree::Dependent(Box::new(tree), unit);
+        tree = dependent_join(tree, unit, model).1;
+    }
+    tree
+}
+
+/// The best way to join two parts. Its cost is less what looking a unit up saves of reading it.
+fn inner_join(left: &Tree, right: &Tree, model: &dyn JoinModel) -> (f64, Tree) {
+    let (a, b) = (left.units(), right.units());
+    let mut best = (model.join_cost(a, b, None), Tree::Inner(Box::new(left.clone()), Box::new(right.clone())));
+    for (outer, inner) in [(left, right), (right, left)] {
+        let Tree::Unit(unit) = *inner else { continue };
+        if let Some(cost) = model.lookup_cost(outer.units(), unit)
+            && cost - model.unit_cost(unit) < best.0
+        {
+            best = (cost - model.unit_cost(unit), Tree::Lookup(Box::new(outer.clone()), unit));
+        }
+    }
+    best
+}
+
+/// The same for a dependent unit.
+fn dependent_join(left: Tree, unit: usize, model: &dyn JoinModel) -> (f64, Tree) {
+    let units = left.units();
+    let cost = model.join_cost(units, 1 << unit, Some(unit));
+    match model.lookup_cost(units, unit).map(|cost| cost - model.unit_cost(unit)) {
+        Some(lookup) if lookup < cost => (lookup, Tree::Lookup(Box::new(left), unit)),
+        _ => (cost, Tree::Dependent(Box::new(left), unit)),
+    }
+}
+
+/// One unit after the other, the cheapest of those that may come next: an order that is given is never a dead end then.
+fn one_by_one(graph: &Graph, model: &dyn JoinModel) -> Tree {
+    let all: Units = (1 << graph.units.len()) - 1;
+    let needs = |unit: usize| match &graph.units[unit].role {
+        Role::Inner => None,
+        Role::Dependent { needs, .. } => Some(*needs),
+    };
+    let ready = |unit: &usize, joined: Units| {
+        let rest = all & !joined & !(1 << unit);
+        joined & (1 << unit) == 0
+            && needs(*unit).is_none_or(|needs| joined != 0 && needs & !joined == 0)
+            && graph.order.may_follow(*unit, rest)
+    };
+    let count = graph.units.len();
+    let first = (0..count).filter(|unit| ready(unit, 0));
+    let rows = |unit: &usize| model.rows(1 << unit);
+    let mut tree = Tree::Unit(first.min_by(|a, b| rows(a).total_cmp(&rows(b))).unwrap_or(0));
+    while tree.units() != all {
+        let joined = tree.units();
+        let candidates = (0..count).filter(|unit| ready(unit, joined)).map(|unit| {
+            let dependent = needs(unit).is_some();
+            let (cost, next) = match dependent {
+                true => dependent_join(tree.clone(), unit, model),
+                false => match inner_join(&tree, &Tree::Unit(unit), model) {
+                    // The given order has the unit come last.
+                    (_, Tree::Lookup(left, _)) if matches!(*left, Tree::Unit(u) if u == unit) => {
+                        let plain = Tree::Inner(Box::new(tree.clone()), Box::new(Tree::Unit(unit)));
+                        (model.join_cost(joined, 1 << unit, None), plain)
+                    }
+                    best => best,
+                },
+            };
+            let connected = dependent || graph.connects(joined, 1 << unit);
+            ((!connected, cost + model.rows(joined | 1 << unit) * 1e-6), next)
+        });
+        let best = candidates.min_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        match best {
+            Some((_, next)) => tree = next,
+            None => break,
+        }
     }
     tree
 }

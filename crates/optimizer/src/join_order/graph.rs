@@ -5,12 +5,14 @@
 //!     Semi(on b.k = d.k)             classes     {a.x, b.x}, ...   columns that are equal in the result
 //!       Join a, b, c           ->    edges       expr(a) = expr(b)
 //!       d                            predicates  everything else that spans units
+//!                                    order       which units come before which: STRAIGHT_JOIN
 //! ```
 //!
 //! Inner joins are taken apart completely. The right input of a left, semi or anti join is a unit of its own that may be
 //! joined as soon as the units its condition speaks of are there: such a join looks at one left row at a time, so it
 //! commutes with the inner joins around it.
 
+use super::precedence::Precedence;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
 use std::collections::BTreeMap;
@@ -65,34 +67,42 @@ pub struct Graph {
     pub predicates: Vec<Predicate>,
     /// Conditions that speak of no unit.
     pub constants: Vec<Expr>,
+    pub order: Precedence,
 }
 
 impl Graph {
     /// Takes a join region apart.
     pub fn of(rel: &Rel) -> Graph {
+        Graph::of_order(rel, false)
+    }
+
+    /// Takes a join region apart. `as_written`: every join as if it were a STRAIGHT_JOIN.
+    pub fn of_order(rel: &Rel, as_written: bool) -> Graph {
         let mut graph = Graph::default();
         let mut conjuncts = Vec::new();
-        graph.collect(rel, &mut conjuncts);
+        graph.collect(rel, as_written, &mut conjuncts);
         graph.connect(conjuncts);
         graph
     }
 
-    fn collect(&mut self, rel: &Rel, conjuncts: &mut Vec<Expr>) -> Units {
+    fn collect(&mut self, rel: &Rel, as_written: bool, conjuncts: &mut Vec<Expr>) -> Units {
         match rel {
-            Rel::Filter { input, predicates } if matches!(**input, Rel::Join { straight: false, .. }) => {
-                let units = self.collect(input, conjuncts);
+            Rel::Filter { input, predicates } if matches!(**input, Rel::Join { .. }) => {
+                let units = self.collect(input, as_written, conjuncts);
                 conjuncts.extend(predicates.iter().cloned());
                 units
             }
-            Rel::Join { kind: JoinKind::Inner, left, right, on, straight: false } if self.units.len() < UNITS_MAX => {
-                let units = self.collect(left, conjuncts) | self.collect(right, conjuncts);
+            Rel::Join { kind: JoinKind::Inner, left, right, on, straight } if self.units.len() < UNITS_MAX => {
+                let left = self.collect(left, as_written, conjuncts);
+                let right = self.collect(right, as_written, conjuncts);
                 conjuncts.extend(on.iter().cloned());
-                units
+                self.keep_order(*straight || as_written, left, right);
+                left | right
             }
-            Rel::Join { kind, left, right, on, straight: false }
+            Rel::Join { kind, left, right, on, straight }
                 if *kind != JoinKind::Inner && self.units.len() < UNITS_MAX =>
             {
-                let around = self.collect(left, conjuncts);
+                let around = self.collect(left, as_written, conjuncts);
                 let mentioned = scope::exprs_columns(on);
                 let mut needs = 0;
                 for (i, unit) in self.units.iter().enumerate() {
@@ -102,9 +112,18 @@ impl Graph {
                 }
                 let needs = if needs == 0 { around } else { needs };
                 let role = Role::Dependent { kind: *kind, on: on.clone(), needs };
-                around | self.add((**right).clone(), role)
+                let unit = self.add((**right).clone(), role);
+                self.keep_order(*straight || as_written, around, unit);
+                around | unit
             }
             _ => self.add(rel.clone(), Role::Inner),
+        }
+    }
+
+    fn keep_order(&mut self, keep: bool, left: Units, right: Units) {
+        if keep {
+            let consistent = self.order.add(&[(left, right)]);
+            debug_assert!(consistent, "the order of a text has no circle");
         }
     }
 

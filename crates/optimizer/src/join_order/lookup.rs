@@ -13,6 +13,7 @@ use muster_algebra::{
     TableDef,
 };
 use muster_types::IntWidth;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A base table with conditions that storage can check.
@@ -55,6 +56,8 @@ pub struct Lookups<'a> {
     pub statistics: &'a dyn Statistics,
     pub estimator: &'a Estimator,
     pub options: &'a Options,
+    /// Per unit, the options with the hints for it.
+    pub unit_options: Vec<Cow<'a, Options>>,
     /// Per unit, the columns wanted of it.
     pub wanted: Vec<ColSet>,
 }
@@ -69,18 +72,20 @@ impl<'a> Lookups<'a> {
         options: &'a Options,
     ) -> Lookups<'a> {
         let wanted = plans.iter().map(|p| p.output.iter().copied().collect()).collect();
-        Lookups { graph, columns, statistics, estimator, options, wanted }
+        let unit_options = graph.units.iter().map(|unit| options.for_rel(&unit.rel)).collect();
+        Lookups { graph, columns, statistics, estimator, options, unit_options, wanted }
     }
 
     /// The cheapest way to look up a unit's rows for so many rows of these other units.
     pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
-        if !self.options.is_on("lookup_join") {
+        let options = &*self.unit_options[unit];
+        if !options.is_on("lookup_join") {
             return None;
         }
         if let Role::Dependent { kind, on, .. } = &self.graph.units[unit].role {
             let forbidden = match kind {
                 JoinKind::NullAwareAnti => true,
-                JoinKind::Semi => !self.options.is_on("firstmatch"),
+                JoinKind::Semi => !options.is_on("firstmatch"),
                 _ => false,
             };
             if forbidden || on.iter().any(Expr::has_subquery) {
@@ -136,18 +141,18 @@ impl<'a> Lookups<'a> {
         let lookups = left_rows.min(distinct);
         let entries = lookups * entries_per_key(self.statistics, base.table, index, keys.len());
         let tree = tree_of(self.statistics, base.table, index);
-        let batched = self.options.is_on("batched_key_access");
+        let options = &*self.unit_options[unit];
+        let batched = options.is_on("batched_key_access");
         let look_up = if batched { cost::lookups } else { cost::single_lookups };
         let mut cost_ms = look_up(&tree, if batched { lookups } else { left_rows }, entries);
         let needed = self.needed(base, unit);
         let conditions = base.predicates.to_vec();
         cost_ms += cost::filter(entries, conditions.len());
         if !needed.iter().all(|(_, c)| base.table.index_has_column(index, *c)) {
-            let (on_entries, _) =
-                access_path::split_conditions(base.table, index, base.columns, conditions, self.options);
+            let (on_entries, _) = access_path::split_conditions(base.table, index, base.columns, conditions, options);
             let fetched = entries * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, base.table, 0);
-            cost_ms += match self.options.is_on("mrr") {
+            cost_ms += match options.is_on_for("mrr", index) {
                 true => cost::fetches(&clustered, fetched),
                 false => cost::single_lookups(&clustered, fetched, fetched),
             };
@@ -212,7 +217,7 @@ impl<'a> Lookups<'a> {
         let columns = base.columns.iter().filter(|(id, _)| used(id)).copied().collect();
         let Base { table, alias, .. } = base;
         let reading = Reading { table, alias, index: lookup.index, columns, conditions };
-        Some(reading.scan(required, self.estimator, self.options))
+        Some(reading.scan(required, self.estimator, &self.unit_options[unit]))
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   Rel -> graph (units, classes, edges, predicates)      graph.rs
 //!       -> plans of the units                             (planner)
+//!       -> order of units that is given                 precedence.rs
 //!       -> units restricted by selective neighbours       reduction.rs
 //!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
 //!       -> Plan                                           this file
@@ -13,6 +14,7 @@ pub mod enumerator;
 pub mod graph;
 mod lookup;
 mod model;
+pub mod precedence;
 mod reduction;
 
 use crate::cost;
@@ -21,22 +23,16 @@ use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
-use model::{Model, may_hash};
+use model::Model;
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
 use muster_types::Result;
 
 /// Plans a join, with conditions above it.
 pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Result<Plan> {
-    let (join, predicates): (&Rel, &[Expr]) = match rel {
-        Rel::Filter { input, predicates } => (input, predicates),
-        _ => (rel, &[]),
-    };
-    if let Rel::Join { kind, left, right, on, straight } = join
-        && (*straight || !planner.options.is_on("join_order"))
-    {
-        return plan_as_written(planner, *kind, left, right, on, predicates, required);
+    let mut graph = Graph::of_order(rel, !planner.options.is_on("join_order"));
+    for hint in graph.order.add_hints(&planner.options.hints, &graph.units) {
+        planner.ignored_hints.insert(hint.text.clone());
     }
-    let mut graph = Graph::of(rel);
     let mut wanted = required.clone();
     wanted.extend(scope::exprs_columns(&graph.constants));
     let used = columns_used(&graph, &wanted);
@@ -59,34 +55,6 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
     let mut builder = Builder { planner, graph: &graph, model: &model, plans: plans.into_iter().map(Some).collect() };
     let plan = builder.build(&tree, &wanted)?;
     planner.filter(plan, graph.constants.clone(), required)
-}
-
-/// A join whose order is given: `STRAIGHT_JOIN`, or ordering switched off.
-fn plan_as_written(
-    planner: &mut Planner<'_>,
-    kind: JoinKind,
-    left: &Rel,
-    right: &Rel,
-    on: &[Expr],
-    predicates: &[Expr],
-    required: &ColSet,
-) -> Result<Plan> {
-    let mut above = required.clone();
-    above.extend(scope::exprs_columns(predicates));
-    let mut below = above.clone();
-    below.extend(scope::exprs_columns(on));
-    let left = planner.plan(left, &below)?;
-    let right = planner.plan(right, &below)?;
-    // Equal keys on one side at least are the usual case: a row finds about one partner.
-    let rows = match kind {
-        JoinKind::Inner | JoinKind::Left if has_key(on, &left, &right) => left.estimate.rows.max(right.estimate.rows),
-        JoinKind::Inner | JoinKind::Left => left.estimate.rows * right.estimate.rows,
-        _ => left.estimate.rows * 0.5,
-    };
-    let (on, checked) = split_inner(kind, on.to_vec());
-    let plan = join(planner, kind, left, right, on, rows, &above_with(&above, &checked))?;
-    let all = checked.into_iter().chain(predicates.iter().cloned()).collect();
-    planner.filter(plan, all, required)
 }
 
 fn above_with(above: &ColSet, more: &[Expr]) -> ColSet {
@@ -155,14 +123,16 @@ impl Builder<'_, '_, '_> {
         let below = above_with(&above, &on);
         let left = self.build(left, &below)?;
         let rows = self.model.rows(left_units | right_units);
+        let by_hash = self.model.may_hash(left_units, right_units, role.is_some());
+        let freely = graph.order.is_empty();
         let plan = match tree {
             Tree::Inner(_, right) => {
                 let right = self.build(right, &below)?;
-                join(self.planner, kind, left, right, on, rows, &above)?
+                join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
             }
             Tree::Dependent(_, unit) => {
                 let right = self.build(&Tree::Unit(*unit), &below)?;
-                join(self.planner, kind, left, right, on, rows, &above)?
+                join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
             }
             Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
             Tree::Unit(_) => unreachable!("returned above"),
@@ -258,11 +228,15 @@ fn split_keys(on: Vec<Expr>, left: &[ColId], right: &[ColId]) -> (Vec<(Expr, Exp
     (keys, residual)
 }
 
-fn has_key(on: &[Expr], left: &Plan, right: &Plan) -> bool {
-    !split_keys(on.to_vec(), &left.output, &right.output).0.is_empty()
+/// What a join may be.
+struct Freedom {
+    by_hash: bool,
+    /// Whether the inputs may change places.
+    swap: bool,
 }
 
 /// One join of two plans: by hash if there is a key.
+#[allow(clippy::too_many_arguments, reason = "all that there is to a join")]
 fn join(
     planner: &Planner<'_>,
     kind: JoinKind,
@@ -271,6 +245,7 @@ fn join(
     on: Vec<Expr>,
     rows: f64,
     required: &ColSet,
+    freedom: Freedom,
 ) -> Result<Plan> {
     let on: Vec<Expr> = on.into_iter().flat_map(Expr::into_conjuncts).collect();
     let (keys, residual) = split_keys(on.clone(), &left.output, &right.output);
@@ -278,9 +253,9 @@ fn join(
     let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
     // NOT IN with NULLs is decided by hash only for a single key.
     let by_hash = !keys.is_empty()
-        && may_hash(planner.options, kind)
+        && freedom.by_hash
         && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
-    let swap = !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
+    let swap = freedom.swap && !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
     let (left, right) = if swap { (right, left) } else { (left, right) };
     let mut available = left.output.clone();
     if matches!(kind, JoinKind::Inner | JoinKind::Left) {

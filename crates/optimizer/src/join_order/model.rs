@@ -16,6 +16,8 @@ use std::collections::HashMap;
 const RESIDUAL_SHARE: f64 = 0.8;
 /// What FORCE INDEX makes of scanning the table itself: more than any other way takes.
 const FORCED_SCAN_MS: f64 = 1e9;
+/// More than any plan costs: what a hint asks for is done wherever it can be.
+const DISOBEDIENCE_MS: f64 = 1e15;
 /// A condition of which nothing is known, between two relations.
 const EQUALITY_VALUES: f64 = 20.0;
 
@@ -70,12 +72,31 @@ impl<'a> Model<'a> {
         self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
     }
 
-    fn may_hash(&self, dependent: Option<usize>) -> bool {
-        let kind = dependent.and_then(|unit| match &self.graph.units[unit].role {
-            Role::Dependent { kind, .. } => Some(*kind),
-            Role::Inner => None,
-        });
-        may_hash(self.lookups.options, kind.unwrap_or(JoinKind::Inner))
+    /// Whether switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.
+    pub fn may_hash(&self, left: Units, right: Units, dependent: bool) -> bool {
+        let single = |units: Units| (units.count_ones() == 1).then(|| units.trailing_zeros() as usize);
+        let sides = [single(left), single(right)];
+        let of = |unit: usize| &*self.lookups.unit_options[unit];
+        if dependent
+            && let Some(unit) = sides[1]
+            && let Role::Dependent { kind: JoinKind::Semi, .. } = &self.graph.units[unit].role
+            && !of(unit).is_on("materialization")
+        {
+            return false;
+        }
+        let mut units = sides.into_iter().flatten().peekable();
+        match units.peek() {
+            None => self.lookups.options.hash_joins(),
+            Some(_) => {
+                let units: Vec<&Options> = units.map(of).collect();
+                units.iter().any(|o| o.is_forced("hash_join")) || units.iter().all(|o| o.hash_joins())
+            }
+        }
+    }
+
+    /// What a hint makes a unit cost that is not joined as the hint says.
+    fn disobedience(&self, unit: usize) -> f64 {
+        if self.lookups.unit_options[unit].is_forced("batched_key_access") { DISOBEDIENCE_MS } else { 0.0 }
     }
 
     pub fn lookups(&self) -> &Lookups<'a> {
@@ -139,11 +160,12 @@ impl JoinModel for Model<'_> {
     }
 
     fn unit_cost(&self, unit: usize) -> f64 {
-        self.units[unit].1
+        self.units[unit].1 + self.disobedience(unit)
     }
 
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
-        self.lookup(left, unit).map(|l| l.cost_ms)
+        let hashed = self.lookups.unit_options[unit].is_forced("hash_join");
+        self.lookup(left, unit).map(|l| l.cost_ms + if hashed { DISOBEDIENCE_MS } else { 0.0 })
     }
 
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64 {
@@ -152,18 +174,13 @@ impl JoinModel for Model<'_> {
             None => self.rows(right),
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
-        if self.has_keys(left, right, dependent) && self.may_hash(dependent) {
+        if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
             let build_left = cost::hash_join(left_rows, right_rows, output);
             build_left.min(cost::hash_join(right_rows, left_rows, output))
         } else {
             cost::nested_loop_join(left_rows, right_rows, output)
         }
     }
-}
-
-/// Whether switches let a join of this kind be made by hash.
-pub fn may_hash(options: &Options, kind: JoinKind) -> bool {
-    options.hash_joins() && (kind != JoinKind::Semi || options.is_on("materialization"))
 }
 
 /// Distinct values of a join column in a unit. Conditions on the column itself leave fewer; others are assumed to

@@ -12,6 +12,7 @@ use crate::access_path::{self, Reading, Request, hints};
 use crate::cost;
 use crate::index_shape::tree_of;
 use crate::join_order::cardinality::table_rows;
+use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{
@@ -33,6 +34,8 @@ pub(super) struct Merged<'a> {
     pub conjuncts: &'a [Expr],
     /// Columns wanted above.
     pub required: &'a ColSet,
+    /// As hints for the table have them.
+    pub options: &'a Options,
 }
 
 /// Primary keys of some of the rows.
@@ -46,7 +49,8 @@ struct Keys {
 impl Planner<'_> {
     /// The cheapest plan that merges indexes, if the table and its conditions allow it.
     pub(super) fn index_merge(&mut self, merged: Merged<'_>) -> Option<Plan> {
-        if !self.options.is_on("index_merge") || !self.options.is_on("access_path") || !has_exact_key(merged.table) {
+        let options = merged.options;
+        if !options.is_on("index_merge") || !options.is_on("access_path") || !has_exact_key(merged.table) {
             return None;
         }
         let mut best: Option<Plan> = None;
@@ -57,7 +61,7 @@ impl Planner<'_> {
                 best = Some(plan);
             }
         };
-        if self.options.is_on("index_merge_union") || self.options.is_on("index_merge_sort_union") {
+        if options.is_on("index_merge_union") || options.is_on("index_merge_sort_union") {
             for (i, conjunct) in merged.conjuncts.iter().enumerate() {
                 if let Expr::Logic { op: LogicOp::Or, args } = conjunct
                     && args.len() <= BRANCHES_MAX
@@ -67,7 +71,7 @@ impl Planner<'_> {
                 }
             }
         }
-        if self.options.is_on("index_merge_intersection") && self.options.hash_joins() {
+        if options.is_on("index_merge_intersection") && options.hash_joins() {
             let keys = self.intersection(merged);
             consider(keys.map(|keys| self.rows_of(merged, keys)));
         }
@@ -155,7 +159,7 @@ impl Planner<'_> {
         let cost = |p: &Plan| p.estimate.cost_ms + cost::fetches(&clustered, p.estimate.rows);
         let indexes = (0..table.indexes.len()).filter(|i| only.is_none_or(|only| only == *i));
         let plans = indexes.filter(|i| hints::may_read(*i, hints)).filter_map(|index| {
-            let plan = access_path::entries(&request, index, self.statistics, &self.estimator, self.options)?;
+            let plan = access_path::entries(&request, index, self.statistics, &self.estimator, merged.options)?;
             Some((index, plan))
         });
         let (index, plan) = plans.min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
@@ -168,11 +172,11 @@ impl Planner<'_> {
         let checked = scope::exprs_columns(conjuncts);
         let read = columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
         let reading = Reading { table, alias, index: 0, columns: read, conditions: conjuncts.to_vec() };
-        let scan = reading.scan(required, &self.estimator, self.options);
+        let scan = reading.scan(required, &self.estimator, merged.options);
         let output = scan.columns.iter().map(|(id, _)| *id).collect();
         let found = keys.plan.estimate.rows;
         let rows = found.min(table_rows(self.statistics, table) * self.estimator.selectivity(conjuncts));
-        let batched = self.options.is_on("batched_key_access");
+        let batched = merged.options.is_on("batched_key_access");
         let look_up = if batched { cost::lookups } else { cost::single_lookups };
         let cost_ms = keys.plan.estimate.cost_ms
             + look_up(&tree_of(self.statistics, table, 0), found, found)

@@ -23,6 +23,7 @@ use muster_algebra::{
 };
 use muster_types::Result;
 use sharing::Sharing;
+use std::collections::BTreeSet;
 
 /// Turns one statement's relations into plans.
 pub struct Planner<'a> {
@@ -31,6 +32,8 @@ pub struct Planner<'a> {
     pub options: &'a Options,
     pub estimator: Estimator,
     sharing: Sharing,
+    /// Hints that contradict each other or the query, as warnings show them.
+    pub ignored_hints: BTreeSet<String>,
 }
 
 impl<'a> Planner<'a> {
@@ -46,7 +49,7 @@ impl<'a> Planner<'a> {
             true => Sharing::of(rel),
             false => Sharing::default(),
         };
-        Planner { columns, statistics, options, estimator, sharing }
+        Planner { columns, statistics, options, estimator, sharing, ignored_hints: BTreeSet::new() }
     }
 
     /// The plan of a whole statement.
@@ -119,11 +122,14 @@ impl<'a> Planner<'a> {
             return self.filter(plan, above, required);
         }
         let limit = if above.is_empty() { limit } else { None };
-        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below };
+        let options = self.options.for_rel(get);
+        let options = &*options;
+        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below, options };
         let merge = self.index_merge(merged);
         let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
-        let scan = access_path::choose(request, self.statistics, &self.estimator, self.options);
+        let scan = access_path::choose(request, self.statistics, &self.estimator, options);
         let scan = match merge {
+            Some(merge) if options.is_forced("index_merge") && order.is_empty() => merge,
             Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit) => merge,
             _ => scan,
         };

@@ -56,9 +56,9 @@ pub struct IndexRanges {
 
 impl IndexRanges {
     /// Whether a scan may go by the steering: by index conditions behind a range, by `skip_scan` without one.
-    pub fn may_be_steered(&self, options: &Options) -> bool {
+    pub fn may_be_steered(&self, index: usize, options: &Options) -> bool {
         let switch = if self.parts > 0 { "index_condition_pushdown" } else { "skip_scan" };
-        !self.steering.is_empty() && !self.ranges.is_empty() && options.is_on(switch)
+        !self.steering.is_empty() && !self.ranges.is_empty() && options.is_on_for(switch, index)
     }
 
     /// Whether each range holds one key of a unique index at most.

@@ -17,6 +17,9 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         push_in_subqueries(expr, context)?;
     }
     let (stay, below) = match rel {
+        Rel::Project { .. } | Rel::Union { .. } if !enters_derived(&rel, context) => {
+            (predicates, push_below(rel, context)?)
+        }
         Rel::Filter { input, predicates: own } => {
             // First what is nearer to the data: it keeps its place in the list.
             let mut all: Vec<Expr> = own.into_iter().flat_map(Expr::into_conjuncts).collect();
@@ -41,7 +44,8 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         }
         Rel::Aggregate { input, group, aggregates } => {
             let keys: ColSet = group.iter().copied().collect();
-            let allowed = context.options.is_on("derived_condition_pushdown");
+            let outputs: Vec<_> = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
+            let allowed = context.options.for_derived(&outputs).is_on("derived_condition_pushdown");
             let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
                 let whole_groups = allowed && !group.is_empty() && respects_equality(p, context.columns);
                 whole_groups && mentions_within(p, &keys, &input, &aggregates)
@@ -68,6 +72,22 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         leaf @ (Rel::Get { .. } | Rel::Values { .. }) => (predicates, leaf),
     };
     Ok(crate::join_order::graph::filtered(below, stay))
+}
+
+/// Whether no hint keeps conditions out of a derived table.
+fn enters_derived(rel: &Rel, context: &Context<'_>) -> bool {
+    let general = context.options.is_on("derived_condition_pushdown");
+    let hinted = context.options.for_derived(&rel.output()).is_on("derived_condition_pushdown");
+    hinted || !general
+}
+
+/// The relation with the conditions inside it as far down as they go.
+fn push_below(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+    for input in rel.inputs_mut() {
+        let taken = crate::substitution::take(input);
+        *input = push(taken, Vec::new(), context)?;
+    }
+    Ok(rel)
 }
 
 /// Whether a condition speaks of nothing that the aggregate computes, and of its input only through the group.

@@ -13,11 +13,11 @@ use muster_types::Result;
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     let wanted = rel.output();
     let (rel, map) = merge(rel, context)?;
-    Ok(deliver(rel, &map, &wanted))
+    Ok(deliver(rel, &map, &wanted, context))
 }
 
 /// The relation with exactly these columns.
-fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId]) -> Rel {
+fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId], context: &Context<'_>) -> Rel {
     if map.is_empty() && rel.output() == wanted {
         return rel;
     }
@@ -26,7 +26,7 @@ fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId]) -> Rel {
     // A projection right below is the same list with its meaning filled in.
     if let Rel::Project { input, exprs: below } = rel {
         let inlined: Substitution = below.iter().cloned().collect();
-        if exprs.iter().all(|(_, e)| can_inline(e, &below)) {
+        if exprs.iter().all(|(_, e)| can_inline(e, &below)) && !is_kept_apart(&below, context) {
             let exprs = exprs.into_iter().map(|(id, e)| (id, substitute(e, &inlined))).collect();
             return Rel::Project { input, exprs };
         }
@@ -84,12 +84,21 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
             };
             Ok((rel, map))
         }
+        // A derived table that a hint keeps apart: its columns are computed below, as they are.
+        Rel::Project { input, exprs } if is_kept_apart(&exprs, context) => {
+            let wanted = scope::exprs_columns(exprs.iter().map(|(_, e)| e));
+            let (input, map) = merge(*input, context)?;
+            let input = deliver(input, &map, &wanted.into_iter().collect::<Vec<_>>(), context);
+            Ok((Rel::Project { input: Box::new(input), exprs }, Substitution::new()))
+        }
         Rel::Project { input, exprs } => {
             let (input, map) = merge(*input, context)?;
             let mut exprs: Vec<(ColId, Expr)> = exprs.into_iter().map(|(id, e)| (id, substitute(e, &map))).collect();
             let input = match input {
                 // Two projections are one, unless that computes something twice.
-                Rel::Project { input: below, exprs: inner } if exprs.iter().all(|(_, e)| can_inline(e, &inner)) => {
+                Rel::Project { input: below, exprs: inner }
+                    if exprs.iter().all(|(_, e)| can_inline(e, &inner)) && !is_kept_apart(&inner, context) =>
+                {
                     let inlined: Substitution =
                         inner.iter().filter(|(id, e)| *e != Expr::Column(*id)).cloned().collect();
                     exprs.iter_mut().for_each(|(_, e)| replace_with(e, |e| substitute(e, &inlined)));
@@ -139,12 +148,18 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
                     .collect();
                 merged.push(match renamed {
                     Some(ids) => (input, ids),
-                    None => (deliver(input, &map, &ids), ids),
+                    None => (deliver(input, &map, &ids, context), ids),
                 });
             }
             Ok((Rel::Union { inputs: merged, columns }, Substitution::new()))
         }
     }
+}
+
+/// Whether a projection is a derived table with NO_MERGE.
+fn is_kept_apart(exprs: &[(ColId, Expr)], context: &Context<'_>) -> bool {
+    let ids: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
+    !context.options.for_derived(&ids).is_on("derived_merge")
 }
 
 /// Takes what is trivial out of a projection; what is left is a projection of all columns of the input and the computed

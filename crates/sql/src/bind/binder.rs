@@ -1,10 +1,7 @@
 //! The state of binding one statement.
 
-use super::{BindEnv, dependency::Dependencies};
-use crate::{
-    OptimizerHint,
-    typing::{Derivation, Item, collation, text_type},
-};
+use super::{BindEnv, dependency::Dependencies, hints::Block};
+use crate::typing::{Derivation, Item, collation, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from};
 use std::collections::HashSet;
@@ -24,7 +21,9 @@ pub(crate) struct Binder<'a> {
     pub dependencies: Dependencies,
     pub tables: Vec<(String, String)>,
     pub warnings: Vec<SqlError>,
-    pub hints: Vec<OptimizerHint>,
+    pub blocks: Vec<Block>,
+    /// Position of the query block that is being bound.
+    pub block: Option<usize>,
     pub tables_bound: usize,
 }
 
@@ -57,7 +56,8 @@ impl<'a> Binder<'a> {
             dependencies: Dependencies::default(),
             tables: Vec::new(),
             warnings: Vec::new(),
-            hints: Vec::new(),
+            blocks: Vec::new(),
+            block: None,
             tables_bound: 0,
         }
     }

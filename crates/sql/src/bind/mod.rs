@@ -6,7 +6,7 @@
 //!   query       WITH, UNION, VALUES          select     one SELECT
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
-//!   dependency  which columns determine which
+//!   dependency  which columns determine which     hints      /*+ .. */
 //!   subquery    subqueries in expressions    expr/      expressions
 //! ```
 
@@ -15,6 +15,7 @@ mod binder;
 mod dependency;
 mod expr;
 mod from;
+mod hints;
 mod order;
 mod query;
 mod scope;
@@ -24,9 +25,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::{OptimizerHint, Query, ScalarExpr, ShowFilter, VariableScope};
+use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 use binder::Binder;
-use muster_algebra::{Catalog, ColId, Columns, Expr, Rel};
+use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use scope::{Clause, From, Names, Relation, Scope};
 
@@ -91,7 +92,7 @@ pub struct Bound {
     pub tables: Vec<(String, String)>,
     /// Number and wording.
     pub warnings: Vec<SqlError>,
-    pub hints: Vec<OptimizerHint>,
+    pub hints: Hints,
 }
 
 /// Looks up all names of a query and types it.
@@ -99,14 +100,15 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
     let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &query.items, view_depth: 0 };
-    let bound = binder.query(&query.ast, &names, true)?;
+    let mut bound = binder.query(&query.ast, &names, true)?;
+    let hints = binder.resolve_hints(&mut bound.rel);
     Ok(Bound {
         rel: bound.rel,
         outputs: bound.outputs.into_iter().map(|o| (o.id, o.name)).collect(),
         columns: binder.columns,
         tables: binder.tables,
         warnings: binder.warnings,
-        hints: binder.hints,
+        hints,
     })
 }
 
@@ -119,13 +121,15 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let from = From::default();
     let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
+    let mut rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
+    let hints = binder.resolve_hints(&mut rel);
     Ok(Bound {
-        rel: Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] },
+        rel,
         outputs: vec![(id, expr.text.clone())],
         columns: binder.columns,
         tables: binder.tables,
         warnings: binder.warnings,
-        hints: binder.hints,
+        hints,
     })
 }
 
@@ -180,12 +184,13 @@ pub fn bind_rows(
     if !predicates.is_empty() {
         rel = Rel::Filter { input: Box::new(rel), predicates };
     }
+    let hints = binder.resolve_hints(&mut rel);
     Ok(Bound {
         rel,
         outputs: named.into_iter().map(|(name, id)| (id, name)).collect(),
         columns: binder.columns,
         tables: binder.tables,
         warnings: binder.warnings,
-        hints: binder.hints,
+        hints,
     })
 }

@@ -46,9 +46,20 @@ impl Binder<'_> {
         ordered: bool,
     ) -> Result<BoundQuery> {
         refuse(select)?;
-        for hint in &select.optimizer_hints {
-            crate::hints::collect(&hint.text, &mut self.hints, &mut self.warnings);
-        }
+        let around = self.begin_block(select, names.view_depth);
+        let bound = self.select_block(select, names, order_by, limits, ordered);
+        self.end_block(around);
+        bound
+    }
+
+    fn select_block(
+        &mut self,
+        select: &ast::Select,
+        names: &Names,
+        order_by: &[ast::OrderByExpr],
+        limits: Limits,
+        ordered: bool,
+    ) -> Result<BoundQuery> {
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
@@ -181,7 +192,7 @@ impl Binder<'_> {
         Ok(BoundQuery { rel, outputs })
     }
 
-    fn columns_origin(&mut self, id: ColId, source: ColId) {
+    pub fn columns_origin(&mut self, id: ColId, source: ColId) {
         let origin = self.columns.get(source).origin.clone();
         self.columns.set_origin(id, origin);
     }

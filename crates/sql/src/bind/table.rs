@@ -46,7 +46,7 @@ impl Binder<'_> {
                 };
                 self.count_table()?;
                 let bound = self.query(subquery, names, false)?;
-                derived(bound, &alias.name.value, column_names(alias)?)
+                self.derived(bound, &alias.name.value, column_names(alias)?)
             }
             TableFactor::Derived { lateral: true, .. } => Err(SqlError::unsupported("LATERAL")),
             TableFactor::NestedJoin { .. } => Err(SqlError::syntax("", 1)),
@@ -78,7 +78,9 @@ impl Binder<'_> {
         };
         if let Some(def) = self.env.catalog.table(database, table)? {
             self.mention(&def.database, &def.name, names);
-            return self.base_table(def, alias_name, hints);
+            let joined = self.base_table(def.clone(), alias_name, hints)?;
+            self.note_table(alias_name, Some(def), &joined);
+            return Ok(joined);
         }
         if let Some(view) = self.env.catalog.view(database, table)? {
             self.mention(&view.database, &view.name, names);
@@ -160,7 +162,7 @@ impl Binder<'_> {
     fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {
         let inside = Names { ctes: cte.before.clone(), outer: cte.outer, ..names.clone() };
         let bound = self.query(&cte.ast.query, &inside, false)?;
-        derived(bound, alias, column_names(&cte.ast.alias)?)
+        self.derived(bound, alias, column_names(&cte.ast.alias)?)
     }
 
     /// A view is bound from its text, with the names its definer saw.
@@ -192,8 +194,27 @@ impl Binder<'_> {
             }
             _ => e,
         })?;
-        let mut joined = derived(bound, alias, view.columns.clone())?;
+        let mut joined = self.derived(bound, alias, view.columns.clone())?;
         joined.from.relations[0].database = Some(view.database.clone());
+        Ok(joined)
+    }
+
+    /// A query under a name, noted for hints; one that is not to be merged gets columns of its own.
+    fn derived(&mut self, mut bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined> {
+        if self.is_kept_apart(alias) {
+            let mut exprs = Vec::with_capacity(bound.outputs.len());
+            for output in &mut bound.outputs {
+                let source = output.id;
+                output.id = self.new_column(&output.name, &Expr::Column(source), self.columns.ty(source));
+                self.columns_origin(output.id, source);
+                self.dependencies.add(vec![source], vec![output.id]);
+                self.dependencies.add(vec![output.id], vec![source]);
+                exprs.push((output.id, Expr::Column(source)));
+            }
+            bound.rel = Rel::Project { input: Box::new(bound.rel), exprs };
+        }
+        let joined = derived(bound, alias, given)?;
+        self.note_table(alias, None, &joined);
         Ok(joined)
     }
 }

@@ -175,10 +175,56 @@ fn subqueries() {
 }
 
 #[test]
-fn hints_are_collected() {
-    let bound = bind("select /*+ BKA(t) NO_ICP(t kb) WRONG() */ a from t");
-    assert_eq!(bound.hints.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(), ["BKA", "NO_ICP"]);
-    assert_eq!(bound.warnings.len(), 1);
+fn hints_name_tables_of_any_block() {
+    let switches = |sql: &str| -> Vec<(&str, bool, Option<Vec<usize>>)> {
+        let hints = bind(sql).hints.switches;
+        hints.into_iter().map(|h| (h.switch, h.on, h.indexes)).collect()
+    };
+    assert_eq!(
+        switches("select /*+ NO_ICP(t kb) BKA(t) */ a from t"),
+        [("batched_key_access", true, None), ("index_condition_pushdown", false, Some(vec![2]))]
+    );
+    let other = "select /*+ NO_MRR(s@inside) NO_SEMIJOIN(@inside FIRSTMATCH) */ a from t where a in
+                 (select /*+ QB_NAME(inside) BKA(@`select#1` t) */ b from s)";
+    assert_eq!(
+        switches(other),
+        [("firstmatch", false, None), ("mrr", false, None), ("batched_key_access", true, None)]
+    );
+    let bound = bind("select /*+ INDEX(t kb) JOIN_ORDER(s, t) */ 1 from t, s");
+    assert_eq!(bound.hints.orders[0].tables.len(), 2);
+    assert!(bound.hints.orders[0].tables[0].is_disjoint(&bound.hints.orders[0].tables[1]));
+}
+
+#[test]
+fn hints_that_speak_of_nothing_are_warned_of() {
+    let warnings = |sql: &str| -> Vec<(u16, String)> {
+        bind(sql).warnings.into_iter().map(|w| (w.code.number(), w.message)).collect()
+    };
+    let one = |sql: &str| match warnings(sql).as_slice() {
+        [one] => one.clone(),
+        other => panic!("{sql}: {other:?}"),
+    };
+    for (hints, number, message) in [
+        ("BKA(x)", 3128, "Unresolved name `x`@`select#1` for BKA hint"),
+        ("NO_ICP(t x)", 3128, "Unresolved name `t`@`select#1` `x` for NO_ICP hint"),
+        ("MRR(@q t)", 3127, "Query block name `q` is not found for MRR hint"),
+        ("JOIN_ORDER(t, x@q)", 3127, "Query block name `q` is not found for JOIN_ORDER hint"),
+        ("QB_NAME(q) BKA(t) NO_BKA(t@q)", 3126, "Hint NO_BKA(`t`@`q`) is ignored as conflicting/duplicated"),
+        ("NO_ICP()", 1064, "Optimizer hint syntax error near 'NO_ICP()' at line 1"),
+        ("WRONG()", 1064, "Optimizer hint syntax error near 'WRONG()' at line 1"),
+    ] {
+        assert_eq!(one(&format!("select /*+ {hints} */ a from t")), (number, message.to_string()));
+    }
+    assert!(
+        warnings(
+            "select /*+ BKA() NO_BKA(t) JOIN_PREFIX(t) SEMIJOIN(@`select#2`) */ a from t where a in (select a from s)"
+        )
+        .is_empty()
+    );
+}
+
+#[test]
+fn index_hints_are_at_their_tables() {
     let bound = bind("select 1 from t force index for join (kb)");
     let mut rel = &bound.rel;
     while let Some(input) = rel.inputs().first() {
@@ -186,6 +232,8 @@ fn hints_are_collected() {
     }
     let Rel::Get { hints, .. } = rel else { panic!("{rel:?}") };
     assert_eq!(hints[0].indexes, [2]);
+    let hinted = bind("select /*+ NO_INDEX(t kb) */ 1 from t where exists (select 1 from t) limit 1");
+    assert!(format!("{:?}", hinted.rel).contains("kind: Ignore, scope: All, indexes: [2]"), "{:?}", hinted.rel);
 }
 
 #[test]
