@@ -56,13 +56,33 @@ pub fn tree(plan: &Plan, columns: &Columns) -> String {
 
 /// As [`tree`]; `note` gives what stands behind each operator: estimates, or what really happened.
 pub fn tree_with(plan: &Plan, columns: &Columns, note: &dyn Fn(&Plan) -> Option<String>) -> String {
-    let mut tree = Tree { columns, note, subplans: Vec::new(), shared: Vec::new(), out: String::new() };
+    let mut out = String::new();
+    for line in lines(plan, columns) {
+        let note = line.node.and_then(note).map(|n| format!("  {n}")).unwrap_or_default();
+        let _ = writeln!(out, "{:width$}-> {}{note}", "", line.text, width = line.depth * 4);
+    }
+    out
+}
+
+/// One line of the tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainLine<'a> {
+    /// A line's inputs follow it and are one deeper.
+    pub depth: usize,
+    pub text: String,
+    /// The operator; `None` for a part of one (`Hash`, a lookup) and for the heads of subqueries.
+    pub node: Option<&'a Plan>,
+}
+
+/// The lines of [`tree`], top down.
+pub fn lines<'a>(plan: &'a Plan, columns: &'a Columns) -> Vec<ExplainLine<'a>> {
+    let mut tree = Tree { columns, subplans: Vec::new(), shared: Vec::new(), out: Vec::new() };
     tree.plan(plan, 0);
     tree.out
 }
 
 /// A number in at most about nine characters.
-fn figure(x: f64) -> String {
+pub fn figure(x: f64) -> String {
     if x != 0.0 && !(0.01..1e9).contains(&x.abs()) {
         format!("{x:.2e}")
     } else if x.fract() == 0.0 {
@@ -76,16 +96,15 @@ fn figure(x: f64) -> String {
 
 struct Tree<'a> {
     columns: &'a Columns,
-    note: &'a dyn Fn(&Plan) -> Option<String>,
     /// Numbered from 2 in this order.
     subplans: Vec<*const Subplan>,
     /// Shared rows whose plan is printed already.
     shared: Vec<usize>,
-    out: String,
+    out: Vec<ExplainLine<'a>>,
 }
 
 impl<'a> Tree<'a> {
-    fn plan(&mut self, plan: &Plan, depth: usize) {
+    fn plan(&mut self, plan: &'a Plan, depth: usize) {
         let found = subplans_of(plan);
         self.subplans.extend(found.iter().map(|s| *s as *const Subplan));
         let below = match &plan.op {
@@ -95,8 +114,7 @@ impl<'a> Tree<'a> {
             }
             op => {
                 let text = self.operator(plan, op);
-                let note = (self.note)(plan).map(|n| format!("  {n}")).unwrap_or_default();
-                self.line(depth, &format!("{text}{note}"));
+                self.out.push(ExplainLine { depth, text, node: Some(plan) });
                 self.inputs(op, depth + 1);
                 depth + 1
             }
@@ -108,12 +126,12 @@ impl<'a> Tree<'a> {
         for subplan in found {
             let when = if subplan.params.is_empty() { "run only once" } else { "dependent" };
             let number = self.number(subplan);
-            self.line(below, &format!("Select #{number} (subquery in {place}; {when})"));
+            self.line(below, format!("Select #{number} (subquery in {place}; {when})"));
             self.plan(&subplan.plan, below + 1);
         }
     }
 
-    fn inputs(&mut self, op: &PlanOp, depth: usize) {
+    fn inputs(&mut self, op: &'a PlanOp, depth: usize) {
         match op {
             PlanOp::Scan(_) | PlanOp::Values { .. } => {}
             PlanOp::Filter { input, .. }
@@ -125,17 +143,17 @@ impl<'a> Tree<'a> {
             PlanOp::HashJoin { left, right, build, .. } => {
                 let (probe, build) = if *build == Side::Left { (right, left) } else { (left, right) };
                 self.plan(probe, depth);
-                self.line(depth, "Hash");
+                self.line(depth, "Hash".into());
                 self.plan(build, depth + 1);
             }
             PlanOp::LookupJoin { left, lookup, keys, batched, .. } => {
                 if *batched {
-                    self.line(depth, "Batch input rows");
+                    self.line(depth, "Batch input rows".into());
                     self.plan(left, depth + 1);
                 } else {
                     self.plan(left, depth);
                 }
-                self.line(depth, &self.lookup(lookup, keys, *batched));
+                self.line(depth, self.lookup(lookup, keys, *batched));
             }
             PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
                 self.plan(left, depth);
@@ -361,8 +379,8 @@ impl<'a> Tree<'a> {
         position.map_or(0, |i| i + 2)
     }
 
-    fn line(&mut self, depth: usize, text: &str) {
-        let _ = writeln!(self.out, "{:width$}-> {text}", "", width = depth * 4);
+    fn line(&mut self, depth: usize, text: String) {
+        self.out.push(ExplainLine { depth, text, node: None });
     }
 }
 

@@ -8,6 +8,7 @@
 //!   ops/            operators of ours: scan, values, subqueries that run by themselves
 //!   bind.rs         values in place of outer columns
 //!   arrow_value.rs  single values and arrays
+//!   profile.rs      what each node did, for EXPLAIN ANALYZE
 //!   runtime.rs, memory.rs    what queries share; error.rs  DataFusion's errors as MySQL's
 //! ```
 
@@ -19,9 +20,11 @@ mod expr;
 mod lower;
 mod memory;
 mod ops;
+mod profile;
 mod runtime;
 
 pub use ops::shared::SharedRows;
+pub use profile::{Actual, Profile};
 pub use runtime::Runtime;
 
 use futures::StreamExt;
@@ -95,12 +98,17 @@ pub struct ExecContext {
     pub shared: Arc<SharedRows>,
     /// Degree of parallelism.
     pub threads: usize,
+    /// Measures every node (EXPLAIN ANALYZE).
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// Starts a query. Must be called, and its stream polled, inside a tokio runtime.
 pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
     let limit = context.runtime.memory_bytes();
     let lowered = lower::lower(plan, columns, context)?;
+    if let Some(profile) = &context.profile {
+        profile.keep(&lowered.operators);
+    }
     let task = context.runtime.task_context(lowered.config);
     let rows = lowered.operators.execute(0, task).map_err(|e| error::to_sql(&e, limit))?;
     let rows = rows.map(move |batch| batch.map_err(|e| error::to_sql(&e, limit)));

@@ -106,6 +106,7 @@ impl Context {
             buffers: self.buffers(),
             shared: Arc::default(),
             threads: self.database.options().threads,
+            profile: None,
         }
     }
 

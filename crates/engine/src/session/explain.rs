@@ -1,15 +1,14 @@
-//! EXPLAIN: the plan as a tree, as a table, as JSON; with ANALYZE what its run took.
+//! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::{Context, query, run::blocking};
+use super::{Context, explain_analyze, query, run::blocking};
 use crate::{
     Outcome,
     rows::{self, text_column},
 };
-use futures::StreamExt;
 use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan};
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{BytesKind, IntWidth, KeyRange, Result, SqlError, SqlType, TextKind, Value};
-use std::{collections::HashSet, ops::Bound, sync::Arc, time::Instant};
+use std::{collections::HashSet, ops::Bound, sync::Arc};
 
 pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
     let Statement::Query(query) = &*explain.statement else {
@@ -26,22 +25,9 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
     let columns = vec![text_column("EXPLAIN", u32::MAX / 4)];
     let one = |text: String| rows::outcome(columns.clone(), &[vec![Value::Text(text)]]);
     match (explain.analyze, format) {
-        (true, ExplainFormat::Tree) => {
-            let tree = muster_algebra::explain::tree(&planned.plan, &planned.columns);
-            let since = Instant::now();
-            let pages = context.shared.counters.pages_read();
-            let read = context.shared.counters.rows_read();
-            let mut result = query::run(context, planned, None)?;
-            let mut found = 0;
-            while let Some(batch) = result.rows.next().await {
-                found += batch?.num_rows();
-            }
-            let ms = since.elapsed().as_secs_f64() * 1000.0;
-            let pages = context.shared.counters.pages_read() - pages;
-            let read = context.shared.counters.rows_read() - read;
-            one(format!("-> (actual time={ms:.3} ms rows={found} rows_read={read} pages_read={pages})\n{tree}"))
-        }
-        (true, _) => Err(SqlError::unsupported("EXPLAIN ANALYZE with a format other than TREE")),
+        (true, ExplainFormat::Tree) => one(explain_analyze::run(context, planned).await?.tree()),
+        (true, ExplainFormat::Json) => one(explain_analyze::run(context, planned).await?.json()?),
+        (true, _) => Err(SqlError::unsupported("EXPLAIN ANALYZE with a format other than TREE and JSON")),
         (false, ExplainFormat::Tree) => one(muster_algebra::explain::tree(&planned.plan, &planned.columns)),
         (false, ExplainFormat::Json) => {
             let json = serde_json::json!({ "plan": planned.plan, "columns": planned.columns });

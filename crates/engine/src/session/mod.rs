@@ -18,6 +18,7 @@ mod charsets;
 mod context;
 pub mod definitions;
 mod explain;
+mod explain_analyze;
 mod optimizer_switch;
 mod plan_counters;
 mod prepared;

@@ -5,6 +5,7 @@ use crate::{ColumnInfo, ResultSet, RowStream, catalog::tables::StatementTables, 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use futures::{FutureExt, Stream, StreamExt};
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
+use muster_exec::{ExecContext, Profile};
 use muster_sql::{BindEnv, Bound, Query};
 use muster_types::{Result, SqlError, Value};
 use std::{
@@ -85,6 +86,16 @@ pub async fn select(context: &Arc<Context>, query: &Query, parameters: &[Value])
 
 /// Starts a planned query. After `deadline` its rows end with error 3024.
 pub fn run(context: &Arc<Context>, planned: Planned, deadline: Option<Instant>) -> Result<ResultSet> {
+    run_profiled(context, planned, deadline, None)
+}
+
+/// Like [`run`], with measurements of every operator.
+pub fn run_profiled(
+    context: &Arc<Context>,
+    planned: Planned,
+    deadline: Option<Instant>,
+    profile: Option<Arc<Profile>>,
+) -> Result<ResultSet> {
     let Planned { plan, columns, outputs, tables } = planned;
     let infos = column_infos(&outputs, &columns, &tables);
     let positions = outputs
@@ -96,7 +107,8 @@ pub fn run(context: &Arc<Context>, planned: Planned, deadline: Option<Instant>) 
         .collect::<Result<Vec<_>>>()?;
     context.shared.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.shared.counters);
-    let stream = muster_exec::execute(&plan, &columns, &context.exec(tables))?;
+    let exec = ExecContext { profile, ..context.exec(tables) };
+    let stream = muster_exec::execute(&plan, &columns, &exec)?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
     let stream = match identity {
         true => stream,

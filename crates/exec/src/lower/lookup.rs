@@ -56,7 +56,7 @@ impl Lowerer<'_> {
             kind,
             name: lookup.alias.clone(),
             view: self.context.view.clone(),
-            counters: self.context.counters.clone(),
+            counters: self.counters(plan),
             index: lookup.index,
             keys,
             columns: lookup.columns.iter().map(|(_, c)| *c).collect(),

@@ -30,7 +30,7 @@ use crate::{
     ExecContext,
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap},
-    ops::exchange::ExchangeExec,
+    ops::{exchange::ExchangeExec, measure::MeasureExec},
 };
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
@@ -40,6 +40,7 @@ use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, projection::ProjectionExec,
 };
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
+use muster_storage::Counters;
 use muster_types::{Result, SqlType};
 use std::sync::Arc;
 
@@ -128,7 +129,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
 impl Lowerer<'_> {
     pub fn node(&mut self, plan: &Plan) -> Result<Node> {
         let node = match &plan.op {
-            PlanOp::Scan(scan) => self.scan(scan)?,
+            PlanOp::Scan(scan) => self.scan(plan, scan)?,
             PlanOp::Values { rows } => self.values(rows, &plan.output)?,
             PlanOp::Filter { input, predicates } => self.filter(input, predicates, &plan.output)?,
             PlanOp::Project { input, exprs } => self.project(input, exprs)?,
@@ -153,7 +154,19 @@ impl Lowerer<'_> {
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
             PlanOp::Shared { id, input, columns } => self.shared(*id, input, columns, &plan.output)?,
         };
-        node.select(&plan.output)
+        let node = node.select(&plan.output)?;
+        Ok(match &self.context.profile {
+            Some(profile) => Node { exec: Arc::new(MeasureExec::new(node.exec, profile.node(plan))), ..node },
+            None => node,
+        })
+    }
+
+    /// Where storage counts what it does for a node.
+    pub fn counters(&self, plan: &Plan) -> Arc<Counters> {
+        match &self.context.profile {
+            Some(profile) => profile.node(plan).counters.clone(),
+            None => self.context.counters.clone(),
+        }
     }
 
     pub fn threads(&self) -> usize {

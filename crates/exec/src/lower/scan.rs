@@ -14,13 +14,13 @@ use crate::{
 };
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
-use muster_algebra::{ColId, Expr, RowFetch, Scan};
+use muster_algebra::{ColId, Expr, Plan, RowFetch, Scan};
 use muster_storage::{Fetch, Steering, Table};
 use muster_types::{Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
-    pub(super) fn scan(&mut self, scan: &Scan) -> Result<Node> {
+    pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
         let table = self.context.tables.storage(scan.table.id)?;
         let schema = self.table_schema(&table, &scan.columns)?;
         let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
@@ -30,7 +30,7 @@ impl Lowerer<'_> {
         let spec = ScanSpec {
             name: scan.alias.clone(),
             view: self.context.view.clone(),
-            counters: self.context.counters.clone(),
+            counters: self.counters(plan),
             index: scan.index,
             ranges: scan.ranges.clone(),
             steering: Steering { parts: scan.steering.clone() },

@@ -6,6 +6,7 @@ pub mod exchange;
 pub mod group;
 pub mod hash_join;
 pub mod lookup_join;
+pub mod measure;
 pub mod merge_join;
 pub mod scan;
 pub mod scan_filter;

@@ -99,6 +99,7 @@ impl Query {
             buffers: Buffers::default(),
             shared: Arc::default(),
             threads: self.threads,
+            profile: None,
         }
     }
 

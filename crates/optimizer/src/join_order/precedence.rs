@@ -73,7 +73,8 @@ impl Precedence {
             };
             let tables: Vec<Units> = hint.tables.iter().map(of_table).filter(|units| *units != 0).collect();
             let pairs = pairs_of(hint.kind, &tables, units.len());
-            if !pairs.is_empty() && !(with_needs.add(&pairs) && self.add(&pairs)) {
+            let followed = pairs.is_empty() || (with_needs.add(&pairs) && self.add(&pairs));
+            if !followed {
                 refused.push(hint);
             }
         }
@@ -92,7 +93,7 @@ fn pairs_of(kind: OrderKind, tables: &[Units], count: usize) -> Vec<(Units, Unit
         }
         seen |= new;
     }
-    let others = (1u64 << count) - 1 & !seen;
+    let others = ((1u64 << count) - 1) & !seen;
     match kind {
         _ if seen == 0 || others == 0 => {}
         OrderKind::Order => {}

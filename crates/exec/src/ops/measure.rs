@@ -1,0 +1,150 @@
+//! Measures what passes: rows, and the time until the first and the last of them.
+//!
+//! Time runs from when a batch is asked for until it is there, so that what is above is not counted; of several
+//! partitions the slowest counts.
+
+use super::only;
+use crate::profile::NodeProfile;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion_common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
+use datafusion_execution::{RecordBatchStream, TaskContext};
+use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    filter_pushdown::{FilterDescription, FilterPushdownPhase},
+};
+use futures::{Stream, StreamExt};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::Instant,
+};
+
+/// Its input, measured.
+pub struct MeasureExec {
+    input: Arc<dyn ExecutionPlan>,
+    node: Arc<NodeProfile>,
+    run: Arc<Run>,
+}
+
+/// One run of a node, in all its partitions.
+#[derive(Default)]
+struct Run {
+    begun: AtomicBool,
+    /// Whether a row has come.
+    first: AtomicBool,
+    /// Nanoseconds of the slowest partition so far.
+    last_ns: AtomicU64,
+}
+
+impl MeasureExec {
+    pub fn new(input: Arc<dyn ExecutionPlan>, node: Arc<NodeProfile>) -> MeasureExec {
+        MeasureExec { input, node, run: Arc::default() }
+    }
+
+    /// The key of the node that an operator measures, if it is a measurement.
+    pub fn key_of(operator: &dyn ExecutionPlan) -> Option<u64> {
+        operator.downcast_ref::<MeasureExec>().map(|measure| measure.node.key)
+    }
+}
+
+impl fmt::Debug for MeasureExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
+    }
+}
+
+impl DisplayAs for MeasureExec {
+    fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "MeasureExec")
+    }
+}
+
+impl ExecutionPlan for MeasureExec {
+    fn name(&self) -> &str {
+        "MeasureExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(MeasureExec { input: only(children)?, node: self.node.clone(), run: self.run.clone() }))
+    }
+
+    /// Filters pass as if nothing were here.
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(parent_filters, &self.children())
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if !self.run.begun.swap(true, Relaxed) {
+            self.node.loops.fetch_add(1, Relaxed);
+        }
+        let inner = self.input.execute(partition, context)?;
+        let (node, run) = (self.node.clone(), self.run.clone());
+        Ok(Box::pin(Measured { inner, node, run, asked: None, busy_ns: 0 }))
+    }
+}
+
+struct Measured {
+    inner: SendableRecordBatchStream,
+    node: Arc<NodeProfile>,
+    run: Arc<Run>,
+    /// When the batch that is not there yet was asked for.
+    asked: Option<Instant>,
+    busy_ns: u64,
+}
+
+impl Stream for Measured {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let asked = *this.asked.get_or_insert_with(Instant::now);
+        let Poll::Ready(next) = this.inner.poll_next_unpin(cx) else { return Poll::Pending };
+        this.asked = None;
+        this.busy_ns += u64::try_from(asked.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let rows = next.as_ref().and_then(|batch| batch.as_ref().ok()).map_or(0, RecordBatch::num_rows);
+        this.node.rows.fetch_add(rows as u64, Relaxed);
+        if rows > 0 && !this.run.first.swap(true, Relaxed) {
+            this.node.first_ns.fetch_add(this.busy_ns, Relaxed);
+        }
+        let slowest = this.run.last_ns.fetch_max(this.busy_ns, Relaxed);
+        this.node.last_ns.fetch_add(this.busy_ns.saturating_sub(slowest), Relaxed);
+        Poll::Ready(next)
+    }
+}
+
+impl RecordBatchStream for Measured {
+    fn schema(&self) -> SchemaRef {
+        self.inner.schema()
+    }
+}
