@@ -16,15 +16,12 @@ use crate::{
     Counters, ReadView, Result, StorageError, Table,
     counters::Counter,
     key::{KeyList, Keys},
-    rows::{
-        Access, BatchFilter, Fetch, Fetcher, LeafRows, Matcher, Output, Tester, all_resident, count_delivered,
-        max_latched,
-    },
+    rows::{Access, BatchFilter, Fetch, Fetcher, LeafRows, Matcher, Output, Reading, Tester, count_delivered},
     tree::PrefixRun,
 };
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::{ops::ControlFlow, sync::Arc};
+use std::sync::Arc;
 
 /// What a reader wants of the rows that it will look up.
 pub struct LookupRequest {
@@ -51,7 +48,6 @@ pub struct LookupRequest {
 pub struct Lookup {
     access: Access,
     fetch: Fetch,
-    batched: bool,
     batch_rows: usize,
     counters: Arc<Counters>,
     keys: Keys,
@@ -66,8 +62,7 @@ pub struct Lookup {
     valid: bool,
     /// The last key that found an entry.
     last_found: Option<usize>,
-    read_ahead: bool,
-    max_leaves: usize,
+    reading: Reading,
 }
 
 impl Lookup {
@@ -80,7 +75,6 @@ impl Lookup {
         let batch_rows = batch_rows.max(1);
         Ok(Lookup {
             fetch,
-            batched,
             batch_rows,
             counters,
             keys: Keys::default(),
@@ -91,8 +85,7 @@ impl Lookup {
             busy: false,
             valid: true,
             last_found: None,
-            read_ahead: !all_resident(&access.tree),
-            max_leaves: max_latched(&access.tree),
+            reading: Reading::of(&access.tree, batched),
             access,
         })
     }
@@ -124,7 +117,7 @@ impl Lookup {
         self.matcher = Matcher::new(&self.access.tree, self.access.view.clone(), parts);
         self.run = PrefixRun::default();
         self.last_found = None;
-        self.read_ahead = !all_resident(&self.access.tree);
+        self.reading = Reading::of(&self.access.tree, self.reading.batched);
         self.busy = true;
         self.keys = keys;
         if matches!((&self.output, self.fetch), (Output::Rows(_), Fetch::KeyOrder { .. })) {
@@ -174,20 +167,8 @@ impl Lookup {
             Output::Entries(entries) => self.batch_rows.saturating_sub(entries.rows()).max(1),
             Output::Rows(_) => self.batch_rows,
         };
-        let (mut leaves, mut numbers, mut visited): (Vec<LeafRows>, Vec<usize>, usize) = Default::default();
-        let (matcher, max_leaves, begun) = (&mut self.matcher, self.max_leaves, self.run.begun());
-        let tree = &self.access.tree;
-        tree.read_prefixes(&mut self.run, keys, self.batched, self.read_ahead, counters, |leaf| {
-            visited += 1;
-            let rows = matcher.rows(leaf, keys, &mut numbers)?;
-            if !rows.rows.is_empty() {
-                leaves.push(rows);
-            }
-            Ok(match numbers.len() >= wanted || visited >= max_leaves {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })
-        })?;
+        let begun = self.run.begun();
+        let (mut leaves, numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
         counters.add(Counter::handler_read_key, (self.run.begun() - begun) as u64);
         let mut ordinals = Vec::with_capacity(numbers.len());
         let mut first = 0;
@@ -207,7 +188,7 @@ impl Lookup {
                 for LeafRows { page, rows } in leaves {
                     let (here, behind) = rest.split_at(rows.len());
                     rest = behind;
-                    fetcher.add_entries(tree, &page, &rows, here)?;
+                    fetcher.add_entries(&self.access.tree, &page, &rows, here)?;
                 }
                 Ok(())
             }

@@ -1,6 +1,10 @@
 //! From entries of a secondary tree to rows of the clustered tree.
 
-use super::{Access, Collector, FIRST_BATCH_ROWS, all_resident, collect::reorder, matching::Matcher, max_latched};
+use super::{
+    Access, Collector, FIRST_BATCH_ROWS,
+    collect::reorder,
+    matching::{Matcher, Reading},
+};
 use crate::{
     Counters, Result,
     buffer_pool::PageGuard,
@@ -9,10 +13,7 @@ use crate::{
     tree::{PrefixRun, Tree, leaf::visible::Rows},
 };
 use arrow_array::RecordBatch;
-use std::{
-    ops::{ControlFlow, Range},
-    sync::Arc,
-};
+use std::{ops::Range, sync::Arc};
 
 /// How rows are fetched for entries of a secondary index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +55,7 @@ pub(crate) struct Fetcher {
     /// Rows of a pass, and the order in which they are to be delivered: those before `delivered` were.
     restored: Option<(RecordBatch, Vec<u32>)>,
     delivered: usize,
-    read_ahead: bool,
-    max_leaves: usize,
+    reading: Reading,
 }
 
 impl Fetcher {
@@ -83,8 +83,7 @@ impl Fetcher {
             pass_rows_max,
             restored: None,
             delivered: 0,
-            read_ahead: !all_resident(&clustered),
-            max_leaves: max_latched(&clustered),
+            reading: Reading::of(&clustered, fetch != Fetch::EntryOrder),
             clustered,
         }
     }
@@ -95,7 +94,7 @@ impl Fetcher {
         self.tags.clear();
         self.done = 0;
         self.fill_left = None;
-        self.read_ahead = !all_resident(&self.clustered);
+        self.reading = Reading::of(&self.clustered, self.reading.batched);
     }
 
     /// Takes in entries of a secondary leaf, and their tags (one per entry, or none at all).
@@ -192,21 +191,8 @@ impl Fetcher {
             true => usize::MAX,
             false => want.saturating_sub(self.collector.rows()).max(1),
         };
-        let (mut leaves, mut numbers, mut visited) = (Vec::new(), Vec::new(), 0);
-        let batched = self.fetch != Fetch::EntryOrder;
-        let (matcher, max_leaves) = (&mut self.matcher, self.max_leaves);
-        self.clustered.read_prefixes(&mut self.run, keys, batched, self.read_ahead, counters, |leaf| {
-            visited += 1;
-            let rows = matcher.rows(leaf, keys, &mut numbers)?;
-            // An entry whose row is gone or not seen has no place in the answer.
-            if !rows.rows.is_empty() {
-                leaves.push(rows);
-            }
-            Ok(match numbers.len() >= wanted || visited >= max_leaves {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })
-        })?;
+        // An entry whose row is gone or not seen has no place in the answer.
+        let (leaves, numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
         counters.add(Counter::handler_read_rnd, numbers.len() as u64);
         let entries = numbers.into_iter().map(|i| self.pass[i]);
         let tags: Vec<u32> = match (self.ordered, self.tags.is_empty()) {

@@ -1,18 +1,34 @@
 //! Rows of a latched leaf that keys find and a view sees.
 
-use super::LeafRows;
+use super::{LeafRows, all_resident, max_latched};
 use crate::{
-    ReadView, Result,
+    Counters, ReadView, Result,
     key::KeyList,
     tree::{
-        PrefixLeaf, Tree,
+        PrefixLeaf, PrefixRun, Tree,
         leaf::{
             search::PrefixSearch,
             visible::{Rows, Visibility},
         },
     },
 };
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
+
+/// How leaves are found and asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// Keys ascend and share descents; otherwise each is looked up by itself.
+    pub batched: bool,
+    read_ahead: bool,
+    /// Leaves that may be latched at once.
+    max_leaves: usize,
+}
+
+impl Reading {
+    pub fn of(tree: &Tree, batched: bool) -> Reading {
+        Reading { batched, read_ahead: !all_resident(tree), max_leaves: max_latched(tree) }
+    }
+}
 
 /// Looks for rows of one tree by beginnings of their keys.
 pub(crate) struct Matcher {
@@ -27,8 +43,34 @@ impl Matcher {
         Matcher { search: PrefixSearch::new(tree.layout(), parts), tree: Arc::clone(tree), view }
     }
 
+    /// The rows that the next of `keys` find, leaf by leaf, with the number of its key for each: at least `wanted` of them
+    /// if there are so many and the leaves that may be latched hold them.
+    pub fn next_rows(
+        &mut self,
+        run: &mut PrefixRun,
+        keys: KeyList<'_>,
+        how: Reading,
+        wanted: usize,
+        counters: &Counters,
+    ) -> Result<(Vec<LeafRows>, Vec<usize>)> {
+        let tree = Arc::clone(&self.tree);
+        let (mut leaves, mut numbers, mut visited) = (Vec::new(), Vec::new(), 0);
+        tree.read_prefixes(run, keys, how.batched, how.read_ahead, counters, |leaf| {
+            visited += 1;
+            let found = self.rows(leaf, keys, &mut numbers)?;
+            if !found.rows.is_empty() {
+                leaves.push(found);
+            }
+            Ok(match numbers.len() >= wanted || visited >= how.max_leaves {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok((leaves, numbers))
+    }
+
     /// The rows of a leaf that `keys` find, in the order of the keys, and the number of its key for each to `numbers`.
-    pub fn rows(&mut self, leaf: PrefixLeaf, keys: KeyList<'_>, numbers: &mut Vec<usize>) -> Result<LeafRows> {
+    fn rows(&mut self, leaf: PrefixLeaf, keys: KeyList<'_>, numbers: &mut Vec<usize>) -> Result<LeafRows> {
         let PrefixLeaf { page, keys: which, first_row } = leaf;
         let corrupt = |e| self.tree.corrupt(page.page_no(), e);
         let layout = self.tree.layout();

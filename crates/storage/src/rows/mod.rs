@@ -18,7 +18,7 @@ pub use fetch::Fetch;
 pub(crate) use {
     collect::{Collector, LeafRows, Tester},
     fetch::Fetcher,
-    matching::Matcher,
+    matching::{Matcher, Reading},
 };
 
 use crate::{Counters, ReadView, Result, StorageError, Table, arrow_type, tree::Tree};
