@@ -25,10 +25,15 @@ struct Server {
 
 impl Server {
     fn new(pages: usize) -> Server {
+        Server::with_memory(pages, 64 << 20)
+    }
+
+    /// `bytes`: for queries.
+    fn with_memory(pages: usize, bytes: usize) -> Server {
         let directory = tempfile::tempdir().unwrap();
         let options = DatabaseOptions {
             buffer_pool_bytes: pages * 4096,
-            memory_limit_bytes: 64 << 20,
+            memory_limit_bytes: bytes,
             page_size: 4096,
             durability: Durability::Relaxed,
             threads: 1,
@@ -77,7 +82,7 @@ async fn counted(session: &mut Session, family: &str, sql: &str) -> BTreeMap<Str
     rows(session, "FLUSH STATUS").await;
     rows(session, sql).await;
     let status = rows(session, &format!("SHOW STATUS LIKE '{family}%'")).await;
-    let pairs = status.into_iter().map(|mut row| (row.remove(0), row.remove(0).parse::<u64>().unwrap()));
+    let pairs = status.into_iter().map(|mut row| (row.remove(0), row.remove(0).parse().unwrap_or(0)));
     pairs.filter(|(_, n)| *n > 0).collect()
 }
 
@@ -175,9 +180,9 @@ async fn plans_are_counted_when_they_start() {
         assert_eq!(counted(&mut session, "Select_", sql).await, expected(&counters), "{sql}");
     }
     for (sql, counters) in [
-        ("SELECT c FROM t ORDER BY b, c", vec![("Sort_scan", 1)]),
-        ("SELECT c FROM t ORDER BY b, c LIMIT 7", vec![("Sort_scan", 1)]),
-        ("SELECT c FROM t WHERE id < 100 ORDER BY b, c", vec![("Sort_range", 1)]),
+        ("SELECT c FROM t ORDER BY b, c", vec![("Sort_rows", 10_000), ("Sort_scan", 1)]),
+        ("SELECT c FROM t ORDER BY b, c LIMIT 7", vec![("Sort_rows", 7), ("Sort_scan", 1)]),
+        ("SELECT c FROM t WHERE id < 100 ORDER BY b, c", vec![("Sort_range", 1), ("Sort_rows", 100)]),
         ("SELECT c FROM t ORDER BY id", vec![]),
     ] {
         assert_eq!(counted(&mut session, "Sort_", sql).await, expected(&counters), "{sql}");
@@ -324,6 +329,19 @@ async fn repeated_reports_find_a_part_in_the_pool() {
     for later in &read[1..] {
         assert!((*later as f64) < most, "{read:?} of three times {pages} pages");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_to_disk_is_counted() {
+    let server = Server::with_memory(64, 2 << 20);
+    let mut session = star(&server).await;
+    let sorted = counted(&mut session, "", "SELECT id, x FROM facts ORDER BY x").await;
+    assert_eq!((sorted["Sort_rows"], sorted["Sort_scan"]), (60_000, 1));
+    assert!(sorted["Created_tmp_files"] > 1 && sorted["Sort_merge_passes"] >= 1, "{sorted:?}");
+    let grouped = counted(&mut session, "Created_", "SELECT x, COUNT(*), MIN(id) FROM facts GROUP BY x").await;
+    assert_eq!((grouped["Created_tmp_tables"], grouped["Created_tmp_disk_tables"]), (1, 1), "{grouped:?}");
+    let small = counted(&mut session, "Created_", "SELECT k, COUNT(*) FROM dimension GROUP BY k").await;
+    assert_eq!(small, expected(&[("Created_tmp_tables", 1)]));
 }
 
 /// Nothing is latched and nothing is being read, or will be a moment later.

@@ -7,6 +7,7 @@ use datafusion_execution::{
     disk_manager::{DiskManagerBuilder, DiskManagerMode},
     runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
 };
+use muster_storage::Counters;
 use muster_types::{Result, SqlError};
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -60,10 +61,14 @@ impl Runtime {
         self.env.memory_pool.reserved()
     }
 
-    /// Where sorts of a query with so many threads spill.
-    pub(crate) fn spill_space(&self, threads: usize) -> SpillSpace {
+    /// Where operators of a query with so many threads spill, and what counts it.
+    pub(crate) fn spill_space(&self, threads: usize, counters: &Arc<Counters>) -> SpillSpace {
         let block_bytes = self.memory_bytes / threads.max(1) / BLOCK_SHARE;
-        SpillSpace { temp_dir: self.temp_dir.clone(), block_bytes: block_bytes.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX) }
+        SpillSpace {
+            temp_dir: self.temp_dir.clone(),
+            block_bytes: block_bytes.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX),
+            counters: counters.clone(),
+        }
     }
 
     /// Rows in a batch, if they have so many bytes.

@@ -100,8 +100,16 @@ counters! {
     /// Sorts of a table read in ranges or by key, and all others.
     sort_range => "Sort_range";
     sort_scan => "Sort_scan";
+    /// Rows that came out of sorts.
+    sort_rows => "Sort_rows";
+    /// Merges of sorted runs on disk.
+    sort_merge_passes => "Sort_merge_passes";
     /// Tables of groups.
     created_tmp_tables => "Created_tmp_tables";
+    /// Parts of groupings, one for each thread, that went to disk.
+    created_tmp_disk_tables => "Created_tmp_disk_tables";
+    /// Files for what did not fit into memory.
+    created_tmp_files => "Created_tmp_files";
     /// Statements that took longer than `long_query_time`.
     slow_queries => "Slow_queries";
 }

@@ -13,6 +13,7 @@ use datafusion_physical_plan::{
     stream::RecordBatchStreamAdapter,
 };
 use futures::StreamExt;
+use muster_storage::counters::Counter;
 use std::sync::Arc;
 
 /// After so many rows it is known whether collecting is worth its time: DataFusion's measure.
@@ -118,6 +119,9 @@ impl Hashed {
             } else if let Err(refused) = full {
                 if level == LEVELS || level > 0 && table.len() == 1 {
                     return Err(refused);
+                }
+                if level == 0 && spilled.is_none() {
+                    self.space.counters.add(Counter::created_tmp_disk_tables, 1);
                 }
                 let to = spilled.get_or_insert_with(|| PartitionWriter::new(&self.space, &self.layout.states, level));
                 self.spill(&mut table, to)?;

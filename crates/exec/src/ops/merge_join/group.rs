@@ -31,7 +31,7 @@ impl<'a> GroupWriter<'a> {
         let refused = self.memory.try_grow(held_bytes(&rows)).is_err();
         self.batches.push(rows);
         if refused {
-            let mut file = SpillWriter::create(&self.space.temp_dir, &self.batches[0].schema())?;
+            let mut file = SpillWriter::create(self.space, &self.batches[0].schema())?;
             for batch in std::mem::take(&mut self.batches) {
                 file.write(&batch)?;
             }

@@ -74,7 +74,7 @@ impl Case {
             keys: keys.into_iter().map(|i| (column(i), column(i))).collect(),
             residual,
             output,
-            space: runtime.spill_space(1),
+            space: runtime.spill_space(1, &Arc::default()),
         };
         Arc::new(MergeJoinExec::new(left, right, Arc::new(spec), Arc::new(Schema::new(fields))))
     }

@@ -33,7 +33,8 @@ use datafusion_physical_plan::{
     stream::{EmptyRecordBatchStream, RecordBatchStreamAdapter},
 };
 use futures::TryStreamExt;
-use merge::{Delivery, Merge};
+use merge::{Delivery, Merge, Source};
+use muster_storage::counters::Counter;
 use sorter::{Shares, Sorted, Sorter};
 use std::{fmt, future::Future, sync::Arc};
 use tokio::task::JoinSet;
@@ -169,11 +170,17 @@ impl ExecutionPlan for SortExec {
                 sources.extend(part.sources);
                 memory.push(part.memory);
             }
+            let counters = sorting.space.counters.clone();
+            if sources.iter().any(|source| matches!(source, Source::Run(_))) {
+                counters.add(Counter::sort_merge_passes, 1);
+            }
             let delivery = Delivery::new(sorting.space.block_bytes, false);
             let mut merge = Merge::new(sorting.schema.clone(), sources, sorting.limit, delivery)?;
             let batches = std::iter::from_fn(move || {
                 let _held = &memory;
-                merge.next().transpose().map(|next| Ok(next?.0))
+                let next = merge.next().transpose()?.map(|(batch, _)| batch);
+                next.iter().for_each(|batch| counters.add(Counter::sort_rows, batch.num_rows() as u64));
+                Some(next)
             });
             let batches = RecordBatchStreamAdapter::new(sorting.schema.clone(), futures::stream::iter(batches));
             Ok::<_, DataFusionError>(cooperative(batches))

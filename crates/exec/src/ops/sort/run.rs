@@ -1,11 +1,11 @@
 //! Sorted rows on disk: their key is the last column.
 
 use super::block::Block;
-use crate::ops::spill::{SpillFile, SpillReader, SpillWriter};
+use crate::ops::spill::{SpillFile, SpillReader, SpillSpace, SpillWriter};
 use arrow_array::{BinaryArray, RecordBatch, RecordBatchOptions, cast::AsArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::Result;
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 /// A finished run.
 pub struct Run {
@@ -25,10 +25,10 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// `schema`: of the rows. Errors of the file system.
-    pub fn create(directory: &Path, schema: &SchemaRef) -> Result<RunWriter> {
+    pub fn create(space: &SpillSpace, schema: &SchemaRef) -> Result<RunWriter> {
         let key = Arc::new(Field::new("key", DataType::Binary, false));
         let with_key = Arc::new(Schema::new(schema.fields().iter().cloned().chain([key]).collect::<Vec<_>>()));
-        let writer = SpillWriter::create(directory, &with_key)?;
+        let writer = SpillWriter::create(space, &with_key)?;
         Ok(RunWriter { writer, with_key, schema: schema.clone() })
     }
 

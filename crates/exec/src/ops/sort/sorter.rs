@@ -22,6 +22,7 @@ use arrow_select::{
 use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
 use futures::StreamExt;
+use muster_storage::counters::Counter;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
@@ -288,6 +289,7 @@ impl Sorter {
                 return Ok(());
             }
             let sources = self.runs.drain(..mergeable).map(Source::Run).collect();
+            self.sorting.space.counters.add(Counter::sort_merge_passes, 1);
             let run = self.write(sources).await?;
             self.runs.push_back(run);
         }
@@ -305,7 +307,7 @@ impl Sorter {
 
     async fn write(&self, sources: Vec<Source>) -> Result<Run> {
         let mut merge = self.merge(sources)?;
-        let mut writer = RunWriter::create(&self.sorting.space.temp_dir, &self.sorting.schema)?;
+        let mut writer = RunWriter::create(&self.sorting.space, &self.sorting.schema)?;
         let mut rows = 0;
         while let Some((batch, Some(keys))) = merge.next()? {
             rows += keys.len();

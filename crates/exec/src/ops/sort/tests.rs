@@ -11,6 +11,7 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, expressions::Column};
 use datafusion_physical_plan::{ExecutionPlan, union::UnionExec};
 use futures::TryStreamExt;
+use muster_storage::Counters;
 use proptest::prelude::*;
 use std::{cmp::Ordering, sync::Arc};
 
@@ -30,7 +31,8 @@ impl Case {
         let temp = tempfile::tempdir()?;
         let runtime = Runtime::new(self.memory_bytes, temp.path().to_path_buf())
             .map_err(|e| DataFusionError::External(Box::new(e)))?;
-        let space = runtime.spill_space(self.partitions.len());
+        let counters = Arc::<Counters>::default();
+        let space = runtime.spill_space(self.partitions.len(), &counters);
         let context = runtime.task_context(runtime.session_config(self.partitions.len(), 1.0));
         let plan = self.plan(space);
         assert_eq!(plan.properties().output_partitioning().partition_count(), 1);
@@ -39,7 +41,11 @@ impl Case {
         assert_eq!(runtime.memory_used_bytes(), 0);
         let left = std::fs::read_dir(temp.path())?.filter(|f| f.as_ref().is_ok_and(|f| f.path().is_file())).count();
         assert_eq!(left, 0, "runs have no names");
-        Ok(batches?.iter().flat_map(rows_of).collect())
+        let rows: Vec<Row> = batches?.iter().flat_map(rows_of).collect();
+        assert_eq!(counters.sort_rows(), rows.len() as u64);
+        // What went to disk is merged when it comes back.
+        assert_eq!(counters.sort_merge_passes() > 0, counters.created_tmp_files() > 0);
+        Ok(rows)
     }
 
     fn plan(&self, space: SpillSpace) -> Arc<dyn ExecutionPlan> {

@@ -1,16 +1,17 @@
 //! Batches on disk: an Arrow IPC stream in a file without a name. It is unlinked as soon as it is open, so it goes away
 //! with its last handle, also when the process is killed.
 
+use super::SpillSpace;
 use crate::ops::compact::{compact, held_bytes};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
 use arrow_schema::SchemaRef;
 use datafusion_common::Result;
+use muster_storage::counters::Counter;
 use std::{
     fs::{File, OpenOptions},
     io::{self, BufReader, BufWriter, Read},
     os::unix::fs::FileExt,
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -39,12 +40,13 @@ pub struct SpillWriter {
 
 impl SpillWriter {
     /// Errors of the file system.
-    pub fn create(directory: &Path, schema: &SchemaRef) -> Result<SpillWriter> {
+    pub fn create(space: &SpillSpace, schema: &SchemaRef) -> Result<SpillWriter> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("spill-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        let path = directory.join(name);
+        let path = space.temp_dir.join(name);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         std::fs::remove_file(&path)?;
+        space.counters.add(Counter::created_tmp_files, 1);
         let writer = StreamWriter::try_new(BufWriter::new(file), schema)?;
         Ok(SpillWriter { writer, schema: schema.clone(), batch_bytes: 0, bytes: 0, rows: 0 })
     }
@@ -115,7 +117,9 @@ mod tests {
         let texts =
             |n: usize| -> ArrayRef { Arc::new((0..n).map(|i| Some(format!("{i:0>50}"))).collect::<StringViewArray>()) };
         let whole = RecordBatch::try_from_iter([("t", texts(10_000))]).unwrap();
-        let mut writer = SpillWriter::create(temp.path(), &whole.schema()).unwrap();
+        let space = SpillSpace { temp_dir: temp.path().to_path_buf(), block_bytes: 4096, counters: Arc::default() };
+        let mut writer = SpillWriter::create(&space, &whole.schema()).unwrap();
+        assert_eq!(space.counters.created_tmp_files(), 1);
         let parts = [whole.slice(0, 10), whole.slice(500, 300)];
         parts.iter().for_each(|part| writer.write(part).unwrap());
         let file = writer.finish().unwrap();

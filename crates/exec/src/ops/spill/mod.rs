@@ -11,7 +11,8 @@ mod partitions;
 pub use file::{SpillFile, SpillReader, SpillWriter};
 pub use partitions::{LEVELS, PARTITIONS, PartitionWriter};
 
-use std::path::PathBuf;
+use muster_storage::Counters;
+use std::{path::PathBuf, sync::Arc};
 
 /// Where operators put what does not fit, and in which portions.
 #[derive(Debug, Clone)]
@@ -19,4 +20,6 @@ pub struct SpillSpace {
     pub temp_dir: PathBuf,
     /// Target size of a batch on disk.
     pub block_bytes: usize,
+    /// Of the session: files and tables on disk, passes of sorts.
+    pub counters: Arc<Counters>,
 }

@@ -56,7 +56,7 @@ impl PartitionWriter {
                 let part = take_record_batch(batch, &UInt32Array::from_iter_values(portion.iter().copied()))?;
                 let writer = match writer {
                     Some(writer) => writer,
-                    None => writer.insert(SpillWriter::create(&self.space.temp_dir, &self.schema)?),
+                    None => writer.insert(SpillWriter::create(&self.space, &self.schema)?),
                 };
                 writer.write(&part)?;
             }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn each_level_spreads_rows_anew_and_equal_keys_meet() {
         let temp = tempfile::tempdir().unwrap();
-        let space = SpillSpace { temp_dir: temp.path().to_path_buf(), block_bytes: 4096 };
+        let space = SpillSpace { temp_dir: temp.path().to_path_buf(), block_bytes: 4096, counters: Arc::default() };
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..20_000).map(|i| i % 5000)));
         let batch = RecordBatch::try_from_iter([("n", numbers.clone())]).unwrap();
         let spread = |batches: Vec<RecordBatch>, level| {
