@@ -125,6 +125,7 @@ macro_rules! files {
 }
 
 files! {
+    access_paths
     accounts
     collations
     databases
