@@ -41,8 +41,8 @@ pub struct Hashed {
     /// Results, and how many of them have been delivered.
     results: Option<(RecordBatch, usize)>,
     spills: Count,
-    /// Rows of the input so far.
-    rows: usize,
+    /// Whether it is known if collecting groups is worth its time.
+    tried: bool,
     /// What hands on rows as groups of their own.
     passing: Option<Accumulators>,
 }
@@ -59,7 +59,7 @@ impl Hashed {
         spills: Count,
     ) -> Hashed {
         let sources = vec![Source::Input(input)];
-        Hashed { layout, space, memory, batch_rows, sources, results: None, spills, rows: 0, passing: None }
+        Hashed { layout, space, memory, batch_rows, sources, results: None, spills, tried: false, passing: None }
     }
 
     /// The next results. Errors: those of the input and of the file system; a single group does not fit in memory.
@@ -93,24 +93,23 @@ impl Hashed {
                 (Box::pin(stream) as SendableRecordBatchStream, Contents::States, level)
             }
         };
+        if self.passing.is_some() {
+            return self.pass(rows, metrics).await;
+        }
         let mut table = Table::new(self.layout.clone())?;
+        let mut rows_seen = 0;
         let mut spilled: Option<PartitionWriter> = None;
         while let Some(batch) = rows.next().await.transpose()? {
             if batch.num_rows() == 0 {
                 continue;
             }
             let timer = metrics.elapsed_compute().timer();
-            if let Some(accumulators) = &self.passing {
-                self.results = Some((accumulators.pass(&self.layout, &batch)?, 0));
-                self.sources.push(Source::Input(rows));
-                return Ok(());
-            }
             table.update(&batch, contents)?;
             let full = self.grant(table.bytes());
             timer.done();
             if self.layout.output == Contents::States {
-                self.rows += batch.num_rows();
-                self.try_passing(&table)?;
+                rows_seen += batch.num_rows();
+                self.try_passing(&table, rows_seen)?;
                 if full.is_err() || self.passing.is_some() {
                     self.results = table.into_output()?.map(|batch| (batch, 0));
                     self.sources.push(Source::Input(rows));
@@ -142,11 +141,26 @@ impl Hashed {
         Ok(())
     }
 
-    /// After the trial, whether rows are handed on from now on.
-    fn try_passing(&mut self, table: &Table) -> Result<()> {
-        let trial = TRIAL_ROWS..TRIAL_ROWS + self.batch_rows;
-        if trial.contains(&self.rows) && table.len() * 100 > self.rows * TRIAL_GROUPS_PERCENT {
-            self.passing = Some(self.layout.accumulators()?);
+    /// Hands on the next rows as they are.
+    async fn pass(&mut self, mut rows: SendableRecordBatchStream, metrics: &BaselineMetrics) -> Result<()> {
+        while let Some(batch) = rows.next().await.transpose()? {
+            if let (Some(accumulators), true) = (&self.passing, batch.num_rows() > 0) {
+                let _timer = metrics.elapsed_compute().timer();
+                self.results = Some((accumulators.pass(&self.layout, &batch)?, 0));
+                self.sources.push(Source::Input(rows));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// After the trial, whether rows are handed on from now on. `rows`: which the table has seen.
+    fn try_passing(&mut self, table: &Table, rows: usize) -> Result<()> {
+        if !self.tried && rows >= TRIAL_ROWS {
+            self.tried = true;
+            if table.len() * 100 > rows * TRIAL_GROUPS_PERCENT {
+                self.passing = Some(self.layout.accumulators()?);
+            }
         }
         Ok(())
     }
