@@ -136,7 +136,8 @@ fn shared_rows_are_computed_once() {
         let (own, out) = (q.columns(&[TEXT, INT]), q.columns(&[INT, TEXT]));
         let inputs = vec![read(&ids, &ids), read(&[ids[1], ids[0]], &own)];
         let op = PlanOp::UnionAll { inputs, columns: vec![ids.clone(), vec![own[1], own[0]]] };
-        let got = q.run_sorted(&plan(op, out));
+        let mut got = q.run(&plan(op, out));
+        got.sort_by_key(|row| if let Value::Int(i) = row[0] { i } else { -1 });
         assert_eq!(got.len(), 2 * n as usize);
         for (i, row) in got.iter().enumerate() {
             assert_eq!(row, &[int(i as i64 / 2), text(&format!("{:0>200}", i / 2))]);
