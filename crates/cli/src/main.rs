@@ -50,7 +50,8 @@ fn main() -> std::process::ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
         .init();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    let runtime = match threads.thread_stack_size(muster_engine::session::STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {
             eprintln!("muster: {e}");

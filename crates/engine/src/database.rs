@@ -94,8 +94,9 @@ impl Database {
         let temp_dir = fresh_directory(&directory.join(TEMP_DIR))?;
         let import_dir = directory.join(IMPORT_DIR);
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
+        // A new directory gets its accounts first: where there is a catalog, there are accounts.
+        let accounts = Accounts::open(&directory, !Catalog::exists(&directory), sync)?;
         let catalog = Catalog::open(store.clone(), sync)?;
-        let accounts = Accounts::open(&directory, sync)?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         Ok(Arc::new(Database {

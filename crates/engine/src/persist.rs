@@ -34,7 +34,8 @@ fn io_error(path: &Path, e: std::io::Error) -> SqlError {
     muster_storage::StorageError::io(path, e).into()
 }
 
-fn corrupt(path: &Path, reason: impl std::fmt::Display) -> SqlError {
+/// The error of a file that is not as it was written.
+pub fn corrupt(path: &Path, reason: impl std::fmt::Display) -> SqlError {
     SqlError::new(ErrorCode::StorageCorrupt, format!("{}: {reason}", path.display()))
 }
 

@@ -25,11 +25,23 @@ pub fn to_sql(error: &DataFusionError, limit_bytes: usize) -> SqlError {
             arrow_schema::ArrowError::ExternalError(source) => from_source(source.as_ref(), root, limit_bytes),
             arrow_schema::ArrowError::IoError(_, e) => from_io(e),
             // Arrow refuses batches whose text columns grow past its offsets, and divisions we do not use.
-            other => SqlError::internal(other),
+            other => from_other(other),
         },
         DataFusionError::IoError(e) => from_io(e),
-        other => SqlError::internal(other),
+        other => from_other(other),
     }
+}
+
+/// An error that says no more than its sources do, of which one may be the file system's.
+fn from_other(error: &(dyn std::error::Error + 'static)) -> SqlError {
+    let mut source = error.source();
+    while let Some(e) = source {
+        match e.downcast_ref::<std::io::Error>() {
+            Some(io) => return from_io(io),
+            None => source = e.source(),
+        }
+    }
+    SqlError::internal(error)
 }
 
 /// Of temporary files; those of tables are storage's.
@@ -53,7 +65,10 @@ fn from_source(
     if let Some(inner) = source.downcast_ref::<DataFusionError>() {
         return to_sql(inner, limit_bytes);
     }
-    SqlError::internal(wrapper)
+    if let Some(io) = source.downcast_ref::<std::io::Error>() {
+        return from_io(io);
+    }
+    from_other(wrapper)
 }
 
 fn in_mib(bytes: usize) -> String {

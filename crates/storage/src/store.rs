@@ -197,6 +197,11 @@ impl Store {
         Table::open(Arc::clone(self), schema, files, statistics)
     }
 
+    /// Whether there is any table file.
+    pub fn has_table_files(&self) -> Result<bool> {
+        Ok(!table_files(&self.directory)?.is_empty())
+    }
+
     /// Removes all table files but these (what a crash left behind). Called once after opening.
     pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
         let known: HashSet<FileId> = known.iter().copied().collect();

@@ -21,7 +21,10 @@ use muster_algebra::TableId;
 use muster_storage::{FileId, Store};
 use muster_types::Result;
 use parking_lot::{Mutex, RwLock};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTCATA", version: 1 };
 const FILE_NAME: &str = "catalog.mus";
@@ -36,11 +39,20 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Reads the catalog of a data directory, or begins an empty one, and removes files that no table has.
+    /// Whether a data directory has a catalog. One that has none is new.
+    pub fn exists(directory: &Path) -> bool {
+        directory.join(FILE_NAME).exists()
+    }
+
+    /// Reads the catalog of a data directory, or begins an empty one, and removes files that no table has. Error 1712
+    /// when there are files of tables and no catalog that names them.
     pub fn open(store: Arc<Store>, sync: bool) -> Result<Catalog> {
         let path = store.directory().join(FILE_NAME);
         let snapshot = match persist::read::<stored::Stored>(&path, KIND)? {
             Some(stored) => stored.into_snapshot(),
+            None if store.has_table_files()? => {
+                return Err(persist::corrupt(&path, "missing, while files of tables are there: put it back"));
+            }
             None => {
                 let empty = Snapshot::default();
                 persist::write(&path, KIND, &stored::Stored::of(&empty), sync)?;

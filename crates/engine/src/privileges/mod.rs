@@ -70,11 +70,13 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Reads the accounts; a new data directory has `root@localhost` without a password.
-    pub fn open(directory: &Path, sync: bool) -> Result<Accounts> {
+    /// Reads the accounts; a new data directory (`create`) has `root@localhost` without a password. Error 1712 when
+    /// another one has none: nobody gets in because a file is lost.
+    pub fn open(directory: &Path, create: bool, sync: bool) -> Result<Accounts> {
         let path = directory.join(FILE_NAME);
         let list = match persist::read::<AccountList>(&path, KIND)? {
             Some(list) => list,
+            None if !create => return Err(persist::corrupt(&path, "missing: put it back")),
             None => {
                 let root = AccountEntry { global: Privileges::all_global(), ..AccountEntry::new("root", "localhost") };
                 persist::write(&path, KIND, &vec![root.clone()], sync)?;
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn the_most_specific_host_wins() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), false).unwrap();
+        let accounts = Accounts::open(dir.path(), true, false).unwrap();
         accounts
             .change(|list| {
                 list.extend(["%", "10.0.%", "10.0.0.7"].map(|host| AccountEntry::new("u", host)));
@@ -193,11 +195,11 @@ mod tests {
     #[test]
     fn passwords_survive_reopening() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), false).unwrap();
+        let accounts = Accounts::open(dir.path(), true, false).unwrap();
         assert!(!accounts.root_has_password());
         accounts.set_password("root", "localhost", "secret").unwrap();
         assert_eq!(accounts.set_password("root", "%", "x").unwrap_err().code, ErrorCode::CannotUser);
-        let again = Accounts::open(dir.path(), false).unwrap();
+        let again = Accounts::open(dir.path(), true, false).unwrap();
         assert!(again.root_has_password());
         let root = again.find("root", "localhost").unwrap();
         assert!(password::verify(&root.plugin, &root.authentication_string, "secret"));
@@ -206,7 +208,7 @@ mod tests {
     #[test]
     fn somebody_can_always_do_everything() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), false).unwrap();
+        let accounts = Accounts::open(dir.path(), true, false).unwrap();
         let drop_all = || {
             accounts.change(|list| {
                 list.clear();

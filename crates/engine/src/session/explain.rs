@@ -1,6 +1,6 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::{Context, explain_analyze, query, run::blocking};
+use super::{Context, blocking, explain_analyze, query};
 use crate::{
     Outcome,
     rows::{self, text_column},

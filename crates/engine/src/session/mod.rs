@@ -26,10 +26,11 @@ pub mod query;
 mod run;
 mod set;
 pub mod shared;
+mod threads;
 pub mod variables;
 
 pub use context::{Context, Done};
-pub use run::blocking;
+pub use threads::{STACK_BYTES, blocking};
 pub use variables::Variables;
 
 use crate::{

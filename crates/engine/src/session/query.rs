@@ -108,7 +108,7 @@ pub fn run_profiled(
     context.shared.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.shared.counters);
     let exec = ExecContext { profile, ..context.exec(tables) };
-    let stream = muster_exec::execute(&plan, &columns, &exec)?;
+    let stream = super::threads::rows(|| muster_exec::execute(&plan, &columns, &exec))?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
     let stream = match identity {
         true => stream,

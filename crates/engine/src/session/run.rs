@@ -1,19 +1,10 @@
 //! Which statement does what.
 
-use super::{Context, Done, Session, prepared::PreparedStatement, query, set};
+use super::{Context, Done, Session, blocking, prepared::PreparedStatement, query, set};
 use crate::{Outcome, ddl, loading, privileges::Privilege, rows, session::explain, show};
 use muster_sql::{FlushOption, PrepareSource, Statement};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
-
-/// Runs work that blocks on a thread for such; a panic there is an error 1105 here.
-pub async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(e) if e.is_panic() => Err(super::panic_error(&*e.into_panic())),
-        Err(_) => Err(SqlError::interrupted()),
-    }
-}
 
 fn done(done: Done) -> Result<Outcome> {
     match done.result {

@@ -37,6 +37,23 @@ fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
     result.map_err(|e| to_sql(&e, 0))
 }
 
+/// All arguments joined by an operator of two, as a tree that is no deeper than it must be: whatever walks it recurses.
+/// The order of the arguments stays.
+fn balanced(mut args: Vec<Physical>, operator: Operator) -> Option<Physical> {
+    while args.len() > 1 {
+        let mut joined = Vec::with_capacity(args.len().div_ceil(2));
+        let mut rest = args.into_iter();
+        while let Some(left) = rest.next() {
+            joined.push(match rest.next() {
+                Some(right) => Arc::new(BinaryExpr::new(left, operator, right)) as Physical,
+                None => left,
+            });
+        }
+        args = joined;
+    }
+    args.pop()
+}
+
 impl Compiler<'_> {
     /// The expression; its Arrow type is that of its SQL type.
     pub fn compile(&self, expr: &Expr) -> Result<Physical> {
@@ -132,8 +149,8 @@ impl Compiler<'_> {
             LogicOp::Xor => Operator::NotEq,
         };
         let args: Vec<Physical> = args.iter().map(|a| self.predicate(a)).collect::<Result<_>>()?;
-        let joined = args.into_iter().reduce(|a, b| Arc::new(BinaryExpr::new(a, operator, b)) as Physical);
-        Ok(joined.unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
+        Ok(balanced(args, operator)
+            .unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
     }
 
     fn arithmetic(&self, op: ArithmeticOp, left: &Expr, right: &Expr, ty: SqlType) -> Result<Physical> {

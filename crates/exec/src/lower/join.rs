@@ -9,6 +9,7 @@ use crate::{
     ops::{
         hash_join::GraceJoinExec,
         merge_join::{MergeJoinExec, MergeJoinSpec},
+        paced::PacedExec,
     },
 };
 use arrow_schema::{Schema, SortOptions};
@@ -51,7 +52,7 @@ impl Lowerer<'_> {
         let null_aware = kind == JoinKind::NullAwareAnti && (may_be_null || !residual.is_empty());
         if null_aware && (pairs.len() > 1 || !residual.is_empty()) {
             let on = keys.iter().map(|(l, r)| Expr::eq(l.clone(), r.clone())).chain(residual).collect::<Vec<_>>();
-            return self.nested_loop_nodes(kind, left, right, &on);
+            return self.nested_loop_nodes(kind, left, right, right_rows, &on);
         }
         let build = if null_aware { Side::Left } else { build };
         let outputs = join_outputs(kind, &left, &right);
@@ -107,14 +108,22 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {
+        let kept_rows = right.estimate.rows;
         let (left, right) = (self.node(left)?, self.node(right)?);
         let (left, right, on, late) = self.residual_subplans(kind, left, right, on)?;
-        let node = self.nested_loop_nodes(kind, left, right, &on)?;
+        let node = self.nested_loop_nodes(kind, left, right, kept_rows, &on)?;
         self.filter_late(node, &late)
     }
 
-    /// The right input is kept in memory, so it comes first.
-    fn nested_loop_nodes(&mut self, kind: JoinKind, left: Node, right: Node, on: &[Expr]) -> Result<Node> {
+    /// The right input, of some `kept_rows`, is kept in memory, so it comes first.
+    fn nested_loop_nodes(
+        &mut self,
+        kind: JoinKind,
+        left: Node,
+        right: Node,
+        kept_rows: f64,
+        on: &[Expr],
+    ) -> Result<Node> {
         let traits = merged_traits(&left.scope, &right.scope);
         let outputs = join_outputs(kind, &left, &right);
         let join_type = match kind {
@@ -125,6 +134,7 @@ impl Lowerer<'_> {
         };
         // DataFusion's way out of a lack of memory can deliver rows twice when several partitions are preserved.
         let streamed = if kind == JoinKind::Inner { left } else { left.into_single() };
+        let streamed = Node { exec: Arc::new(PacedExec::new(streamed.exec, kept_rows)), ..streamed };
         let kept = right.into_single();
         let columns: Vec<ColId> = match kind {
             JoinKind::Inner | JoinKind::Left => {

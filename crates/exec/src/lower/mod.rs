@@ -37,7 +37,8 @@ use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_optimizer::{PhysicalOptimizerRule, filter_pushdown::FilterPushdown};
 use datafusion_physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, projection::ProjectionExec,
+    ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, coop::CooperativeExec,
+    projection::ProjectionExec,
 };
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
 use muster_storage::Counters;
@@ -153,6 +154,14 @@ impl Lowerer<'_> {
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
             PlanOp::Shared { id, input, columns } => self.shared(*id, input, columns, &plan.output)?,
+        };
+        let node = match &plan.op {
+            // Rows joined without end must let others run, and themselves be stopped.
+            PlanOp::HashJoin { .. }
+            | PlanOp::LookupJoin { .. }
+            | PlanOp::NestedLoopJoin { .. }
+            | PlanOp::MergeJoin { .. } => Node { exec: Arc::new(CooperativeExec::new(node.exec)), ..node },
+            _ => node,
         };
         let node = node.select(&plan.output)?;
         Ok(match &self.context.profile {

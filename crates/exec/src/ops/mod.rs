@@ -8,6 +8,7 @@ pub mod hash_join;
 pub mod lookup_join;
 pub mod measure;
 pub mod merge_join;
+pub mod paced;
 pub mod scan;
 pub mod scan_filter;
 pub mod shared;

@@ -99,7 +99,14 @@ pub struct Bound {
 pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &query.items, view_depth: 0 };
+    let names = Names {
+        database: database.as_deref(),
+        ctes: None,
+        outer: None,
+        written: &query.items,
+        view_depth: 0,
+        cte_depth: 0,
+    };
     let mut bound = binder.query(&query.ast, &names, true)?;
     let hints = binder.resolve_hints(&mut bound.rel);
     Ok(Bound {
@@ -117,7 +124,8 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
 pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0 };
+    let names =
+        Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0, cte_depth: 0 };
     let from = From::default();
     let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
@@ -167,7 +175,14 @@ pub fn bind_rows(
     let predicates = match filter {
         None => Vec::new(),
         Some(ShowFilter::Where(expr)) => {
-            let names = Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0 };
+            let names = Names {
+                database: database.as_deref(),
+                ctes: None,
+                outer: None,
+                written: &[],
+                view_depth: 0,
+                cte_depth: 0,
+            };
             let item = binder.expression(&expr.ast, &scope, &names, Clause::Where)?;
             binder.condition(item).into_conjuncts()
         }

@@ -136,6 +136,8 @@ pub(crate) struct Names<'p> {
     pub written: &'p ItemTexts,
     /// How many views are around.
     pub view_depth: usize,
+    /// How many WITH tables are around.
+    pub cte_depth: usize,
 }
 
 impl<'p> Names<'p> {

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// How deep views may use views.
 const MAX_VIEW_DEPTH: usize = 32;
+/// How deep WITH tables may use WITH tables.
+const MAX_CTE_DEPTH: usize = 150;
 
 impl Binder<'_> {
     pub fn single_table(&mut self, factor: &TableFactor, names: &Names) -> Result<Joined> {
@@ -160,7 +162,14 @@ impl Binder<'_> {
     }
 
     fn cte(&mut self, cte: &Cte, alias: &str, names: &Names) -> Result<Joined> {
-        let inside = Names { ctes: cte.before.clone(), outer: cte.outer, ..names.clone() };
+        if names.cte_depth >= MAX_CTE_DEPTH {
+            return Err(SqlError::new(
+                ErrorCode::TooHighLevelOfNesting,
+                format!("Too high level of nesting: more than {MAX_CTE_DEPTH} WITH tables that use each other"),
+            ));
+        }
+        let inside =
+            Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
         let bound = self.query(&cte.ast.query, &inside, false)?;
         self.derived(bound, alias, column_names(&cte.ast.alias)?)
     }
@@ -187,6 +196,7 @@ impl Binder<'_> {
             outer: None,
             written: &query.items,
             view_depth: names.view_depth + 1,
+            cte_depth: names.cte_depth,
         };
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
             ErrorCode::NoSuchTable | ErrorCode::BadField | ErrorCode::BadDb | ErrorCode::FunctionDoesNotExist => {

@@ -74,7 +74,7 @@ fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Res
 
 /// Bounds what sqlparser builds without recursion but as deep trees: long chains of operators and of set operations.
 fn check_length(source: &Source) -> Result<()> {
-    let (mut chain, mut set_operations) = (0, 0);
+    let (mut chain, mut set_operations, mut betweens) = (0, 0, 0);
     for at in source.significant() {
         match &source.tokens[at].token {
             Token::Word(_) => match source.keyword(at) {
@@ -82,10 +82,14 @@ fn check_length(source: &Source) -> Result<()> {
                     set_operations += 1;
                     chain = 0;
                 }
-                Keyword::AND | Keyword::OR | Keyword::SELECT | Keyword::FROM | Keyword::WHERE => chain = 0,
-                Keyword::IS | Keyword::LIKE | Keyword::IN | Keyword::BETWEEN | Keyword::XOR | Keyword::DIV => {
-                    chain += 1
+                // The AND of BETWEEN ends nothing.
+                Keyword::AND if betweens > 0 => betweens -= 1,
+                Keyword::BETWEEN => {
+                    betweens += 1;
+                    chain += 1;
                 }
+                Keyword::AND | Keyword::OR | Keyword::SELECT | Keyword::FROM | Keyword::WHERE => chain = 0,
+                Keyword::IS | Keyword::LIKE | Keyword::IN | Keyword::XOR | Keyword::DIV => chain += 1,
                 _ => {}
             },
             Token::Comma => chain = 0,

@@ -1,0 +1,72 @@
+//! The threads that statements run on. Connections have others, so that they answer, and KILL reaches a statement,
+//! however busy the statements are.
+
+use crate::RowStream;
+use futures::{StreamExt, stream};
+use muster_types::{Result, SqlError};
+use std::sync::OnceLock;
+use tokio::{runtime::Runtime, sync::mpsc, task::JoinHandle};
+
+/// Parsing, binding and planning recurse with what is nested in a statement, within the limits of the parser.
+pub const STACK_BYTES: usize = 64 << 20;
+
+/// For all databases of the process.
+fn runtime() -> Result<&'static Runtime> {
+    static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
+    let made = RUNTIME.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .thread_name("statement")
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()
+    });
+    made.as_ref().map_err(SqlError::internal)
+}
+
+/// Runs work that blocks on a thread for such; a panic there is an error 1105 here.
+pub async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+    match runtime()?.spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(e) if e.is_panic() => Err(super::panic_error(&*e.into_panic())),
+        Err(_) => Err(SqlError::interrupted()),
+    }
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it.
+pub fn rows(start: impl FnOnce() -> Result<RowStream>) -> Result<RowStream> {
+    let runtime = runtime()?;
+    let mut rows = {
+        let _inside = runtime.enter();
+        start()?
+    };
+    let (sender, receiver) = mpsc::channel(1);
+    let task = runtime.spawn(async move {
+        while let Some(batch) = rows.next().await {
+            if sender.send(batch).await.is_err() {
+                break;
+            }
+        }
+    });
+    let running = Some((receiver, AbortOnDrop(task)));
+    let rows = stream::unfold(running, |running| async {
+        let (mut receiver, mut task) = running?;
+        match receiver.recv().await {
+            Some(batch) => Some((batch, Some((receiver, task)))),
+            // The end of the channel is the end of the rows only if the task got there.
+            None => match (&mut task.0).await {
+                Ok(()) => None,
+                Err(e) if e.is_panic() => Some((Err(super::panic_error(&*e.into_panic())), None)),
+                Err(_) => Some((Err(SqlError::interrupted()), None)),
+            },
+        }
+    });
+    Ok(rows.boxed())
+}
