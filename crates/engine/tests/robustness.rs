@@ -1,0 +1,126 @@
+//! Statements and directories that would do harm: they end with an error, and the rest goes on.
+
+use futures::StreamExt;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::ErrorCode,
+    types::SqlError, value_at,
+};
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+fn try_open(directory: &Path) -> Result<Arc<Database>, SqlError> {
+    let options = DatabaseOptions {
+        buffer_pool_bytes: 16 << 20,
+        memory_limit_bytes: 256 << 20,
+        page_size: 16 << 10,
+        durability: Durability::Relaxed,
+        threads: 2,
+    };
+    Database::open(directory, options)
+}
+
+fn session(database: &Arc<Database>) -> Session {
+    let (user, host, local_files) = ("root".into(), "localhost".into(), Arc::new(NoLocalFiles));
+    database.session(SessionOptions { user, host, database: None, local_files })
+}
+
+/// The first value of the last row.
+async fn value(session: &mut Session, sql: &str) -> Result<String, SqlError> {
+    let mut last = String::new();
+    if let Outcome::Rows(mut result) = session.execute(sql).await? {
+        while let Some(batch) = result.rows.next().await {
+            let batch = batch?;
+            if batch.num_rows() > 0 {
+                last = value_at(batch.column(0), batch.num_rows() - 1)?.to_text(0).unwrap_or_else(|| "NULL".into());
+            }
+        }
+    }
+    Ok(last)
+}
+
+/// A million rows with a column n.
+fn million() -> String {
+    let digits = (0..10).map(|i| format!("SELECT {i} AS n")).collect::<Vec<_>>().join(" UNION ALL ");
+    let tables: Vec<String> = (0..6).map(|i| format!("({digits}) d{i}")).collect();
+    format!("(SELECT d0.n + d5.n AS n FROM {})", tables.join(" CROSS JOIN "))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endless_joins_are_stopped_and_others_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = try_open(directory.path()).unwrap();
+    let rows = million();
+    let mut running = Vec::new();
+    for condition in ["x.n * y.n < 0", "x.n - y.n > 100", "x.n + y.n < 0"] {
+        let mut session = session(&database);
+        let sql = format!("SELECT COUNT(*) FROM {rows} x JOIN {rows} y ON {condition}");
+        running.push(tokio::spawn(async move { value(&mut session, &sql).await }));
+    }
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let mut other = session(&database);
+    let answer = tokio::time::timeout(Duration::from_secs(20), value(&mut other, "SELECT 1 + 1")).await;
+    assert_eq!(answer.expect("an answer").unwrap(), "2");
+    for process in database.processes().iter().filter(|p| p.statement.is_some()) {
+        database.kill(process.id, true).unwrap();
+    }
+    for statement in running {
+        let ended = tokio::time::timeout(Duration::from_secs(20), statement).await.expect("stopped").unwrap();
+        assert_eq!(ended.unwrap_err().code, ErrorCode::QueryInterrupted);
+    }
+    let sql = format!("SELECT /*+ MAX_EXECUTION_TIME(300) */ COUNT(*) FROM {rows} x JOIN {rows} y ON x.n * y.n < 0");
+    let late = tokio::time::timeout(Duration::from_secs(20), value(&mut other, &sql)).await.expect("stopped");
+    assert_eq!(late.unwrap_err().code.number(), 3024);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_statements_run_or_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = try_open(directory.path()).unwrap();
+    let mut session = session(&database);
+    let list = |n: usize, each: fn(usize) -> String, between: &str| (0..n).map(each).collect::<Vec<_>>().join(between);
+    let rows = list(20_000, |i| format!("({i},{i})"), ",");
+    assert_eq!(value(&mut session, &format!("SELECT (7, 7) IN ({rows})")).await.unwrap(), "1");
+    let from = "FROM (SELECT 7 AS a, 8 AS b) t";
+    let either = list(20_000, |i| format!("a = {i} AND b = {}", i + 1), " OR ");
+    assert_eq!(value(&mut session, &format!("SELECT COUNT(*) {from} WHERE {either}")).await.unwrap(), "1");
+    let tables = list(1000, |i| format!(", c{} AS (SELECT * FROM c{i})", i + 1), "");
+    let chain = format!("WITH c0 AS (SELECT 1 AS a){tables} SELECT * FROM");
+    assert_eq!(value(&mut session, &format!("{chain} c100")).await.unwrap(), "1");
+    let refused = [
+        format!("{chain} c1000"),
+        format!("SELECT 1 {}", list(5000, |_| "BETWEEN 0 AND 1".into(), " ")),
+        format!("SELECT {}", list(5000, |_| "1".into(), "+")),
+        format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000)),
+    ];
+    for sql in refused {
+        let e = value(&mut session, &sql).await.unwrap_err();
+        assert_eq!(e.code, ErrorCode::TooHighLevelOfNesting, "{e}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_lost_a_file_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let database = try_open(at).unwrap();
+    let mut one = session(&database);
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, KEY (a))"] {
+        value(&mut one, sql).await.unwrap();
+    }
+    drop((one, database));
+    let names = || {
+        let mut names: Vec<_> = fs::read_dir(at).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    for lost in ["catalog.mus", "accounts.mus"] {
+        let kept = at.join(lost).with_extension("kept");
+        fs::rename(at.join(lost), &kept).unwrap();
+        let before = names();
+        let error = try_open(at).map(|_| ()).unwrap_err();
+        assert!(error.code == ErrorCode::StorageCorrupt && error.message.contains(lost), "{error}");
+        assert_eq!(names(), before);
+        fs::rename(kept, at.join(lost)).unwrap();
+    }
+    let mut one = session(&try_open(at).unwrap());
+    assert_eq!(value(&mut one, "SELECT COUNT(*) FROM d.t").await.unwrap(), "0");
+}
