@@ -130,6 +130,18 @@ async fn reading_is_counted_as_it_is_done() {
                 ("Handler_read_rnd", 1000),
             ],
         ),
+        // Of the entries with a = 3, b is 3, 13, .. 93: every other one passes.
+        (
+            "SELECT c FROM t FORCE INDEX (i_ab) WHERE a = 3 AND b % 20 = 3",
+            vec![
+                ("Handler_icp_attempts", 1000),
+                ("Handler_icp_match", 500),
+                ("Handler_mrr_init", 1),
+                ("Handler_read_key", 1),
+                ("Handler_read_next", 1000),
+                ("Handler_read_rnd", 500),
+            ],
+        ),
         ("SELECT c FROM t WHERE id < 0", vec![("Handler_read_key", 1)]),
     ] {
         assert_eq!(counted(&mut session, "Handler_", sql).await, expected(&counters), "{sql}");

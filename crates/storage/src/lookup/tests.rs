@@ -1,20 +1,21 @@
 use super::*;
 use crate::{
-    ColumnSchema, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
+    ColumnSchema, IndexSchema, Scan, ScanRequest, Store, StoreOptions, TableSchema, TableStatistics,
     io::{
         PageIo,
         memory::{Fault, FaultKind, MemoryIo, Operation},
     },
     key::KeyPartCodec,
     rows::fixtures::{
-        EvenOnes, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of, sort_rows,
-        sortable, table_and_rows,
+        EvenOnes, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of, scan_request,
+        sort_rows, sortable, table_and_rows,
     },
     tree::{ColumnSource, TreeLayout, block::cut_value},
 };
 use arrow_array::{Array, ArrayRef, Int32Array};
 use muster_types::{KeyPart, SqlType, Value};
 use proptest::prelude::*;
+use std::time::{Duration, Instant};
 
 type Found = Vec<(u32, Vec<Value>)>;
 
@@ -253,29 +254,8 @@ proptest! {
         how in how(),
     ) {
         let io = Arc::new(MemoryIo::new());
-        let directory = tempfile::tempdir().unwrap();
-        let options = StoreOptions {
-            page_size: 4096,
-            buffer_pool_bytes: how.frames.min(64) * 4096,
-            sync: false,
-            ..StoreOptions::default()
-        };
-        let store = Store::open_with_io(directory.path(), options, Arc::clone(&io) as Arc<dyn PageIo>).unwrap();
-        let schema = number_schema();
-        let files = store.create_table(&schema).unwrap();
-        let table = store.open_table(schema, files, TableStatistics::default()).unwrap();
-        for n in 0..1500 {
-            table.insert(&[n, n * 7919 % 1500, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
-        }
-        table.flush().unwrap();
-        let pool = Arc::clone(store.buffer_pool());
-        let empty = || {
-            while pool.statistics().reading > 0 {
-                std::thread::yield_now();
-            }
-            table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
-            pool.statistics().free == pool.frame_count()
-        };
+        let (_directory, store, table) = table_on(&io, how.frames.min(64));
+        let empty = || holds_nothing(&store, &table);
         prop_assert!(empty());
         let request = LookupRequest {
             fetch: how.fetch,
@@ -304,6 +284,62 @@ proptest! {
                 matches!(e, StorageError::Io { .. } | StorageError::Corrupt { .. }), "{}", e),
         }
     }
+}
+
+/// Scans and lookups that are given up while reads are slow: they go at once, and what was asked for comes to an end.
+#[test]
+fn who_gives_up_holds_nothing() {
+    let io = Arc::new(MemoryIo::new());
+    let (_directory, store, table) = table_on(&io, 64);
+    assert!(holds_nothing(&store, &table));
+    for (index, fetch) in [
+        (0, Fetch::KeyOrder { buffer_bytes: 400 }),
+        (1, Fetch::KeyOrder { buffer_bytes: 4000 }),
+        (1, Fetch::EntryOrder),
+    ] {
+        for batches in 0..4 {
+            io.set_read_delay(Duration::from_millis(3));
+            let scan = ScanRequest { index, fetch, ..scan_request(vec![2, 0]) };
+            let mut cursor = Scan::new(Arc::clone(&table), scan).unwrap().cursor();
+            (0..batches).for_each(|_| assert!(cursor.next_batch().unwrap().is_some()));
+            let mut lookup =
+                Lookup::new(Arc::clone(&table), LookupRequest { fetch, ..request(index, vec![2, 0]) }).unwrap();
+            lookup.begin(table.lookup_keys(index, &[ints((0..1500).step_by(3))]).unwrap());
+            (0..batches).for_each(|_| assert!(lookup.next_batch().unwrap().is_some()));
+            io.set_read_delay(Duration::from_millis(50));
+            let since = Instant::now();
+            drop((cursor, lookup));
+            assert!(since.elapsed() < Duration::from_millis(40), "nobody waits for reads that are under way");
+            io.set_read_delay(Duration::ZERO);
+            assert!(holds_nothing(&store, &table), "index {index}, {fetch:?}, after {batches} batches");
+        }
+    }
+}
+
+/// 1500 rows of [`number_schema`] on files in memory, none of them in the pool.
+fn table_on(io: &Arc<MemoryIo>, frames: usize) -> (tempfile::TempDir, Arc<Store>, Arc<Table>) {
+    let directory = tempfile::tempdir().unwrap();
+    let options =
+        StoreOptions { page_size: 4096, buffer_pool_bytes: frames * 4096, sync: false, ..StoreOptions::default() };
+    let store = Store::open_with_io(directory.path(), options, Arc::clone(io) as Arc<dyn PageIo>).unwrap();
+    let schema = number_schema();
+    let files = store.create_table(&schema).unwrap();
+    let table = store.open_table(schema, files, TableStatistics::default()).unwrap();
+    for n in 0..1500 {
+        table.insert(&[n, n * 7919 % 1500, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+    }
+    table.flush().unwrap();
+    (directory, store, table)
+}
+
+/// Whether, when all reads have ended, no page of a table is latched; they leave the pool.
+fn holds_nothing(store: &Store, table: &Table) -> bool {
+    let pool = store.buffer_pool();
+    while pool.statistics().reading > 0 {
+        std::thread::yield_now();
+    }
+    table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
+    pool.statistics().free == pool.frame_count()
 }
 
 fn number_schema() -> TableSchema {

@@ -88,6 +88,25 @@ pub(crate) fn sortable(rows: &[Vec<Value>]) -> Vec<String> {
     text
 }
 
+/// Everything, by the clustered index, in small batches.
+pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
+    ScanRequest {
+        view: ReadView::latest(),
+        index: 0,
+        ranges: vec![KeyRange::all()],
+        columns,
+        steering: Steering::default(),
+        distinct_prefix: None,
+        index_filter: None,
+        filter: None,
+        fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
+        ordered: false,
+        reverse: false,
+        batch_rows: 50,
+        counters: Arc::default(),
+    }
+}
+
 /// A batch of a table's columns, from the values of rows.
 pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
     // Through a table of its own, which knows how values become arrays.
@@ -99,21 +118,7 @@ pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
     for row in rows {
         copy.insert(row, 0, &Counters::default()).unwrap();
     }
-    let request = ScanRequest {
-        view: ReadView::latest(),
-        index: 0,
-        ranges: vec![KeyRange::all()],
-        columns,
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::EntryOrder,
-        ordered: true,
-        reverse: false,
-        batch_rows: rows.len().max(1),
-        counters: Arc::default(),
-    };
+    let request = ScanRequest { ordered: true, batch_rows: rows.len().max(1), ..scan_request(columns) };
     let scan = Scan::new(copy, request).unwrap();
     let mut cursor = scan.cursor();
     let mut batches = Vec::new();

@@ -3,7 +3,8 @@ use crate::{
     Counters, ReadView, StorageError,
     key::KeyCodec,
     rows::fixtures::{
-        EvenOnes, any_fetch, empty_table, even, home, number_table, rows_of, sort_rows, sortable, table_and_rows,
+        EvenOnes, any_fetch, empty_table, even, home, number_table, rows_of, scan_request as request, sort_rows,
+        sortable, table_and_rows,
     },
     tree::{
         TreeLayout,
@@ -14,24 +15,6 @@ use arrow_array::{BooleanArray, RecordBatch};
 use muster_types::Value;
 use proptest::prelude::*;
 use std::ops::Bound;
-
-fn request(columns: Vec<usize>) -> ScanRequest {
-    ScanRequest {
-        view: ReadView::latest(),
-        index: 0,
-        ranges: vec![KeyRange::all()],
-        columns,
-        steering: Steering::default(),
-        distinct_prefix: None,
-        index_filter: None,
-        filter: None,
-        fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
-        ordered: false,
-        reverse: false,
-        batch_rows: 50,
-        counters: Arc::default(),
-    }
-}
 
 fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Value>> {
     let types: Vec<_> = request.columns.iter().map(|c| table.schema().columns[*c].clone()).collect();
