@@ -142,7 +142,7 @@ async fn reading_is_counted_as_it_is_done() {
                 ("Handler_read_rnd", 500),
             ],
         ),
-        ("SELECT c FROM t WHERE id < 0", vec![("Handler_read_key", 1)]),
+        ("SELECT c FROM t WHERE id < 0", vec![("Handler_read_first", 1)]),
     ] {
         assert_eq!(counted(&mut session, "Handler_", sql).await, expected(&counters), "{sql}");
     }
