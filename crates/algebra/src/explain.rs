@@ -199,8 +199,12 @@ impl<'a> Tree<'a> {
                 };
                 format!("{name} {}", self.join_keys(keys, residual))
             }
-            PlanOp::LookupJoin { kind, residual, batched, .. } => {
-                let name = if *batched { "Batched key access" } else { "Nested loop" };
+            PlanOp::LookupJoin { kind, residual, batched, key_ordered, .. } => {
+                let name = match (batched, key_ordered) {
+                    (true, true) => "Batched key access",
+                    (true, false) => "Batched key access (unsorted)",
+                    (false, _) => "Nested loop",
+                };
                 let kind = match kind {
                     JoinKind::Inner => "inner join",
                     JoinKind::Left => "left join",

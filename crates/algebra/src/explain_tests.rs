@@ -214,8 +214,10 @@ fn lookups_for_the_rows_of_another_table() {
     let join = |index: usize, keys: Vec<Expr>, batched: bool| {
         let lookup = Box::new(scan_of("t", 0, index, vec![KeyRange::all()]));
         let (kind, left, residual) = (JoinKind::Semi, Box::new(scan("u", 3)), vec![Expr::eq(col(1), col(4))]);
-        quiet(&node(PlanOp::LookupJoin { kind, left, lookup, keys, residual, batched }, 1.0))
+        let key_ordered = batched && index != 1;
+        quiet(&node(PlanOp::LookupJoin { kind, left, lookup, keys, residual, batched, key_ordered }, 1.0))
     };
+    assert!(join(1, vec![col(3)], true).starts_with("-> Batched key access (unsorted) semijoin"));
     assert_eq!(
         join(2, vec![col(3)], true),
         "-> Batched key access semijoin, extra conditions: (t.b = u.b)\n    -> Batch input rows\n        \

@@ -110,6 +110,8 @@ pub enum PlanOp {
         residual: Vec<Expr>,
         /// Whether keys are collected in a buffer and looked up together.
         batched: bool,
+        /// Whether the keys of a buffer are sorted; else they are looked up as they come. False if not batched.
+        key_ordered: bool,
     },
     /// Any condition; the right input is kept in memory.
     NestedLoopJoin {

@@ -6,10 +6,13 @@
 //!   sql     the shell, embedded or remote     shell/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
+//!   lab     experiments                       lab.rs
 //! ```
 
+mod affinity;
 mod demo;
 mod generate;
+mod lab;
 mod load;
 mod open;
 mod print;
@@ -43,6 +46,8 @@ enum Command {
     Load(load::Arguments),
     /// Write a workload (dbt3, ssb) as .tbl files
     Generate(generate::Arguments),
+    /// Run experiments: access strategies side by side, on this machine and on modelled devices
+    Lab(lab::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -50,6 +55,13 @@ fn main() -> std::process::ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
         .init();
+    let command = Arguments::parse().command;
+    if let Command::Lab(a) = &command
+        && let Err(e) = a.pin()
+    {
+        eprintln!("muster: {e:#}");
+        return std::process::ExitCode::FAILURE;
+    }
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let runtime = match threads.thread_stack_size(muster_engine::session::STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,
@@ -58,12 +70,13 @@ fn main() -> std::process::ExitCode {
             return std::process::ExitCode::FAILURE;
         }
     };
-    let done = match Arguments::parse().command {
+    let done = match command {
         Command::Demo(a) => demo::run(&runtime, a),
         Command::Serve(a) => runtime.block_on(serve::run(a)),
         Command::Sql(a) => shell::run(&runtime, a),
         Command::Load(a) => runtime.block_on(load::run(a)),
         Command::Generate(a) => generate::run(a),
+        Command::Lab(a) => runtime.block_on(lab::run(a)),
     };
     // A statement that was left behind must not keep the process.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

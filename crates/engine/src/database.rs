@@ -9,7 +9,11 @@ use crate::{
     status::CommandCounters,
 };
 use muster_exec::Runtime;
-use muster_storage::{Counters, IoBackend, Store, StoreOptions, buffer_pool::BufferPool};
+use muster_storage::{
+    Counters, IoBackend, Store, StoreOptions,
+    buffer_pool::BufferPool,
+    io::{self, PageIo},
+};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use parking_lot::RwLock;
 use std::{
@@ -77,7 +81,17 @@ pub struct Database {
 impl Database {
     /// Opens or creates a data directory. One process at a time: error 1015 when it is open elsewhere. A directory of a
     /// newer format, a foreign or a damaged one is error 1712.
-    pub fn open(directory: impl AsRef<Path>, mut options: DatabaseOptions) -> Result<Arc<Database>> {
+    pub fn open(directory: impl AsRef<Path>, options: DatabaseOptions) -> Result<Arc<Database>> {
+        let io = io::open_backend(IoBackend::Auto).map_err(|e| io_error(directory.as_ref(), e))?;
+        Database::open_with_io(directory, options, io)
+    }
+
+    /// As [`Database::open`], with a back end of the caller's, such as one that records accesses.
+    pub fn open_with_io(
+        directory: impl AsRef<Path>,
+        mut options: DatabaseOptions,
+        io: Arc<dyn PageIo>,
+    ) -> Result<Arc<Database>> {
         let directory = directory.as_ref();
         let sync = options.durability == Durability::Full;
         let store_options = StoreOptions {
@@ -87,7 +101,7 @@ impl Database {
             sync,
         };
         // Takes the directory's lock, so everything behind it has it alone.
-        let store = Store::open(directory, store_options)?;
+        let store = Store::open_with_io(directory, store_options, io)?;
         // Fixed when the directory was made.
         options.page_size = store.page_size();
         let directory = store.directory().to_path_buf();
@@ -122,6 +136,21 @@ impl Database {
     /// Global counters.
     pub fn counters(&self) -> &Arc<Counters> {
         self.store.counters()
+    }
+
+    /// Drops all pages from the buffer pool that no statement uses just now. Returns how many stayed.
+    pub fn clear_buffer_pool(&self) -> Result<usize> {
+        Ok(self.store.buffer_pool().clear(self.store.counters())?)
+    }
+
+    /// The index that a file of the data directory holds: database, table and index name.
+    pub fn index_of_file(&self, path: &Path) -> Option<(String, String, String)> {
+        let file = muster_storage::file::file_id(path)?;
+        let snapshot = self.catalog.snapshot();
+        snapshot.tables().find_map(|t| {
+            let at = t.files.iter().position(|f| *f == file)?;
+            Some((t.def.database.clone(), t.def.name.clone(), t.def.indexes.get(at)?.name.clone()))
+        })
     }
 
     /// What is needed to check a login: the stored hash of a user at a host, `None` if there is no such account.

@@ -34,7 +34,7 @@ pub use database::{Database, DatabaseOptions, Durability, ProcessInfo};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
 pub use muster_sql::split;
-pub use muster_storage::{Counters, LoadProgress, arrow_type, value_at};
+pub use muster_storage::{Counters, LoadProgress, arrow_type, io, value_at};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use session::{Session, SessionOptions};

@@ -116,6 +116,7 @@ const WAYS: &[&[&str]] = &[
     &["optimizer_switch = 'hash_join=off'"],
     &["optimizer_switch = 'hash_join=off,batched_key_access=off'"],
     &["optimizer_switch = 'hash_join=off,mrr=off'"],
+    &["optimizer_switch = 'hash_join=off,mrr_sort_keys=off'", "join_buffer_size = 4096"],
     &["optimizer_switch = 'hash_join=off,index_condition_pushdown=off'"],
     &["optimizer_switch = 'hash_join=off,batched_key_access=off,mrr=off,index_condition_pushdown=off'"],
     &["optimizer_switch = 'hash_join=off'", "join_buffer_size = 128", "mrr_buffer_size = 8192"],

@@ -47,6 +47,8 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("mrr", true),
     // Keys of a lookup join are collected and looked up together.
     ("batched_key_access", true),
+    // The keys collected are sorted before they are looked up (MariaDB).
+    ("mrr_sort_keys", true),
     // Joins by hash. MySQL 8.0.20 and later has them under the older name; both have to be on.
     ("hash_join", true),
     ("block_nested_loop", true),
@@ -54,7 +56,7 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("semijoin", true),
     // Semi joins look rows up; the first one found decides.
     ("firstmatch", true),
-    // Semi joins keep the subquery's rows in a hash table.
+    // Semi and anti joins keep the subquery's rows in a hash table.
     ("materialization", true),
     // Correlated scalar subqueries become joins with grouped derived tables.
     ("subquery_to_derived", true),

@@ -219,14 +219,14 @@ mod tests {
         let trace = Arc::new(TraceIo::new(Arc::clone(&memory) as _));
         for pages in [0, 1, 64, 65, 1000u32] {
             let (mut w, counters) = writer(Arc::clone(&trace) as _);
-            trace.take();
+            trace.start();
             for n in 1..=pages {
                 assert_eq!(w.next_page_no(), n);
                 assert_eq!(w.append(&page(n)).unwrap(), n);
             }
             let file = w.finish(|h| (h.root, h.row_count) = (pages, 77)).unwrap();
             assert_eq!(counters.pages_written(), u64::from(pages));
-            let writes = trace.take().0.into_iter().filter(|a| a.kind == AccessKind::Write).count();
+            let writes = trace.stop().accesses.into_iter().filter(|a| a.kind == AccessKind::Write).count();
             assert_eq!(writes, pages.div_ceil(64) as usize + 1, "1 MiB each, and the header");
 
             let after_crash: Arc<dyn PageIo> = Arc::new(memory.crash(None));

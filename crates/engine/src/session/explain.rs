@@ -266,17 +266,21 @@ fn collect<'a>(
             line.extra.push("Using join buffer (hash join)".into());
         }
     }
-    if let PlanOp::LookupJoin { left, lookup, keys, batched, .. } = &plan.op {
+    if let PlanOp::LookupJoin { left, lookup, keys, batched, key_ordered, .. } = &plan.op {
         let keys = keys.iter().map(|key| match key {
             Expr::Literal { .. } => "const".into(),
             Expr::Column(_) => muster_algebra::explain::expr_text(key, columns),
             _ => "func".into(),
         });
+        let by_row_id = lookup.index != 0 && !lookup.is_covering();
+        let order = match (key_ordered, by_row_id) {
+            (true, true) => "; Key-ordered Rowid-ordered scan",
+            (true, false) => "; Key-ordered scan",
+            (false, true) => "; Rowid-ordered scan",
+            (false, false) => "",
+        };
         let extra = match batched {
-            true if lookup.index != 0 && !lookup.is_covering() => {
-                vec!["Using join buffer (Batched Key Access); Key-ordered Rowid-ordered scan".to_string()]
-            }
-            true => vec!["Using join buffer (Batched Key Access); Key-ordered scan".to_string()],
+            true => vec![format!("Using join buffer (Batched Key Access){order}")],
             false => Vec::new(),
         };
         // Rows found for one row of the tables before.

@@ -22,6 +22,7 @@ impl Lowerer<'_> {
         keys: &[Expr],
         residual: &[Expr],
         batched: bool,
+        key_ordered: bool,
     ) -> Result<Node> {
         if residual.iter().any(Expr::has_subquery) || kind == JoinKind::NullAwareAnti {
             return Err(SqlError::internal("a lookup join with a subquery or with NOT IN"));
@@ -66,6 +67,7 @@ impl Lowerer<'_> {
             output,
             fetch: self.fetch(lookup.fetch),
             batched,
+            key_ordered,
             join_buffer_bytes: self.context.buffers.join_bytes,
             batch_rows: BATCH_ROWS,
             table,

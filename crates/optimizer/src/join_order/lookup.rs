@@ -45,6 +45,7 @@ pub struct Lookup {
     /// The unit's columns that the keys are equal to.
     pub parts: Vec<ColId>,
     pub batched: bool,
+    pub key_ordered: bool,
     /// Without the left input.
     pub cost_ms: f64,
 }
@@ -143,8 +144,11 @@ impl<'a> Lookups<'a> {
         let tree = tree_of(self.statistics, base.table, index);
         let options = &*self.unit_options[unit];
         let batched = options.is_on("batched_key_access");
-        let look_up = if batched { cost::lookups } else { cost::single_lookups };
-        let mut cost_ms = look_up(&tree, if batched { lookups } else { left_rows }, entries);
+        let key_ordered = batched && options.is_on("mrr_sort_keys");
+        let mut cost_ms = match key_ordered {
+            true => cost::lookups(&tree, lookups, entries),
+            false => cost::single_lookups(&tree, left_rows, entries),
+        };
         let needed = self.needed(base, unit);
         let conditions = base.predicates.to_vec();
         cost_ms += cost::filter(entries, conditions.len());
@@ -158,7 +162,7 @@ impl<'a> Lookups<'a> {
             };
         }
         cost_ms += cost::join_buffer(left_rows, output_rows);
-        Some(Lookup { index, keys, parts, batched, cost_ms })
+        Some(Lookup { index, keys, parts, batched, key_ordered, cost_ms })
     }
 
     /// All columns of the table that are wanted or checked.
@@ -233,7 +237,8 @@ impl Lookup {
 
     pub fn op(&self, kind: JoinKind, left: Plan, scan: Scan, residual: Vec<Expr>) -> PlanOp {
         let (left, lookup) = (Box::new(left), Box::new(scan));
-        PlanOp::LookupJoin { kind, left, lookup, keys: self.keys.clone(), residual, batched: self.batched }
+        let Lookup { batched, key_ordered, .. } = *self;
+        PlanOp::LookupJoin { kind, left, lookup, keys: self.keys.clone(), residual, batched, key_ordered }
     }
 }
 

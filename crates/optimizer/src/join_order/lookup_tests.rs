@@ -117,8 +117,15 @@ fn switches_forbid() {
     let mut case = case();
     let rel = join(on_day(&case), case.lines.rel.clone(), vec![eq(case.orders.ids[0], case.lines.ids[0])]);
     assert!(lookups(&case.plan(rel.clone(), &Options::default().without("lookup_join"))).is_empty());
+    let plan = case.plan(rel.clone(), &Options::default());
+    let found = lookups(&plan);
+    assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: true, key_ordered: true, .. }]), "{plan:?}");
+    let plan = case.plan(rel.clone(), &Options::default().without("mrr_sort_keys"));
+    let found = lookups(&plan);
+    assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: true, key_ordered: false, .. }]), "{plan:?}");
     let plan = case.plan(rel, &Options::default().without("batched_key_access"));
-    assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { batched: false, .. }]), "{plan:?}");
+    let found = lookups(&plan);
+    assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: false, key_ordered: false, .. }]), "{plan:?}");
 }
 
 #[test]

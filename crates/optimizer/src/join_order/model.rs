@@ -79,7 +79,7 @@ impl<'a> Model<'a> {
         let of = |unit: usize| &*self.lookups.unit_options[unit];
         if dependent
             && let Some(unit) = sides[1]
-            && let Role::Dependent { kind: JoinKind::Semi, .. } = &self.graph.units[unit].role
+            && let Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. } = &self.graph.units[unit].role
             && !of(unit).is_on("materialization")
         {
             return false;

@@ -12,6 +12,7 @@
 //! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
 //! the page table or of replacement. So whoever has waited for a latch looks at the key again.
 
+mod clear;
 mod contents;
 mod departed;
 mod flush;

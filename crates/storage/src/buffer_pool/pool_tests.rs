@@ -304,6 +304,23 @@ fn what_is_read_in_a_circle_keeps_its_share() {
 }
 
 #[test]
+fn clearing_writes_and_leaves_what_is_in_use() {
+    let f = Fixture::new(64, SIZE, 40);
+    f.pool.prefetch(&f.file, &[1, 2, 3, 4], &f.counters);
+    (1..=20).for_each(|p| f.check(p));
+    f.pool.fetch_mut(&f.file, 5, &f.counters).unwrap()[SIZE - 1] = 77;
+    let held = f.get(9).unwrap();
+    assert_eq!(f.pool.clear(&f.counters).unwrap(), 1);
+    assert!((1..=20).all(|p| f.pool.is_resident(&f.file, p) == (p == 9)));
+    f.check_frames();
+    drop(held);
+    assert_eq!(f.pool.clear(&f.counters).unwrap(), 0);
+    f.counters.reset();
+    assert_eq!(f.get(5).unwrap()[SIZE - 1], 77);
+    assert_eq!(f.counters.buffer_pool_reads(), 1);
+}
+
+#[test]
 fn a_new_working_set_takes_over() {
     let f = Fixture::new(200, SIZE, 400);
     for _ in 0..3 {

@@ -5,7 +5,7 @@
 //! | `uring` | io_uring: a batch is one system call, the kernel works on all of it at once |
 //! | `threads` | `preadv`/`pwritev`; a batch is shared by a few threads |
 //! | `memory` | files in memory with injected faults, for tests |
-//! | `trace` | records accesses of another back end and replays them against a model of a device |
+//! | `trace` | records accesses of another back end |
 
 mod aligned;
 mod file;

@@ -1,6 +1,5 @@
-//! Records the accesses of another back end, and replays them against a model of a device.
-//!
-//! So a run on any machine tells what it would have taken on a disk with a certain seek time.
+//! Records the accesses of another back end, so that they can be replayed against a model of a device: a run on any
+//! machine then tells what it would have taken on a disk with a certain seek time.
 
 use super::{IoFile, OpenMode, PageIo, ReadOp, WriteOp};
 use parking_lot::Mutex;
@@ -10,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -30,21 +29,18 @@ pub struct Access {
     pub bytes: u64,
     /// Accesses of one batch have the same number: the device may do them in any order.
     pub batch: u64,
+    /// Accesses under way when the batch began, its own among them.
+    pub in_flight: u32,
 }
 
-/// A device: what a jump costs, and how fast it streams.
-#[derive(Debug, Clone, Copy)]
-pub struct DeviceModel {
-    pub seek_ms: f64,
-    pub mb_per_s: f64,
-}
-
-/// What a trace costs on a device.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Replay {
-    pub total_ms: f64,
-    pub seeks: u64,
-    pub bytes: u64,
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Record {
+    pub accesses: Vec<Access>,
+    /// Accesses beyond those that are kept.
+    pub dropped: u64,
+    /// Path and length of each file, by its number.
+    pub files: Vec<(PathBuf, u64)>,
 }
 
 /// Accesses kept at most; later ones are only counted.
@@ -52,66 +48,75 @@ const TRACE_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]
 struct Trace {
-    accesses: Vec<Access>,
-    files: HashMap<PathBuf, u32>,
-    dropped: u64,
+    record: Record,
+    numbers: HashMap<PathBuf, u32>,
 }
 
 #[derive(Debug)]
 pub struct TraceIo {
     inner: Arc<dyn PageIo>,
-    trace: Mutex<Trace>,
+    /// `None` while nothing is recorded.
+    trace: Mutex<Option<Trace>>,
     batches: AtomicU64,
+    in_flight: AtomicU32,
 }
 
 impl TraceIo {
     pub fn new(inner: Arc<dyn PageIo>) -> TraceIo {
-        TraceIo { inner, trace: Mutex::default(), batches: AtomicU64::new(0) }
+        TraceIo { inner, trace: Mutex::default(), batches: AtomicU64::new(0), in_flight: AtomicU32::new(0) }
     }
 
-    /// The accesses so far, and how many were not kept; the record starts anew.
-    pub fn take(&self) -> (Vec<Access>, u64) {
-        let mut trace = self.trace.lock();
-        let dropped = std::mem::take(&mut trace.dropped);
-        (std::mem::take(&mut trace.accesses), dropped)
+    /// Begins a new record.
+    pub fn start(&self) {
+        *self.trace.lock() = Some(Trace::default());
     }
 
-    fn record<'a>(&self, kind: AccessKind, ops: impl Iterator<Item = (&'a IoFile, u64, usize)>) {
-        let batch = self.batches.fetch_add(1, Relaxed);
-        let mut trace = self.trace.lock();
-        for (file, offset, bytes) in ops {
-            let next = trace.files.len() as u32;
-            let file = match trace.files.get(file.path()) {
-                Some(&file) => file,
-                None => *trace.files.entry(file.path().to_path_buf()).or_insert(next),
-            };
-            if trace.accesses.len() < TRACE_MAX {
-                trace.accesses.push(Access { kind, file, offset, bytes: bytes as u64, batch });
-            } else {
-                trace.dropped += 1;
+    /// Ends the record; empty if none was begun.
+    pub fn stop(&self) -> Record {
+        self.trace.lock().take().unwrap_or_default().record
+    }
+
+    /// Does a batch, and records it if it is to be.
+    fn batch<T>(
+        &self,
+        kind: AccessKind,
+        ops: &mut [T],
+        file: impl Fn(&T) -> (&IoFile, u64, usize),
+        run: impl FnOnce(&mut [T]),
+    ) {
+        let count = ops.len() as u32;
+        let in_flight = self.in_flight.fetch_add(count, Relaxed) + count;
+        if let Some(trace) = &mut *self.trace.lock() {
+            let batch = self.batches.fetch_add(1, Relaxed);
+            for op in ops.iter() {
+                let (file, offset, bytes) = file(op);
+                let file = trace.number(file, &*self.inner);
+                trace.push(Access { kind, file, offset, bytes: bytes as u64, batch, in_flight });
             }
         }
+        run(ops);
+        self.in_flight.fetch_sub(count, Relaxed);
     }
 }
 
-/// The time of a trace on a device with one head: a batch is done in the order of files and offsets, an access that
-/// does not begin where the last one ended costs a seek.
-pub fn replay(accesses: &[Access], device: DeviceModel) -> Replay {
-    let mut result = Replay::default();
-    let mut head = None;
-    for batch in accesses.chunk_by(|a, b| a.batch == b.batch) {
-        let mut sorted: Vec<&Access> = batch.iter().filter(|a| a.kind != AccessKind::Sync).collect();
-        sorted.sort_by_key(|a| (a.file, a.offset));
-        for access in sorted {
-            if head != Some((access.file, access.offset)) {
-                result.seeks += 1;
-            }
-            result.bytes += access.bytes;
-            head = Some((access.file, access.offset + access.bytes));
+impl Trace {
+    fn number(&mut self, file: &IoFile, io: &dyn PageIo) -> u32 {
+        if let Some(&number) = self.numbers.get(file.path()) {
+            return number;
+        }
+        let number = self.record.files.len() as u32;
+        self.record.files.push((file.path().to_path_buf(), io.file_len(file).unwrap_or(0)));
+        self.numbers.insert(file.path().to_path_buf(), number);
+        number
+    }
+
+    fn push(&mut self, access: Access) {
+        if self.record.accesses.len() < TRACE_MAX {
+            self.record.accesses.push(access);
+        } else {
+            self.record.dropped += 1;
         }
     }
-    result.total_ms = result.seeks as f64 * device.seek_ms + result.bytes as f64 / (device.mb_per_s * 1000.0);
-    result
 }
 
 impl PageIo for TraceIo {
@@ -124,18 +129,17 @@ impl PageIo for TraceIo {
     }
 
     fn read(&self, ops: &mut [ReadOp<'_>]) {
-        self.record(AccessKind::Read, ops.iter().map(|op| (op.file, op.offset, op.bytes())));
-        self.inner.read(ops);
+        self.batch(AccessKind::Read, ops, |op| (op.file, op.offset, op.bytes()), |ops| self.inner.read(ops));
     }
 
     fn write(&self, ops: &mut [WriteOp<'_>]) {
-        self.record(AccessKind::Write, ops.iter().map(|op| (op.file, op.offset, op.bytes())));
-        self.inner.write(ops);
+        self.batch(AccessKind::Write, ops, |op| (op.file, op.offset, op.bytes()), |ops| self.inner.write(ops));
     }
 
     fn sync(&self, file: &IoFile) -> io::Result<()> {
-        self.record(AccessKind::Sync, [(file, 0, 0)].into_iter());
-        self.inner.sync(file)
+        let mut done = Ok(());
+        self.batch(AccessKind::Sync, &mut [file], |file| (file, 0, 0), |_| done = self.inner.sync(file));
+        done
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -157,29 +161,32 @@ mod tests {
     use crate::io::{AlignedBuf, memory::MemoryIo};
 
     #[test]
-    fn seeks_and_bytes_make_the_time() {
+    fn batches_are_recorded_between_start_and_stop() {
         let trace = TraceIo::new(Arc::new(MemoryIo::new()));
         let file = trace.open(Path::new("/d/a"), OpenMode::CreateNew).unwrap();
         let mut page = AlignedBuf::zeroed(4096);
         trace.write(&mut [WriteOp::new(&file, 0, vec![&page]), WriteOp::new(&file, 4096, vec![&page])]);
-        for offset in [4096, 0] {
-            let mut ops = [ReadOp::new(&file, offset, vec![&mut page])];
-            trace.read(&mut ops);
-            assert!(ops[0].result.is_ok());
-        }
-        let (accesses, dropped) = trace.take();
-        assert_eq!((accesses.len(), dropped), (4, 0));
-        let cost = replay(&accesses, DeviceModel { seek_ms: 10.0, mb_per_s: 4.096 });
-        // The writes follow each other; the reads go back to the second page, then to the first.
-        assert_eq!(cost, Replay { total_ms: 30.0 + 4.0, seeks: 3, bytes: 16384 });
-        assert!(trace.take().0.is_empty());
-    }
-
-    #[test]
-    fn a_batch_is_sorted_by_the_device() {
-        let access = |offset, batch| Access { kind: AccessKind::Read, file: 0, offset, bytes: 10, batch };
-        let device = DeviceModel { seek_ms: 1.0, mb_per_s: f64::INFINITY };
-        assert_eq!(replay(&[access(20, 0), access(10, 0), access(0, 0)], device).seeks, 1);
-        assert_eq!(replay(&[access(20, 0), access(10, 1), access(0, 2)], device).seeks, 3);
+        trace.start();
+        trace.write(&mut [WriteOp::new(&file, 8192, vec![&page]), WriteOp::new(&file, 12288, vec![&page])]);
+        let mut ops = [ReadOp::new(&file, 4096, vec![&mut page])];
+        trace.read(&mut ops);
+        assert!(ops[0].result.is_ok());
+        trace.sync(&file).unwrap();
+        let record = trace.stop();
+        let seen: Vec<_> = record.accesses.iter().map(|a| (a.kind, a.offset, a.bytes, a.in_flight)).collect();
+        assert_eq!(
+            seen,
+            [
+                (AccessKind::Write, 8192, 4096, 2),
+                (AccessKind::Write, 12288, 4096, 2),
+                (AccessKind::Read, 4096, 4096, 1),
+                (AccessKind::Sync, 0, 0, 1)
+            ]
+        );
+        let batches: Vec<u64> = record.accesses.iter().map(|a| a.batch).collect();
+        assert_eq!(batches, [0, 0, 1, 2]);
+        // As long as it was when it was first met.
+        assert_eq!(record.files, [(PathBuf::from("/d/a"), 8192)]);
+        assert!(trace.stop().accesses.is_empty());
     }
 }

@@ -95,8 +95,9 @@ impl Lookup {
         &self.access.output.schema
     }
 
-    /// Begins to look up `keys`: beginnings of the index's keys, as [`Table::lookup_keys`] makes them, ascending, and
-    /// none the beginning of another (so no two are equal). What is left of the keys before is dropped.
+    /// Begins to look up `keys`: beginnings of the index's keys, as [`Table::lookup_keys`] makes them. If they are looked
+    /// up together they ascend, and none is the beginning of another (so no two are equal). What is left of the keys
+    /// before is dropped.
     pub fn begin(&mut self, keys: Keys) {
         if self.busy {
             self.index_tester = self.access.index_tester();
@@ -109,7 +110,7 @@ impl Lookup {
         self.valid = true;
         for i in 1..keys.len() {
             let (before, key) = (keys.get(i - 1), keys.get(i));
-            self.valid &= before < key && !key.starts_with(before);
+            self.valid &= !self.batched || before < key && !key.starts_with(before);
             if parts.is_some() && codec.whole_parts(key) != parts {
                 parts = None;
             }

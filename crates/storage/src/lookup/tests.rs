@@ -12,7 +12,7 @@ use crate::{
     },
     tree::{ColumnSource, TreeLayout, block::cut_value},
 };
-use arrow_array::{Array, ArrayRef, Int32Array};
+use arrow_array::{Array, ArrayRef, Int32Array, cast::AsArray, types::Int32Type};
 use muster_types::{KeyPart, SqlType, Value};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -457,6 +457,28 @@ fn handlers_are_counted_as_mysql_does() {
         let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
         let icp = LookupRequest { batched, index_filter: Some(filter), ..request(1, vec![2]) };
         assert_eq!(count(icp, keys(1, &values)), (kept as usize, [50, 0, kept], [50, kept], [1, 0, 0]));
+    }
+}
+
+/// A buffer of keys that is not sorted: each is a descent, and rows are fetched together all the same.
+#[test]
+fn keys_one_by_one_come_in_any_order() {
+    let home = home(4096, 1 << 22);
+    let table = number_table(&home, 3000);
+    let keys = table.lookup_keys(1, &[ints([900, 5, 6, 5, 2999, 4000, 5])]).unwrap();
+    for fetch in [Fetch::EntryOrder, Fetch::KeyOrder { buffer_bytes: 1 << 18 }, Fetch::KeyOrder { buffer_bytes: 8 }] {
+        let r = LookupRequest { batched: false, fetch, ..request(1, vec![1]) };
+        let counters = Arc::clone(&r.counters);
+        let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
+        lookup.begin(keys.clone());
+        let mut found = Vec::new();
+        while let Some((batch, numbers)) = lookup.next_batch().unwrap() {
+            let values = batch.column(0).as_primitive::<Int32Type>().values();
+            found.extend(values.iter().copied().zip(numbers));
+        }
+        found.sort_by_key(|(_, number)| *number);
+        assert_eq!(found, [(900, 0), (5, 1), (6, 2), (5, 3), (2999, 4), (5, 6)], "{fetch:?}");
+        assert_eq!(counters.handler_read_key(), 7);
     }
 }
 

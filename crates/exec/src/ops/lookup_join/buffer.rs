@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Outer rows, grouped by equal keys.
 pub struct JoinBuffer {
     pub outer: RecordBatch,
-    /// Per group its key: ascending and distinct if batched, else as the rows come.
+    /// Per group its key: ascending and distinct if key-ordered, else as the rows come.
     keys: Keys,
     /// Outer rows, those of one group next to each other. Rows with NULL in their key are in none.
     rows: Vec<u32>,
@@ -36,7 +36,7 @@ impl JoinBuffer {
         };
         let all = spec.table.lookup_keys(spec.index, &arrays).map_err(storage)?;
         let mut order: Vec<u32> = (0..all.len() as u32).collect();
-        if spec.batched && !(1..all.len()).all(|i| all.get(i - 1) <= all.get(i)) {
+        if spec.key_ordered && !(1..all.len()).all(|i| all.get(i - 1) <= all.get(i)) {
             sort_by_key(&mut order, &all);
         }
         let (mut keys, mut ends) = (Keys::default(), Vec::new());

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Batched Key Access fills a buffer of `join_buffer_size` bytes before it looks anything up, so that equal keys are
-//! looked up once and neighbours are read together; each further buffer is another pass over the index. Without it every
-//! outer row is looked up by itself, as it comes.
+//! looked up once and neighbours are read together; each further buffer is another pass over the index. If keys are not
+//! sorted, only the rows that their entries lead to are fetched together. Without it every outer row is looked up by
+//! itself, as it comes.
 
 mod buffer;
 mod pairs;
@@ -75,6 +76,8 @@ pub struct LookupJoinSpec {
     pub output: Vec<Origin>,
     pub fetch: Fetch,
     pub batched: bool,
+    /// Whether a buffer's keys are sorted and looked up together; else each is a descent of its own, as they come.
+    pub key_ordered: bool,
     pub join_buffer_bytes: usize,
     pub batch_rows: usize,
 }
@@ -298,7 +301,7 @@ impl Worker {
             index_filter: as_filter(&spec.index_filter),
             filter: as_filter(&spec.filter),
             fetch: spec.fetch,
-            batched: spec.batched,
+            batched: spec.batched && spec.key_ordered,
             batch_rows: spec.batch_rows,
             counters: spec.counters.clone(),
         };

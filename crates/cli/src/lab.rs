@@ -1,0 +1,140 @@
+//! `muster lab`: experiments that show what access strategies do.
+
+use crate::{
+    affinity,
+    print::{print, print_line},
+    progress::LoadBars,
+    size::Size,
+};
+use anyhow::{Context, bail};
+use muster_engine::LoadProgress;
+use muster_lab::{
+    EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report, WorkloadTable,
+    load::LoadObserver,
+    report::{StrategyReport, json::json, svg::svg, table::table},
+};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Experiments; `list` tells their names, none means all
+    names: Vec<String>,
+    /// The data directory; a workload that is not in it is loaded
+    #[arg(long, default_value = "./muster-lab")]
+    dir: PathBuf,
+    /// Scale factor of the workloads
+    #[arg(long, default_value_t = 0.1)]
+    scale: f64,
+    /// Memory for pages; else an eighth of the workload's
+    #[arg(long, value_name = "SIZE")]
+    pool: Option<Size>,
+    /// Memory for queries, beside the pool
+    #[arg(long, default_value = "2G", value_name = "SIZE")]
+    memory_limit: Size,
+    /// Size of a page when the directory is made, 4K to 64K
+    #[arg(long, default_value = "16K", value_name = "SIZE")]
+    page_size: Size,
+    /// Threads of one query; the process keeps to as many processors
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Read all indexes before warm runs
+    #[arg(long)]
+    preload: bool,
+    /// Runs end when their coefficient of variation, in percent, is not above this
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    cov: f64,
+    /// ... or after so many runs
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+    /// ... or after so many seconds, for each strategy, with an empty and with a warm pool
+    #[arg(long, default_value_t = 20.0)]
+    seconds: f64,
+    /// Save the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Save the results as a chart
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Keeps the process to as many processors as a query has threads. Before any thread is started.
+    pub fn pin(&self) -> anyhow::Result<()> {
+        affinity::pin(self.threads.max(1)).map(drop)
+    }
+}
+
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    if arguments.names.iter().any(|n| n == "list") {
+        for experiment in EXPERIMENTS {
+            print_line(format_args!("{:16} {}", experiment.name, experiment.title))?;
+        }
+        return Ok(());
+    }
+    let find = |name: &String| {
+        Experiment::find(name).with_context(|| format!("no experiment '{name}': `muster lab list` tells their names"))
+    };
+    let chosen: Vec<&Experiment> = match arguments.names.is_empty() {
+        true => EXPERIMENTS.iter().collect(),
+        false => arguments.names.iter().map(find).collect::<anyhow::Result<_>>()?,
+    };
+    if !(arguments.seconds > 0.0 && arguments.seconds < 1e9) {
+        bail!("--seconds must be above 0");
+    }
+    let lab = Lab::new(Options {
+        directory: arguments.dir.clone(),
+        scale: arguments.scale,
+        pool_bytes: arguments.pool.map(|p| p.0),
+        memory_limit_bytes: arguments.memory_limit.0,
+        page_size: arguments.page_size.0,
+        threads: arguments.threads.clamp(1, 256),
+        preload: arguments.preload,
+        cov_max: arguments.cov / 100.0,
+        runs_max: arguments.runs.max(1),
+        time_max: Duration::from_secs_f64(arguments.seconds),
+    });
+    let mut reports: Vec<Report> = Vec::new();
+    for experiment in chosen {
+        let observer = Progress(LoadBars::new(experiment.workload.name()));
+        lab.prepare(experiment.workload, &observer).await?;
+        let report = lab.run(experiment, &observer).await?;
+        print(table(&report))?;
+        reports.push(report);
+        // After each, so that what ran is not lost with what did not.
+        save(&arguments, &reports)?;
+    }
+    Ok(())
+}
+
+fn save(arguments: &Arguments, reports: &[Report]) -> anyhow::Result<()> {
+    for (path, text) in [(&arguments.json, json as fn(&[Report]) -> String), (&arguments.svg, svg)] {
+        if let Some(path) = path {
+            std::fs::write(path, text(reports)).with_context(|| path.display().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Loads show bars; strategies tell on standard error that they are done.
+struct Progress(LoadBars);
+
+impl LoadObserver for Progress {
+    fn table_started(&self, table: &WorkloadTable, progress: Arc<LoadProgress>) {
+        self.0.table_started(table, progress);
+    }
+
+    fn table_finished(&self, table: &WorkloadTable, rows: u64) {
+        self.0.table_finished(table, rows);
+    }
+}
+
+impl LabObserver for Progress {
+    fn experiment_started(&self, experiment: &Experiment) {
+        eprintln!("{}: {}", experiment.name, experiment.title);
+    }
+
+    fn strategy_finished(&self, _: &Experiment, report: &StrategyReport) {
+        let (cold, warm) = (report.cold.ms.min, report.warm.ms.min);
+        eprintln!("  {:30} {cold:10.1} ms from an empty pool, {warm:10.1} ms from a warm one", report.name);
+    }
+}
