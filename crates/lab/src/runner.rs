@@ -291,7 +291,7 @@ fn cells(batches: &[RecordBatch]) -> Result<Vec<Vec<Option<String>>>> {
     let mut rows = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {
-            let cell = |column: &ArrayRef| value_at(column, row).map(|v| v.to_text(0)).map_err(SqlError::from);
+            let cell = |column: &ArrayRef| value_at(column, row).map(|v| v.to_text(0));
             rows.push(batch.columns().iter().map(cell).collect::<Result<_>>()?);
         }
     }

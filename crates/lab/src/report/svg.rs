@@ -52,9 +52,9 @@ pub fn svg(reports: &[Report]) -> String {
     let (mut body, mut top) = (String::new(), MARGIN);
     for report in reports {
         let bars = top + TITLE;
-        text(&mut body, MARGIN, top + 14.0, "title", &report.title);
+        text(&mut body, MARGIN, top + 14.0, "title", report.title);
         for (i, strategy) in report.strategies.iter().enumerate() {
-            text(&mut body, MARGIN, bars + i as f64 * BAR + 14.0, "name", &strategy.name);
+            text(&mut body, MARGIN, bars + i as f64 * BAR + 14.0, "name", strategy.name);
         }
         for (p, (title, value)) in panels.iter().enumerate() {
             let left = MARGIN + NAMES + p as f64 * width;
