@@ -75,6 +75,7 @@ async fn dbt3_experiments() {
     let report = run(&lab, "range-average").await;
     range_average(&report);
     shown(&report);
+    preloaded(&directory).await;
 }
 
 fn icp(report: &Report) {
@@ -123,6 +124,15 @@ fn range_average(report: &Report) {
     let (by_row, mrr) = (cold(report, "row by row"), cold(report, "MRR, 4 MiB"));
     assert_eq!(by_row.counter("Handler_read_rnd"), mrr.counter("Handler_read_rnd"));
     assert!(mrr.pages_of("lineitem") <= by_row.pages_of("lineitem"));
+}
+
+/// With a pool for all pages, warm runs read none.
+async fn preloaded(directory: &tempfile::TempDir) {
+    let lab = Lab::new(Options { preload: true, pool_bytes: Some(128 << 20), ..options(directory) });
+    for strategy in run(&lab, "mrr").await.strategies {
+        assert!(strategy.cold.pages > 0, "{}", strategy.name);
+        assert_eq!(strategy.warm.pages, 0, "{}", strategy.name);
+    }
 }
 
 /// A real report in all its forms.
