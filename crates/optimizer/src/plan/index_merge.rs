@@ -189,6 +189,7 @@ impl Planner<'_> {
             keys: keys.ids.into_iter().map(Expr::Column).collect(),
             residual: Vec::new(),
             batched,
+            key_ordered: batched,
         };
         Plan { op, output, estimate: Estimate { rows, cost_ms }, order: Vec::new() }
     }

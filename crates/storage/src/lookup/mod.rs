@@ -110,7 +110,7 @@ impl Lookup {
         self.valid = true;
         for i in 1..keys.len() {
             let (before, key) = (keys.get(i - 1), keys.get(i));
-            self.valid &= !self.batched || before < key && !key.starts_with(before);
+            self.valid &= !self.reading.batched || before < key && !key.starts_with(before);
             if parts.is_some() && codec.whole_parts(key) != parts {
                 parts = None;
             }
