@@ -2,7 +2,9 @@
 
 use futures::StreamExt;
 use muster_engine::{
-    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::SqlError, value_at,
+    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions,
+    types::{SqlError, Value},
+    value_at,
 };
 use std::sync::Arc;
 
@@ -116,4 +118,38 @@ async fn variables_of_the_server_are_true() {
         values(&mut session, "SELECT @@datadir, @@port, @@socket, @@hostname = '', @@version = VERSION()").await;
     let canonical = directory.path().canonicalize().unwrap();
     assert_eq!(found.unwrap(), [&format!("{}/", canonical.display()), "0", "", "0", "1"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_are_parameters() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session(&open(directory.path()));
+    let rows = "(SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3)";
+    let one = session.prepare(&format!("SELECT n, 'x' AS s FROM {rows} r ORDER BY n LIMIT ?")).unwrap();
+    let names: Vec<&str> = one.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!((one.parameters, names), (1, vec!["n", "s"]));
+    let two = session.prepare(&format!("SELECT n FROM {rows} r WHERE n > ? ORDER BY n LIMIT ?, ?")).unwrap();
+    assert_eq!((two.parameters, two.columns.len()), (3, 1));
+    for (id, parameters, expected) in [
+        (one.id, vec![Value::Int(2)], Ok(2)),
+        (one.id, vec![Value::UInt(0)], Ok(0)),
+        (one.id, vec![Value::Int(9)], Ok(3)),
+        (one.id, vec![Value::Null], Err(1210)),
+        (one.id, vec![Value::Int(-1)], Err(1210)),
+        (two.id, vec![Value::Int(0), Value::Int(1), Value::Int(5)], Ok(2)),
+        (two.id, vec![Value::Int(1), Value::Int(1), Value::Int(5)], Ok(1)),
+    ] {
+        let found = match session.execute_prepared(id, &parameters).await {
+            Ok(Outcome::Rows(mut result)) => {
+                let mut rows = 0;
+                while let Some(batch) = result.rows.next().await {
+                    rows += batch.unwrap().num_rows();
+                }
+                Ok(rows)
+            }
+            Ok(Outcome::Ok { .. }) => panic!("no rows"),
+            Err(error) => Err(error.code.number()),
+        };
+        assert_eq!(found, expected, "{id} {parameters:?}");
+    }
 }

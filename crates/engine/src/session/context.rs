@@ -124,7 +124,7 @@ impl Context {
         let catalog = self.database.catalog();
         let tables = StatementTablesRef { context: self, snapshot: catalog.snapshot() };
         let session = BindSession { context: self, database: database.or(self.current_database.as_deref()) };
-        muster_sql::bind_query(query, &BindEnv { catalog: &tables, session: &session, parameters })
+        muster_sql::bind_query(query, &BindEnv { catalog: &tables, session: &session, parameters: parameters.into() })
     }
 
     /// Runs blocking work that looks at `progress.cancelled`, and sets it when the statement is cancelled.

@@ -2,8 +2,8 @@
 
 use super::{Session, query};
 use crate::Prepared;
-use muster_sql::Statement;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_sql::{Parameters, Statement};
+use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
 /// Most prepared statements of a session (MySQL limits those of all: `max_prepared_stmt_count`).
@@ -43,8 +43,7 @@ impl Session {
             Statement::Query(query) => {
                 let context = self.context_outside();
                 // Types of parameters are not known yet; what the columns are may still change with their values.
-                let nulls = vec![Value::Null; prepared.parameters];
-                let (bound, tables) = query::bind(&context, query, &nulls)?;
+                let (bound, tables) = query::bind(&context, query, Parameters::Unknown)?;
                 query::column_infos(&bound.outputs, &bound.columns, &tables)
             }
             _ => Vec::new(),

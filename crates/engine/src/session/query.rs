@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use futures::{FutureExt, Stream, StreamExt};
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
 use muster_exec::{ExecContext, Profile};
-use muster_sql::{BindEnv, Bound, Query};
+use muster_sql::{BindEnv, Bound, Parameters, Query};
 use muster_types::{Result, SqlError, Value};
 use std::{
     panic::AssertUnwindSafe,
@@ -26,7 +26,11 @@ pub struct Planned {
 }
 
 /// Binds a query on a snapshot of the catalog that it keeps.
-pub fn bind(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<(Bound, Arc<StatementTables>)> {
+pub fn bind(
+    context: &Arc<Context>,
+    query: &Query,
+    parameters: Parameters<'_>,
+) -> Result<(Bound, Arc<StatementTables>)> {
     let tables = context.tables();
     let bound = context.with_session_values(|session| {
         muster_sql::bind_query(query, &BindEnv { catalog: &*tables, session, parameters })
@@ -36,7 +40,7 @@ pub fn bind(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Resu
 
 /// From names to a plan.
 pub fn plan(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<Planned> {
-    let (bound, tables) = bind(context, query, parameters)?;
+    let (bound, tables) = bind(context, query, parameters.into())?;
     optimize(context, bound, tables)
 }
 

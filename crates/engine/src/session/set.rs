@@ -59,7 +59,10 @@ const HINT_UPDATABLE: &[&str] = &[
 pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
     let tables = context.tables();
     let bound = context.with_session_values(|session| {
-        muster_sql::bind_constant(expr, &muster_sql::BindEnv { catalog: &*tables, session, parameters })
+        muster_sql::bind_constant(
+            expr,
+            &muster_sql::BindEnv { catalog: &*tables, session, parameters: parameters.into() },
+        )
     })?;
     if let Some((value, _)) = bound.literal() {
         return Ok(value.clone());

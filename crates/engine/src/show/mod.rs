@@ -59,7 +59,8 @@ fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter
             let tables = context.tables();
             let names: Vec<(&str, muster_types::SqlType)> = columns.iter().map(|c| (c.name.as_str(), c.ty)).collect();
             let bound = context.with_session_values(|session| {
-                let env = muster_sql::BindEnv { catalog: &*tables, session, parameters: &[] };
+                let env =
+                    muster_sql::BindEnv { catalog: &*tables, session, parameters: muster_sql::Parameters::Values(&[]) };
                 muster_sql::bind_rows(&names, rows, filter, &env)
             })?;
             let planned = query::optimize_whole(context, bound, tables)?;

@@ -83,7 +83,7 @@ impl Workload {
             let Statement::Query(query) = muster_sql::parse(piece)? else {
                 return Err(SqlError::internal("not a query"));
             };
-            let env = BindEnv { catalog: &catalog, session: &Session, parameters: &[] };
+            let env = BindEnv { catalog: &catalog, session: &Session, parameters: muster_sql::Parameters::Values(&[]) };
             let bound = muster_sql::bind_query(&query, &env)?;
             let mut columns = bound.columns;
             let wanted = bound.rel.output();

@@ -77,8 +77,22 @@ pub trait SessionValues {
 pub struct BindEnv<'a> {
     pub catalog: &'a dyn Catalog,
     pub session: &'a dyn SessionValues,
-    /// Values of `?`, in order.
-    pub parameters: &'a [Value],
+    pub parameters: Parameters<'a>,
+}
+
+/// What stands for the `?` of a statement.
+#[derive(Debug, Clone, Copy)]
+pub enum Parameters<'a> {
+    /// Their values, in order.
+    Values(&'a [Value]),
+    /// While the statement is prepared: NULL of no type in an expression, some number in LIMIT.
+    Unknown,
+}
+
+impl<'a> std::convert::From<&'a [Value]> for Parameters<'a> {
+    fn from(values: &'a [Value]) -> Parameters<'a> {
+        Parameters::Values(values)
+    }
 }
 
 /// A bound query.

@@ -1,6 +1,6 @@
 //! ORDER BY positions and directions; LIMIT.
 
-use super::{binder::Binder, scope::Clause};
+use super::{Parameters, binder::Binder, scope::Clause};
 use muster_algebra::Rel;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use sqlparser::ast::{self, LimitClause, OrderBySort};
@@ -42,12 +42,13 @@ pub(crate) fn limits(binder: &Binder, clause: Option<&LimitClause>) -> Result<Li
     }
 }
 
-/// A number or a parameter; no other expression may stand in LIMIT.
+/// A number or a parameter; no other expression may stand in LIMIT. Error 1210.
 fn limit_number(binder: &Binder, expr: &ast::Expr) -> Result<u64> {
     let wrong = || SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to LIMIT");
     let ast::Expr::Value(value) = expr else { return Err(wrong()) };
     match &value.value {
         ast::Value::Number(digits, _) => digits.parse().map_err(|_| wrong()),
+        ast::Value::Placeholder(_) if matches!(binder.env.parameters, Parameters::Unknown) => Ok(u64::MAX),
         ast::Value::Placeholder(_) => match super::expr::literal::parameter(binder, &value.value)? {
             Value::Int(i) => u64::try_from(i).map_err(|_| wrong()),
             Value::UInt(u) => Ok(u),

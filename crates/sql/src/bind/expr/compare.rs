@@ -197,10 +197,15 @@ impl Binder<'_> {
             Some(e) => {
                 let item = self.expr(e, cx)?;
                 let wrong = || SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to ESCAPE");
-                let Some(Value::Text(text)) = item.as_literal() else { return Err(wrong()) };
-                let mut chars = text.chars();
-                match (chars.next(), chars.next()) {
-                    (escape, None) => escape,
+                match item.as_literal() {
+                    Some(Value::Text(text)) => {
+                        let mut chars = text.chars();
+                        match (chars.next(), chars.next()) {
+                            (escape, None) => escape,
+                            _ => return Err(wrong()),
+                        }
+                    }
+                    Some(Value::Null) => Some('\\'),
                     _ => return Err(wrong()),
                 }
             }

@@ -1,7 +1,7 @@
 //! Literals and parameters.
 
 use crate::{
-    bind::binder::Binder,
+    bind::{Parameters, binder::Binder},
     parse::{hex_bytes, number},
     typing::{Derivation, Item},
 };
@@ -47,12 +47,13 @@ fn fraction_digits(micros: i64) -> u8 {
     digits
 }
 
-/// The value of `?3`.
+/// The value of `?3`. Error 1210 when there are not so many.
 pub(crate) fn parameter(binder: &Binder, placeholder: &ast::Value) -> Result<Value> {
     let ast::Value::Placeholder(name) = placeholder else { return Err(SqlError::internal("not a parameter")) };
+    let Parameters::Values(values) = binder.env.parameters else { return Ok(Value::Null) };
     let position: Option<usize> = name.strip_prefix('?').and_then(|n| n.parse().ok());
     position
-        .and_then(|i| binder.env.parameters.get(i))
+        .and_then(|i| values.get(i))
         .cloned()
         .ok_or_else(|| SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"))
 }

@@ -60,6 +60,9 @@ impl Binder<'_> {
             return Ok(Interval { unit, count });
         }
         match compound(&name, count.as_literal()) {
+            Some(_) if matches!(count.as_literal(), Some(Value::Null)) => {
+                Ok(Interval { unit: IntervalUnit::Day, count })
+            }
             Some(Some((unit, n))) => Ok(Interval { unit, count: self.given(Value::Int(n)) }),
             Some(None) => Err(SqlError::unsupported(format!("INTERVAL expr {name}"))),
             None => Err(SqlError::syntax(&name, 1)),

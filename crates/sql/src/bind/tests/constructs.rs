@@ -97,7 +97,7 @@ fn grouping() {
 #[test]
 fn grouping_without_the_full_check() {
     let session = TestSession { full_group_by: false, ..TestSession::default() };
-    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[] };
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Values(&[]) };
     let Statement::Query(query) = parse("select b, c, count(*) from t group by b").unwrap() else { panic!() };
     let bound = bind_query(&query, &env).unwrap();
     assert!(print(&bound).contains("anyvalue(t.c)"), "{}", print(&bound));
@@ -245,6 +245,26 @@ fn parameters_are_literals() {
     let text = print(&bound.unwrap());
     assert!(text.contains("filter t.a = 3, t.c = 'x'") && text.contains("limit 0, Some(9)"), "{text}");
     assert_eq!(bind_with("select ?", &[]).unwrap_err().code.number(), 1210);
+    for limit in [Value::Null, Value::Int(-1), Value::Double(1.5)] {
+        assert_eq!(bind_with("select a from t limit ?", &[limit]).unwrap_err().code.number(), 1210);
+    }
+}
+
+#[test]
+fn unknown_parameters_stand_anywhere() {
+    let session = TestSession::default();
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Unknown };
+    for sql in [
+        "select a from t limit ?",
+        "select a from t limit ?, ?",
+        "select a from (select a from t order by a limit ? offset ?) x union select ? limit ?",
+        "select c like ? escape ? from t where a between ? and ? and b in (?, ?)",
+        "select date_add('2020-01-01', interval ? day_hour), round(a, ?), left(c, ?) from t order by ?",
+    ] {
+        let Statement::Query(query) = parse(sql).unwrap() else { panic!("{sql}") };
+        let bound = bind_query(&query, &env).unwrap_or_else(|e| panic!("{sql}\n{e}"));
+        check(&bound, sql);
+    }
 }
 
 #[test]
@@ -307,7 +327,8 @@ fn mutated_statements_never_panic() {
         (random % n as u64) as usize
     };
     let session = TestSession::default();
-    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[Value::Int(1)] };
+    let env =
+        BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Values(&[Value::Int(1)]) };
     for seed in seeds {
         if let Statement::Query(query) = parse(seed).unwrap_or_else(|e| panic!("{seed}: {e}")) {
             bind_query(&query, &env).unwrap_or_else(|e| panic!("{seed}: {e}"));
@@ -347,7 +368,7 @@ fn mutated_statements_never_panic() {
 #[test]
 fn rows_of_show_are_filtered() {
     let session = TestSession::default();
-    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[] };
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Values(&[]) };
     let columns = [("Variable_name", SqlType::varchar(64, Collation::Utf8mb4GeneralCi)), ("Value", SqlType::BIGINT)];
     let filter = |sql: &str| match parse(sql).unwrap() {
         Statement::Show(crate::Show::Variables { filter, .. }) => filter,

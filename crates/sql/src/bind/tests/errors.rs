@@ -41,7 +41,7 @@ fn names_that_mean_nothing() {
 #[test]
 fn no_database() {
     let session = TestSession { database: None, ..TestSession::default() };
-    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: &[] };
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Values(&[]) };
     let Statement::Query(query) = parse("select * from t").unwrap() else { panic!() };
     assert_eq!(bind_query(&query, &env).unwrap_err().code.number(), 1046);
 }

@@ -16,7 +16,7 @@ use print::print;
 fn bind_with(sql: &str, parameters: &[Value]) -> Result<Bound> {
     let catalog = TestCatalog::shared();
     let session = TestSession::default();
-    let env = BindEnv { catalog, session: &session, parameters };
+    let env = BindEnv { catalog, session: &session, parameters: parameters.into() };
     match parse(sql)? {
         Statement::Query(query) => bind_query(&query, &env),
         other => panic!("{sql} is {other:?}"),

@@ -51,7 +51,7 @@ fn all_variants_bind() {
 fn all_ssb_queries_bind() {
     let catalog = TestCatalog::shared();
     let session = TestSession { database: Some("ssb".into()), ..TestSession::default() };
-    let env = BindEnv { catalog, session: &session, parameters: &[] };
+    let env = BindEnv { catalog, session: &session, parameters: Parameters::Values(&[]) };
     for (name, sql) in files("ssb").into_iter().chain(files("ssb-variants")) {
         for text in crate::split(&sql) {
             let Statement::Query(query) = parse(text).unwrap() else { panic!("{name}") };
