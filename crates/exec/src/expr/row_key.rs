@@ -2,6 +2,7 @@
 
 use super::kernel::{Kernel, arrays};
 use arrow_array::{Array, ArrayRef, builder::BinaryViewBuilder};
+use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::SortOptions;
 use datafusion_common::Result;
@@ -33,8 +34,10 @@ impl Kernel for RowKey {
             .map(|(a, options)| SortField::new_with_options(a.data_type().clone(), *options))
             .collect();
         let keys = RowConverter::new(fields)?.convert_columns(&args)?;
+        // Logical ones: a column of nothing but NULLs has no bitmap of them.
+        let nulls = args.iter().fold(None, |all, a| NullBuffer::union(all.as_ref(), a.logical_nulls().as_ref()));
         for row in 0..rows {
-            if self.null_if_any_null && args.iter().any(|a| a.is_null(row)) {
+            if self.null_if_any_null && nulls.as_ref().is_some_and(|n| n.is_null(row)) {
                 builder.append_null();
             } else {
                 builder.append_value(keys.row(row).data());

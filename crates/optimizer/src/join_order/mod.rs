@@ -238,7 +238,7 @@ struct Freedom {
 /// One join of two plans: by hash if there is a key.
 #[allow(clippy::too_many_arguments, reason = "all that there is to a join")]
 fn join(
-    planner: &Planner<'_>,
+    planner: &mut Planner<'_>,
     kind: JoinKind,
     left: Plan,
     right: Plan,
@@ -247,7 +247,8 @@ fn join(
     required: &ColSet,
     freedom: Freedom,
 ) -> Result<Plan> {
-    let on: Vec<Expr> = on.into_iter().flat_map(Expr::into_conjuncts).collect();
+    let on: Vec<Expr> =
+        on.into_iter().flat_map(Expr::into_conjuncts).map(|e| planner.lower(e)).collect::<Result<_>>()?;
     let (keys, residual) = split_keys(on.clone(), &left.output, &right.output);
     let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
     let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;

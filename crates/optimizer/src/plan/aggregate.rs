@@ -16,6 +16,10 @@ impl Planner<'_> {
     ) -> Result<Plan> {
         let mut aggregates: Vec<(ColId, AggregateCall)> =
             aggregates.iter().filter(|(id, _)| required.contains(id)).cloned().collect();
+        if aggregates.is_empty() && group.is_empty() {
+            // One row whatever the input is, and nothing of it is wanted.
+            return self.plan(&Rel::dual(), required);
+        }
         for (_, call) in &mut aggregates {
             for expr in call_exprs_mut(call) {
                 *expr = self.lower(std::mem::replace(expr, Expr::bool(true)))?;

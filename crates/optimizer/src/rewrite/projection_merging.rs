@@ -111,9 +111,8 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
         Rel::Join { kind, left, right, on, straight } => {
             let (left, mut map) = merge(*left, context)?;
             let (right, right_map) = merge(*right, context)?;
-            // Constants of the NULL-extended side are NULL where nothing matched.
-            let (right, right_map) =
-                if kind == JoinKind::Left { pin_constants(right, right_map) } else { (right, right_map) };
+            // What the NULL-extended side does not take from its rows is NULL all the same where nothing matched.
+            let (right, right_map) = if kind == JoinKind::Left { pin(right, right_map) } else { (right, right_map) };
             map.extend(right_map);
             let on: Vec<Expr> = on.into_iter().map(|e| substitute(e, &map)).collect();
             Ok((lift_projections(kind, left, right, on, straight), map))
@@ -138,11 +137,12 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
             let mut merged = Vec::new();
             for (input, ids) in inputs {
                 let (input, map) = merge(input, context)?;
+                let own = scope::output_set(&input);
                 let renamed: Option<Vec<ColId>> = ids
                     .iter()
                     .map(|id| match map.get(id) {
                         None => Some(*id),
-                        Some(Expr::Column(c)) => Some(*c),
+                        Some(Expr::Column(c)) if own.contains(c) => Some(*c),
                         Some(_) => None,
                     })
                     .collect();
@@ -175,16 +175,17 @@ fn keep_computed(input: Rel, exprs: Vec<(ColId, Expr)>) -> (Rel, Substitution) {
     (Rel::Project { input: Box::new(input), exprs: all }, map)
 }
 
-/// Makes columns of the constants in a map.
-fn pin_constants(rel: Rel, map: Substitution) -> (Rel, Substitution) {
-    let (constants, rest): (Substitution, Substitution) =
-        map.into_iter().partition(|(_, e)| !matches!(e, Expr::Column(_)));
-    if constants.is_empty() {
-        return (rel, rest);
+/// Makes columns of what in a map is no column of the relation: constants, and columns of the queries around it.
+fn pin(rel: Rel, map: Substitution) -> (Rel, Substitution) {
+    let own = scope::output_set(&rel);
+    let (renamed, foreign): (Substitution, Substitution) =
+        map.into_iter().partition(|(_, e)| matches!(e, Expr::Column(id) if own.contains(id)));
+    if foreign.is_empty() {
+        return (rel, renamed);
     }
     let mut exprs: Vec<(ColId, Expr)> = rel.output().into_iter().map(|id| (id, Expr::Column(id))).collect();
-    exprs.extend(constants);
-    (Rel::Project { input: Box::new(rel), exprs }, rest)
+    exprs.extend(foreign);
+    (Rel::Project { input: Box::new(rel), exprs }, renamed)
 }
 
 /// A join with the computed columns of its inputs computed above it, so that joins meet.
@@ -232,20 +233,13 @@ fn merge_aggregate(
             (id, call)
         })
         .collect();
-    // Renamed group columns take their old names; constants are computed below.
-    let constants: Substitution = map
-        .iter()
-        .filter(|(id, e)| group.contains(id) && !matches!(e, Expr::Column(_)))
-        .map(|(i, e)| (*i, e.clone()))
-        .collect();
-    let (input, _) = pin_constants(input, constants);
-    let (mut kept, mut renamed) = (Vec::<ColId>::new(), Substitution::new());
+    // Renamed group columns take their old names; what is no column of the input is computed below.
+    let of_group = map.into_iter().filter(|(id, _)| group.contains(id)).collect();
+    let (input, renamed) = pin(input, of_group);
+    let mut kept: Vec<ColId> = Vec::new();
     for id in group {
-        let source = match map.get(&id) {
-            Some(Expr::Column(source)) => {
-                renamed.insert(id, Expr::Column(*source));
-                *source
-            }
+        let source = match renamed.get(&id) {
+            Some(Expr::Column(source)) => *source,
             _ => id,
         };
         if !kept.contains(&source) {

@@ -53,6 +53,24 @@ fn group_columns_keep_their_names() {
 }
 
 #[test]
+fn a_group_by_an_outer_column_computes_it() {
+    let mut t = Tables::new();
+    let (r, _, _) = t.table("r", &["a", "x"]).pair();
+    let (_, b, _) = t.table("s", &["b", "y"]).pair();
+    let g = t.computed("g");
+    let group = |input: Rel| Rel::Aggregate { input: Box::new(input), group: vec![g], aggregates: vec![] };
+    let Rel::Aggregate { input, group, .. } = t.run(run, group(project(r.clone(), vec![(g, b.expr())]))) else {
+        panic!("an aggregate")
+    };
+    assert!(group == vec![g] && input.output().contains(&g), "{input:?}");
+    // A UNION too takes columns of its inputs alone.
+    let out = t.computed("out");
+    let union = Rel::Union { inputs: vec![(project(r, vec![(g, b.expr())]), vec![g])], columns: vec![out] };
+    let Rel::Union { inputs, .. } = t.run(run, union) else { panic!("a union") };
+    assert!(inputs[0].0.output().contains(&inputs[0].1[0]), "{inputs:?}");
+}
+
+#[test]
 fn nothing_is_computed_twice() {
     let mut t = Tables::new();
     let (r, _, x) = t.table("r", &["a", "x"]).pair();
