@@ -5,18 +5,20 @@
 //!   scalar aggregate, correlated            ->  grouped by the correlation, left join    scalar.rs
 //!   scalar by unique key, correlated        ->  left join                 scalar.rs
 //!   correlated conditions inside            ->  pulled up to the join     correlation.rs
+//!   over both sides of a left join          ->  a condition of the pairs  outer_join.rs
 //! ```
 //!
 //! Innermost first. What has no rule stays an `Expr::Subquery` and becomes a subplan: uncorrelated scalars and EXISTS (one
 //! run each), anything under OR or CASE, correlation by inequality under an aggregate, correlation inside LIMIT or UNION.
 
 mod correlation;
+mod outer_join;
 mod quantified;
 mod scalar;
 
 use super::Context;
 use crate::scope;
-use muster_algebra::{ColId, Expr, Rel, SubqueryKind};
+use muster_algebra::{ColId, Expr, JoinKind, Rel, SubqueryKind};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -62,6 +64,16 @@ fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
                 }
             }
             Rel::Aggregate { input: Box::new(below), group, aggregates }
+        }
+        Rel::Join { kind: JoinKind::Left, left, right, on, straight } => {
+            let Some((pairs, on_key)) = outer_join::pairs(&left, &right, &on, context) else {
+                return Ok(Rel::Join { kind: JoinKind::Left, left, right, on, straight });
+            };
+            let right = Box::new(match pairs {
+                Rel::Filter { input, predicates } => unnest_filter(*input, predicates, context),
+                other => other,
+            });
+            Rel::Join { kind: JoinKind::Left, left, right, on: on_key, straight }
         }
         other => other,
     })

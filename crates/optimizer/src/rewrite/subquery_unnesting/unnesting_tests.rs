@@ -124,3 +124,21 @@ fn what_has_no_rule_stays() {
         assert!(!is_free_of_subqueries(&rel), "{rel:?}");
     }
 }
+
+#[test]
+fn left_joins_by_a_subquery_over_both_sides_join_the_pairs() {
+    let mut t = Tables::new();
+    let (r, a, _) = t.table("r", &["a", "x"]).pair();
+    let (s, b, y) = t.table("s", &["b", "y"]).pair();
+    let (u, c, z) = t.table("u", &["c", "z"]).pair();
+    let over = |ids: &[ColId]| exists(false, filter(u.clone(), ids.iter().map(|id| lt(z, id.expr())).collect()), c);
+    let joined = |on: Vec<Expr>| join_of(JoinKind::Left, r.clone(), s.clone(), on);
+    let Rel::Join { kind: JoinKind::Left, on, right, .. } = t.run(run, joined(vec![eq(a, b), over(&[a, y])])) else {
+        panic!("a left join")
+    };
+    assert!(on.len() == 1 && on[0].columns().contains(&a) && !on[0].columns().contains(&b), "{on:?}");
+    assert!(right.output().contains(&y) && !right.output().contains(&a), "{right:?}");
+    // One side is enough to compute this.
+    let one_side = joined(vec![eq(a, b), over(&[a])]);
+    assert_eq!(t.run(run, one_side.clone()), one_side);
+}

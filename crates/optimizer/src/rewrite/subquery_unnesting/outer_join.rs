@@ -1,0 +1,48 @@
+//! Subqueries in the condition of a left join that look at both of its sides. Such a condition can be checked only on
+//! pairs of rows, and of the left rows without a pair nothing would be left: so the pairs are joined to them once more.
+//!
+//! ```text
+//!   Left(subquery(l, r))       Left(l.key = k.key)
+//!     l                          l
+//!     r                   ->     Filter [subquery(k, r)]
+//!                                  Join
+//!                                    k      the left rows again
+//!                                    r
+//! ```
+
+use crate::copy::copy;
+use crate::join_order::graph::filtered;
+use crate::properties::unique_keys;
+use crate::rewrite::Context;
+use crate::scope;
+use crate::substitution::{Substitution, substitute};
+use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
+
+/// The pairs of rows and what joins them to the left rows. `None` when no condition needs it, or nothing tells one left
+/// row from another.
+pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut Context<'_>) -> Option<(Rel, Vec<Expr>)> {
+    let (of_left, of_right) = (scope::output_set(left), scope::output_set(right));
+    let both = |e: &Expr| {
+        let mentioned = scope::expr_columns(e);
+        !mentioned.is_disjoint(&of_left) && !mentioned.is_disjoint(&of_right)
+    };
+    if !on.iter().any(|e| e.has_subquery() && both(e)) || !is_repeatable(left) {
+        return None;
+    }
+    let key = unique_keys(left).into_iter().next()?;
+    let again = copy(left, context.columns);
+    let renamed: Substitution = again.columns.iter().map(|(id, new)| (*id, Expr::Column(*new))).collect();
+    let conditions = on.iter().cloned().flat_map(Expr::into_conjuncts).map(|e| substitute(e, &renamed));
+    let (checked, plain): (Vec<Expr>, Vec<Expr>) = conditions.partition(Expr::has_subquery);
+    let (left, right) = (Box::new(again.rel), Box::new(right.clone()));
+    let join = Rel::Join { kind: JoinKind::Inner, left, right, on: plain, straight: false };
+    let same = |id: &ColId| Expr::compare(CompareOp::NullSafeEq, Expr::Column(*id), renamed[id].clone());
+    Some((filtered(join, checked), key.iter().map(same).collect()))
+}
+
+/// Whether a copy has the same rows.
+fn is_repeatable(rel: &Rel) -> bool {
+    !matches!(rel, Rel::Limit { .. })
+        && rel.exprs().iter().all(|e| !e.has_subquery() && scope::is_movable(e))
+        && rel.inputs().into_iter().all(is_repeatable)
+}
