@@ -176,12 +176,17 @@ impl Data {
         aggregates: &[(ColId, AggregateCall)],
         outer: &Row,
     ) -> Vec<Row> {
-        let mut groups: BTreeMap<Vec<Cell>, Vec<Row>> = BTreeMap::new();
+        // In the order in which they come.
+        let mut groups: Vec<(Vec<Cell>, Vec<Row>)> = Vec::new();
         if group.is_empty() {
-            groups.insert(Vec::new(), Vec::new());
+            groups.push((Vec::new(), Vec::new()));
         }
         for row in rows {
-            groups.entry(group.iter().map(|id| row[id]).collect()).or_default().push(row);
+            let key: Vec<Cell> = group.iter().map(|id| row[id]).collect();
+            match groups.iter_mut().find(|(k, _)| *k == key) {
+                Some((_, rows)) => rows.push(row),
+                None => groups.push((key, vec![row])),
+            }
         }
         let one = |(key, rows): (Vec<Cell>, Vec<Row>)| {
             let mut out: Row = group.iter().copied().zip(key).collect();
