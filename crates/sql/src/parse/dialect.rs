@@ -87,9 +87,13 @@ impl Dialect for MusterDialect {
         supports_double_ampersand_operator,
         supports_comment_optimizer_hint,
         supports_group_by_with_modifier,
-        supports_left_associative_joins_without_parens,
         require_interval_qualifier,
     );
+
+    /// What else an ON may reach over has parentheses by now (`joins`).
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        true
+    }
 
     /// Units such as `DAY_HOUR`; the binder says which it knows.
     fn allow_extract_custom(&self) -> bool {

@@ -4,6 +4,7 @@
 //!   scan       quotes and comments of the raw text; `split`, version comments
 //!   encoding   the bytes that a client sent, as text
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
+//!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
@@ -17,6 +18,7 @@ mod ddl;
 mod dialect;
 mod encoding;
 mod items;
+mod joins;
 mod load;
 #[cfg(test)]
 mod parse_tests;

@@ -201,6 +201,33 @@ fn queries_of_all_shapes_parse() {
     }
 }
 
+/// The FROM clause as it was read.
+#[track_caller]
+fn from_clause(tables: &str) -> String {
+    let Statement::Query(q) = parse(&format!("select 1 from {tables}")).unwrap_or_else(|e| panic!("{tables}: {e}"))
+    else {
+        panic!()
+    };
+    q.ast.to_string().split_once(" FROM ").unwrap().1.to_string()
+}
+
+#[test]
+fn every_on_has_its_join() {
+    for (written, read) in [
+        ("a JOIN b LEFT JOIN c ON x", "a JOIN b LEFT JOIN c ON x"),
+        ("a JOIN b JOIN c ON x", "a JOIN b JOIN c ON x"),
+        ("a LEFT JOIN b JOIN c ON x ON y", "a LEFT JOIN (b JOIN c ON x) ON y"),
+        ("a JOIN b LEFT JOIN c JOIN d ON x ON y", "a JOIN b LEFT JOIN (c JOIN d ON x) ON y"),
+        ("a LEFT JOIN b LEFT JOIN c JOIN d ON x ON y ON z", "a LEFT JOIN (b LEFT JOIN (c JOIN d ON x) ON y) ON z"),
+        ("a LEFT JOIN b NATURAL LEFT OUTER JOIN c USING (x)", "a LEFT JOIN (b NATURAL LEFT OUTER JOIN c) USING(x)"),
+        ("a LEFT JOIN (b JOIN c) JOIN d ON x ON y", "a LEFT JOIN ((b JOIN c) JOIN d ON x) ON y"),
+        ("a JOIN b ON x JOIN c ON y", "a JOIN b ON x JOIN c ON y"),
+        ("a LEFT JOIN b USE INDEX FOR JOIN (i) ON x", "a LEFT JOIN b USE INDEX FOR JOIN (i) ON x"),
+    ] {
+        assert_eq!(from_clause(written), read, "{written}");
+    }
+}
+
 #[test]
 fn tables_are_defined() {
     let sql = "create table if not exists d.t (

@@ -36,6 +36,7 @@ impl<'a> Source<'a> {
         source.number_parameters()?;
         source.replace_operators();
         source.replace_commas_in_from();
+        super::joins::group(&mut source);
         source.take_into()?;
         Ok(source)
     }
@@ -127,12 +128,17 @@ impl<'a> Source<'a> {
         commas.sort_unstable();
         commas.dedup();
         for at in commas.into_iter().rev() {
-            let span = self.tokens[at].span;
             self.tokens[at].token = Token::make_keyword("CROSS");
-            self.tokens.insert(at + 1, TokenWithSpan { token: Token::make_keyword("JOIN"), span });
-            self.starts.insert(at + 1, self.starts[at]);
-            self.ends.insert(at + 1, self.ends[at]);
+            self.insert(at + 1, Token::make_keyword("JOIN"));
         }
+    }
+
+    /// Puts a token that the text has not behind another one, whose place it is given.
+    pub fn insert(&mut self, at: usize, token: Token) {
+        let span = self.tokens[at - 1].span;
+        self.tokens.insert(at, TokenWithSpan { token, span });
+        self.starts.insert(at, self.starts[at - 1]);
+        self.ends.insert(at, self.ends[at - 1]);
     }
 
     /// Takes the INTO clause out of a query. Errors: 1235 for files, 1327 for the variables of stored programs. An INTO

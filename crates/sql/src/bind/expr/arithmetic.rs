@@ -88,11 +88,14 @@ impl Binder<'_> {
         Ok(Item::new(Expr::Call { function, args: exprs, ty }, ty))
     }
 
-    /// The bits of a number; a negative one has those of its two's complement.
+    /// The bits of a number; a negative one has those of its two's complement. From a decimal a cast to unsigned would
+    /// give 0 there, so it is rounded to a signed integer first.
     pub fn bits_of(&mut self, item: Item) -> Expr {
-        if let Some(Value::Int(i)) = item.as_literal() {
-            return Expr::literal(Value::UInt(*i as u64), SqlType::BIGINT_UNSIGNED);
-        }
+        let signed = match item.as_literal() {
+            Some(Value::Decimal(d)) => d.unscaled < 0,
+            _ => matches!(item.ty, SqlType::Decimal { .. }),
+        };
+        let item = if signed { self.convert(item, SqlType::BIGINT) } else { item };
         self.convert(item, SqlType::BIGINT_UNSIGNED).expr
     }
 }

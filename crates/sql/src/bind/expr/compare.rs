@@ -101,11 +101,14 @@ impl Binder<'_> {
         if let Some(parts) = row_parts(expr) {
             return self.in_rows(&parts, list, negated, cx);
         }
-        let arg = self.expr(expr, cx)?;
-        let mut items = Vec::with_capacity(list.len());
+        let mut items = vec![self.expr(expr, cx)?];
         for e in list {
             items.push(self.expr(e, cx)?);
         }
+        if is_string(&items[0]) {
+            items = self.strings_alike(items, "in")?;
+        }
+        let arg = items.remove(0);
         // Each is compared with the left side by itself; if all comparisons have the same type, one node does.
         let mut left: Option<Item> = None;
         let mut rights = Vec::with_capacity(items.len());
@@ -121,7 +124,13 @@ impl Binder<'_> {
         }
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
-            let left = if i > 0 && arg.expr.has_subquery() { self.expr(expr, cx)? } else { arg.clone() };
+            let left = match i > 0 && arg.expr.has_subquery() {
+                true => {
+                    let again = self.expr(expr, cx)?;
+                    self.convert(again, arg.ty)
+                }
+                false => arg.clone(),
+            };
             args.push(self.compare(CompareOp::Eq, left, item)?.expr);
         }
         let any = Expr::Logic { op: LogicOp::Or, args };
@@ -154,10 +163,52 @@ impl Binder<'_> {
         let first = self.expr(expr, cx)?;
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
         let (low, high) = (self.expr(low, cx)?, self.expr(high, cx)?);
+        let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
         let (at_least, at_most) =
             if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
         let args = vec![self.compare(at_least, first, low)?.expr, self.compare(at_most, second, high)?.expr];
         Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
+    }
+
+    /// A tested value (twice) and its two bounds, for one comparison over all (MySQL: `Item_func_between::resolve_type`).
+    /// A text would be another value next to a text than next to a number or a date: a number among the bounds makes
+    /// it a number, else a date a date. What is no text is compared as what it is with either bound.
+    fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
+        let items = items.map(known);
+        if !is_string(&items[0]) {
+            return Ok(items);
+        }
+        let ty = match items.iter().find(|i| i.ty.is_numeric()) {
+            Some(_) => SqlType::Double,
+            None => match items.iter().find(|i| i.ty.is_temporal()) {
+                Some(date) => comparison::comparison_type(date.ty, items[0].ty),
+                None => {
+                    let alike = self.strings_alike(items.into(), "between")?;
+                    return alike.try_into().map_err(|_| SqlError::internal("bounds"));
+                }
+            },
+        };
+        Ok(items.map(|i| match is_string(&i) {
+            true => self.convert(if ty == SqlType::Double { bytes_as_number(i) } else { i }, ty),
+            false => i,
+        }))
+    }
+
+    /// The strings among the items as byte strings if one of them is, else all under the collation that decides over
+    /// them. Error 1267 when none does.
+    fn strings_alike(&mut self, items: Vec<Item>, operation: &str) -> Result<Vec<Item>> {
+        let strings: Vec<&Item> = items.iter().filter(|i| is_string(i)).collect();
+        let bytes = strings
+            .iter()
+            .find(|i| i.ty.is_bytes())
+            .map(|first| strings.iter().fold(first.ty, |widest, i| comparison::comparison_type(widest, i.ty)));
+        let (collation, _) = collation::aggregate(&strings, self.default_collation(), operation)?;
+        let alike = |item: Item| match (is_string(&item), bytes) {
+            (false, _) => item,
+            (true, Some(ty)) => self.convert(item, ty),
+            (true, None) => self.convert_to_text(item, collation),
+        };
+        Ok(items.into_iter().map(alike).collect())
     }
 
     pub fn any_all(
@@ -216,6 +267,10 @@ impl Binder<'_> {
         let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
     }
+}
+
+fn is_string(item: &Item) -> bool {
+    item.ty.is_text() || item.ty.is_bytes()
 }
 
 /// A constant expression as its value. What gives NULL waits for execution, which can warn.
