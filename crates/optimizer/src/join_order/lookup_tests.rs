@@ -83,7 +83,8 @@ fn lookups_pay_longer_in_memory() {
     };
     let (cold, half, warm) = (most(0.0), most(0.5), most(1.0));
     assert!(cold <= half && half <= warm, "{cold} {half} {warm}");
-    assert!(cold >= 1e3 && warm <= 2e5, "{cold} {warm}");
+    // A fifth of all orders: beyond, every leaf is visited anyway.
+    assert!(cold >= 1e3 && warm <= 3e5, "{cold} {warm}");
     assert!(cold < warm, "{cold} {warm}");
 }
 
