@@ -363,8 +363,6 @@ impl Session {
     fn flush_status(&self) {
         self.shared.counters.reset();
         self.shared.commands.reset();
-        self.database.counters().reset();
-        self.database.commands().reset();
     }
 
     fn begin_diagnostics(&mut self) {
