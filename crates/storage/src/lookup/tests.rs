@@ -467,7 +467,7 @@ fn keys_one_by_one_come_in_any_order() {
     let table = number_table(&home, 3000);
     let keys = table.lookup_keys(1, &[ints([900, 5, 6, 5, 2999, 4000, 5])]).unwrap();
     for fetch in [Fetch::EntryOrder, Fetch::KeyOrder { buffer_bytes: 1 << 18 }, Fetch::KeyOrder { buffer_bytes: 8 }] {
-        let r = LookupRequest { batched: false, fetch, ..request(1, vec![1]) };
+        let r = LookupRequest { batched: false, fetch, ..request(1, vec![1, 2]) };
         let counters = Arc::clone(&r.counters);
         let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
         lookup.begin(keys.clone());
