@@ -3,7 +3,10 @@
 use super::{Context, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length, numeric_type, text_of_length, text_type},
+    typing::{
+        Derivation, Item, arithmetic::KEPT_DIGITS, collation, decimal_digits, display_length, numeric_type,
+        text_of_length, text_type,
+    },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
@@ -297,6 +300,8 @@ impl Binder<'_> {
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
         let second = if items.len() > 1 { items.pop() } else { None };
         let Some(first) = items.pop() else { return Item::null() };
+        let shown = first.ty;
+        let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
             ty => ty,
@@ -309,7 +314,11 @@ impl Binder<'_> {
             other => other,
         };
         match name {
-            "ABS" => call(F::Abs, vec![arg], if ty.is_integer() && !ty.is_unsigned() { SqlType::BIGINT } else { ty }),
+            "ABS" if ty.is_integer() && !ty.is_unsigned() => call(F::Abs, vec![arg], SqlType::BIGINT),
+            "ABS" => {
+                let item = call(F::Abs, vec![arg], ty);
+                if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
+            }
             "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
             "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
             "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
@@ -337,7 +346,7 @@ impl Binder<'_> {
                         // With places known the result has that scale; rounding can carry into a digit more.
                         let scale = match places.as_literal() {
                             Some(Value::Int(n)) => (*n).clamp(0, s as i64) as u32,
-                            _ => s,
+                            _ => decimal_digits(shown).map_or(s, |(_, shown)| shown),
                         };
                         SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
                     }
