@@ -32,9 +32,11 @@ fn two_levels(
     columns: &mut Columns,
 ) -> Rel {
     let (mut inner, mut args, mut computed) = (group.clone(), Vec::new(), Vec::new());
+    let own = crate::scope::output_set(&input);
     for arg in &aggregates[0].1.args {
         let id = match arg {
-            Expr::Column(id) => *id,
+            Expr::Column(id) if own.contains(id) => *id,
+            // A column of a query around is computed like any other expression.
             other => {
                 let id = columns.add_computed("distinct", other.ty(columns), true);
                 computed.push((id, other.clone()));
@@ -75,5 +77,17 @@ mod tests {
         let Rel::Aggregate { input, group, aggregates } = t.run(run, rel) else { panic!("an aggregate") };
         assert_eq!((group, aggregates[0].0, aggregates[0].1.distinct), (vec![g], id, false));
         assert_eq!(*input, Rel::Aggregate { input: Box::new(table.rel), group: vec![g, x], aggregates: vec![] });
+    }
+
+    #[test]
+    fn a_column_of_a_query_around_is_computed() {
+        let mut t = Tables::new();
+        let (table, outer) = (t.table("t", &["id", "g", "x"]), t.computed("outer"));
+        let (mut rel, _) = t.aggregate(table.rel.clone(), &[], AggregateFunction::Count, Some(outer));
+        let Rel::Aggregate { aggregates, .. } = &mut rel else { panic!("an aggregate") };
+        aggregates[0].1.distinct = true;
+        let Rel::Aggregate { input, .. } = t.run(run, rel) else { panic!("an aggregate") };
+        let Rel::Aggregate { input, group, .. } = *input else { panic!("an aggregate") };
+        assert!(!group.contains(&outer) && group.iter().all(|id| input.output().contains(id)), "{group:?}");
     }
 }

@@ -12,7 +12,7 @@
 
 use crate::copy::copy;
 use crate::join_order::graph::filtered;
-use crate::properties::unique_keys;
+use crate::properties::{not_null_columns, unique_keys};
 use crate::rewrite::Context;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
@@ -34,9 +34,13 @@ pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut Context<'_>) ->
     let renamed: Substitution = again.columns.iter().map(|(id, new)| (*id, Expr::Column(*new))).collect();
     let conditions = on.iter().cloned().flat_map(Expr::into_conjuncts).map(|e| substitute(e, &renamed));
     let (checked, plain): (Vec<Expr>, Vec<Expr>) = conditions.partition(Expr::has_subquery);
+    let known = not_null_columns(left);
+    let same = |id: &ColId| {
+        let op = if known.contains(id) { CompareOp::Eq } else { CompareOp::NullSafeEq };
+        Expr::compare(op, Expr::Column(*id), renamed[id].clone())
+    };
     let (left, right) = (Box::new(again.rel), Box::new(right.clone()));
     let join = Rel::Join { kind: JoinKind::Inner, left, right, on: plain, straight: false };
-    let same = |id: &ColId| Expr::compare(CompareOp::NullSafeEq, Expr::Column(*id), renamed[id].clone());
     Some((filtered(join, checked), key.iter().map(same).collect()))
 }
 
