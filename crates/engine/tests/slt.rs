@@ -137,6 +137,7 @@ files! {
     load
     show
     subqueries
+    switches
     tables
     timestamps
     variables

@@ -93,7 +93,7 @@ fn query(random: &mut Random) -> String {
     let own = own_condition(random, "x");
     let further = if random.one_in(2) { format!(" and {}", own_condition(random, "y")) } else { String::new() };
     let all = "x.k, x.l, x.a, x.d, y.k, y.l, y.b, y.d";
-    match random.below(8) {
+    match random.below(13) {
         0 => format!("select * from {x} x where {own}"),
         1 => format!("select x.k, x.a from {x} x where {own} and {}", own_condition(random, "x")),
         2 => format!("select {all} from {x} x join {y} y on {on} where {own}{further}"),
@@ -107,8 +107,87 @@ fn query(random: &mut Random) -> String {
             let more = join_condition(random, "y", "z");
             format!("select x.k, y.l, z.a, z.b from {x} x join {y} y on {on} join {z} z on {more} where {own}")
         }
+        7 => {
+            let not = random.pick(&["", "not "]);
+            format!(
+                "select x.k, x.l from {x} x where {own} and (x.a, x.b) {not}in (select y.a, y.b from {y} y where y.l > 20)"
+            )
+        }
+        8 => {
+            let not = random.pick(&["", "not "]);
+            format!(
+                "select x.k, x.b from {x} x where x.a {not}in (select y.a from {y} y where {})",
+                own_condition(random, "y")
+            )
+        }
+        9 => {
+            let set = random.pick(&["intersect", "except"]);
+            format!("select x.a, x.c from {x} x where {own} {set} select y.a, y.c from {y} y")
+        }
+        10 => format!("select x.k, count(*), max(y.b) from {x} x join {y} y on x.k = y.k{further} group by x.k"),
+        11 => format!("select x.k, x.l, count(*), min(x.d) from {x} x where {own} group by x.l, x.k"),
         _ => format!("select x.k, x.l, (select count(*) from {y} y where {on}) from {x} x where {own}"),
     }
+}
+
+/// A query with hints, some of which name tables or indexes that are not there.
+fn hinted(random: &mut Random, sql: &str) -> String {
+    const TABLE: [&str; 10] = [
+        "BKA",
+        "NO_BKA",
+        "BNL",
+        "NO_BNL",
+        "HASH_JOIN",
+        "NO_HASH_JOIN",
+        "MERGE_JOIN",
+        "NO_MERGE_JOIN",
+        "MERGE",
+        "NO_MERGE",
+    ];
+    const INDEX: [&str; 14] = [
+        "MRR",
+        "NO_MRR",
+        "ICP",
+        "NO_ICP",
+        "INDEX",
+        "NO_INDEX",
+        "JOIN_INDEX",
+        "NO_JOIN_INDEX",
+        "NO_RANGE_OPTIMIZATION",
+        "SKIP_SCAN",
+        "NO_SKIP_SCAN",
+        "INDEX_MERGE",
+        "NO_INDEX_MERGE",
+        "ORDER_INDEX",
+    ];
+    const ORDER: [&str; 4] = ["JOIN_ORDER", "JOIN_PREFIX", "JOIN_SUFFIX", "JOIN_FIXED_ORDER"];
+    const OTHER: [&str; 8] = [
+        "SEMIJOIN(@`select#2` FIRSTMATCH)",
+        "SEMIJOIN(@`select#2` MATERIALIZATION)",
+        "SEMIJOIN(@`select#2` LOOSESCAN)",
+        "NO_SEMIJOIN(@`select#2`)",
+        "SUBQUERY(@`select#2` INTOEXISTS)",
+        "SUBQUERY(@`select#2` MATERIALIZATION)",
+        "STREAM_AGGREGATE()",
+        "NO_STREAM_AGGREGATE()",
+    ];
+    let names = ["x", "y", "z", "y@`select#2`", "x, y", "y, x", "z, y, x", "x, y@`select#2`"];
+    let hints: Vec<String> = (0..1 + random.below(3))
+        .map(|_| match random.below(5) {
+            0 | 1 => format!("{}({})", random.pick(&TABLE), random.pick(&names)),
+            2 => {
+                let table = random.pick(&["x", "y", "z", "y@`select#2`"]);
+                format!(
+                    "{}({table} {})",
+                    random.pick(&INDEX),
+                    random.pick(&["", "i_a", "i_bc", "PRIMARY", "i_d, i_ca"])
+                )
+            }
+            3 => format!("{}({})", random.pick(&ORDER), random.pick(&names)),
+            _ => random.pick(&OTHER).to_owned(),
+        })
+        .collect();
+    sql.replacen("select", &format!("select /*+ {} */", hints.join(" ")), 1)
 }
 
 /// Settings under which the same rows must come, beside the default ones.
@@ -122,11 +201,18 @@ const WAYS: &[&[&str]] = &[
     &["optimizer_switch = 'hash_join=off'", "join_buffer_size = 128", "mrr_buffer_size = 8192"],
     &["optimizer_switch = 'semijoin=off,subquery_to_derived=off'"],
     &["optimizer_switch = 'materialization=off'"],
+    &["optimizer_switch = 'semijoin=off,materialization=off'"],
+    &["optimizer_switch = 'firstmatch=off,materialization=off'"],
+    &["optimizer_switch = 'hash_join=off,lookup_join=off'"],
+    &["optimizer_switch = 'merge_join=off,stream_aggregate=off,loose_index_scan=off'"],
+    &["optimizer_switch = 'join_order=off'"],
+    &["optimizer_switch = 'hash_join=off,mrr_sort_keys=off,mrr_cost_based=off,condition_fanout_filter=off'"],
+    &["join_cache_level = 1"],
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_way_gives_the_rows_of_full_scans() {
-    let (mut nonempty, mut looked_up) = (0, 0);
+    let (mut nonempty, mut looked_up, mut merged) = (0, 0, 0);
     for seed in 1..=6 {
         let directory = tempfile::tempdir().expect("a temporary folder");
         let options = DatabaseOptions {
@@ -146,18 +232,26 @@ async fn every_way_gives_the_rows_of_full_scans() {
             nonempty += !expected.is_empty() as usize;
             run(&mut session, "set optimizer_switch = default").await;
             assert_eq!(run(&mut session, &sql).await, expected, "{sql}");
+            for _ in 0..4 {
+                let hinted = hinted(&mut random, &sql);
+                let plan = run(&mut session, &format!("explain format=tree {hinted}")).await;
+                merged += format!("{plan:?}").contains("merge join") as usize;
+                assert_eq!(run(&mut session, &hinted).await, expected, "{hinted}\n{plan:?}");
+            }
             for way in WAYS {
                 for setting in *way {
                     run(&mut session, &format!("set {setting}")).await;
                 }
                 let plan = format!("{:?}", run(&mut session, &format!("explain format=tree {sql}")).await);
                 looked_up += plan.contains("Multi-range") as usize;
+                merged += plan.contains("merge join") as usize;
                 assert_eq!(run(&mut session, &sql).await, expected, "{way:?}\n{sql}\n{plan}");
-                for reset in ["optimizer_switch", "join_buffer_size", "mrr_buffer_size"] {
+                for reset in ["optimizer_switch", "join_buffer_size", "mrr_buffer_size", "join_cache_level"] {
                     run(&mut session, &format!("set {reset} = default")).await;
                 }
             }
         }
     }
-    assert!(nonempty > 120 && looked_up > 300, "too few queries say anything: {nonempty}, {looked_up}");
+    let counts = format!("{nonempty}, {looked_up}, {merged}");
+    assert!(nonempty > 120 && looked_up > 300 && merged > 20, "too few queries say anything: {counts}");
 }

@@ -43,12 +43,17 @@ const RANGE_MS: f64 = 0.003;
 const BUILD_NS: (f64, f64) = (10.0, 45.0);
 /// Looking a row up in such tables.
 const PROBE_NS: (f64, f64) = (4.0, 18.0);
+/// Taking one row of either side in a merge join: comparing it with the row before and with the other side. Origin: see
+/// `docs/strategies.md`.
+const MERGE_ROW_NS: f64 = 30.0;
 /// Delivering one joined row.
 const JOIN_OUTPUT_NS: f64 = 6.0;
 /// Tables of so many rows leave the first cache, and a thousand times as many the last.
 const CACHED_ROWS: f64 = 2_000.0;
 /// Adding one row to a hash aggregate, per aggregate.
 const AGGREGATE_NS: f64 = 4.0;
+/// Finding where a group ends in ordered rows, per row; one thread does it.
+const STREAM_ROW_NS: f64 = 4.0;
 /// Comparing two rows while sorting.
 const COMPARE_NS: f64 = 12.0;
 
@@ -151,6 +156,11 @@ pub fn hash_join(build_rows: f64, probe_rows: f64, output_rows: f64) -> f64 {
         * NS
 }
 
+/// Joining two inputs in key order, without them. One thread does it.
+pub fn merge_join(left_rows: f64, right_rows: f64, output_rows: f64) -> f64 {
+    ((left_rows + right_rows) * MERGE_ROW_NS + output_rows * JOIN_OUTPUT_NS) * NS
+}
+
 /// A nested loop join, without its inputs.
 pub fn nested_loop_join(left_rows: f64, right_rows: f64, output_rows: f64) -> f64 {
     (left_rows * right_rows.max(1.0) * PREDICATE_NS * 2.0 + output_rows * JOIN_OUTPUT_NS) * NS
@@ -173,7 +183,7 @@ pub fn hash_aggregate(rows: f64, groups: f64, aggregates: usize) -> f64 {
 
 /// Aggregating rows that come ordered by their group.
 pub fn stream_aggregate(rows: f64, aggregates: usize) -> f64 {
-    rows * (2.0 + AGGREGATE_NS * aggregates as f64) * NS
+    rows * (STREAM_ROW_NS + AGGREGATE_NS * aggregates as f64) * NS
 }
 
 /// Sorting; `fetch`: only that many first rows are kept.

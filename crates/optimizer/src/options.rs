@@ -22,8 +22,9 @@ const PHYSICAL: &[(&str, bool)] = &[
     // Read in index order instead of sorting.
     ("index_order", true),
     // Aggregate an input that comes ordered by its group without a hash table.
-    ("stream_aggregate", false),
-    ("merge_join", false),
+    ("stream_aggregate", true),
+    // Join inputs that come in the order of their keys without a hash table.
+    ("merge_join", true),
     // Compute a relation that comes more than once in a statement once, and keep its rows.
     ("shared_rows", true),
     // GROUP BY and DISTINCT read one entry of each group from an index.
@@ -45,19 +46,29 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("index_merge_intersection", true),
     // Rows of secondary entries are fetched in primary-key order.
     ("mrr", true),
-    // Keys of a lookup join are collected and looked up together.
+    // Only where that is expected to pay: not for a scan in index order that stops soon.
+    ("mrr_cost_based", true),
+    // Keys of a lookup join are collected and looked up together. MariaDB has it under the other name; both have to be on.
     ("batched_key_access", true),
+    ("join_cache_bka", true),
     // The keys collected are sorted before they are looked up (MariaDB).
     ("mrr_sort_keys", true),
-    // Joins by hash. MySQL 8.0.20 and later has them under the older name; both have to be on.
+    // Joins by hash. MySQL 8.0.20 and later has them under the older name, MariaDB under the last; all have to be on.
     ("hash_join", true),
     ("block_nested_loop", true),
+    ("join_cache_hashed", true),
+    // Conditions that no index is used for count when rows are estimated.
+    ("condition_fanout_filter", true),
     // [NOT] IN and [NOT] EXISTS become semi and anti joins; off: the subquery runs by itself.
     ("semijoin", true),
     // Semi joins look rows up; the first one found decides.
     ("firstmatch", true),
-    // Semi and anti joins keep the subquery's rows in a hash table.
+    // Semi joins go from the distinct keys of the subquery, read in the order of an index.
+    ("loosescan", true),
+    // Semi and anti joins keep the subquery's rows in a hash table, or go from its distinct keys.
     ("materialization", true),
+    // An IN that stays a subquery runs for each row with the row's value inside, where it may not be materialized.
+    ("in_to_exists", true),
     // Correlated scalar subqueries become joins with grouped derived tables.
     ("subquery_to_derived", true),
     // Derived tables and views are merged into the query around them.
@@ -113,6 +124,11 @@ impl Options {
     /// Whether a hint turned the switch on. Of options [`for_rel`](Self::for_rel) a table.
     pub fn is_forced(&self, name: &str) -> bool {
         self.forced.contains(name)
+    }
+
+    /// The same for one index of the table.
+    pub fn is_forced_for(&self, name: &'static str, index: usize) -> bool {
+        self.by_index.get(&(name, index)).copied().unwrap_or_else(|| self.is_forced(name))
     }
 
     /// The options as hints change them for a relation: a table with conditions, a derived one, or the right side of a
@@ -181,7 +197,12 @@ impl Options {
 
     /// Whether joins may be made by hash.
     pub fn hash_joins(&self) -> bool {
-        self.is_on("hash_join") && self.is_on("block_nested_loop")
+        self.is_on("hash_join") && self.is_on("block_nested_loop") && self.is_on("join_cache_hashed")
+    }
+
+    /// Whether the keys of a lookup join are collected and looked up together.
+    pub fn batches_keys(&self) -> bool {
+        self.is_on("batched_key_access") && self.is_on("join_cache_bka")
     }
 
     /// Sets a switch; `false` when no switch has this name.
@@ -222,7 +243,7 @@ mod tests {
     #[test]
     fn switches_are_found_by_name() {
         let mut options = Options::default();
-        assert!(options.is_on("predicate_pushdown") && !options.is_on("merge_join"));
+        assert!(options.is_on("predicate_pushdown") && options.is_on("merge_join"));
         assert!(options.set("predicate_pushdown", false));
         assert!(!options.is_on("predicate_pushdown"));
         assert!(!options.set("no_such_switch", true) && !options.is_on("no_such_switch"));

@@ -5,6 +5,7 @@ mod golden;
 
 use golden::Workload;
 use muster_algebra::{Plan, PlanOp};
+use muster_optimizer::Options;
 use std::path::PathBuf;
 
 fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
@@ -101,4 +102,93 @@ fn order_by_key_descending_with_limit_reads_backwards() {
     assert!(all.iter().all(|n| !matches!(n.op, PlanOp::Sort { .. })));
     let PlanOp::Scan(scan) = &all.last().expect("a leaf").op else { panic!("a scan is the leaf") };
     assert_eq!((scan.ordered, scan.reverse, scan.limit), (true, true, Some(20)));
+}
+
+/// The operators of a query's plan, top down, with the tables that are scanned and looked up.
+fn operators(sql: &str, options: &Options) -> Vec<String> {
+    let (plan, _) = golden::dbt3().plan_with(sql, options).unwrap_or_else(|e| panic!("{e}: {sql}"));
+    let mut all = Vec::new();
+    nodes(&plan, &mut all);
+    let name = |plan: &&Plan| match &plan.op {
+        PlanOp::Scan(scan) => Some(scan.alias.clone()),
+        PlanOp::HashJoin { .. } => Some("hash".into()),
+        PlanOp::MergeJoin { .. } => Some("merge".into()),
+        PlanOp::LookupJoin { lookup, batched, .. } => {
+            Some(format!("{} {}", if *batched { "bka" } else { "lookup" }, lookup.alias))
+        }
+        PlanOp::NestedLoopJoin { .. } => Some("loop".into()),
+        PlanOp::HashAggregate { .. } => Some("group".into()),
+        PlanOp::StreamAggregate { .. } => Some("stream".into()),
+        _ => None,
+    };
+    all.iter().filter_map(name).collect()
+}
+
+/// Hints force and forbid each way to join, whatever it costs.
+#[test]
+fn hints_decide_how_tables_are_joined() {
+    let options = Options::default();
+    for (hints, expected) in [
+        ("HASH_JOIN(o, l)", &["hash"][..]),
+        ("BKA(l)", &["bka l", "o"]),
+        ("BKA(o)", &["bka o", "l"]),
+        ("BKA(l) NO_BKA(l)", &["bka l", "o"]),
+        ("NO_BKA(l) NO_HASH_JOIN(l, o) NO_MERGE_JOIN(l, o) JOIN_PREFIX(o)", &["lookup l", "o"]),
+        ("MERGE_JOIN(o, l)", &["merge"]),
+        ("JOIN_ORDER(l, o) BKA(o) BKA(l)", &["bka o", "l"]),
+    ] {
+        let sql = format!(
+            "select /*+ {hints} */ o_totalprice, l_tax from orders o join lineitem l on o_orderkey = l_orderkey"
+        );
+        let found = operators(&sql, &options);
+        assert_eq!(found[..expected.len()], *expected, "{hints}: {found:?}");
+    }
+}
+
+#[test]
+fn order_hints_and_straight_joins_keep_their_order() {
+    let tables = |list: &[String]| -> Vec<String> {
+        list.iter().filter(|n| ["c", "o", "l", "n"].contains(&n.as_str())).cloned().collect()
+    };
+    let joined = "where c_custkey = o_custkey and o_orderkey = l_orderkey and c_nationkey = n_nationkey";
+    for (select, from, expected) in [
+        ("select /*+ JOIN_FIXED_ORDER() NO_BKA() HASH_JOIN() */", "lineitem l, customer c, orders o, nation n", "lcon"),
+        ("select straight_join /*+ HASH_JOIN() */", "nation n, orders o, lineitem l, customer c", "nolc"),
+        ("select /*+ JOIN_ORDER(l, n, o, c) HASH_JOIN() */", "customer c, orders o, lineitem l, nation n", "lnoc"),
+        (
+            "select /*+ JOIN_PREFIX(o, l) JOIN_SUFFIX(n) HASH_JOIN() */",
+            "customer c, orders o, lineitem l, nation n",
+            "olcn",
+        ),
+    ] {
+        let sql = format!("{select} count(l_tax), max(o_totalprice), max(c_name), max(n_name) from {from} {joined}");
+        let found = tables(&operators(&sql, &Options::default())).concat();
+        assert_eq!(found, expected, "{sql}");
+    }
+    let sql = "select o_totalprice, l_tax from lineitem l straight_join orders o on o_orderkey = l_orderkey where o_orderkey < 9";
+    let found = operators(sql, &Options::default());
+    assert!(found.iter().any(|n| n == "bka o") || tables(&found).concat() == "lo", "{found:?}");
+}
+
+/// Semi joins have their strategies, each of which can be had alone.
+#[test]
+fn hints_decide_how_subqueries_are_joined() {
+    let options = Options::default();
+    for (hint, expected) in
+        [("SEMIJOIN(@q FIRSTMATCH)", "bka l"), ("SEMIJOIN(@q MATERIALIZATION)", "hash"), ("NO_SEMIJOIN(@q)", "o")]
+    {
+        let sql = format!(
+            "select /*+ {hint} */ o_totalprice from orders o
+             where o_orderkey in (select /*+ QB_NAME(q) */ l_orderkey from lineitem l where l_quantity > 49)"
+        );
+        let found = operators(&sql, &options);
+        assert_eq!(found[0], expected, "{hint}: {found:?}");
+    }
+}
+
+#[test]
+fn set_operations_are_joined_by_keys() {
+    let sql = "select o_clerk, o_shippriority from orders o intersect select c_name, c_nationkey from customer c";
+    assert!(operators(sql, &Options::default()).contains(&"hash".to_string()));
+    assert!(operators(sql, &Options::default().without("null_safe_keys")).contains(&"loop".to_string()));
 }

@@ -157,6 +157,12 @@ impl Context {
     /// What the optimizer may do: `optimizer_switch`, `range_optimizer_max_mem_size`.
     pub fn optimizer_options(&self) -> muster_optimizer::Options {
         let mut options = optimizer_switch::options(&self.variables.text("optimizer_switch"));
+        // MariaDB's levels: from 3 on joins by hash, from 5 on batches of keys.
+        let level = self.variables.unsigned("join_cache_level");
+        for (switch, from) in [("join_cache_hashed", 3), ("join_cache_bka", 5)] {
+            let on = options.is_on(switch) && level >= from;
+            options.set(switch, on);
+        }
         options.range_optimizer_max_mem_size = self.variables.unsigned("range_optimizer_max_mem_size");
         options
     }

@@ -6,6 +6,8 @@ pub enum Kind {
     Bool,
     /// Inclusive bounds; values outside are cut to them with a warning, as MySQL does.
     Int(i128, i128),
+    /// The same in whole blocks of so many bytes; what is left over is cut off with the same warning.
+    Blocks(i128, i128, i128),
     Double(f64, f64),
     /// One of these words; a number is a position.
     Enum(&'static [&'static str]),
@@ -152,7 +154,8 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("insert_id", Session, Int(0, U64), "0"),
     rw("interactive_timeout", Both, Int(1, 31536000), "28800"),
     rw("internal_tmp_mem_storage_engine", Both, Enum(&["MEMORY", "TempTable"]), "TempTable"),
-    rw("join_buffer_size", Both, Int(128, U64), "16777216"),
+    rw("join_buffer_size", Both, Blocks(128, U64, 128), "16777216"),
+    rw("join_cache_level", Both, Int(0, 8), "8"),
     rw("keep_files_on_create", Both, Bool, "OFF"),
     rw("key_buffer_size", Global, Int(0, U64), "8388608"),
     ro("large_page_size", Global, Int(0, U64), "0"),
@@ -205,7 +208,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("query_prealloc_size", Both, Int(8192, U64), "8192"),
     rw("range_alloc_block_size", Both, Int(4096, U32), "4096"),
     rw("range_optimizer_max_mem_size", Both, Int(0, U64), "8388608"),
-    rw("read_buffer_size", Both, Int(8192, 2147479552), "131072"),
+    rw("read_buffer_size", Both, Blocks(8192, 2147479552, 4096), "131072"),
     rw("read_only", Global, Bool, "OFF"),
     rw("read_rnd_buffer_size", Both, Int(1, 2147483647), "8388608"),
     ro("secure_file_priv", Global, Text, "NULL"),

@@ -24,6 +24,7 @@ const HINT_UPDATABLE: &[&str] = &[
     "insert_id",
     "internal_tmp_mem_storage_engine",
     "join_buffer_size",
+    "join_cache_level",
     "lock_wait_timeout",
     "max_error_count",
     "max_execution_time",

@@ -182,7 +182,7 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
             (Value::Decimal(_) | Value::Double(_) | Value::Float(_), _) => Err(wrong_type(d.name)),
             _ => Err(wrong_value(d.name, &value)),
         },
-        Kind::Int(min, max) => {
+        Kind::Int(min, max) | Kind::Blocks(min, max, _) => {
             let n: i128 = match &value {
                 Value::Int(i) => (*i).into(),
                 Value::UInt(u) => (*u).into(),
@@ -191,7 +191,10 @@ pub fn check(d: &Definition, value: Value, current: &Variables) -> Result<Checke
                 Value::Text(s) => s.parse().map_err(|_| wrong_type(d.name))?,
                 _ => return Err(wrong_type(d.name)),
             };
-            let within = n.clamp(min, max);
+            let within = match d.kind {
+                Kind::Blocks(_, _, block) => (n.min(max) / block * block).max(min),
+                _ => n.clamp(min, max),
+            };
             let value = match i64::try_from(within) {
                 Ok(i) => Value::Int(i),
                 Err(_) => Value::UInt(u64::try_from(within).unwrap_or(u64::MAX)),

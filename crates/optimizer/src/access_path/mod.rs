@@ -66,7 +66,10 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
     let domains = Domains::new(table, request.columns, &request.conjuncts, options);
-    let mut share = estimator.selectivity(&request.conjuncts);
+    let mut share = match options.is_on("condition_fanout_filter") {
+        true => estimator.selectivity(&request.conjuncts),
+        false => 1.0,
+    };
     let mut paths: Vec<Path> = Vec::new();
     let mut steered: Vec<Path> = Vec::new();
     let context = Context { columns: &columns, request: &request, statistics, estimator, options };
@@ -245,9 +248,14 @@ fn build(
         }
         None => Vec::new(),
     };
+    // A buffer of primary keys would be filled before the first row comes.
+    let stops_soon = path.ordered.is_some() && limit.is_some_and(|n| n as f64 * EARLY_STOP_CAUTION < rows);
+    let by_cost = options.is_on("mrr_cost_based") && !options.is_forced_for("mrr", path.index);
+    let fetch = if stops_soon && by_cost { RowFetch::EntryOrder } else { scan.fetch };
     let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);
     Plan {
         op: PlanOp::Scan(Scan {
+            fetch,
             ranges,
             steering,
             ordered: path.ordered.is_some(),

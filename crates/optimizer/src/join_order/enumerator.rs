@@ -16,6 +16,15 @@ pub trait JoinModel {
     /// Cost of looking a unit's rows up for those of other units, the cost of the unit by itself not needed; `None` if
     /// no index serves. The unit may be dependent.
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64>;
+    /// Cost of getting a unit's rows in the order of its column in a class ([`Graph::classes`]); `None` if no index gives
+    /// it.
+    fn ordered_cost(&self, _unit: usize, _class: usize) -> Option<f64> {
+        None
+    }
+    /// Cost of merging two inputs in the order of a class, without their own cost; `None` if they may not be merged.
+    fn merge_cost(&self, _left: Units, _right: Units, _class: usize) -> Option<f64> {
+        None
+    }
 }
 
 /// A join tree.
@@ -27,13 +36,17 @@ pub enum Tree {
     Dependent(Box<Tree>, usize),
     /// The unit's rows are looked up; by its own kind of join if it is dependent.
     Lookup(Box<Tree>, usize),
+    /// A unit in the order of its column in a class.
+    Ordered(usize, usize),
+    /// Two inputs in the order of a class, merged.
+    Merge(Box<Tree>, Box<Tree>, usize),
 }
 
 impl Tree {
     pub fn units(&self) -> Units {
         match self {
-            Tree::Unit(i) => 1 << i,
-            Tree::Inner(a, b) => a.units() | b.units(),
+            Tree::Unit(i) | Tree::Ordered(i, _) => 1 << i,
+            Tree::Inner(a, b) | Tree::Merge(a, b, _) => a.units() | b.units(),
             Tree::Dependent(a, i) | Tree::Lookup(a, i) => a.units() | 1 << i,
         }
     }
@@ -45,6 +58,15 @@ enum Step {
     Inner(Units, Units),
     Dependent(Units, usize),
     Lookup(Units, usize),
+    Ordered(usize, usize),
+    Merge(Units, Units, usize),
+}
+
+/// The best way to each set of units: in any order, and in the order of each class.
+#[derive(Default)]
+struct Found {
+    best: HashMap<Units, (f64, Step)>,
+    ordered: HashMap<(Units, usize), (f64, Step)>,
 }
 
 /// The best tree over all units. `exhaustive_max`: regions of at most so many units are searched completely.
@@ -52,13 +74,23 @@ pub fn enumerate(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize) ->
     if graph.units.len() <= exhaustive_max.min(16) {
         let all: Units = (1 << graph.units.len()) - 1;
         for cross_products in [false, true] {
-            let best = search(graph, model, all, cross_products);
-            if best.contains_key(&all) {
-                return tree_of(&best, all);
+            let found = search(graph, model, all, cross_products);
+            if found.best.contains_key(&all) {
+                return found.tree(all);
             }
         }
     }
     greedy(graph, model)
+}
+
+/// The best tree whose rows come in the order of a class, if there is one.
+pub fn enumerate_ordered(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize, class: usize) -> Option<Tree> {
+    if graph.units.len() > exhaustive_max.min(16) {
+        return None;
+    }
+    let all: Units = (1 << graph.units.len()) - 1;
+    let found = search(graph, model, all, false);
+    found.ordered.contains_key(&(all, class)).then(|| found.ordered_tree(all, class))
 }
 
 fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
@@ -71,10 +103,12 @@ fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
         .collect()
 }
 
-fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool) -> HashMap<Units, (f64, Step)> {
+fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool) -> Found {
     let dependents = dependents(graph);
     let dependent_bits: Units = dependents.iter().map(|(i, _)| 1 << i).sum();
-    let mut best: HashMap<Units, (f64, Step)> = HashMap::new();
+    let Found { mut best, mut ordered } = Found::default();
+    let orderable = |class: &usize| graph.classes[*class].iter().any(|(u, _)| model.ordered_cost(*u, *class).is_some());
+    let mergeable: Vec<usize> = (0..graph.classes.len()).filter(orderable).collect();
     for units in 1..=all {
         if units & !dependent_bits == 0 {
             continue;
@@ -129,19 +163,74 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
             }
             left = (left - 1) & units;
         }
+        for &class in &mergeable {
+            let way = in_order(graph, model, &ordered, units & !dependent_bits, units, class);
+            let Some((cost, step)) = way else { continue };
+            ordered.insert((units, class), (cost, step));
+            if matches!(step, Step::Merge(..)) && found.is_none_or(|(least, _)| cost < least) {
+                found = Some((cost, step));
+            }
+        }
         if let Some(found) = found {
             best.insert(units, found);
         }
     }
-    best
+    Found { best, ordered }
 }
 
-fn tree_of(best: &HashMap<Units, (f64, Step)>, units: Units) -> Tree {
-    match best[&units].1 {
-        Step::Unit(unit) => Tree::Unit(unit),
-        Step::Inner(a, b) => Tree::Inner(Box::new(tree_of(best, a)), Box::new(tree_of(best, b))),
-        Step::Dependent(rest, unit) => Tree::Dependent(Box::new(tree_of(best, rest)), unit),
-        Step::Lookup(rest, unit) => Tree::Lookup(Box::new(tree_of(best, rest)), unit),
+/// The best way to a set of inner units in the order of a class.
+fn in_order(
+    graph: &Graph,
+    model: &dyn JoinModel,
+    ordered: &HashMap<(Units, usize), (f64, Step)>,
+    inner: Units,
+    units: Units,
+    class: usize,
+) -> Option<(f64, Step)> {
+    if inner != units {
+        return None;
+    }
+    if units.count_ones() == 1 {
+        let unit = units.trailing_zeros() as usize;
+        return model.ordered_cost(unit, class).map(|cost| (cost, Step::Ordered(unit, class)));
+    }
+    let mut found: Option<(f64, Step)> = None;
+    let mut left = (units - 1) & units;
+    while left != 0 {
+        let right = units & !left;
+        if let (Some((a, _)), Some((b, _))) = (ordered.get(&(left, class)), ordered.get(&(right, class)))
+            && graph.order.allows(left, right)
+            && let Some(own) = model.merge_cost(left, right, class)
+            && found.is_none_or(|(least, _)| a + b + own < least)
+        {
+            found = Some((a + b + own, Step::Merge(left, right, class)));
+        }
+        left = (left - 1) & units;
+    }
+    found
+}
+
+impl Found {
+    fn tree(&self, units: Units) -> Tree {
+        self.tree_of(self.best[&units].1)
+    }
+
+    fn ordered_tree(&self, units: Units, class: usize) -> Tree {
+        self.tree_of(self.ordered[&(units, class)].1)
+    }
+
+    fn tree_of(&self, step: Step) -> Tree {
+        let tree = |units| Box::new(self.tree(units));
+        match step {
+            Step::Unit(unit) => Tree::Unit(unit),
+            Step::Inner(a, b) => Tree::Inner(tree(a), tree(b)),
+            Step::Dependent(rest, unit) => Tree::Dependent(tree(rest), unit),
+            Step::Lookup(rest, unit) => Tree::Lookup(tree(rest), unit),
+            Step::Ordered(unit, class) => Tree::Ordered(unit, class),
+            Step::Merge(a, b, class) => {
+                Tree::Merge(Box::new(self.ordered_tree(a, class)), Box::new(self.ordered_tree(b, class)), class)
+            }
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> Lookups<'a> {
         let entries = lookups * entries_per_key(self.statistics, base.table, index, keys.len());
         let tree = tree_of(self.statistics, base.table, index);
         let options = &*self.unit_options[unit];
-        let batched = options.is_on("batched_key_access");
+        let batched = options.batches_keys();
         let key_ordered = batched && options.is_on("mrr_sort_keys");
         let mut cost_ms = match key_ordered {
             true => cost::lookups(&tree, lookups, entries),

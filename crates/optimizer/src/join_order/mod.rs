@@ -1,10 +1,12 @@
 //! Join regions: taken apart into a query graph, ordered by cost, put together as a plan.
 //!
 //! ```text
-//!   Rel -> graph (units, classes, edges, predicates)      graph.rs
+//!   Rel -> semi joins turned, if that is cheaper          semi_scan.rs
+//!       -> graph (units, classes, edges, predicates)      graph.rs
 //!       -> plans of the units                             (planner)
 //!       -> order of units that is given                 precedence.rs
 //!       -> units restricted by selective neighbours       reduction.rs
+//!       -> units in the order of a join column            merge.rs
 //!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
 //!       -> Plan                                           this file
 //! ```
@@ -13,9 +15,11 @@ pub mod cardinality;
 pub mod enumerator;
 pub mod graph;
 mod lookup;
+mod merge;
 mod model;
 pub mod precedence;
 mod reduction;
+mod semi_scan;
 
 use crate::cost;
 use crate::plan::Planner;
@@ -23,12 +27,31 @@ use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
+use merge::OrderedUnits;
 use model::Model;
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
 use muster_types::Result;
 
 /// Plans a join, with conditions above it.
 pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Result<Plan> {
+    let whole = |plan: Option<Plan>| plan.ok_or_else(|| muster_types::SqlError::internal("a join without a plan"));
+    let plan = whole(plan_region(planner, rel, required, None)?)?;
+    let Some(turned) = semi_scan::variant(rel, planner.options) else { return Ok(plan) };
+    let turned = whole(plan_region(planner, &turned, required, None)?)?;
+    Ok(if turned.estimate.cost_ms < plan.estimate.cost_ms { turned } else { plan })
+}
+
+/// The same with rows in the order of a column, if joins in key order give it.
+pub fn plan_joins_ordered(
+    planner: &mut Planner<'_>,
+    rel: &Rel,
+    required: &ColSet,
+    column: ColId,
+) -> Result<Option<Plan>> {
+    plan_region(planner, rel, required, Some(column))
+}
+
+fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: Option<ColId>) -> Result<Option<Plan>> {
     let mut graph = Graph::of_order(rel, !planner.options.is_on("join_order"));
     for hint in graph.order.add_hints(&planner.options.hints, &graph.units) {
         planner.ignored_hints.insert(hint.text.clone());
@@ -36,6 +59,10 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
     let mut wanted = required.clone();
     wanted.extend(scope::exprs_columns(&graph.constants));
     let used = columns_used(&graph, &wanted);
+    let class = order.and_then(|column| graph.classes.iter().position(|c| c.iter().any(|(_, id)| *id == column)));
+    if order.is_some() && class.is_none() {
+        return Ok(None);
+    }
     let mut plans = Vec::new();
     for unit in &graph.units {
         plans.push(planner.plan(&unit.rel, &used)?);
@@ -47,14 +74,26 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
             plans[reduced.unit] = planner.plan(&graph.units[reduced.unit].rel, &used)?;
         }
     }
+    let ordered = merge::ordered_units(planner, &graph, &used)?;
     // The estimator learns no more from here on; the planner is needed for building.
     let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
     let lookups = Lookups::new(&graph, &plans, &columns, planner.statistics, &estimator, planner.options);
-    let model = Model::new(&graph, &plans, &reduced, lookups);
-    let tree = enumerator::enumerate(&graph, &model, planner.options.exhaustive_relations_max);
-    let mut builder = Builder { planner, graph: &graph, model: &model, plans: plans.into_iter().map(Some).collect() };
-    let plan = builder.build(&tree, &wanted)?;
-    planner.filter(plan, graph.constants.clone(), required)
+    let model = Model::new(&graph, &plans, &reduced, &ordered, lookups);
+    let exhaustive_max = planner.options.exhaustive_relations_max;
+    let tree = match class {
+        None => Some(enumerator::enumerate(&graph, &model, exhaustive_max)),
+        Some(class) => enumerator::enumerate_ordered(&graph, &model, exhaustive_max, class),
+    };
+    let Some(tree) = tree else { return Ok(None) };
+    let plans = plans.into_iter().map(Some).collect();
+    let mut builder = Builder { planner, graph: &graph, model: &model, plans, ordered: &ordered };
+    let mut plan = builder.build(&tree, &wanted)?;
+    if let Some(column) = order {
+        // All columns of the class are equal.
+        plan.order = vec![merge::ascending(column)];
+        plan.order.retain(|_| plan.output.contains(&column));
+    }
+    planner.filter(plan, graph.constants.clone(), required).map(Some)
 }
 
 fn above_with(above: &ColSet, more: &[Expr]) -> ColSet {
@@ -91,6 +130,7 @@ struct Builder<'p, 'a, 'g> {
     graph: &'g Graph,
     model: &'g Model<'g>,
     plans: Vec<Option<Plan>>,
+    ordered: &'g OrderedUnits,
 }
 
 impl Builder<'_, '_, '_> {
@@ -104,7 +144,11 @@ impl Builder<'_, '_, '_> {
             Tree::Unit(unit) => {
                 return self.plans[*unit].take().ok_or_else(|| muster_types::SqlError::internal("a unit joined twice"));
             }
-            Tree::Inner(left, right) => (left, right.units(), None),
+            Tree::Ordered(unit, class) => {
+                let plan = self.ordered.get(&(*unit, *class)).cloned();
+                return plan.ok_or_else(|| muster_types::SqlError::internal("a unit without an order"));
+            }
+            Tree::Inner(left, right) | Tree::Merge(left, right, _) => (left, right.units(), None),
             Tree::Dependent(left, unit) | Tree::Lookup(left, unit) => (left, 1 << unit, dependent(unit)),
         };
         let left_units = left.units();
@@ -135,7 +179,12 @@ impl Builder<'_, '_, '_> {
                 join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
             }
             Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
-            Tree::Unit(_) => unreachable!("returned above"),
+            Tree::Merge(_, right, class) => {
+                let right = self.build(right, &below)?;
+                let output = self.planner.narrow(left.output.iter().chain(&right.output).copied().collect(), &above);
+                merge::join(left, right, &self.graph.classes[*class], on, rows, output)?
+            }
+            Tree::Unit(_) | Tree::Ordered(..) => unreachable!("returned above"),
         };
         let mut plan = self.planner.filter(plan, checked, required)?;
         plan.estimate.rows = rows;

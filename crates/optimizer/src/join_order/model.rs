@@ -4,6 +4,7 @@ use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
 use super::graph::{Graph, Role, Units};
 use super::lookup::{Lookup, Lookups};
+use super::merge::OrderedUnits;
 use super::reduction::Reduced;
 use crate::cost;
 use crate::options::Options;
@@ -35,11 +36,20 @@ pub struct Model<'a> {
     /// Of dependent units: what the join multiplies the rows by.
     dependents: Vec<f64>,
     rows: RefCell<HashMap<Units, f64>>,
+    /// Cost of a unit in the order of a class.
+    ordered: HashMap<(usize, usize), f64>,
     lookups: Lookups<'a>,
 }
 
 impl<'a> Model<'a> {
-    pub fn new(graph: &'a Graph, plans: &[Plan], reduced: &[Reduced], lookups: Lookups<'a>) -> Model<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        plans: &[Plan],
+        reduced: &[Reduced],
+        ordered: &OrderedUnits,
+        lookups: Lookups<'a>,
+    ) -> Model<'a> {
+        let ordered = ordered.iter().map(|(key, plan)| (*key, plan.estimate.cost_ms)).collect();
         let estimator = lookups.estimator;
         let unit = |(i, plan): (usize, &Plan)| {
             let forced = if lookups.is_forced(i, plan) { FORCED_SCAN_MS } else { 0.0 };
@@ -64,7 +74,8 @@ impl<'a> Model<'a> {
             .collect();
         let predicates = graph.predicates.iter().map(|p| spanning_share(graph, estimator, &p.expr)).collect();
         let dependents = (0..units.len()).map(|i| dependent_factor(graph, estimator, i, units[i].0)).collect();
-        Model { graph, units, distinct, composite, edges, predicates, dependents, rows: RefCell::default(), lookups }
+        let rows = RefCell::default();
+        Model { graph, units, distinct, composite, edges, predicates, dependents, rows, ordered, lookups }
     }
 
     /// The cheapest way to look a unit's rows up for those of other units.
@@ -92,6 +103,14 @@ impl<'a> Model<'a> {
                 units.iter().any(|o| o.is_forced("hash_join")) || units.iter().all(|o| o.hash_joins())
             }
         }
+    }
+
+    /// What it costs that a unit among the inputs is not joined as a hint for it says.
+    fn if_forced(&self, switch: &str, left: Units, right: Units) -> f64 {
+        let single = [left, right].into_iter().filter(|units| units.count_ones() == 1);
+        let forced =
+            single.filter(|units| self.lookups.unit_options[units.trailing_zeros() as usize].is_forced(switch));
+        forced.count() as f64 * DISOBEDIENCE_MS
     }
 
     /// What a hint makes a unit cost that is not joined as the hint says.
@@ -164,8 +183,9 @@ impl JoinModel for Model<'_> {
     }
 
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
-        let hashed = self.lookups.unit_options[unit].is_forced("hash_join");
-        self.lookup(left, unit).map(|l| l.cost_ms + if hashed { DISOBEDIENCE_MS } else { 0.0 })
+        let unit_bit = 1 << unit;
+        let disobeyed = self.if_forced("hash_join", left, unit_bit) + self.if_forced("merge_join", left, unit_bit);
+        self.lookup(left, unit).map(|l| l.cost_ms + disobeyed)
     }
 
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64 {
@@ -174,12 +194,22 @@ impl JoinModel for Model<'_> {
             None => self.rows(right),
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
-        if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
+        let own = if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
             let build_left = cost::hash_join(left_rows, right_rows, output);
             build_left.min(cost::hash_join(right_rows, left_rows, output))
         } else {
             cost::nested_loop_join(left_rows, right_rows, output)
-        }
+        };
+        own + self.if_forced("merge_join", left, right)
+    }
+
+    fn ordered_cost(&self, unit: usize, class: usize) -> Option<f64> {
+        Some(self.ordered.get(&(unit, class))? + self.disobedience(unit))
+    }
+
+    fn merge_cost(&self, left: Units, right: Units, _class: usize) -> Option<f64> {
+        let own = cost::merge_join(self.rows(left), self.rows(right), self.rows(left | right));
+        Some(own + self.if_forced("hash_join", left, right))
     }
 }
 

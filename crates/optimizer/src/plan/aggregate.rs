@@ -2,9 +2,10 @@
 
 use super::Planner;
 use crate::cost;
+use crate::join_order;
 use crate::scope::{self, ColSet};
 use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
-use muster_types::Result;
+use muster_types::{Result, SqlError};
 
 impl Planner<'_> {
     pub(super) fn plan_aggregate(
@@ -29,22 +30,33 @@ impl Planner<'_> {
         for (_, call) in &mut aggregates {
             call_exprs_mut(call).into_iter().for_each(|e| scope::add_expr_columns(e, &mut below));
         }
-        let mut plan = self.plan_grouped_input(input, group, &below)?;
-        if let Some(fewer) = self.plan_index_ends(input, group, &aggregates, &below)? {
-            let cost = |p: &Plan| p.estimate.cost_ms + cost::hash_aggregate(p.estimate.rows, 1.0, aggregates.len());
-            if fewer.forced || cost(&fewer.plan) < cost(&plan) {
-                plan = fewer.plan;
-            }
-        }
-        let input = plan;
-        let rows_in = input.estimate.rows;
-        let rows = self.estimator.groups(group, rows_in);
-        let streams = !group.is_empty() && self.options.is_on("stream_aggregate") && is_ordered_by(&input.order, group);
-        let own = if streams {
-            cost::stream_aggregate(rows_in, aggregates.len())
-        } else {
-            cost::hash_aggregate(rows_in, rows, aggregates.len())
+        let block = self.options.for_block(input).into_owned();
+        let may_stream = !group.is_empty() && block.is_on("stream_aggregate");
+        let plain = self.plan(input, &below)?;
+        let rows = self.estimator.groups(group, plain.estimate.rows);
+        let own_ms = |input: &Plan, streams: bool| match streams {
+            true => cost::stream_aggregate(input.estimate.rows, aggregates.len()),
+            false => cost::hash_aggregate(input.estimate.rows, rows, aggregates.len()),
         };
+        let mut ways = vec![(plain, false)];
+        if let Some(fewer) = self.plan_index_ends(input, group, &aggregates, &below)? {
+            if fewer.forced {
+                ways.clear();
+            }
+            ways.push((fewer.plan, false));
+        }
+        let ordered = if may_stream { self.plan_grouped(input, group, &below)? } else { None };
+        if block.is_forced("stream_aggregate") && ordered.is_some() {
+            ways.clear();
+        }
+        ways.extend(ordered.map(|plan| (plan, true)));
+        for (plan, streams) in &mut ways {
+            *streams |= may_stream && is_ordered_by(&plan.order, group);
+        }
+        let total = |(plan, streams): &(Plan, bool)| plan.estimate.cost_ms + own_ms(plan, *streams);
+        let best = ways.into_iter().min_by(|a, b| total(a).total_cmp(&total(b)));
+        let (input, streams) = best.ok_or_else(|| SqlError::internal("an aggregate without an input"))?;
+        let own = own_ms(&input, streams);
         let estimate = Estimate { rows, cost_ms: input.estimate.cost_ms + own };
         let output = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
         let order = if streams { input.order.iter().take(group.len()).cloned().collect() } else { Vec::new() };
@@ -57,19 +69,35 @@ impl Planner<'_> {
         Ok(Plan { op, output, estimate, order })
     }
 
-    /// The input of an aggregate: ordered by its group if an index gives that order and streaming is wanted.
-    fn plan_grouped_input(&mut self, input: &Rel, group: &[ColId], below: &ColSet) -> Result<Plan> {
-        if self.options.is_on("stream_aggregate") && !group.is_empty() {
-            let (get, predicates): (&Rel, &[Expr]) = match input {
-                Rel::Get { .. } => (input, &[]),
-                Rel::Filter { input, predicates } if matches!(**input, Rel::Get { .. }) => (input, predicates),
-                _ => return self.plan(input, below),
-            };
-            let order: Vec<SortKey> =
-                group.iter().map(|id| SortKey { expr: Expr::Column(*id), descending: false }).collect();
-            return self.plan_table(get, predicates, below, &order, None);
+    /// The input of an aggregate in an order in which each group's rows come together, if an index or joins in key order
+    /// give one: the cheapest.
+    fn plan_grouped(&mut self, input: &Rel, group: &[ColId], below: &ColSet) -> Result<Option<Plan>> {
+        let (bare, predicates): (&Rel, &[Expr]) = match input {
+            Rel::Filter { input, predicates } => (input, predicates),
+            other => (other, &[]),
+        };
+        let mut plans = Vec::new();
+        match (bare, group) {
+            (Rel::Get { table, columns, .. }, _) => {
+                for index in &table.indexes {
+                    let parts = index.parts.iter().take(group.len());
+                    let of_part = |part: &muster_algebra::KeyPart| {
+                        let id = columns.iter().find(|(_, position)| *position == part.column).map(|(id, _)| *id);
+                        id.filter(|id| group.contains(id))
+                    };
+                    let Some(leading) = parts.map(of_part).collect::<Option<Vec<ColId>>>() else { continue };
+                    let order: Vec<SortKey> =
+                        leading.into_iter().map(|id| SortKey { expr: Expr::Column(id), descending: false }).collect();
+                    if order.len() == group.len() {
+                        plans.push(self.plan_table(bare, predicates, below, &order, None)?);
+                    }
+                }
+            }
+            (Rel::Join { .. }, [column]) => plans.extend(join_order::plan_joins_ordered(self, input, below, *column)?),
+            _ => {}
         }
-        self.plan(input, below)
+        plans.retain(|plan| is_ordered_by(&plan.order, group));
+        Ok(plans.into_iter().min_by(|a, b| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms)))
     }
 }
 

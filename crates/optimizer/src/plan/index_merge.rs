@@ -176,7 +176,7 @@ impl Planner<'_> {
         let output = scan.columns.iter().map(|(id, _)| *id).collect();
         let found = keys.plan.estimate.rows;
         let rows = found.min(table_rows(self.statistics, table) * self.estimator.selectivity(conjuncts));
-        let batched = merged.options.is_on("batched_key_access");
+        let batched = merged.options.batches_keys();
         let look_up = if batched { cost::lookups } else { cost::single_lookups };
         let cost_ms = keys.plan.estimate.cost_ms
             + look_up(&tree_of(self.statistics, table, 0), found, found)

@@ -13,6 +13,7 @@ pub mod equality_closure;
 pub mod group_by_key;
 pub mod limit_pushdown;
 pub mod not_pushdown;
+pub mod null_safe_keys;
 pub mod or_factoring;
 pub mod or_implication;
 pub mod outer_join_simplification;
@@ -54,6 +55,7 @@ passes![
     subquery_unnesting,
     projection_merging,
     outer_join_simplification,
+    null_safe_keys,
     semijoin_to_inner,
     equality_closure,
     or_implication,

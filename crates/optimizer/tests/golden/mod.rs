@@ -87,7 +87,9 @@ impl Workload {
             let bound = muster_sql::bind_query(&query, &env)?;
             let mut columns = bound.columns;
             let wanted = bound.rel.output();
-            let plan = optimize(bound.rel, &mut columns, &catalog, options)?;
+            let mut options = options.clone();
+            options.hints = bound.hints;
+            let plan = optimize(bound.rel, &mut columns, &catalog, &options)?;
             assert_eq!(plan.output, wanted);
             validate::validate(&plan, &Default::default())?;
             return Ok((plan, columns));

@@ -59,8 +59,8 @@ enum Meaning {
 /// The meaning of a hint without its `NO_`.
 fn meaning(name: &str) -> Meaning {
     match name {
-        "BKA" => Meaning::Tables(&["batched_key_access"]),
-        "BNL" | "HASH_JOIN" => Meaning::Tables(&["hash_join", "block_nested_loop"]),
+        "BKA" => Meaning::Tables(&["batched_key_access", "join_cache_bka"]),
+        "BNL" | "HASH_JOIN" => Meaning::Tables(&["hash_join", "block_nested_loop", "join_cache_hashed"]),
         "MERGE_JOIN" => Meaning::Tables(&["merge_join"]),
         "MERGE" => Meaning::Tables(&["derived_merge"]),
         "DERIVED_CONDITION_PUSHDOWN" => Meaning::Tables(&["derived_condition_pushdown"]),

@@ -125,11 +125,16 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
     rel = crate::join_order::graph::filtered(rel, plain);
     for predicate in subqueries {
         match predicate {
-            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) && context.options.is_on("semijoin") => {
-                match quantified::as_join(&rel, &q, context) {
+            Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => {
+                let options = context.options.for_block(&q.rel);
+                let joined = if options.is_on("semijoin") { quantified::as_join(&rel, &q, context) } else { None };
+                match joined {
                     Some((kind, right, on)) => {
                         let (left, right) = (Box::new(rel), Box::new(right));
                         rel = Rel::Join { kind, left, right, on, straight: false };
+                    }
+                    None if !options.is_on("materialization") && options.is_on("in_to_exists") => {
+                        kept.push(quantified::in_to_exists(*q));
                     }
                     None => kept.push(Expr::Subquery(q)),
                 }

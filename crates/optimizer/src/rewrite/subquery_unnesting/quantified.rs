@@ -41,6 +41,19 @@ pub fn as_join(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(Jo
     }
 }
 
+/// `left IN (rows)` as EXISTS of a row that is equal; where only TRUE counts, that is the same. What is no such IN stays.
+pub fn in_to_exists(q: Subquery) -> Expr {
+    let SubqueryKind::In { left, negated: false } = &q.kind else { return Expr::Subquery(Box::new(q)) };
+    if left.iter().any(Expr::has_subquery) || left.len() != q.outputs.len() {
+        return Expr::Subquery(Box::new(q));
+    }
+    let pairs = left.iter().zip(&q.outputs).map(|(l, o)| Expr::eq(l.clone(), Expr::Column(*o))).collect();
+    let rel = crate::join_order::graph::filtered(*q.rel, pairs);
+    let outer = scope::free_columns(&rel).into_iter().collect();
+    let kind = SubqueryKind::Exists { negated: false };
+    Expr::Subquery(Box::new(Subquery { kind, rel: Box::new(rel), outputs: Vec::new(), outer }))
+}
+
 /// `left [NOT] IN (rows)`.
 fn membership(
     rel: &Rel,

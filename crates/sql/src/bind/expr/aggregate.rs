@@ -3,11 +3,7 @@
 use super::Context;
 use crate::{
     bind::{binder::Binder, order, scope::Clause},
-    typing::{
-        Item, aggregate,
-        arithmetic::{KEPT_DIGITS, quotient_scale, widened},
-        collation, text_of_length,
-    },
+    typing::{Item, aggregate, collation, text_of_length},
 };
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction, SortKey};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -17,11 +13,6 @@ use sqlparser::ast::{
 
 /// Longest result of GROUP_CONCAT in bytes (`group_concat_max_len`).
 const GROUP_CONCAT_MAX: u64 = 1024;
-
-/// Digits behind the point.
-fn scale_of(ty: SqlType) -> u32 {
-    ty.decimal_digits().map_or(0, |(_, scale)| scale as u32)
-}
 
 pub(crate) fn is_aggregate(name: &str) -> bool {
     matches!(
@@ -65,7 +56,7 @@ impl Binder<'_> {
         cx.in_aggregate = true;
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
-        let (call, shown) = call?;
+        let call = call?;
         self.refuse_outer(name, &call, cx)?;
         let ty = call.ty;
         let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
@@ -84,8 +75,7 @@ impl Binder<'_> {
                 id
             }
         };
-        let item = self.column_item(id);
-        Ok(self.shown_as(item, shown))
+        Ok(self.column_item(id))
     }
 
     /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
@@ -98,7 +88,6 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The call, and the type its result shows.
     fn aggregate_call(
         &mut self,
         name: &str,
@@ -106,7 +95,7 @@ impl Binder<'_> {
         star: bool,
         distinct: bool,
         cx: &mut Context,
-    ) -> Result<(AggregateCall, SqlType)> {
+    ) -> Result<AggregateCall> {
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
@@ -122,32 +111,24 @@ impl Binder<'_> {
             return Err(SqlError::syntax(")", 1));
         }
         if name == "GROUP_CONCAT" {
-            let call = self.group_concat(items, list, distinct, cx)?;
-            let ty = call.ty;
-            return Ok((call, ty));
+            return self.group_concat(items, list, distinct, cx);
         }
         let one = |b: &mut Self, function, arg, ty| {
-            let args = vec![b.operand(items[0].clone(), arg).expr];
+            let args = vec![b.convert(items[0].clone(), arg).expr];
             AggregateCall { function, args, distinct, ty }
         };
         use AggregateFunction as F;
-        let mut shown = None;
-        let call = match name {
+        Ok(match name {
             "COUNT" => {
                 let args = items.iter().map(|i| i.expr.clone()).collect();
                 AggregateCall { function: F::Count, args, distinct, ty: SqlType::BIGINT }
             }
             "SUM" => {
-                let (sum, arg) = aggregate::sum(&items[0]);
-                shown = Some(sum);
-                let ty = items[0].kept.map_or(sum, |digits| widened(digits, sum));
-                one(self, F::Sum, items[0].kept_type(arg, scale_of(ty)), ty)
+                let (ty, arg) = aggregate::sum(&items[0]);
+                one(self, F::Sum, arg, ty)
             }
             "AVG" => {
-                let (average, arg) = aggregate::avg(&items[0]);
-                shown = Some(average);
-                let arg = items[0].kept_type(arg, KEPT_DIGITS);
-                let ty = if cx.in_arithmetic { widened(quotient_scale(scale_of(arg), 0), average) } else { average };
+                let (ty, arg) = aggregate::avg(&items[0]);
                 one(self, F::Avg, arg, ty)
             }
             "MIN" | "MAX" | "ANY_VALUE" => {
@@ -173,9 +154,7 @@ impl Binder<'_> {
                 let args = vec![self.bits_of(items[0].clone())];
                 AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
             }
-        };
-        let shown = shown.unwrap_or(call.ty);
-        Ok((call, shown))
+        })
     }
 
     fn group_concat(

@@ -1,0 +1,112 @@
+//! EXPLAIN ANALYZE on tables so small that every number can be said beforehand.
+
+use futures::StreamExt;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Outcome, Session, SessionOptions,
+    types::{SqlError, Value},
+    value_at,
+};
+use serde_json::Value as Json;
+use std::{io::Cursor, sync::Arc};
+
+/// Every file has a hundred rows: `i, i % 10, i, i`.
+struct Rows;
+
+impl LocalFiles for Rows {
+    fn open(&self, _name: &str) -> Result<InfileSource, SqlError> {
+        let text: String = (0..100).map(|i| format!("{i}\t{}\t{i}\t{i}\n", i % 10)).collect();
+        Ok(Box::new(Cursor::new(text.into_bytes())))
+    }
+}
+
+async fn session(directory: &std::path::Path) -> Session {
+    let options = DatabaseOptions {
+        buffer_pool_bytes: 16 << 20,
+        memory_limit_bytes: 256 << 20,
+        page_size: 4096,
+        durability: Durability::Relaxed,
+        threads: 2,
+    };
+    let database = Database::open(directory, options).expect("a new data directory opens");
+    let options =
+        SessionOptions { user: "root".into(), host: "localhost".into(), database: None, local_files: Arc::new(Rows) };
+    let mut session = database.session(options);
+    for sql in [
+        "create database d",
+        "use d",
+        "create table t (a int primary key, b int, c int, d int, key kbc (b, c))",
+        "load data local infile 't' into table t",
+    ] {
+        one(&mut session, sql).await;
+    }
+    session
+}
+
+/// The first value of a statement's result.
+async fn one(session: &mut Session, sql: &str) -> String {
+    let outcome = session.execute(sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+    let Outcome::Rows(mut result) = outcome else { return String::new() };
+    let mut first = String::new();
+    while let Some(batch) = result.rows.next().await {
+        let batch = batch.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+        if let Value::Text(text) = value_at(batch.column(0), 0).expect("a value") {
+            first = text;
+        }
+    }
+    first
+}
+
+fn line<'a>(tree: &'a str, part: &str) -> &'a str {
+    tree.lines().find(|l| l.contains(part)).unwrap_or_else(|| panic!("no line with {part}:\n{tree}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_tell_what_they_did() {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let mut session = session(directory.path()).await;
+
+    // Ten entries have b = 3; of those c = 53, 63, .. 93 pass the condition, and their rows are fetched.
+    let sql = "explain analyze select d from t force index (kbc) where b = 3 and c + 0 > 50";
+    let tree = one(&mut session, sql).await;
+    let scan = line(&tree, "Index lookup on t using kbc");
+    assert!(scan.contains("rows=5 loops=1)") && scan.contains("icp_attempts=10 icp_match=5"), "{tree}");
+    assert!(scan.contains("rows_fetched=5"), "{tree}");
+
+    // Three outer rows, and each finds ten.
+    let sql =
+        "explain analyze select /*+ JOIN_ORDER(x, y) BKA(y) */ x.a, y.d from t x join t y on y.b = x.c where x.a < 3";
+    let tree = one(&mut session, sql).await;
+    let join = line(&tree, "Batched key access inner join");
+    assert!(join.contains("rows=30 loops=1)") && join.contains("keys="), "{tree}");
+    assert!(line(&tree, "on x").contains("rows=3 loops=1)"), "{tree}");
+
+    // A subquery that stays one runs for each of its parameters.
+    one(&mut session, "set optimizer_switch = 'subquery_to_derived=off'").await;
+    let sql = "explain analyze select (select max(y.d) from t y where y.b = x.c) from t x where x.a < 4";
+    let tree = one(&mut session, sql).await;
+    assert!(line(&tree, "Aggregate").contains("rows=1 loops=4)"), "{tree}");
+    one(&mut session, "set optimizer_switch = default").await;
+
+    // What nobody asks never runs.
+    let sql =
+        "explain analyze select /*+ HASH_JOIN(x, y) NO_BKA(x, y) */ x.a from t x join t y on x.a = y.c and y.d = -1";
+    let tree = one(&mut session, sql).await;
+    assert!(tree.lines().all(|l| !l.contains("rows=100 loops=1)")), "the build side is empty: {tree}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn json_has_the_same_numbers() {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let mut session = session(directory.path()).await;
+    let sql =
+        "explain analyze format=json select /*+ HASH_JOIN(x, y) */ x.a from t x join t y on x.a = y.c where y.b = 3";
+    let text = one(&mut session, sql).await;
+    let json: Json = serde_json::from_str(&text).expect("JSON");
+    let join = &json["query_plan"];
+    assert!(join["operation"].as_str().is_some_and(|o| o.starts_with("Inner hash join")), "{text}");
+    assert_eq!((join["actual_rows"].as_f64(), join["actual_loops"].as_u64()), (Some(10.0), Some(1)), "{text}");
+    assert!(join["actual_last_row_ms"].as_f64() >= join["actual_first_row_ms"].as_f64(), "{text}");
+    assert_eq!(join["inputs"].as_array().map(Vec::len), Some(2), "{text}");
+    let json: Json = serde_json::from_str(&one(&mut session, "explain format=json select 1").await).expect("JSON");
+    assert!(json["plan"].is_object(), "without ANALYZE: the plan itself");
+}
