@@ -292,8 +292,8 @@ fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
 #[test]
 fn a_fault_of_the_disk_is_an_error_of_the_query() {
     for kind in [FaultKind::Error(5), FaultKind::Short, FaultKind::BitFlip] {
-        // At the beginning, on the way, and so on, until the scan is over before.
-        for after in (0..).step_by(4) {
+        // At the beginning, on the way, and later and later, until the scan is over before.
+        for after in std::iter::successors(Some(0), |after| Some(after * 2 + 3)) {
             let stored = stored();
             let (q, ids) = stored.query();
             stored.io.inject(Fault { on: Operation::Read, after, kind, forever: true });

@@ -14,6 +14,8 @@
 mod group;
 mod keys;
 mod merge;
+#[cfg(test)]
+mod merge_join_bench;
 mod pairs;
 #[cfg(test)]
 mod tests;
