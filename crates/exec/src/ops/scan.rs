@@ -101,6 +101,7 @@ impl ScanExec {
             fetch: spec.fetch,
             ordered: spec.ordered,
             reverse: spec.reverse,
+            limit: spec.limit,
             batch_rows: spec.batch_rows,
             counters: spec.counters.clone(),
         };

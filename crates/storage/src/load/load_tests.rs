@@ -88,6 +88,7 @@ impl Fixture {
             fetch: Fetch::EntryOrder,
             ordered: true,
             reverse: false,
+            limit: None,
             batch_rows: 1000,
             counters: Arc::default(),
         };

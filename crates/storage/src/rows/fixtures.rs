@@ -102,6 +102,7 @@ pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
         fetch: Fetch::KeyOrder { buffer_bytes: 1 << 18 },
         ordered: false,
         reverse: false,
+        limit: None,
         batch_rows: 50,
         counters: Arc::default(),
     }

@@ -19,7 +19,10 @@ use crate::{
     },
 };
 use arrow_array::RecordBatch;
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 /// Leaves asked for ahead where entries are left out, at most.
 const READ_AHEAD_LEAVES: usize = 64;
@@ -36,6 +39,8 @@ pub struct ScanCursor {
     onward: Option<Target>,
     /// Leaves read one behind the other.
     neighbours: usize,
+    /// Entries that are still wanted; `None` if all are.
+    left: Option<usize>,
     /// The index condition.
     index_tester: Option<Tester>,
     /// The other condition, where it must be known before entries are left out.
@@ -65,6 +70,7 @@ impl ScanCursor {
             skipper: Skipper::new(&access.tree, scan.steering.clone(), scan.distinct_prefix, scan.reverse),
             onward: None,
             neighbours: 0,
+            left: scan.entries_max,
             index_tester: access.index_tester(),
             row_tester: scan.distinct_prefix.and_then(|_| access.entry_tester()),
             output,
@@ -126,6 +132,10 @@ impl ScanCursor {
     fn next_leaves(&mut self, scan: &Scan, counters: &Counters) -> Result<Option<Vec<LeafRows>>> {
         let count = (self.batch_rows / self.rows_per_leaf).clamp(1, self.max_leaves);
         loop {
+            if self.left == Some(0) {
+                (self.current, self.ahead) = (None, None);
+                return Ok(None);
+            }
             if self.current.is_none() {
                 self.current = match self.ahead.take() {
                     Some(morsel) => Some(morsel),
@@ -143,15 +153,7 @@ impl ScanCursor {
                 self.current = None;
                 continue;
             }
-            if !morsel.single {
-                let counter = match (scan.whole_table, scan.reverse) {
-                    (true, _) => Counter::handler_read_rnd_next,
-                    (false, false) => Counter::handler_read_next,
-                    (false, true) => Counter::handler_read_prev,
-                };
-                counters.add(counter, slices.iter().map(|s| s.rows.len() as u64).sum());
-            }
-            if self.read_ahead {
+            if self.read_ahead && self.left.is_none_or(|left| left > slices.iter().map(|s| s.rows.len()).sum()) {
                 let mut pages = morsel.run.upcoming();
                 if let (true, Some(ahead)) = (pages.is_empty(), &self.ahead) {
                     pages = ahead.run.upcoming();
@@ -161,8 +163,26 @@ impl ScanCursor {
                     scan.access.tree.pool().prefetch(scan.access.tree.file(), pages, counters);
                 }
             }
+            let ranges: Vec<Range<usize>> = slices.iter().map(|s| s.rows.clone()).collect();
             let leaves = slices.into_iter().map(|slice| visible_rows(scan, slice));
             let mut leaves = leaves.collect::<Result<Vec<_>>>()?;
+            let read = match &mut self.left {
+                None => ranges.iter().map(Range::len).sum(),
+                Some(left) => {
+                    let read = keep_first(&mut leaves, &ranges, left, scan.reverse);
+                    // The first entry of a range is counted where the range begins; only what follows comes here, with
+                    // the end that is seen behind the last one.
+                    if *left == 0 && !scan.whole_table { read.saturating_sub(1) } else { read }
+                }
+            };
+            if !morsel.single {
+                let counter = match (scan.whole_table, scan.reverse) {
+                    (true, _) => Counter::handler_read_rnd_next,
+                    (false, false) => Counter::handler_read_next,
+                    (false, true) => Counter::handler_read_prev,
+                };
+                counters.add(counter, read as u64);
+            }
             if let Some(tester) = &mut self.index_tester {
                 tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
             }
@@ -252,6 +272,26 @@ impl ScanCursor {
 }
 
 /// Rows of a leaf that the scan's view sees, in reading order.
+/// Keeps the first `left` rows of the leaves' ranges and takes them from `left`. How many entries are read until then.
+fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut usize, reverse: bool) -> usize {
+    let mut read = 0;
+    for (leaf, range) in leaves.iter_mut().zip(ranges) {
+        if leaf.rows.len() < *left {
+            read += range.len();
+        } else {
+            leaf.rows = leaf.rows.pick(0..*left);
+            read += match leaf.rows.iter().next_back() {
+                None => 0,
+                Some(last) if reverse => range.end - last,
+                Some(last) => last + 1 - range.start,
+            };
+        }
+        *left -= leaf.rows.len();
+    }
+    leaves.retain(|leaf| !leaf.rows.is_empty());
+    read
+}
+
 fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
     let LeafSlice { page, rows } = slice;
     let seen = visible(&scan.access.tree.leaf(&page)?, rows, &scan.access.view)

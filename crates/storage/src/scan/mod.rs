@@ -57,6 +57,8 @@ pub struct ScanRequest {
     /// Rows in key order, from one cursor. Otherwise cursors share the work and the order is free.
     pub ordered: bool,
     pub reverse: bool,
+    /// Rows that are wanted; there may come more. Without conditions, no cursor reads more entries than that.
+    pub limit: Option<u64>,
     /// Target size of a batch, in rows.
     pub batch_rows: usize,
     pub counters: Arc<Counters>,
@@ -74,6 +76,8 @@ pub struct Scan {
     distinct_prefix: Option<usize>,
     /// Whether a cursor has begun, where there must be one only.
     taken: AtomicBool,
+    /// Entries that are read at most.
+    entries_max: Option<usize>,
     /// Every row of the clustered tree, in no order: MySQL counts it another way.
     whole_table: bool,
     queue: Mutex<Queue>,
@@ -103,7 +107,10 @@ impl Scan {
         if !access.covering && fetch != Fetch::EntryOrder {
             request.counters.add(Counter::handler_mrr_init, 1);
         }
+        let unconditional = access.condition.is_none() && access.index_condition.is_none() && !partial;
+        let entries_max = request.limit.filter(|_| unconditional).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(Arc::new(Scan {
+            entries_max,
             access,
             fetch,
             ordered,

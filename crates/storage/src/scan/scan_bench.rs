@@ -99,6 +99,7 @@ fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch
         fetch: Fetch::EntryOrder,
         ordered: false,
         reverse: false,
+        limit: None,
         batch_rows: 8192,
         counters: Arc::default(),
     };

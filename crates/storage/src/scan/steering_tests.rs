@@ -27,6 +27,7 @@ fn request(index: usize, columns: Vec<usize>) -> ScanRequest {
         fetch: Fetch::EntryOrder,
         ordered: false,
         reverse: false,
+        limit: None,
         batch_rows: 500,
         counters: Arc::default(),
     }

@@ -53,7 +53,7 @@ proptest! {
         index_filtered in proptest::option::of(any::<prop::sample::Index>()),
         (fetch, batch_rows) in (any_fetch(), 1..80usize),
         bounds in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4), 0..3),
-        (ordered, reverse, cursors) in (any::<bool>(), any::<bool>(), 1usize..4),
+        (ordered, reverse, cursors, limit) in (any::<bool>(), any::<bool>(), 1usize..4, 0..60usize),
     ) {
         let mut schema = schema;
         schema.indexes[1..].iter_mut().for_each(|i| i.unique = false);
@@ -121,6 +121,16 @@ proptest! {
         let filter = |column: Option<usize>| column.map(|c| {
             Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
         });
+        let limited = ScanRequest {
+            index,
+            ranges: key_ranges.clone(),
+            fetch,
+            batch_rows,
+            ordered,
+            reverse,
+            limit: Some(limit as u64),
+            ..request(columns.clone())
+        };
         let request = ScanRequest {
             index,
             ranges: key_ranges,
@@ -136,7 +146,7 @@ proptest! {
         let singles = schema.indexes[index].unique && request.ranges.iter().all(|r| r != &KeyRange::all());
         let got = run(&table, request, if ordered { 1 } else { cursors });
         if ordered {
-            prop_assert_eq!(got, want);
+            prop_assert_eq!(&got, &want);
         } else {
             prop_assert_eq!(sortable(&got), sortable(&want));
         }
@@ -145,6 +155,18 @@ proptest! {
         let begun = counters.handler_read_key() + counters.handler_read_first() + counters.handler_read_last();
         let whole = counters.handler_read_rnd_next() > 0 || index == 0 && !ordered && begun == 0;
         prop_assert_eq!(begun, if whole { 0 } else { ranges.len() as u64 });
+        // Without conditions, no more is read than is wanted.
+        if filter_column.is_none() && index_column.is_none() {
+            let counters = Arc::clone(&limited.counters);
+            let got = run(&table, limited, 1);
+            let onward = counters.handler_read_next() + counters.handler_read_prev() + counters.handler_read_rnd_next();
+            prop_assert!(onward <= limit as u64, "{} of {}", onward, limit);
+            prop_assert_eq!(got.len(), want.len().min(limit));
+            if ordered {
+                want.truncate(limit);
+                prop_assert_eq!(got, want);
+            }
+        }
     }
 
     #[test]
@@ -296,6 +318,14 @@ fn handlers_are_counted_as_mysql_does() {
         }
     }
     assert_eq!(count(ScanRequest { ranges: vec![], ..request(vec![1]) }), (0, [0; 3], [0; 4]));
+    // A limit without conditions: what follows the last row is not seen.
+    let first = |n, r: ScanRequest| ScanRequest { limit: Some(n), ..r };
+    assert_eq!(count(first(10, request(vec![1]))), (10, [0, 0, 0], [0, 0, 10, 0]));
+    let in_order = |reverse| ScanRequest { index: 1, ordered: true, reverse, ..request(vec![1]) };
+    assert_eq!(count(first(10, in_order(false))), (10, [1, 0, 0], [9, 0, 0, 0]));
+    assert_eq!(count(first(1, in_order(true))), (1, [0, 1, 0], [0; 4]));
+    assert_eq!(count(first(5, range(vec![2]))), (5, [0, 0, 1], [4, 0, 0, 5]));
+    assert_eq!(count(first(0, range(vec![2]))), (0, [0; 3], [0; 4]));
 }
 
 /// A list of values of which the first half is in no row.
