@@ -166,3 +166,26 @@ async fn every_index_gives_the_rows_of_a_full_scan() {
     }
     assert!(nonempty > 400 && skipped > 50 && merged > 10, "hardly tested: {nonempty}, {skipped}, {merged}");
 }
+
+/// Conditions with as many alternatives as a client may think of.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thousands_of_alternatives_are_checked() {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let options = DatabaseOptions {
+        buffer_pool_bytes: 16 << 20,
+        memory_limit_bytes: 1 << 30,
+        page_size: 4096,
+        durability: Durability::Relaxed,
+        threads: 2,
+    };
+    let database = Database::open(directory.path(), options).expect("a new data directory opens");
+    let mut session = table(&database, &mut Random::new(7)).await;
+    let pairs: Vec<String> = (0..6000).map(|n| format!("(b = {} and k = {n})", n % 8)).collect();
+    let sql = format!("select k from t where {}", pairs.join(" or "));
+    let expected = run(&mut session, "select k from t where b = k % 8").await;
+    assert!(!expected.is_empty());
+    for switch in ["access_path=off", "access_path=on"] {
+        run(&mut session, &format!("set optimizer_switch = '{switch}'")).await;
+        assert_eq!(run(&mut session, &sql).await, expected, "{switch}");
+    }
+}
