@@ -64,6 +64,10 @@ pub enum ScalarFunction {
     DayOfWeek,
     Weekday,
     DayOfYear,
+    /// `(date, mode)`: the week's number; the mode says how weeks are numbered (0 to 7).
+    Week,
+    /// `(date, mode)`: year and week of it as one number, 200801.
+    YearWeek,
     /// `(a, b)`: days from b to a.
     DateDiff,
     LastDay,

@@ -50,6 +50,13 @@ impl WeekMode {
     /// Mode 3, ISO 8601.
     pub const ISO: WeekMode = WeekMode { by_week_year: true, ..WeekMode::MONDAY };
 
+    /// By the number that WEEK() takes; of a larger one the last three bits count.
+    pub fn from_number(mode: i64) -> WeekMode {
+        let monday_first = mode & 1 != 0;
+        // The third bit is turned about where weeks begin on Monday.
+        WeekMode { monday_first, four_days: (mode & 4 != 0) != monday_first, by_week_year: mode & 2 != 0 }
+    }
+
     /// The day the first week of a year begins on.
     fn first_day(self, year: i32) -> i32 {
         // The first week that must hold this day of January is the one the rule asks for.
@@ -170,5 +177,9 @@ mod tests {
         ] {
             assert_eq!(modes.map(|m| week(parse_date(date).unwrap(), m)), want, "{date}");
         }
+        assert_eq!([0, 1, 2, 3].map(WeekMode::from_number), modes);
+        let number = |date, mode| week(parse_date(date).unwrap(), WeekMode::from_number(mode)).1;
+        assert_eq!([4, 5, 6, 7].map(|mode| number("2008-02-20", mode)), [8, 7, 8, 7]);
+        assert_eq!([4, 5, 6, 7].map(|mode| number("2000-01-01", mode)), [0, 0, 52, 52]);
     }
 }

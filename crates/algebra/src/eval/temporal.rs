@@ -21,6 +21,17 @@ pub(super) fn call(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMu
         DayOfWeek => int(day(0, warn).map(|d| (date_format::weekday(d) as i64 + 1) % 7 + 1)),
         Weekday => int(day(0, warn).map(|d| date_format::weekday(d) as i64)),
         DayOfYear => int(day(0, warn).map(|d| date_format::day_of_year(d) as i64)),
+        Week => {
+            let mode = date_format::WeekMode::from_number(cast::to_double(args.get(1)?).0 as i64);
+            int(day(0, warn).map(|d| date_format::week(d, mode).1 as i64))
+        }
+        YearWeek => {
+            let mode = date_format::WeekMode::from_number(cast::to_double(args.get(1)?).0 as i64);
+            int(day(0, warn).map(|d| {
+                let (year, week) = date_format::week(d, date_format::WeekMode { by_week_year: true, ..mode });
+                year as i64 * 100 + week as i64
+            }))
+        }
         DateDiff => match (day(0, warn), day(1, warn)) {
             (Some(a), Some(b)) => Value::Int(a as i64 - b as i64),
             _ => Value::Null,

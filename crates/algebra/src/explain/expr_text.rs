@@ -199,6 +199,8 @@ fn function_name(function: ScalarFunction) -> &'static str {
         DayOfWeek => "dayofweek",
         Weekday => "weekday",
         DayOfYear => "dayofyear",
+        Week => "week",
+        YearWeek => "yearweek",
         DateDiff => "datediff",
         LastDay => "last_day",
         DateFormat => "date_format",

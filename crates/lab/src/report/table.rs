@@ -27,12 +27,9 @@ pub fn table(report: &Report) -> String {
 
 fn new_table(header: Vec<String>) -> Table {
     let mut table = Table::new();
-    let columns = header.len();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
-    for column in (1..columns).filter_map(|i| table.column_mut(i).map(|_| i)).collect::<Vec<_>>() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }

@@ -159,12 +159,23 @@ fn not_grouped(binder: &Binder, column: ColId, grouped: bool, number: usize, cla
     }
 }
 
+/// Whether both are one expression: arithmetic also if one keeps more digits, because it is an operand.
+fn is_same(a: &Expr, b: &Expr) -> bool {
+    match (a, b) {
+        (Expr::Arithmetic { op, left, right, .. }, Expr::Arithmetic { op: o, left: l, right: r, .. }) => {
+            op == o && left == l && right == r
+        }
+        (Expr::Negate { arg, .. }, Expr::Negate { arg: a, .. }) => arg == a,
+        _ => a == b,
+    }
+}
+
 /// What is grouped by is a column now.
 fn replace_computed(expr: &mut Expr, computed: &[(ColId, Expr)]) {
     if computed.is_empty() {
         return;
     }
-    if let Some((id, _)) = computed.iter().find(|(_, e)| e == expr) {
+    if let Some((id, _)) = computed.iter().find(|(_, e)| is_same(e, expr)) {
         *expr = Expr::Column(*id);
         return;
     }

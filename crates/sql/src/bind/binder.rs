@@ -110,7 +110,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation }
+        Item { expr, ty, derivation, kept: None }
     }
 
     /// The value as text under `collation`; text of that collation stays as it is.

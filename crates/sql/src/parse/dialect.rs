@@ -246,7 +246,7 @@ fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Ex
             if !matches!(next, Token::Comma | Token::RParen | Token::Eq | Token::Period | Token::EOF) =>
         {
             parser.advance_token();
-            Some(interval(parser))
+            Some(if holds_list(parser) { interval_call(word, parser) } else { interval(parser) })
         }
         ("CURRENT_USER" | "UTC_DATE" | "UTC_TIME" | "UTC_TIMESTAMP" | "CURRENT_ROLE", next)
             if !matches!(next, Token::LParen | Token::Period) =>
@@ -284,6 +284,32 @@ fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
             styles: Vec::new(),
         },
     })
+}
+
+/// Whether the next token opens parentheses with a comma in them.
+fn holds_list(parser: &Parser) -> bool {
+    let (mut depth, mut n) = (0usize, parser.index());
+    loop {
+        match parser.token_at(n).token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth > 1 => depth -= 1,
+            Token::Comma if depth == 1 => return true,
+            Token::Whitespace(_) => {}
+            Token::RParen | Token::EOF => return false,
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+        n += 1;
+    }
+}
+
+/// After INTERVAL: the arguments of the function of that name.
+fn interval_call(name: Word, parser: &mut Parser) -> Result<Expr, ParserError> {
+    let span = parser.get_current_token().span;
+    parser.expect_token(&Token::LParen)?;
+    let args = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(call(name.into_ident(span), Some(args)))
 }
 
 /// After INTERVAL: any expression and a unit.

@@ -16,11 +16,45 @@ pub(crate) struct ArithmeticType {
     pub result: SqlType,
     /// Convert the result to this at last (integers of different sign go through decimals).
     pub convert: Option<SqlType>,
+    /// [`Item::kept`] of the result.
+    pub kept: Option<u32>,
+}
+
+/// Most digits behind the point that a value keeps beyond those it shows: two of MySQL's words of nine. It has more of
+/// them, but in 128 bits they would be missing in front of the point.
+pub(crate) const KEPT_DIGITS: u32 = 18;
+/// Digits of a decimal in 128 bits.
+const DIGITS: u32 = 38;
+
+/// Digits behind the point of a quotient (MySQL: `do_div_mod`): words of nine digits, at least `DIV_INCREMENT` more than
+/// the operands have.
+pub(crate) fn quotient_scale(dividend: u32, divisor: u32) -> u32 {
+    let words = |digits: u32| digits.div_ceil(9) * 9;
+    let spare = words(dividend) - dividend + words(divisor) - divisor;
+    words(words(dividend) + words(divisor) + DIV_INCREMENT.saturating_sub(spare))
+}
+
+/// The type with `scale` digits behind the point, as far as [`kept`] allows.
+pub(crate) fn widened(scale: u32, shown: SqlType) -> SqlType {
+    match (kept(scale, shown), shown) {
+        (Some(kept), SqlType::Decimal { precision, scale }) => {
+            SqlType::decimal((precision - scale) as u32 + kept, kept)
+        }
+        _ => shown,
+    }
+}
+
+/// How many of `scale` digits a value of the type keeps behind the point, without losing any in front of it. `None` if
+/// no more than it shows.
+pub(crate) fn kept(scale: u32, shown: SqlType) -> Option<u32> {
+    let SqlType::Decimal { precision, scale: least } = shown else { return None };
+    let most = KEPT_DIGITS.min(DIGITS.saturating_sub((precision - least) as u32));
+    Some(scale.min(most)).filter(|s| *s > least as u32)
 }
 
 pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
     let (lt, rt) = (numeric_type(l.ty), numeric_type(r.ty));
-    let same = |ty, result| ArithmeticType { left: ty, right: ty, result, convert: None };
+    let same = |ty, result| ArithmeticType { left: ty, right: ty, result, convert: None, kept: None };
     if lt == SqlType::Double || rt == SqlType::Double {
         let result = if op == ArithmeticOp::IntDiv { SqlType::BIGINT } else { SqlType::Double };
         return same(SqlType::Double, result);
@@ -32,7 +66,6 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
     }
     let (p1, s1) = l.decimal_digits().unwrap_or((1, 0));
     let (p2, s2) = r.decimal_digits().unwrap_or((1, 0));
-    let (left, right) = (SqlType::decimal(p1, s1), SqlType::decimal(p2, s2));
     let whole = (p1 - s1).max(p2 - s2);
     let scale = s1.max(s2);
     let result = match op {
@@ -42,7 +75,19 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
         ArithmeticOp::Mod => SqlType::decimal(p1.max(p2), scale),
         ArithmeticOp::IntDiv => SqlType::BIGINT,
     };
-    ArithmeticType { left, right, result, convert: None }
+    // What is aligned must have room for the other's digits behind the point; what divides, for a longer dividend.
+    let most = match op {
+        ArithmeticOp::Mul | ArithmeticOp::Div => KEPT_DIGITS,
+        _ => KEPT_DIGITS.min(DIGITS.saturating_sub(whole + 1)),
+    };
+    let (k1, k2) = (l.kept_scale(s1).min(most).max(s1), r.kept_scale(s2).min(most).max(s2));
+    let kept = match op {
+        ArithmeticOp::Mul => kept(k1 + k2, result),
+        ArithmeticOp::Div => kept(quotient_scale(k1, k2).min((DIGITS + k1).saturating_sub(k2)), result),
+        _ => kept(k1.max(k2), result),
+    };
+    let (left, right) = (SqlType::decimal(p1 - s1 + k1, k1), SqlType::decimal(p2 - s2 + k2, k2));
+    ArithmeticType { left, right, result, convert: None, kept }
 }
 
 fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsigned: bool) -> ArithmeticType {
@@ -52,7 +97,7 @@ fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsi
         ArithmeticOp::Mod => big(left_unsigned),
         _ => big(left_unsigned || right_unsigned),
     };
-    let same = ArithmeticType { left: result, right: result, result, convert: None };
+    let same = ArithmeticType { left: result, right: result, result, convert: None, kept: None };
     if left_unsigned == right_unsigned || is_unsigned_literal(if left_unsigned { r } else { l }) {
         let unsigned = left_unsigned || right_unsigned;
         return ArithmeticType { left: big(unsigned), right: big(unsigned), ..same };
@@ -61,10 +106,10 @@ fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsi
     let wide = SqlType::decimal(20, 0);
     let digits = match op {
         ArithmeticOp::Mul => 40,
-        ArithmeticOp::IntDiv => return ArithmeticType { left: wide, right: wide, result, convert: None },
+        ArithmeticOp::IntDiv => return ArithmeticType { left: wide, right: wide, result, convert: None, kept: None },
         _ => 21,
     };
-    ArithmeticType { left: wide, right: wide, result: SqlType::decimal(digits, 0), convert: Some(result) }
+    ArithmeticType { left: wide, right: wide, result: SqlType::decimal(digits, 0), convert: Some(result), kept: None }
 }
 
 fn is_unsigned_literal(item: &Item) -> bool {
@@ -132,6 +177,27 @@ mod tests {
             (Add, Item::null(), dec(5, 2), "decimal(6,2)"),
         ] {
             assert_eq!(result(op, l, r), want, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn quotients_keep_words_of_nine_digits() {
+        for (dividend, divisor, want) in [(0, 0, 9), (2, 0, 9), (6, 0, 18), (2, 3, 18), (9, 0, 18), (5, 9, 18)] {
+            assert_eq!(quotient_scale(dividend, divisor), want, "{dividend} / {divisor}");
+        }
+        let third = |p, s| Item { kept: Some(9), ..dec(p, s) };
+        for (op, l, r, want) in [
+            (Div, int(1), int(3), ("decimal(5,4)", Some(9))),
+            (Mul, third(5, 4), int(3), ("decimal(6,4)", Some(9))),
+            (Add, third(5, 4), dec(4, 2), ("decimal(7,4)", Some(9))),
+            (Mul, third(5, 4), third(5, 4), ("decimal(10,8)", Some(18))),
+            (Mul, dec(5, 2), dec(5, 2), ("decimal(10,4)", None)),
+            // 33 digits in front of the point leave five.
+            (Add, third(34, 4), dec(32, 0), ("decimal(37,4)", Some(5))),
+            (Add, third(40, 4), dec(32, 0), ("decimal(41,4)", None)),
+        ] {
+            let t = arithmetic(op, &l, &r);
+            assert_eq!((&*t.result.to_string(), t.kept), want, "{op:?} {l:?} {r:?}");
         }
     }
 

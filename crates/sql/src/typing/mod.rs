@@ -27,6 +27,9 @@ pub(crate) struct Item {
     pub expr: Expr,
     pub ty: SqlType,
     pub derivation: Derivation,
+    /// Of a quotient and what is computed from one: digits behind the point before the value is rounded to those that
+    /// its type shows. Arithmetic around it goes on with these: `1 / 3 * 3` is 1.0000.
+    pub kept: Option<u32>,
 }
 
 impl Item {
@@ -36,7 +39,33 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation }
+        Item { expr, ty, derivation, kept: None }
+    }
+
+    /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.
+    pub fn unrounded(self, most: u32) -> Item {
+        let (Some(kept), SqlType::Decimal { precision, scale }) = (self.kept, self.ty) else { return self };
+        let digits = kept.min(most).max(scale as u32);
+        let of_scale = |digits: u32| SqlType::decimal((precision - scale) as u32 + digits, digits);
+        let ty = of_scale(digits);
+        let expr = match self.expr {
+            Expr::Arithmetic { op, left, right, .. } => Expr::Arithmetic { op, left, right, ty },
+            Expr::Negate { arg, .. } => Expr::Negate { arg, ty },
+            Expr::Cast { arg, .. } if ty == of_scale(kept) => *arg,
+            Expr::Cast { arg, .. } => Expr::Cast { arg, ty },
+            _ => return self,
+        };
+        Item::new(expr, ty)
+    }
+
+    /// `ty`, or the type of the unrounded value if it keeps digits.
+    pub fn kept_type(&self, ty: SqlType, most: u32) -> SqlType {
+        if self.kept.is_some() { self.clone().unrounded(most).ty } else { ty }
+    }
+
+    /// Digits behind the point that arithmetic around it sees, `scale` being those of its type.
+    pub fn kept_scale(&self, scale: u32) -> u32 {
+        self.kept.unwrap_or(scale)
     }
 
     pub fn literal(value: Value, ty: SqlType) -> Item {

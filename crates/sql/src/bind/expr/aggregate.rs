@@ -3,7 +3,11 @@
 use super::Context;
 use crate::{
     bind::{binder::Binder, order, scope::Clause},
-    typing::{Item, aggregate, collation, text_of_length},
+    typing::{
+        Item, aggregate,
+        arithmetic::{KEPT_DIGITS, quotient_scale, widened},
+        collation, text_of_length,
+    },
 };
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction, SortKey};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -13,6 +17,11 @@ use sqlparser::ast::{
 
 /// Longest result of GROUP_CONCAT in bytes (`group_concat_max_len`).
 const GROUP_CONCAT_MAX: u64 = 1024;
+
+/// Digits behind the point.
+fn scale_of(ty: SqlType) -> u32 {
+    ty.decimal_digits().map_or(0, |(_, scale)| scale as u32)
+}
 
 pub(crate) fn is_aggregate(name: &str) -> bool {
     matches!(
@@ -56,7 +65,7 @@ impl Binder<'_> {
         cx.in_aggregate = true;
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
-        let call = call?;
+        let (call, shown) = call?;
         self.refuse_outer(name, &call, cx)?;
         let ty = call.ty;
         let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
@@ -75,7 +84,8 @@ impl Binder<'_> {
                 id
             }
         };
-        Ok(self.column_item(id))
+        let item = self.column_item(id);
+        Ok(self.shown_as(item, shown))
     }
 
     /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
@@ -88,6 +98,7 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// The call, and the type its result shows.
     fn aggregate_call(
         &mut self,
         name: &str,
@@ -95,7 +106,7 @@ impl Binder<'_> {
         star: bool,
         distinct: bool,
         cx: &mut Context,
-    ) -> Result<AggregateCall> {
+    ) -> Result<(AggregateCall, SqlType)> {
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
@@ -111,24 +122,32 @@ impl Binder<'_> {
             return Err(SqlError::syntax(")", 1));
         }
         if name == "GROUP_CONCAT" {
-            return self.group_concat(items, list, distinct, cx);
+            let call = self.group_concat(items, list, distinct, cx)?;
+            let ty = call.ty;
+            return Ok((call, ty));
         }
         let one = |b: &mut Self, function, arg, ty| {
-            let args = vec![b.convert(items[0].clone(), arg).expr];
+            let args = vec![b.operand(items[0].clone(), arg).expr];
             AggregateCall { function, args, distinct, ty }
         };
         use AggregateFunction as F;
-        Ok(match name {
+        let mut shown = None;
+        let call = match name {
             "COUNT" => {
                 let args = items.iter().map(|i| i.expr.clone()).collect();
                 AggregateCall { function: F::Count, args, distinct, ty: SqlType::BIGINT }
             }
             "SUM" => {
-                let (ty, arg) = aggregate::sum(&items[0]);
-                one(self, F::Sum, arg, ty)
+                let (sum, arg) = aggregate::sum(&items[0]);
+                shown = Some(sum);
+                let ty = items[0].kept.map_or(sum, |digits| widened(digits, sum));
+                one(self, F::Sum, items[0].kept_type(arg, scale_of(ty)), ty)
             }
             "AVG" => {
-                let (ty, arg) = aggregate::avg(&items[0]);
+                let (average, arg) = aggregate::avg(&items[0]);
+                shown = Some(average);
+                let arg = items[0].kept_type(arg, KEPT_DIGITS);
+                let ty = if cx.in_arithmetic { widened(quotient_scale(scale_of(arg), 0), average) } else { average };
                 one(self, F::Avg, arg, ty)
             }
             "MIN" | "MAX" | "ANY_VALUE" => {
@@ -154,7 +173,9 @@ impl Binder<'_> {
                 let args = vec![self.bits_of(items[0].clone())];
                 AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
             }
-        })
+        };
+        let shown = shown.unwrap_or(call.ty);
+        Ok((call, shown))
     }
 
     fn group_concat(

@@ -29,14 +29,17 @@ impl Binder<'_> {
         right: &ast::Expr,
         cx: &mut Context,
     ) -> Result<Item> {
-        let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
+        let outside = std::mem::replace(&mut cx.in_arithmetic, true);
+        let sides = self.expr(left, cx).and_then(|l| Ok((l, self.expr(right, cx)?)));
+        cx.in_arithmetic = outside;
+        let (l, r) = sides?;
         Ok(self.arithmetic(op, l, r))
     }
 
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
         let (l, r) = (bytes_as_number(l), bytes_as_number(r));
         let types = arithmetic::arithmetic(op, &l, &r);
-        let (l, r) = (self.convert(l, types.left), self.convert(r, types.right));
+        let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
         let folded = match (l.as_literal(), r.as_literal()) {
             (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
             _ => None,
@@ -50,8 +53,27 @@ impl Binder<'_> {
         };
         match types.convert {
             Some(ty) => self.convert(item, ty),
-            None => item,
+            None => Item { kept: types.kept, ..item },
         }
+    }
+
+    /// A decimal of more digits behind the point than it shows, as what it shows.
+    pub fn shown_as(&mut self, item: Item, ty: SqlType) -> Item {
+        let kept = match item.ty {
+            SqlType::Decimal { scale, .. } if item.ty != ty => Some(scale as u32),
+            _ => None,
+        };
+        Item { kept, ..self.convert(item, ty) }
+    }
+
+    /// The value as an operand of this type; a number is not rounded before.
+    pub fn operand(&mut self, item: Item, ty: SqlType) -> Item {
+        let item = match ty {
+            SqlType::Decimal { scale, .. } => item.unrounded(scale as u32),
+            _ if ty.is_numeric() => item.unrounded(arithmetic::KEPT_DIGITS),
+            _ => item,
+        };
+        self.convert(item, ty)
     }
 
     pub fn negate(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
@@ -63,7 +85,11 @@ impl Binder<'_> {
         }
         let item = bytes_as_number(self.expr(expr, cx)?);
         let ty = arithmetic::negation(&item);
-        let item = self.convert(item, ty);
+        let kept = item.kept;
+        let item = match kept {
+            Some(digits) => item.unrounded(digits),
+            None => self.convert(item, ty),
+        };
         let folded = match item.as_literal() {
             Some(Value::Null) => Some(Value::Null),
             Some(Value::Int(i)) => i.checked_neg().map(Value::Int),
@@ -73,7 +99,7 @@ impl Binder<'_> {
         };
         Ok(match folded {
             Some(value) => Item::literal(value, ty),
-            None => Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty),
+            None => Item { kept, ..Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty) },
         })
     }
 

@@ -3,10 +3,10 @@
 use super::Context;
 use crate::{
     bind::binder::Binder,
-    typing::{Item, collation, result},
+    typing::{Item, arithmetic, collation, result},
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
-use muster_types::Result;
+use muster_types::{Result, SqlType};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -38,10 +38,11 @@ impl Binder<'_> {
 
     /// A searched CASE; one result more than tests is the ELSE.
     pub fn choice(&mut self, tests: Vec<Expr>, results: Vec<Item>, operation: &str) -> Result<Item> {
-        let (mut results, model) = self.unified(results, operation)?;
+        let (mut results, model, shown) = self.unified(results, operation)?;
         let otherwise = if results.len() > tests.len() { results.pop().map(Box::new) } else { None };
         let branches = tests.into_iter().zip(results).collect();
-        Ok(Item { expr: Expr::Case { branches, otherwise, ty: model.ty }, ..model })
+        let item = Item { expr: Expr::Case { branches, otherwise, ty: model.ty }, ..model };
+        Ok(self.shown_as(item, shown))
     }
 
     pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
@@ -67,19 +68,25 @@ impl Binder<'_> {
         cx: &mut Context,
     ) -> Result<Item> {
         let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
-        let (args, model) = self.unified(items, name)?;
-        Ok(Item { expr: Expr::Call { function, args, ty: model.ty }, ..model })
+        let (args, model, shown) = self.unified(items, name)?;
+        let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
+        Ok(self.shown_as(item, shown))
     }
 
-    /// All converted to their common type, and an item that has that type.
-    fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item)> {
+    /// All converted to their common type, an item that has that type, and the type it shows: less than that of decimals
+    /// that keep digits.
+    fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
         let refs: Vec<&Item> = items.iter().collect();
-        let ty = result::result_type(&refs, self.default_collation(), operation)?;
+        let shown = result::result_type(&refs, self.default_collation(), operation)?;
+        let ty = match refs.iter().filter_map(|i| i.kept).max() {
+            Some(digits) => arithmetic::widened(digits, shown),
+            None => shown,
+        };
         let (_, derivation) = collation::aggregate(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
         if ty.collation().is_some() {
             model.derivation = derivation;
         }
-        Ok((items.into_iter().map(|i| self.convert(i, ty).expr).collect(), model))
+        Ok((items.into_iter().map(|i| self.operand(i, ty).expr).collect(), model, shown))
     }
 }

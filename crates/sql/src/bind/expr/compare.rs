@@ -279,7 +279,7 @@ fn known(item: Item) -> Item {
         return item;
     }
     match muster_algebra::eval::eval(&item.expr, &|_| None) {
-        Some(Ok(value)) if !value.is_null() => Item { expr: Expr::literal(value, item.ty), ..item },
+        Some(Ok(value)) if !value.is_null() => Item { expr: Expr::literal(value, item.ty), kept: None, ..item },
         _ => item,
     }
 }

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length, text_of_length},
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, text_of_length},
 };
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
@@ -15,7 +15,10 @@ impl Binder<'_> {
     pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut Context) -> Result<Item> {
         let item = self.expr(expr, cx)?;
         let ty = self.cast_type(to, &item)?;
-        let item = if ty.is_numeric() { super::literal::bytes_as_number(item) } else { item };
+        let item = match ty.is_numeric() {
+            true => super::literal::bytes_as_number(item.unrounded(KEPT_DIGITS)),
+            false => item,
+        };
         let mut item = self.convert(item, ty);
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;

@@ -3,7 +3,10 @@
 use super::{Context, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, collation, display_length, numeric_type, text_of_length, text_type},
+    typing::{
+        Derivation, Item, arithmetic::KEPT_DIGITS, collation, decimal_digits, display_length, numeric_type,
+        text_of_length, text_type,
+    },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
@@ -80,7 +83,6 @@ fn signature(name: &str) -> Option<(Signature, std::ops::RangeInclusive<usize>)>
         "SECOND" => (Extract(IntervalUnit::Second), 1..=1),
         "MICROSECOND" => (Extract(IntervalUnit::Microsecond), 1..=1),
         "QUARTER" => (Extract(IntervalUnit::Quarter), 1..=1),
-        "WEEK" => (Extract(IntervalUnit::Week), 1..=1),
         _ => return None,
     })
 }
@@ -92,7 +94,10 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "IF" => 3..=3,
         "IFNULL" | "NULLIF" | "MOD" | "STRCMP" | "DATEDIFF" | "LEFT" | "RIGHT" | "REPEAT" | "INSTR" => 2..=2,
         "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "DATE_FORMAT" => 2..=2,
+        "WEEK" | "YEARWEEK" => 1..=2,
+        "WEEKOFYEAR" => 1..=1,
         "COALESCE" => 1..=MANY,
+        "INTERVAL" => 2..=MANY,
         "GREATEST" | "LEAST" => 2..=MANY,
         "SUBSTRING" | "SUBSTR" | "MID" => 2..=3,
         "LPAD" | "RPAD" | "REPLACE" | "TIMESTAMPADD" | "CONVERT_TZ" => 3..=3,
@@ -198,6 +203,9 @@ impl Binder<'_> {
             "TIMESTAMPADD" => self.timestamp_add(args, cx),
             "MOD" => self.arithmetic_of(ArithmeticOp::Mod, args[0], args[1], cx),
             "STRCMP" => self.strcmp(args, cx),
+            "INTERVAL" => self.interval_call(args, cx),
+            "WEEK" if args.len() == 1 => self.extract_unit(IntervalUnit::Week, args[0], cx),
+            "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
@@ -259,9 +267,41 @@ impl Binder<'_> {
         self.choice(tests, results, "strcmp")
     }
 
+    /// `INTERVAL(n, a, b, ..)`: how many of the rising numbers `a, b, ..` are not above `n`; -1 for NULL.
+    fn interval_call(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let number = |b: &mut Self, e: &ast::Expr, cx: &mut Context| -> Result<Item> {
+            let item = bytes_as_number(b.expr(e, cx)?);
+            let ty = numeric_type(item.ty);
+            Ok(b.convert(item, ty))
+        };
+        let (mut tests, mut results) = (Vec::new(), vec![self.given(Value::Int(-1))]);
+        let first = number(self, args[0], cx)?;
+        tests.push(Expr::IsNull { arg: Box::new(first.expr), negated: false });
+        for (i, bound) in args[1..].iter().enumerate() {
+            // Bound for each comparison: a subquery in it may be in a statement only once.
+            let (n, bound) = (number(self, args[0], cx)?, number(self, bound, cx)?);
+            tests.push(self.compare(CompareOp::Lt, n, bound)?.expr);
+            results.push(self.given(Value::Int(i as i64)));
+        }
+        results.push(self.given(Value::Int(args.len() as i64 - 1)));
+        self.choice(tests, results, "interval")
+    }
+
+    /// WEEK with a mode, YEARWEEK, and WEEKOFYEAR, whose mode is 3.
+    fn week(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+        let mut items = self.items(args, cx)?.into_iter();
+        let (Some(date), mode) = (items.next(), items.next()) else { return Err(wrong_count(name)) };
+        let mode = mode.unwrap_or_else(|| self.given(Value::Int(if name == "WEEKOFYEAR" { 3 } else { 0 })));
+        let function = if name == "YEARWEEK" { F::YearWeek } else { F::Week };
+        let args = vec![self.convert(date, SqlType::Date), self.convert(mode, SqlType::BIGINT)];
+        Ok(call(function, args, SqlType::BIGINT))
+    }
+
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
         let second = if items.len() > 1 { items.pop() } else { None };
         let Some(first) = items.pop() else { return Item::null() };
+        let shown = first.ty;
+        let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
             ty => ty,
@@ -274,7 +314,11 @@ impl Binder<'_> {
             other => other,
         };
         match name {
-            "ABS" => call(F::Abs, vec![arg], if ty.is_integer() && !ty.is_unsigned() { SqlType::BIGINT } else { ty }),
+            "ABS" if ty.is_integer() && !ty.is_unsigned() => call(F::Abs, vec![arg], SqlType::BIGINT),
+            "ABS" => {
+                let item = call(F::Abs, vec![arg], ty);
+                if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
+            }
             "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
             "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
             "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
@@ -302,7 +346,7 @@ impl Binder<'_> {
                         // With places known the result has that scale; rounding can carry into a digit more.
                         let scale = match places.as_literal() {
                             Some(Value::Int(n)) => (*n).clamp(0, s as i64) as u32,
-                            _ => s,
+                            _ => decimal_digits(shown).map_or(s, |(_, shown)| shown),
                         };
                         SqlType::decimal(p - s + scale + (function == F::Round && scale < s) as u32, scale)
                     }
@@ -454,6 +498,4 @@ const MISSING: &[&str] = &[
     "UUID_SHORT",
     "VALIDATE_PASSWORD_STRENGTH",
     "VALUES",
-    "WEEKOFYEAR",
-    "YEARWEEK",
 ];

@@ -51,11 +51,22 @@ pub(crate) struct Context<'x> {
     /// Takes the aggregates met; `None` where there may be none.
     pub aggregates: Option<&'x mut Aggregates>,
     pub in_aggregate: bool,
+    /// Within an operand of arithmetic, where an average keeps more digits than it shows.
+    pub in_arithmetic: bool,
 }
 
 impl<'x> Context<'x> {
     pub fn new(scope: &'x Scope<'x>, names: &'x Names<'x>, clause: Clause) -> Context<'x> {
-        Context { scope, names, clause, selected: &[], group: &[], aggregates: None, in_aggregate: false }
+        Context {
+            scope,
+            names,
+            clause,
+            selected: &[],
+            group: &[],
+            aggregates: None,
+            in_aggregate: false,
+            in_arithmetic: false,
+        }
     }
 }
 
