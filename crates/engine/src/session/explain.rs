@@ -253,6 +253,7 @@ fn collect<'a>(
         }
         PlanOp::HashAggregate { group, .. } if !group.is_empty() => notes.push("Using temporary".into()),
         PlanOp::Sort { .. } => notes.push("Using filesort".into()),
+        PlanOp::Shared { id, .. } => notes.push(format!("Using shared rows #{id}")),
         _ => {}
     }
     let mut found = false;
