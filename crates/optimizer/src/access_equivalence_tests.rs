@@ -264,7 +264,7 @@ fn check(seed: u64, seen: &mut Seen) {
 #[test]
 fn every_way_to_read_gives_the_rows_of_a_full_scan() {
     let mut seen = Seen::new();
-    (0..12_000).for_each(|seed| check(seed, &mut seen));
+    (0..18_000).for_each(|seed| check(seed, &mut seen));
     let ways = [
         "range",
         "several ranges",
