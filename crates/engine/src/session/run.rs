@@ -2,6 +2,7 @@
 
 use super::{Context, Done, Session, blocking, prepared::PreparedStatement, query, set};
 use crate::{Outcome, ddl, loading, privileges::Privilege, rows, session::explain, show};
+use futures::{FutureExt, future::BoxFuture};
 use muster_sql::{FlushOption, PrepareSource, Statement};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
@@ -18,8 +19,19 @@ fn nothing() -> Result<Outcome> {
 }
 
 impl Session {
-    /// Runs a parsed statement.
-    pub(super) async fn run(
+    /// Runs a parsed statement. Boxed here, so that crates that run statements do not compile all of this anew: the body
+    /// of an async function is compiled where it is first awaited.
+    #[inline(never)]
+    pub(super) fn run<'a>(
+        &'a mut self,
+        context: &'a Arc<Context>,
+        statement: Arc<Statement>,
+        parameters: &'a [Value],
+    ) -> BoxFuture<'a, Result<Outcome>> {
+        self.dispatch(context, statement, parameters).boxed()
+    }
+
+    async fn dispatch(
         &mut self,
         context: &Arc<Context>,
         statement: Arc<Statement>,
