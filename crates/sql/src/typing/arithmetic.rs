@@ -20,14 +20,11 @@ pub(crate) struct ArithmeticType {
     pub kept: Option<u32>,
 }
 
-/// Most digits behind the point that a value keeps beyond those it shows: two of MySQL's words of nine. It has more of
-/// them, but in 128 bits they would be missing in front of the point.
+/// Most digits behind the point that a value keeps beyond those it shows: two of MySQL's words of nine, which leaves
+/// twenty in front of it. Types often declare more (SUM adds 22 to its argument's); a value that has them is out of range.
 pub(crate) const KEPT_DIGITS: u32 = 18;
 /// Digits of a decimal in 128 bits.
 const DIGITS: u32 = 38;
-/// Room that is left in front of the point. Types often declare more (SUM adds 22 digits to its argument's); a value that
-/// has more is out of range.
-const WHOLE_DIGITS: u32 = 20;
 
 /// Digits behind the point of a quotient (MySQL: `do_div_mod`): words of nine digits, at least `DIV_INCREMENT` more than
 /// the operands have.
@@ -47,12 +44,10 @@ pub(crate) fn widened(scale: u32, shown: SqlType) -> SqlType {
     }
 }
 
-/// How many of `scale` digits a value of the type keeps behind the point, and [`WHOLE_DIGITS`] in front of it. `None` if
-/// no more than it shows.
+/// How many of `scale` digits a value of the type keeps behind the point. `None` if no more than it shows.
 pub(crate) fn kept(scale: u32, shown: SqlType) -> Option<u32> {
-    let SqlType::Decimal { precision, scale: least } = shown else { return None };
-    let most = KEPT_DIGITS.min(DIGITS - WHOLE_DIGITS.min((precision - least) as u32));
-    Some(scale.min(most)).filter(|s| *s > least as u32)
+    let SqlType::Decimal { scale: least, .. } = shown else { return None };
+    Some(scale.min(KEPT_DIGITS)).filter(|s| *s > least as u32)
 }
 
 pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
@@ -78,13 +73,9 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
         ArithmeticOp::Mod => SqlType::decimal(p1.max(p2), scale),
         ArithmeticOp::IntDiv => SqlType::BIGINT,
     };
-    // What is aligned must have room for the other's digits behind the point; what divides, for a longer dividend.
-    let most = match op {
-        ArithmeticOp::Mul | ArithmeticOp::Div => KEPT_DIGITS,
-        _ => KEPT_DIGITS.min(DIGITS - WHOLE_DIGITS.min(whole + 1)),
-    };
-    let (k1, k2) = (l.kept_scale(s1).min(most).max(s1), r.kept_scale(s2).min(most).max(s2));
+    let (k1, k2) = (l.kept_scale(s1).min(KEPT_DIGITS).max(s1), r.kept_scale(s2).min(KEPT_DIGITS).max(s2));
     let kept = match op {
+        // What divides must leave room for a longer dividend.
         ArithmeticOp::Mul => kept(k1 + k2, result),
         ArithmeticOp::Div => kept(quotient_scale(k1, k2).min((DIGITS + k1).saturating_sub(k2)), result),
         _ => kept(k1.max(k2), result),
