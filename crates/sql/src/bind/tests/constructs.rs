@@ -182,13 +182,22 @@ fn hints_name_tables_of_any_block() {
     };
     assert_eq!(
         switches("select /*+ NO_ICP(t kb) BKA(t) */ a from t"),
-        [("batched_key_access", true, None), ("index_condition_pushdown", false, Some(vec![2]))]
+        [
+            ("batched_key_access", true, None),
+            ("join_cache_bka", true, None),
+            ("index_condition_pushdown", false, Some(vec![2]))
+        ]
     );
     let other = "select /*+ NO_MRR(s@inside) NO_SEMIJOIN(@inside FIRSTMATCH) */ a from t where a in
                  (select /*+ QB_NAME(inside) BKA(@`select#1` t) */ b from s)";
     assert_eq!(
         switches(other),
-        [("firstmatch", false, None), ("mrr", false, None), ("batched_key_access", true, None)]
+        [
+            ("firstmatch", false, None),
+            ("mrr", false, None),
+            ("batched_key_access", true, None),
+            ("join_cache_bka", true, None)
+        ]
     );
     let bound = bind("select /*+ INDEX(t kb) JOIN_ORDER(s, t) */ 1 from t, s");
     assert_eq!(bound.hints.orders[0].tables.len(), 2);
