@@ -3,8 +3,8 @@
 
 mod random_data;
 
-use muster_engine::{Database, DatabaseOptions, Durability, Session, SessionOptions};
-use random_data::{Files, Random, run};
+use muster_engine::{Database, Session, SessionOptions};
+use random_data::{Files, Random, open, run};
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 const COLLATIONS: [&str; 4] = ["utf8mb4_0900_ai_ci", "utf8mb4_bin", "utf8mb4_general_ci", "latin1_swedish_ci"];
@@ -128,14 +128,7 @@ async fn every_index_gives_the_rows_of_a_full_scan() {
     let (mut nonempty, mut skipped, mut merged) = (0, 0, 0);
     for seed in 1..=8 {
         let directory = tempfile::tempdir().expect("a temporary folder");
-        let options = DatabaseOptions {
-            buffer_pool_bytes: 64 << 20,
-            memory_limit_bytes: 1 << 30,
-            page_size: 4096,
-            durability: Durability::Relaxed,
-            threads: 2,
-        };
-        let database = Database::open(directory.path(), options).expect("a new data directory opens");
+        let database = open(directory.path(), 64 << 20);
         let mut random = Random::new(seed * 104_729);
         let mut session = table(&database, &mut random).await;
         for round in 0..120 {
@@ -171,14 +164,7 @@ async fn every_index_gives_the_rows_of_a_full_scan() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thousands_of_alternatives_are_checked() {
     let directory = tempfile::tempdir().expect("a temporary folder");
-    let options = DatabaseOptions {
-        buffer_pool_bytes: 16 << 20,
-        memory_limit_bytes: 1 << 30,
-        page_size: 4096,
-        durability: Durability::Relaxed,
-        threads: 2,
-    };
-    let database = Database::open(directory.path(), options).expect("a new data directory opens");
+    let database = open(directory.path(), 16 << 20);
     let mut session = table(&database, &mut Random::new(7)).await;
     let pairs: Vec<String> = (0..6000).map(|n| format!("(b = {} and k = {n})", n % 8)).collect();
     let sql = format!("select k from t where {}", pairs.join(" or "));

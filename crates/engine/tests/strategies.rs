@@ -3,8 +3,8 @@
 
 mod random_data;
 
-use muster_engine::{Database, DatabaseOptions, Durability, Session, SessionOptions};
-use random_data::{Files, Random, run};
+use muster_engine::{Database, Session, SessionOptions};
+use random_data::{Files, Random, open, run};
 use std::{fmt::Write, sync::Arc};
 
 const TABLES: [&str; 3] = ["r", "s", "t"];
@@ -215,14 +215,7 @@ async fn every_way_gives_the_rows_of_full_scans() {
     let (mut nonempty, mut looked_up, mut merged) = (0, 0, 0);
     for seed in 1..=6 {
         let directory = tempfile::tempdir().expect("a temporary folder");
-        let options = DatabaseOptions {
-            buffer_pool_bytes: 64 << 20,
-            memory_limit_bytes: 1 << 30,
-            page_size: 4096,
-            durability: Durability::Relaxed,
-            threads: 2,
-        };
-        let database = Database::open(directory.path(), options).expect("a new data directory opens");
+        let database = open(directory.path(), 64 << 20);
         let mut session = tables(&database, seed * 7919).await;
         let mut random = Random::new(seed * 104_729);
         for _ in 0..40 {

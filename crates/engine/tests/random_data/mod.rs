@@ -2,11 +2,11 @@
 
 use futures::StreamExt;
 use muster_engine::{
-    InfileSource, LocalFiles, Outcome, Session,
+    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Outcome, Session,
     types::{ErrorCode, SqlError},
     value_at,
 };
-use std::{collections::HashMap, io::Cursor};
+use std::{collections::HashMap, io::Cursor, path::Path, sync::Arc};
 
 /// xorshift64*: small, and the same on every machine.
 pub struct Random(u64);
@@ -41,6 +41,18 @@ impl LocalFiles for Files {
         let found = self.0.get(name).ok_or_else(|| SqlError::new(ErrorCode::FileNotFound, name))?;
         Ok(Box::new(Cursor::new(found.clone())))
     }
+}
+
+/// A new data directory of small pages.
+pub fn open(directory: &Path, buffer_pool_bytes: usize) -> Arc<Database> {
+    let options = DatabaseOptions {
+        buffer_pool_bytes,
+        memory_limit_bytes: 1 << 30,
+        page_size: 4096,
+        durability: Durability::Relaxed,
+        threads: 2,
+    };
+    Database::open(directory, options).expect("a new data directory opens")
 }
 
 /// The rows of a query as text, sorted.
