@@ -14,11 +14,8 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 /// Rows in a batch; fewer where they are wide and memory is short.
 pub const BATCH_ROWS: usize = 8192;
 const BATCH_ROWS_MIN: usize = 32;
-/// A batch takes at most this part of each thread's share of the memory. A merge of spilled groups takes four times a
-/// batch for each run.
+/// A batch takes at most this part of each thread's share of the memory: operators hold some of them at once.
 const BATCH_SHARE: usize = 128;
-/// Most runs of spilled groups that are merged at once: a quarter of the memory for all threads.
-const FAN_IN: usize = 8;
 /// A block of rows on disk has at most this part of each thread's share of the memory, so that a merge of some runs in
 /// every thread takes little of it.
 const BLOCK_SHARE: usize = 256;
@@ -40,9 +37,9 @@ pub struct Runtime {
 impl Runtime {
     /// `memory_bytes`: what all queries together may use; beyond it they spill to `temp_dir` or fail.
     pub fn new(memory_bytes: usize, temp_dir: PathBuf) -> Result<Arc<Runtime>> {
-        let disk = DiskManagerBuilder::default()
-            .with_mode(DiskManagerMode::Directories(vec![temp_dir.clone()]))
-            .with_max_spill_merge_fan_in(FAN_IN);
+        // For nested loops, whose passes are DataFusion's own; all others spill to files without names.
+        let disk =
+            DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![temp_dir.clone()]));
         let env = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(SharedPool::new(memory_bytes)))
             .with_disk_manager_builder(disk)

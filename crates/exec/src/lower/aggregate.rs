@@ -155,8 +155,7 @@ impl Lowerer<'_> {
         if plan.group_expr().is_true_no_grouping() {
             return Ok(plan);
         }
-        let space = self.context.runtime.spill_space(self.threads(), &self.context.counters);
-        Ok(Arc::new(df(GroupExec::new(plan, Method::Hash(space)))?))
+        Ok(Arc::new(df(GroupExec::new(plan, Method::Hash(self.spill_space())))?))
     }
 
     fn with_subplans_in_calls(

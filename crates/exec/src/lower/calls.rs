@@ -67,7 +67,6 @@ impl Lowerer<'_> {
     pub(super) fn call_parts(&self, call: &AggregateCall, scope: &Scope, parts: &mut Parts) -> Result<Finish> {
         let compiler = self.compiler(scope);
         let arg = || call.args.first().ok_or_else(|| SqlError::internal("aggregate without argument"));
-        let nullable = |e: &Physical| e.nullable(&scope.schema).unwrap_or(true);
         Ok(match &call.function {
             AggregateFunction::Count => {
                 let part = self.count(&call.args, call.distinct, scope, parts)?;
@@ -150,7 +149,6 @@ impl Lowerer<'_> {
                     AggregateFunction::BitOr => (bit_or_udaf(), 0),
                     _ => (bit_xor_udaf(), 0),
                 };
-                let _ = nullable;
                 Finish::PartOr(parts.add(function, vec![physical], false), ScalarValue::UInt64(Some(none)))
             }
         })

@@ -102,8 +102,7 @@ impl Lowerer<'_> {
             NullEquality::NullEqualsNothing,
             null_aware,
         ))?;
-        let space = self.context.runtime.spill_space(self.threads(), &self.context.counters);
-        let join = GraceJoinExec::new(Arc::new(join), space);
+        let join = GraceJoinExec::new(Arc::new(join), self.spill_space());
         self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
     }
 
@@ -190,8 +189,7 @@ impl Lowerer<'_> {
         let options = SortOptions { descending: false, nulls_first: true };
         let left = self.in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
         let right = self.in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
-        let space = self.context.runtime.spill_space(self.threads(), &self.context.counters);
-        let spec = MergeJoinSpec { kind, keys: pairs, residual: filter, output, space };
+        let spec = MergeJoinSpec { kind, keys: pairs, residual: filter, output, space: self.spill_space() };
         let join = MergeJoinExec::new(left, right, Arc::new(spec), Arc::new(Schema::new(fields)));
         Ok(Node::new(Arc::new(join), plan.output.clone(), traits))
     }

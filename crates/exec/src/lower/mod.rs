@@ -30,7 +30,7 @@ use crate::{
     ExecContext,
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap},
-    ops::{exchange::ExchangeExec, measure::MeasureExec},
+    ops::{exchange::ExchangeExec, measure::MeasureExec, spill::SpillSpace},
 };
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
@@ -180,6 +180,11 @@ impl Lowerer<'_> {
 
     pub fn threads(&self) -> usize {
         self.context.threads.max(1)
+    }
+
+    /// Where operators put what does not fit.
+    pub fn spill_space(&self) -> SpillSpace {
+        self.context.runtime.spill_space(self.threads(), &self.context.counters)
     }
 
     /// As many partitions as there are threads; rows with equal keys are in one.

@@ -112,7 +112,7 @@ impl Lowerer<'_> {
     /// Rows that several places of the statement read.
     pub(super) fn shared(&mut self, id: usize, input: &Plan, columns: &[ColId], output: &[ColId]) -> Result<Node> {
         let node = self.node(input)?;
-        let exec = SharedExec::new(node.exec, self.context.shared.of(id), self.threads());
+        let exec = SharedExec::new(node.exec, self.context.shared.of(id), self.threads(), self.spill_space());
         let node = Node::new(Arc::new(exec), node.scope.columns, node.scope.traits);
         let exprs: Vec<(ColId, Expr)> =
             output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();

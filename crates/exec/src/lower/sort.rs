@@ -33,7 +33,6 @@ impl Lowerer<'_> {
 
     /// All rows in this order, or the first `limit`.
     pub(super) fn ordered(&self, node: Node, order: LexOrdering, limit: Option<usize>) -> Node {
-        let space = self.context.runtime.spill_space(self.threads(), &self.context.counters);
-        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, space)), ..node }
+        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, self.spill_space())), ..node }
     }
 }

@@ -20,10 +20,37 @@ use arrow_schema::SchemaRef;
 use datafusion_common::{Result, internal_datafusion_err};
 use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_plan::{
-    ExecutionPlan, Partitioning, PlanProperties,
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     execution_plan::{Boundedness, EmissionType, SchedulingType},
 };
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
+
+/// `Debug`, which every operator has to have, as EXPLAIN shows them.
+macro_rules! debug_as_displayed {
+    ($($operator:path),* $(,)?) => {$(
+        impl fmt::Debug for $operator {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.fmt_as(DisplayFormatType::Default, f)
+            }
+        }
+    )*};
+}
+
+debug_as_displayed!(
+    apply::ApplyExec,
+    exchange::ExchangeExec,
+    group::GroupExec,
+    hash_join::GraceJoinExec,
+    hash_join::InputExec,
+    lookup_join::LookupJoinExec,
+    measure::MeasureExec,
+    merge_join::MergeJoinExec,
+    paced::PacedExec,
+    scan::ScanExec,
+    shared::SharedExec,
+    sort::SortExec,
+    values::ValuesExec,
+);
 
 /// Of rows in no known order that come as they are made.
 fn unordered(schema: SchemaRef, partitions: usize) -> Arc<PlanProperties> {

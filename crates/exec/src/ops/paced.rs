@@ -19,7 +19,6 @@ const PAIRS: f64 = 4e6;
 const ROWS_MAX: f64 = 512.0;
 
 /// Its input's rows in small batches.
-#[derive(Debug)]
 pub struct PacedExec {
     input: Arc<dyn ExecutionPlan>,
     rows: usize,

@@ -3,23 +3,25 @@
 
 use super::{
     compact::{compact, held_bytes},
-    only, unordered,
+    only,
+    spill::{SpillFile, SpillSpace, SpillWriter},
+    unordered,
 };
 use arrow_array::RecordBatch;
 use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::{
-    SpillFile, TaskContext,
+    TaskContext,
     memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation},
 };
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
-    SpillManager,
     coalesce_partitions::CoalescePartitionsExec,
-    metrics::{ExecutionPlanMetricsSet, SpillMetrics},
+    metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder},
     stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt, stream};
+use muster_storage::counters::Counter;
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt, sync::Arc};
 use tokio::sync::OnceCell;
@@ -44,7 +46,7 @@ impl SharedRows {
 pub(crate) struct Kept {
     batches: Vec<RecordBatch>,
     /// Those that found no room in memory.
-    rest: Option<(SpillManager, Arc<dyn SpillFile>)>,
+    rest: Option<SpillFile>,
     _memory: MemoryReservation,
 }
 
@@ -52,21 +54,21 @@ pub(crate) struct Kept {
 pub struct SharedExec {
     input: Arc<dyn ExecutionPlan>,
     kept: Arc<OnceCell<Kept>>,
+    space: SpillSpace,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl SharedExec {
     /// All that have the same `kept` have an input of the same rows.
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, kept: Arc<OnceCell<Kept>>, partitions: usize) -> SharedExec {
+    pub(crate) fn new(
+        input: Arc<dyn ExecutionPlan>,
+        kept: Arc<OnceCell<Kept>>,
+        partitions: usize,
+        space: SpillSpace,
+    ) -> SharedExec {
         let properties = unordered(input.schema(), partitions);
-        SharedExec { input, kept, properties, metrics: ExecutionPlanMetricsSet::new() }
-    }
-}
-
-impl fmt::Debug for SharedExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
+        SharedExec { input, kept, space, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 }
 
@@ -98,21 +100,19 @@ impl ExecutionPlan for SharedExec {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let partitions = self.properties.partitioning.partition_count();
-        Ok(Arc::new(SharedExec::new(only(children)?, self.kept.clone(), partitions)))
+        Ok(Arc::new(SharedExec::new(only(children)?, self.kept.clone(), partitions, self.space.clone())))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let partitions = self.properties.partitioning.partition_count();
-        let spill = SpillMetrics::new(&self.metrics, partition);
-        let (input, kept) = (self.input.clone(), self.kept.clone());
+        let spills = MetricBuilder::new(&self.metrics).spill_count(partition);
+        let (input, kept, space) = (self.input.clone(), self.kept.clone(), self.space.clone());
         let rows = stream::once(async move {
-            let kept = kept.get_or_try_init(|| keep(input, context, spill)).await?;
+            let kept = kept.get_or_try_init(|| keep(input, context, space, spills)).await?;
             let mine: Vec<RecordBatch> = kept.batches.iter().skip(partition).step_by(partitions).cloned().collect();
             let rows = stream::iter(mine).map(Ok).boxed();
             Ok::<_, datafusion_common::DataFusionError>(match &kept.rest {
-                Some((manager, file)) if partition == 0 => {
-                    rows.chain(manager.read_spill_as_stream(file.clone(), None)?).boxed()
-                }
+                Some(file) if partition == 0 => rows.chain(stream::iter(file.open()?)).boxed(),
                 _ => rows,
             })
         });
@@ -125,36 +125,41 @@ impl ExecutionPlan for SharedExec {
 }
 
 /// Computes all rows.
-async fn keep(input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>, spill: SpillMetrics) -> Result<Kept> {
+async fn keep(
+    input: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+    space: SpillSpace,
+    spills: Count,
+) -> Result<Kept> {
     let memory = MemoryConsumer::new("shared rows").register(context.memory_pool());
     let most = match context.memory_pool().memory_limit() {
         MemoryLimit::Finite(bytes) => bytes / MEMORY_SHARE,
         _ => usize::MAX,
     };
-    let manager = SpillManager::new(context.runtime_env(), spill, input.schema());
     let input = match input.output_partitioning().partition_count() {
         1 => input,
         _ => Arc::new(CoalescePartitionsExec::new(input)) as _,
     };
+    let schema = input.schema();
     let mut rows = input.execute(0, context)?;
-    let (mut batches, mut file) = (Vec::new(), None);
+    let (mut batches, mut rest) = (Vec::new(), None);
     while let Some(batch) = rows.try_next().await? {
         let batch = compact(&batch)?;
         let bytes = held_bytes(&batch);
-        if file.is_none() && memory.size() + bytes <= most && memory.try_grow(bytes).is_ok() {
+        if rest.is_none() && memory.size() + bytes <= most && memory.try_grow(bytes).is_ok() {
             batches.push(batch);
             continue;
         }
-        if file.is_none() {
-            file = Some(manager.create_in_progress_file("shared rows")?);
-        }
-        if let Some(file) = &mut file {
-            file.append_batch(&batch)?;
-        }
+        let file = match &mut rest {
+            Some(file) => file,
+            None => {
+                space.counters.add(Counter::created_tmp_disk_tables, 1);
+                spills.add(1);
+                rest.insert(SpillWriter::create(&space, &schema)?)
+            }
+        };
+        file.write(&batch)?;
     }
-    let rest = match file {
-        Some(mut file) => file.finish()?.map(|file| (manager, file)),
-        None => None,
-    };
+    let rest = rest.map(SpillWriter::finish).transpose()?;
     Ok(Kept { batches, rest, _memory: memory })
 }

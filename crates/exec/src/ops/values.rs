@@ -13,7 +13,6 @@ use datafusion_physical_plan::{
 use std::{fmt, sync::Arc};
 
 /// Yields its batches, in one partition.
-#[derive(Debug)]
 pub struct ValuesExec {
     batches: Vec<RecordBatch>,
     properties: Arc<PlanProperties>,

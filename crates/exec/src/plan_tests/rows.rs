@@ -112,7 +112,7 @@ fn dropping_the_stream_ends_the_query() {
 #[test]
 fn shared_rows_are_computed_once() {
     let n = 4_000;
-    for memory in [256 << 20, 1 << 20] {
+    for (memory, files) in [(256 << 20, 0), (1 << 20, 1)] {
         let mut q = Query::with_memory(memory);
         let ids = q.columns(&[INT, TEXT]);
         let rows: Vec<Vec<Value>> = (0..n).map(|i| vec![int(i), text(&format!("{i:0>200}"))]).collect();
@@ -143,6 +143,7 @@ fn shared_rows_are_computed_once() {
             assert_eq!(row, &[int(i as i64 / 2), text(&format!("{:0>200}", i / 2))]);
         }
         assert_eq!(q.warnings.take().len(), once.len(), "computed twice");
+        assert_eq!((q.counters.created_tmp_disk_tables(), q.counters.created_tmp_files()), (files, files));
         assert_eq!(q.runtime.memory_used_bytes(), 0);
     }
 }

@@ -58,12 +58,6 @@ impl GroupExec {
     }
 }
 
-impl fmt::Debug for GroupExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
 impl DisplayAs for GroupExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         let method = if matches!(self.method, Method::Order) { "order" } else { "hash" };

@@ -51,12 +51,6 @@ impl InputExec {
     }
 }
 
-impl fmt::Debug for InputExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
 impl DisplayAs for InputExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "InputExec: partitions={}", self.properties.partitioning.partition_count())

@@ -43,6 +43,7 @@ use futures::{
     future::{BoxFuture, Shared},
 };
 use grace::Grace;
+pub use input::InputExec;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 
@@ -144,12 +145,6 @@ fn build_bytes(row_bytes: usize, rows: usize) -> usize {
 /// While the table is built, the rows are there twice: as they came and put together.
 fn building_bytes(row_bytes: usize, rows: usize) -> usize {
     row_bytes + build_bytes(row_bytes, rows)
-}
-
-impl fmt::Debug for GraceJoinExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
 }
 
 impl DisplayAs for GraceJoinExec {

@@ -14,12 +14,12 @@
 mod buffer;
 mod pairs;
 
-use super::{compact::compact, scan_filter::ScanFilter};
+use super::{compact::compact, only, scan_filter::ScanFilter};
 use crate::{error::external, expr::Physical};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use buffer::JoinBuffer;
-use datafusion_common::{Result, config::ConfigOptions, internal_datafusion_err, tree_node::TreeNodeRecursion};
+use datafusion_common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
@@ -28,7 +28,7 @@ use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
-    ReplaceChildrenOptions, SendableRecordBatchStream,
+    SendableRecordBatchStream, apply_expression_roots,
     filter_pushdown::{FilterDescription, FilterPushdownPhase},
     joins::utils::JoinFilter,
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
@@ -99,21 +99,10 @@ impl LookupJoinExec {
         let metrics = ExecutionPlanMetricsSet::new();
         LookupJoinExec { input, spec, properties: Arc::new(properties), metrics }
     }
-
-    fn over(&self, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.pop().ok_or_else(|| internal_datafusion_err!("one input"))?;
-        Ok(Arc::new(LookupJoinExec::new(input, self.spec.clone(), self.schema())))
-    }
 }
 
 pub(super) fn storage(e: StorageError) -> datafusion_common::DataFusionError {
     external(SqlError::from(e))
-}
-
-impl fmt::Debug for LookupJoinExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
 }
 
 impl DisplayAs for LookupJoinExec {
@@ -142,24 +131,11 @@ impl ExecutionPlan for LookupJoinExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in &self.spec.keys {
-            if f(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.over(children)
+        apply_expression_roots(&self.spec.keys, f)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.over(children)
+        Ok(Arc::new(LookupJoinExec::new(only(children)?, self.spec.clone(), self.schema())))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

@@ -26,7 +26,7 @@ use arrow_schema::SchemaRef;
 use datafusion_common::{Result, internal_err, tree_node::TreeNodeRecursion};
 use datafusion_execution::{TaskContext, memory_pool::MemoryConsumer};
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, apply_expression_roots,
     common::spawn_buffered,
     coop::cooperative,
     joins::utils::{ColumnIndex, JoinFilter},
@@ -73,12 +73,6 @@ impl MergeJoinExec {
     }
 }
 
-impl fmt::Debug for MergeJoinExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
 impl DisplayAs for MergeJoinExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "MergeJoinExec: {:?} on=[", self.spec.kind)?;
@@ -108,12 +102,7 @@ impl ExecutionPlan for MergeJoinExec {
         &self,
         f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in self.spec.keys.iter().flat_map(|(l, r)| [l, r]) {
-            if f(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(self.spec.keys.iter().flat_map(|(l, r)| [l, r]), f)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

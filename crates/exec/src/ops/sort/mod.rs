@@ -26,7 +26,7 @@ use datafusion_physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortE
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
-    SendableRecordBatchStream,
+    SendableRecordBatchStream, apply_expression_roots,
     coop::cooperative,
     execution_plan::{Boundedness, EmissionType, SchedulingType},
     filter_pushdown::{ChildFilterDescription, FilterDescription, FilterPushdownPhase},
@@ -73,12 +73,6 @@ impl SortExec {
     }
 }
 
-impl fmt::Debug for SortExec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.fmt_as(DisplayFormatType::Default, f)
-    }
-}
-
 impl DisplayAs for SortExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "SortExec: [{}]", self.order)?;
@@ -107,12 +101,7 @@ impl ExecutionPlan for SortExec {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let filter = self.sorting.cutoff.as_ref().and_then(Cutoff::filter);
-        for expr in self.sorting.keys.iter().map(|k| &k.expr).chain(&filter) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(self.sorting.keys.iter().map(|k| &k.expr).chain(&filter), f)
     }
 
     fn dynamic_expressions_produced(&self) -> Vec<Arc<dyn PhysicalExpr>> {
