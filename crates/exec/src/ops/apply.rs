@@ -5,6 +5,7 @@
 //! they fit [`CACHE_ENTRIES`].
 
 mod answer;
+mod members;
 
 use super::only;
 use crate::{ExecContext, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};

@@ -1,10 +1,10 @@
 //! What a subquery's rows mean to the expression around it.
 
+use super::members::{Members, Part};
 use crate::{arrow_value::value_at, expr::compare::common_type};
 use arrow_array::{ArrayRef, RecordBatch};
 use muster_algebra::{CompareOp, Quantifier, SubqueryKind, eval::compare::compare};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, cast_from};
-use std::collections::HashSet;
 
 /// The rows of one run, reduced to what decides.
 pub struct Answer {
@@ -15,13 +15,11 @@ pub struct Answer {
     /// Rows seen.
     rows: usize,
     scalar: Value,
-    /// IN: rows without NULL, as bytes that are equal exactly if the rows are.
-    set: HashSet<Box<[u8]>>,
-    /// IN: all distinct rows when the left side may be NULL, else those with a NULL; `None` is NULL.
-    partial: Vec<Vec<Option<Box<[u8]>>>>,
-    partial_seen: HashSet<Vec<Option<Box<[u8]>>>>,
+    /// IN: the distinct rows.
+    members: Members,
     /// ANY, ALL: the least and the greatest value, which decide every comparison.
     bounds: Option<(Value, Value)>,
+    /// ANY, ALL: one of the values is NULL.
     has_null: bool,
 }
 
@@ -38,9 +36,7 @@ impl Answer {
             left: left.to_vec(),
             rows: 0,
             scalar: Value::Null,
-            set: HashSet::new(),
-            partial: Vec::new(),
-            partial_seen: HashSet::new(),
+            members: Members::default(),
             bounds: None,
             has_null: false,
         }
@@ -78,17 +74,8 @@ impl Answer {
         for (at, ty, compared) in &self.outputs {
             parts.push(canonical(&value_at(batch.column(*at).as_ref(), row)?, *ty, *compared));
         }
-        let bytes = parts.iter().flatten().map(|p| p.len() + size_of::<Box<[u8]>>()).sum::<usize>();
-        if !self.partial_seen.insert(parts.clone()) {
-            return Ok(0);
-        }
-        if let Some(key) = joined(&parts) {
-            self.set.insert(key);
-        } else {
-            self.has_null = true;
-        }
-        self.partial.push(parts);
-        Ok(3 * bytes)
+        let bytes = parts.iter().map(|p| p.as_ref().map_or(0, |p| p.len()) + size_of::<Part>()).sum::<usize>();
+        Ok(if self.members.add(parts) { bytes } else { 0 })
     }
 
     fn widen(&mut self, batch: &RecordBatch, row: usize) -> Result<()> {
@@ -124,30 +111,11 @@ impl Answer {
     }
 
     fn contains(&self, left: &[ArrayRef], row: usize) -> Result<Option<bool>> {
-        if self.rows == 0 {
-            return Ok(Some(false));
-        }
         let mut parts = Vec::with_capacity(left.len());
         for ((array, ty), (_, _, compared)) in left.iter().zip(&self.left).zip(&self.outputs) {
             parts.push(canonical(&value_at(array.as_ref(), row)?, *ty, *compared));
         }
-        let key = joined(&parts);
-        if let Some(key) = &key {
-            if self.set.contains(key) {
-                return Ok(Some(true));
-            }
-            if !self.has_null {
-                return Ok(Some(false));
-            }
-        }
-        // UNKNOWN if some row equals the left side wherever both are not NULL.
-        let unknown = self.partial.iter().any(|member| {
-            member.iter().zip(&parts).all(|(m, p)| match (m, p) {
-                (Some(m), Some(p)) => m == p,
-                _ => true,
-            })
-        });
-        Ok(if unknown { None } else { Some(false) })
+        Ok(self.members.contain(&parts))
     }
 
     fn quantified(&self, op: CompareOp, quantifier: Quantifier, left: &[ArrayRef], row: usize) -> Result<Value> {
@@ -184,19 +152,8 @@ fn negate_if(negated: bool, truth: Option<bool>) -> Value {
     truth.map_or(Value::Null, |t| Value::Bool(t != negated))
 }
 
-/// The row as one key; `None` if a part is NULL.
-fn joined(parts: &[Option<Box<[u8]>>]) -> Option<Box<[u8]>> {
-    let mut key = Vec::new();
-    for part in parts {
-        let part = part.as_ref()?;
-        key.extend_from_slice(&(part.len() as u64).to_le_bytes());
-        key.extend_from_slice(part);
-    }
-    Some(key.into())
-}
-
 /// Bytes that are equal exactly if the values are, compared as `compared`; `None` for NULL.
-fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Option<Box<[u8]>> {
+fn canonical(value: &Value, ty: SqlType, compared: SqlType) -> Part {
     let number = |unscaled: i128, scale: u8| {
         let (mut unscaled, mut scale) = (unscaled, scale);
         while scale > 0 && unscaled % 10 == 0 {
