@@ -38,8 +38,7 @@ impl Runtime {
     /// `memory_bytes`: what all queries together may use; beyond it they spill to `temp_dir` or fail.
     pub fn new(memory_bytes: usize, temp_dir: PathBuf) -> Result<Arc<Runtime>> {
         // For nested loops, whose passes are DataFusion's own; all others spill to files without names.
-        let disk =
-            DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![temp_dir.clone()]));
+        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![temp_dir.clone()]));
         let env = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(SharedPool::new(memory_bytes)))
             .with_disk_manager_builder(disk)

@@ -3,7 +3,7 @@
 //! DataFusion builds its hash table from its left input; where the plan wants the right one, the inputs change places
 //! and the join kind with them. A projection brings the columns back into the plan's order.
 
-use super::{Lowerer, Node, df};
+use super::{Lowerer, Node, df, not_in::NotIn};
 use crate::{
     expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
     ops::{
@@ -50,12 +50,31 @@ impl Lowerer<'_> {
         let nullable = |e: &Physical, scope: &Scope| e.nullable(&scope.schema).unwrap_or(true);
         let may_be_null = pairs.iter().any(|(l, r)| nullable(l, &left.scope) || nullable(r, &right.scope));
         let null_aware = kind == JoinKind::NullAwareAnti && (may_be_null || !residual.is_empty());
+        let rows_of = |build: Side| if build == Side::Left { left_rows } else { right_rows };
         if null_aware && (pairs.len() > 1 || !residual.is_empty()) {
-            let on = keys.iter().map(|(l, r)| Expr::eq(l.clone(), r.clone())).chain(residual).collect::<Vec<_>>();
-            return self.nested_loop_nodes(kind, left, right, right_rows, &on);
+            let build = (build, rows_of(build));
+            return self.not_in(NotIn { left, right, right_rows, keys, pairs, residual, build });
         }
         let build = if null_aware { Side::Left } else { build };
         let outputs = join_outputs(kind, &left, &right);
+        let wanted: &[ColId] = if late.is_empty() { &plan.output } else { &outputs };
+        let build = (build, rows_of(build));
+        let node = self.hash_join_nodes(kind, (left, right), pairs, &residual, build, null_aware, wanted)?;
+        self.filter_late(node, &late)
+    }
+
+    /// A hash join of two nodes that delivers the columns `wanted`. `build`: a side and its rows, by estimate.
+    #[allow(clippy::too_many_arguments, reason = "the parts of a join")]
+    pub(super) fn hash_join_nodes(
+        &mut self,
+        kind: JoinKind,
+        (left, right): (Node, Node),
+        pairs: Vec<(Physical, Physical)>,
+        residual: &[Expr],
+        (build, build_rows): (Side, f64),
+        null_aware: bool,
+        wanted: &[ColId],
+    ) -> Result<Node> {
         let join_type = match (kind, build) {
             (JoinKind::Inner, _) => JoinType::Inner,
             (JoinKind::Left, Side::Left) => JoinType::Left,
@@ -66,18 +85,16 @@ impl Lowerer<'_> {
             (JoinKind::Anti | JoinKind::NullAwareAnti, Side::Right) => JoinType::RightAnti,
         };
         let traits = merged_traits(&left.scope, &right.scope);
-        let build_rows = if build == Side::Left { left_rows } else { right_rows };
         let (first, second, on) = match build {
             Side::Left => (left, right, pairs),
             Side::Right => (right, left, pairs.into_iter().map(|(l, r)| (r, l)).collect()),
         };
-        let filter = self.join_filter(&first.scope, &second.scope, &residual)?;
+        let filter = self.join_filter(&first.scope, &second.scope, residual)?;
         let mut columns = match join_type {
             JoinType::LeftSemi | JoinType::LeftAnti => first.scope.columns.clone(),
             JoinType::RightSemi | JoinType::RightAnti => second.scope.columns.clone(),
             _ => first.scope.columns.iter().chain(&second.scope.columns).copied().collect(),
         };
-        let wanted: &[ColId] = if late.is_empty() { &plan.output } else { &outputs };
         let projection = projection(&columns, wanted)?;
         if projection.is_some() {
             columns = wanted.to_vec();
@@ -103,7 +120,7 @@ impl Lowerer<'_> {
             null_aware,
         ))?;
         let join = GraceJoinExec::new(Arc::new(join), self.spill_space());
-        self.filter_late(Node::new(Arc::new(join), columns, traits), &late)
+        Ok(Node::new(Arc::new(join), columns, traits))
     }
 
     pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {
@@ -115,7 +132,7 @@ impl Lowerer<'_> {
     }
 
     /// The right input, of some `kept_rows`, is kept in memory, so it comes first.
-    fn nested_loop_nodes(
+    pub(super) fn nested_loop_nodes(
         &mut self,
         kind: JoinKind,
         left: Node,
@@ -208,7 +225,7 @@ impl Lowerer<'_> {
     }
 
     /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides say that `bytes_decide`.
-    fn join_keys(
+    pub(super) fn join_keys(
         &self,
         left: &Scope,
         right: &Scope,

@@ -6,6 +6,7 @@
 //!   row.rs         Filter, Project, Limit, UnionAll, Shared
 //!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
 //!   lookup.rs      LookupJoin
+//!   not_in.rs      NOT IN over several columns
 //!   aggregate.rs   HashAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
 //!   sort.rs        Sort
@@ -20,6 +21,7 @@ mod aggregate;
 mod calls;
 mod join;
 mod lookup;
+mod not_in;
 mod row;
 mod scan;
 mod sort;

@@ -1,7 +1,10 @@
 //! Nodes that treat each row by itself: Filter, Project, Limit, UnionAll, Shared.
 
 use super::{Lowerer, Node, df, field_name};
-use crate::{expr::Physical, expr::scope::TraitMap, ops::shared::SharedExec};
+use crate::{
+    expr::{Physical, scope::TraitMap},
+    ops::shared::{Kept, SharedExec},
+};
 use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
     ExecutionPlan,
@@ -14,6 +17,7 @@ use datafusion_physical_plan::{
 use muster_algebra::{ColId, Expr, Plan};
 use muster_types::{Result, SqlError, collation::TextTraits};
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 impl Lowerer<'_> {
     pub(super) fn filter(&mut self, input: &Plan, predicates: &[Expr], output: &[ColId]) -> Result<Node> {
@@ -112,11 +116,16 @@ impl Lowerer<'_> {
     /// Rows that several places of the statement read.
     pub(super) fn shared(&mut self, id: usize, input: &Plan, columns: &[ColId], output: &[ColId]) -> Result<Node> {
         let node = self.node(input)?;
-        let exec = SharedExec::new(node.exec, self.context.shared.of(id), self.threads(), self.spill_space());
-        let node = Node::new(Arc::new(exec), node.scope.columns, node.scope.traits);
+        let node = self.computed_once(node, self.context.shared.of(id));
         let exprs: Vec<(ColId, Expr)> =
             output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();
         self.project_node(node, &exprs)
+    }
+
+    /// A node whose rows are computed once, however often it is read. All with the same `kept` deliver the same rows.
+    pub(super) fn computed_once(&self, node: Node, kept: Arc<OnceCell<Kept>>) -> Node {
+        let exec = SharedExec::new(node.exec, kept, self.threads(), self.spill_space());
+        Node { exec: Arc::new(exec), ..node }
     }
 }
 

@@ -301,10 +301,7 @@ fn join(
     let (keys, residual) = split_keys(on.clone(), &left.output, &right.output);
     let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
     let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
-    // NOT IN with NULLs is decided by hash only for a single key.
-    let by_hash = !keys.is_empty()
-        && freedom.by_hash
-        && (kind != JoinKind::NullAwareAnti || (keys.len() == 1 && residual.is_empty()));
+    let by_hash = !keys.is_empty() && freedom.by_hash;
     let swap = freedom.swap && !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
     let (left, right) = if swap { (right, left) } else { (left, right) };
     let mut available = left.output.clone();

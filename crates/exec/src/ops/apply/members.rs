@@ -73,14 +73,15 @@ mod tests {
     #[test]
     fn in_has_three_values() {
         let values: [Part; 3] = [None, Some([1].into()), Some([2].into())];
-        let rows: Vec<Vec<Part>> = values.iter().flat_map(|a| values.each_ref().map(|b| vec![a.clone(), b.clone()])).collect();
+        let rows: Vec<Vec<Part>> =
+            values.iter().flat_map(|a| values.each_ref().map(|b| vec![a.clone(), b.clone()])).collect();
         let equal = |l: &[Part], r: &[Part]| {
-            let parts = l.iter().zip(r).map(|(l, r)| l.as_ref().zip(r.as_ref()).map(|(l, r)| l == r));
-            parts.fold(Some(true), |all, part| match (all, part) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            })
+            let part = |(l, r): (&Part, &Part)| l.as_ref().zip(r.as_ref()).map(|(l, r)| l == r);
+            let parts: Vec<Option<bool>> = l.iter().zip(r).map(part).collect();
+            match parts.contains(&Some(false)) {
+                true => Some(false),
+                false => parts.iter().all(Option::is_some).then_some(true),
+            }
         };
         let n = rows.len() + 1;
         for number in 0..n * n * n {
@@ -90,12 +91,11 @@ mod tests {
                 members.add(row.to_vec());
             });
             for left in &rows {
-                let found = chosen.iter().flatten().map(|row| equal(left, row));
-                let want = found.fold(Some(false), |any, one| match (any, one) {
-                    (Some(true), _) | (_, Some(true)) => Some(true),
-                    (None, _) | (_, None) => None,
-                    _ => Some(false),
-                });
+                let found: Vec<Option<bool>> = chosen.iter().flatten().map(|row| equal(left, row)).collect();
+                let want = match found.contains(&Some(true)) {
+                    true => Some(true),
+                    false => found.iter().all(Option::is_some).then_some(false),
+                };
                 assert_eq!(members.contain(left), want, "{left:?} IN {chosen:?}");
             }
         }

@@ -78,15 +78,14 @@ fn membership(
     }
     let nullable =
         left.iter().any(|l| may_be_null(l, rel)) || q.outputs.iter().any(|o| may_be_null(&Expr::Column(*o), &right));
-    match (nullable, conditions.is_empty(), pairs.len()) {
-        (false, _, _) => {
+    match (nullable, conditions.is_empty()) {
+        (false, _) => {
             conditions.extend(pairs);
             Some((JoinKind::Anti, right, conditions))
         }
-        (true, true, 1) => Some((JoinKind::NullAwareAnti, right, pairs)),
-        (true, true, _) => None,
+        (true, true) => Some((JoinKind::NullAwareAnti, right, pairs)),
         // Only the rows of the correlation count, and among them none may be equal or perhaps equal.
-        (true, false, _) => {
+        (true, false) => {
             let perhaps = Expr::IsTruth { arg: Box::new(Expr::and(pairs)), truth: false, negated: true };
             conditions.push(perhaps);
             Some((JoinKind::Anti, right, conditions))

@@ -58,6 +58,17 @@ fn not_in_minds_nulls_only_where_there_can_be_some() {
 }
 
 #[test]
+fn a_row_constructor_not_in_is_one_join() {
+    let mut t = Tables::new();
+    let (r, a, x) = t.table("r", &["a", "x"]).pair();
+    let (s, b, y) = t.table("s", &["b", "y"]).pair();
+    let kind = SubqueryKind::In { left: vec![Expr::Column(a), Expr::Column(x)], negated: true };
+    let not_in = subquery(kind, s, &[b, y]);
+    let rel = t.run(run, filter(r, vec![not_in]));
+    assert_eq!(top_join(&rel), Some((JoinKind::NullAwareAnti, vec![eq(a, b), eq(x, y)])));
+}
+
+#[test]
 fn correlated_not_in_rejects_what_is_perhaps_equal() {
     let mut t = Tables::new();
     let (r, a, x) = t.table("r", &["a", "x"]).pair();
