@@ -3,7 +3,7 @@
 //! A node is known by what it is and by the columns that it and its inputs deliver, which have numbers of their own in the
 //! whole statement: so a copy of it with other constants (a subquery that runs once a row) is still the same node.
 
-use crate::ops::measure::MeasureExec;
+use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
 use muster_algebra::{ColId, Plan, PlanOp};
 use muster_storage::Counters;
@@ -58,6 +58,8 @@ pub struct Actual {
     /// Refills of buffers of keys and of primary keys.
     pub key_refills: u64,
     pub rowid_refills: u64,
+    /// Rows that filters of joins and top-N operators dropped before they were delivered, or spilled.
+    pub rows_dropped: u64,
     pub spills: u64,
     pub spilled_bytes: u64,
     /// Most memory that the operator reports.
@@ -128,10 +130,14 @@ fn add_metrics(operators: &Arc<dyn ExecutionPlan>, key: u64, inside: bool, actua
         actual.spills += metrics.spill_count().unwrap_or(0) as u64;
         actual.spilled_bytes += metrics.spilled_bytes().unwrap_or(0) as u64;
         for metric in metrics.iter() {
-            if let MetricValue::Gauge { name, gauge } = metric.value()
-                && name.ends_with("mem_used")
-            {
-                actual.memory_bytes += gauge.value() as u64;
+            match metric.value() {
+                MetricValue::Gauge { name, gauge } if name.ends_with("mem_used") => {
+                    actual.memory_bytes += gauge.value() as u64;
+                }
+                MetricValue::Count { name, count } if name == ROWS_DROPPED => {
+                    actual.rows_dropped += count.value() as u64;
+                }
+                _ => {}
             }
         }
     }

@@ -108,6 +108,7 @@ fn counted(actual: &Actual) -> Vec<(&'static str, u64)> {
         ("rows_fetched", actual.rows_fetched),
         ("key_refills", actual.key_refills),
         ("rowid_refills", actual.rowid_refills),
+        ("rows_dropped", actual.rows_dropped),
         ("spills", actual.spills),
         ("spilled_bytes", actual.spilled_bytes),
         ("memory_bytes", actual.memory_bytes),

@@ -11,6 +11,7 @@ pub mod merge_join;
 pub mod paced;
 pub mod scan;
 pub mod scan_filter;
+mod scan_range;
 pub mod shared;
 pub mod sort;
 pub mod spill;

@@ -1,24 +1,31 @@
 //! Reads a table. Conditions run inside storage, on the columns they need, before the others are decoded; so do the
 //! filters that joins and top-N operators above publish while the query runs.
 
-use super::{scan_filter::ScanFilter, unordered};
+use super::{
+    scan_filter::ScanFilter,
+    scan_range::{Part, key_range},
+    unordered,
+};
 use crate::{error::external, expr::Physical};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use datafusion_common::{DataFusionError, Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::utils::collect_columns;
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
+use datafusion_physical_expr_common::physical_expr::{PhysicalExpr, snapshot_generation};
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, apply_expression_roots,
     filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
-    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
+    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet},
     stream::RecordBatchStreamAdapter,
 };
 use muster_storage::{BatchFilter, Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Table};
-use muster_types::{KeyRange, SqlError};
+use muster_types::{KeyPart, KeyRange, SqlError};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
+
+/// Of the metrics: rows that filters of joins and of top-N operators dropped.
+pub const ROWS_DROPPED: &str = "rows_dropped";
 
 /// What to read.
 #[derive(Clone)]
@@ -49,45 +56,70 @@ pub struct ScanSpec {
 
 /// The operator.
 pub struct ScanExec {
-    spec: ScanSpec,
-    /// Published while the query runs; over the output columns.
-    dynamic: Vec<Physical>,
-    /// The scan that all partitions share, once one of them has started.
-    started: Mutex<Option<Arc<Scan>>>,
+    source: Arc<Source>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// What all partitions share.
+struct Source {
+    spec: ScanSpec,
+    schema: SchemaRef,
+    /// Published while the query runs; over the output columns.
+    dynamic: Vec<Physical>,
+    started: Mutex<Option<Started>>,
+}
+
+/// A scan that is under way.
+struct Started {
+    scan: Arc<Scan>,
+    /// Which of the published filters have narrowed its ranges.
+    generation: u64,
 }
 
 impl ScanExec {
     /// `partitions`: cursors that share the work.
     pub fn new(spec: ScanSpec, schema: SchemaRef, partitions: usize) -> ScanExec {
-        ScanExec {
-            spec,
-            dynamic: Vec::new(),
-            started: Mutex::default(),
-            properties: unordered(schema, partitions),
-            metrics: ExecutionPlanMetricsSet::new(),
-        }
+        let properties = unordered(schema.clone(), partitions);
+        let source = Source { spec, schema, dynamic: Vec::new(), started: Mutex::default() };
+        ScanExec { source: Arc::new(source), properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> ScanExec {
-        ScanExec {
-            spec: self.spec.clone(),
-            dynamic: self.dynamic.iter().cloned().chain(filters).collect(),
-            started: Mutex::default(),
-            properties: self.properties.clone(),
-            metrics: ExecutionPlanMetricsSet::new(),
+        let Source { spec, schema, dynamic, .. } = &*self.source;
+        let dynamic = dynamic.iter().cloned().chain(filters).collect();
+        let source = Source { spec: spec.clone(), schema: schema.clone(), dynamic, started: Mutex::default() };
+        let (properties, metrics) = (self.properties.clone(), ExecutionPlanMetricsSet::new());
+        ScanExec { source: Arc::new(source), properties, metrics }
+    }
+}
+
+impl Source {
+    /// The scan, started by the first partition that asks, with as narrow ranges as published filters allow by now.
+    /// `dropped` counts rows that these filters leave out of the ranges.
+    fn scan(&self, dropped: &Count) -> Result<Arc<Scan>> {
+        let mut started = self.started.lock();
+        let started = match &mut *started {
+            Some(started) => started,
+            none => none.insert(Started { scan: self.start(dropped)?, generation: 0 }),
+        };
+        let generation = self.dynamic.iter().map(snapshot_generation).fold(0, u64::wrapping_add);
+        if std::mem::replace(&mut started.generation, generation) != generation {
+            let range = key_range(&self.dynamic, &self.parts())?;
+            if range != Some(KeyRange::all()) {
+                match started.scan.narrow(range.as_ref()) {
+                    // A value that the column cannot hold, as MEDIUMINT not every integer of its Arrow type, is no bound.
+                    Ok(()) | Err(StorageError::WrongType { .. }) => {}
+                    Err(e) => return Err(storage(e)),
+                }
+            }
         }
+        Ok(started.scan.clone())
     }
 
-    /// The scan, started by the first partition that asks.
-    fn scan(&self) -> Result<Arc<Scan>> {
-        let mut started = self.started.lock();
-        if let Some(scan) = started.as_ref() {
-            return Ok(scan.clone());
-        }
+    fn start(&self, dropped: &Count) -> Result<Arc<Scan>> {
         let spec = &self.spec;
-        let (index_filter, filter) = self.filters()?;
+        let (index_filter, filter) = self.filters(dropped)?;
         let boxed = |f: Option<ScanFilter>| f.map(|f| Arc::new(f) as Arc<dyn BatchFilter>);
         let request = ScanRequest {
             view: spec.view.clone(),
@@ -105,14 +137,24 @@ impl ScanExec {
             batch_rows: spec.batch_rows,
             counters: spec.counters.clone(),
         };
-        let scan = Scan::new(spec.table.clone(), request).map_err(storage)?;
-        *started = Some(scan.clone());
-        Ok(scan)
+        Scan::new(spec.table.clone(), request).map_err(storage)
+    }
+
+    /// The leading parts of the index's key that are columns of the output. Texts are compared by other bytes there than
+    /// in filters.
+    fn parts(&self) -> Vec<Part> {
+        let schema = self.spec.table.schema();
+        let parts = schema.indexes.get(self.spec.index).map_or(&[][..], |index| &index.parts);
+        let part = |part: &KeyPart| {
+            let column = self.spec.columns.iter().position(|c| *c == part.column)?;
+            (!schema.columns[part.column].ty.is_text()).then_some(Part { column, descending: part.descending })
+        };
+        parts.iter().map_while(part).collect()
     }
 
     /// The plan's conditions and those published while the query runs: on entries, and on rows.
-    fn filters(&self) -> Result<(Option<ScanFilter>, Option<ScanFilter>)> {
-        let (spec, output) = (&self.spec, self.schema());
+    fn filters(&self, dropped: &Count) -> Result<(Option<ScanFilter>, Option<ScanFilter>)> {
+        let (spec, output) = (&self.spec, &self.schema);
         let (mut on_entries, mut on_rows) = (spec.index_filter.clone(), spec.filter.clone());
         let table_column = |c: usize| (spec.columns[c], output.fields()[c].clone());
         // Whether there is such an index is for storage to say.
@@ -123,7 +165,7 @@ impl ScanExec {
             let of_index = spec.index > 0 && !covers(&spec.columns) && covers(&columns);
             let place = if of_index { &mut on_entries } else { &mut on_rows };
             let none = || ScanFilter::new(Vec::new(), Arc::new(Schema::empty()), Vec::new());
-            place.get_or_insert_with(none).add_dynamic(filter, table_column)?;
+            place.get_or_insert_with(none).add_dynamic(filter, table_column, dropped.clone())?;
         }
         Ok((on_entries, on_rows))
     }
@@ -135,9 +177,10 @@ fn storage(e: StorageError) -> DataFusionError {
 
 impl DisplayAs for ScanExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "ScanExec: {} index={} ranges={}", self.spec.name, self.spec.index, self.spec.ranges.len())?;
-        let of_plan = self.spec.index_filter.iter().chain(&self.spec.filter).flat_map(ScanFilter::predicates);
-        for predicate in of_plan.chain(&self.dynamic) {
+        let Source { spec, dynamic, .. } = &*self.source;
+        write!(f, "ScanExec: {} index={} ranges={}", spec.name, spec.index, spec.ranges.len())?;
+        let of_plan = spec.index_filter.iter().chain(&spec.filter).flat_map(ScanFilter::predicates);
+        for predicate in of_plan.chain(dynamic) {
             write!(f, ", {predicate}")?;
         }
         Ok(())
@@ -161,7 +204,7 @@ impl ExecutionPlan for ScanExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(&self.dynamic, f)
+        apply_expression_roots(&self.source.dynamic, f)
     }
 
     fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -179,10 +222,10 @@ impl ExecutionPlan for ScanExec {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         // A limited scan must count the rows the plan meant.
-        if !matches!(phase, FilterPushdownPhase::Post) || self.spec.limit.is_some() {
+        if !matches!(phase, FilterPushdownPhase::Post) || self.source.spec.limit.is_some() {
             return Ok(FilterPushdownPropagation::all_unsupported(result));
         }
-        let fields = self.spec.columns.len();
+        let fields = self.source.spec.columns.len();
         let usable = |f: &Physical| collect_columns(f).iter().all(|c| c.index() < fields);
         let taken: Vec<Physical> =
             result.parent_filters.iter().map(|f| f.filter.clone()).filter(|f| usable(f)).collect();
@@ -199,16 +242,18 @@ impl ExecutionPlan for ScanExec {
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let mut cursor = None;
-        let scan = self.scan()?;
+        let source = self.source.clone();
         let schema = self.schema();
+        let dropped = MetricBuilder::new(&self.metrics).counter(ROWS_DROPPED, partition);
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut left = self.spec.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let mut left = source.spec.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let stream_schema = schema.clone();
         let mut next = move || -> Result<Option<RecordBatch>> {
             if left == 0 {
                 return Ok(None);
             }
             let timer = metrics.elapsed_compute().timer();
+            let scan = source.scan(&dropped)?;
             let cursor = cursor.get_or_insert_with(|| scan.cursor());
             let Some(batch) = cursor.next_batch().map_err(storage)? else {
                 timer.done();

@@ -9,6 +9,7 @@ use datafusion_common::{
     tree_node::{Transformed, TreeNode},
 };
 use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_plan::metrics::Count;
 use muster_storage::{BatchFilter, StorageError};
 use std::sync::{
     Arc,
@@ -25,6 +26,7 @@ struct DynamicFilter {
     predicate: Physical,
     seen: AtomicUsize,
     kept: AtomicUsize,
+    dropped: Count,
 }
 
 impl DynamicFilter {
@@ -51,8 +53,13 @@ impl ScanFilter {
     }
 
     /// Adds a filter that is filled in while the query runs. It is over other columns: `column_of` gives the table
-    /// column and the field of each.
-    pub fn add_dynamic(&mut self, filter: &Physical, column_of: impl Fn(usize) -> (usize, FieldRef)) -> Result<()> {
+    /// column and the field of each. `dropped` counts the rows for which it is not TRUE.
+    pub fn add_dynamic(
+        &mut self,
+        filter: &Physical,
+        column_of: impl Fn(usize) -> (usize, FieldRef),
+        dropped: Count,
+    ) -> Result<()> {
         let mut fields: Vec<FieldRef> = self.schema.fields().iter().cloned().collect();
         let columns = &mut self.columns;
         let mapped = filter.clone().transform_down(|e| {
@@ -68,7 +75,7 @@ impl ScanFilter {
         })?;
         self.schema = Arc::new(Schema::new(fields));
         let (seen, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        self.dynamic.push(Arc::new(DynamicFilter { predicate: mapped.data, seen, kept }));
+        self.dynamic.push(Arc::new(DynamicFilter { predicate: mapped.data, seen, kept, dropped }));
         Ok(())
     }
 
@@ -105,6 +112,7 @@ impl ScanFilter {
             let now = both(kept, passed)?;
             filter.seen.fetch_add(before, Relaxed);
             filter.kept.fetch_add(now.true_count(), Relaxed);
+            filter.dropped.add(before - now.true_count());
             kept = Some(now);
         }
         Ok(kept.unwrap_or_else(|| BooleanArray::from(vec![true; rows])))

@@ -196,6 +196,53 @@ fn joins_that_do_not_fit_agree_with_the_definition() {
     }
 }
 
+/// Rows of the probe side without partners do not go to disk, where nothing below the join can leave them out.
+#[test]
+fn rows_without_partners_do_not_spill() {
+    // A tenth of the probe side's keys, within the bounds of all, are keys of the build side.
+    let (left, right) = (skewed(6000, 0, 0), skewed(600, 0, 0));
+    let spread = |rows: Vec<Vec<Value>>, by: i64| {
+        let spread = |row: Vec<Value>| match row[0] {
+            Value::Int(key) => vec![int(key * by), row[1].clone(), row[2].clone()],
+            _ => row,
+        };
+        rows.into_iter().map(spread).collect::<Vec<_>>()
+    };
+    let right = spread(right, 10);
+    for (kind, drops) in
+        [(JoinKind::Inner, true), (JoinKind::Semi, true), (JoinKind::Anti, false), (JoinKind::Left, false)]
+    {
+        let mut q = Query::with_memory(256 << 10);
+        let (a, b) = (q.columns(&[INT, INT, TEXT]), q.columns(&[INT, INT, TEXT]));
+        // In the order of a sort, which knows no filters.
+        let rows = q.split_values(&a, left.clone());
+        let sort = PlanOp::Sort { input: Box::new(rows), keys: vec![asc(a[1])], fetch: Some(1 << 20) };
+        let op = PlanOp::HashJoin {
+            kind,
+            left: Box::new(plan(sort, a.clone())),
+            right: Box::new(q.split_values(&b, right.clone())),
+            keys: vec![(column(a[0]), column(b[0]))],
+            residual: Vec::new(),
+            build: Side::Right,
+        };
+        let join = plan(op, vec![a[2]]);
+        let profile = crate::Profile::new(q.counters.clone());
+        let rows = q.try_run_in(&join, ExecContext { profile: Some(profile.clone()), ..q.context() }).unwrap();
+        let partners = partners(&left, &right, false).filter(|(_, found)| !found.is_empty()).count();
+        let want = match kind {
+            JoinKind::Left => left.len(),
+            JoinKind::Anti => left.len() - partners,
+            _ => partners,
+        };
+        assert_eq!(rows.len(), want, "{kind:?}");
+        let actual = profile.of(&join);
+        assert!(actual.spills > 0, "{kind:?}");
+        let others = (left.len() - partners) as u64;
+        let dropped = if drops { others * 9 / 10..others + 1 } else { 0..1 };
+        assert!(dropped.contains(&actual.rows_dropped), "{kind:?}: {} of {others}", actual.rows_dropped);
+    }
+}
+
 #[test]
 fn not_in_that_does_not_fit_keeps_to_three_values() {
     let left = skewed(9000, 10, 2000);

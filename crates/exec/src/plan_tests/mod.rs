@@ -104,9 +104,13 @@ impl Query {
     }
 
     pub fn try_run(&self, plan: &Plan) -> Result<Vec<Vec<Value>>> {
+        self.try_run_in(plan, self.context())
+    }
+
+    pub fn try_run_in(&self, plan: &Plan, context: ExecContext) -> Result<Vec<Vec<Value>>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let batches: Vec<_> = execute(plan, &self.columns, &self.context())?.try_collect().await?;
+            let batches: Vec<_> = execute(plan, &self.columns, &context)?.try_collect().await?;
             let mut rows = Vec::new();
             for batch in batches {
                 assert_eq!(batch.num_columns(), plan.output.len());

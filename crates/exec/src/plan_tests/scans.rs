@@ -89,7 +89,11 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
 
 impl Stored {
     fn query(&self) -> (Query, Vec<ColId>) {
-        let mut q = Query::new();
+        self.query_with(256 << 20)
+    }
+
+    fn query_with(&self, memory_bytes: usize) -> (Query, Vec<ColId>) {
+        let mut q = Query::with_memory(memory_bytes);
         q.tables = Arc::new(OneTable(self.table.clone()));
         let ids = q.columns(&[INT, INT, TEXT]);
         (q, ids)
@@ -241,6 +245,112 @@ fn filters_of_joins_and_sorts_reach_the_scan() {
     let limited = Scan { ordered: true, limit: Some(10_000), ..stored.scan(&ids) };
     entries.retain(|(_, id)| *id < 10_000);
     assert_eq!(q.run(&sort(limited)), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
+}
+
+/// What a scan of `stored` joined to build rows delivers, and the counters of it. `estimate`: of the build rows; many are
+/// built in parts.
+fn joined(stored: &Stored, scan: Scan, keys: &[Option<i64>], estimate: f64, build: Side) -> (Vec<Vec<Value>>, Query) {
+    let (mut q, ids) = stored.query();
+    let key = scan.index;
+    let few = q.columns(&[INT]);
+    let mut rows = q.split_values(&few, keys.iter().map(|key| vec![opt(*key)]).collect());
+    rows.estimate.rows = estimate;
+    let scan = Scan { columns: ids.iter().copied().zip(0..).collect(), ..scan };
+    let op = PlanOp::HashJoin {
+        kind: JoinKind::Semi,
+        left: Box::new(scan_plan(scan)),
+        right: Box::new(rows),
+        keys: vec![(column(ids[key]), column(few[0]))],
+        residual: Vec::new(),
+        build,
+    };
+    (q.run_sorted(&plan(op, ids)), q)
+}
+
+/// The bounds of a build side's keys are where a scan in the order of these keys begins and ends.
+#[test]
+fn the_keys_of_a_build_side_narrow_the_scan() {
+    let stored = stored();
+    let range = |from, to| KeyRange { lower: Bound::Included(vec![int(from)]), upper: Bound::Excluded(vec![int(to)]) };
+    let by_id = stored.scan(&stored.query().1);
+    let by_n = Scan { index: 1, ..by_id.clone() };
+    let cut = Scan { ranges: vec![range(0, 5000), range(7040, 7060), range(9000, 20_000)], ..by_id.clone() };
+    let few: Vec<Option<i64>> = (7000..7100).map(Some).chain([None]).collect();
+    let two = [Some(100), Some(ROWS / 2 + 60)];
+    // The scan, the build side's keys, and rows at most that are read of the table or the index.
+    let cases = [
+        (&by_id, &few[..], 300),
+        (&cut, &few, 20),
+        (&by_id, &[Some(-5), Some(-7)], 0),
+        (&by_id, &[Some(ROWS), Some(ROWS + 9)], 0),
+        (&by_id, &[None], 0),
+        (&by_id, &[], 0),
+        (&by_id, &two, 12_000),
+        (&by_n, &few, 200),
+        (&by_n, &[None, Some(3)], 2),
+    ];
+    for (scan, keys, most) in cases {
+        for estimate in [1.0, 1e6] {
+            let (want, _) = joined(&stored, scan.clone(), keys, estimate, Side::Left);
+            let (got, q) = joined(&stored, scan.clone(), keys, estimate, Side::Right);
+            assert_eq!(got, want, "{keys:?}");
+            let counters = &q.counters;
+            let read = counters.handler_read_rnd_next() + counters.handler_read_next();
+            assert!(read <= most && (read > 0 || got.is_empty()), "{keys:?}: {read} rows read, {} come", got.len());
+        }
+    }
+    // From the device: a fraction of the pages.
+    let pages = |keys: &[Option<i64>]| {
+        let stored = stored_with(64 * 4096);
+        let (_, q) = joined(&stored, stored.scan(&stored.query().1), keys, 1.0, Side::Right);
+        q.counters.pages_read()
+    };
+    let (all, narrow) = (pages(&[Some(0), Some(ROWS - 1)]), pages(&few));
+    assert!(narrow * 10 < all, "{narrow} of {all} pages");
+}
+
+/// A build side on disk says of its keys what it can, too.
+#[test]
+fn a_build_side_on_disk_filters_the_scan() {
+    let stored = stored();
+    for (kind, estimate) in
+        [(JoinKind::Inner, 1.0), (JoinKind::Semi, 1e6), (JoinKind::Anti, 1.0), (JoinKind::Left, 1e6)]
+    {
+        let (mut q, ids) = stored.query_with(1 << 20);
+        let wide = q.columns(&[INT, TEXT]);
+        // Every hundredth row of the second half, and as many that are no rows.
+        let keys = (ROWS / 200..ROWS / 50).map(|i| i * 100);
+        let padded = |key| vec![int(key), text(&format!("{key:0>4000}"))];
+        let mut build = q.split_values(&wide, keys.clone().map(padded).collect());
+        build.estimate.rows = estimate;
+        let op = PlanOp::HashJoin {
+            kind,
+            left: Box::new(build),
+            right: Box::new(scan_plan(stored.scan(&ids))),
+            keys: vec![(column(wide[0]), column(ids[0]))],
+            residual: Vec::new(),
+            build: Side::Left,
+        };
+        let delivers_right = matches!(kind, JoinKind::Inner | JoinKind::Left);
+        let output = if delivers_right { vec![wide[0], ids[2]] } else { vec![wide[0]] };
+        let mut want: Vec<Vec<Value>> = Vec::new();
+        for key in keys {
+            let found = key < ROWS;
+            let right = if found { text(&format!("text {key}")) } else { Value::Null };
+            match kind {
+                JoinKind::Semi if found => want.push(vec![int(key)]),
+                JoinKind::Anti if !found => want.push(vec![int(key)]),
+                JoinKind::Inner if found => want.push(vec![int(key), right]),
+                JoinKind::Left => want.push(vec![int(key), right]),
+                _ => {}
+            }
+        }
+        assert_eq!(q.run_sorted(&plan(op, output)), sorted(want), "{kind:?}");
+        assert!(q.counters.created_tmp_files() > 0, "the build side does not fit");
+        let (read, delivered) = (q.counters.handler_read_rnd_next(), q.counters.rows_read());
+        assert!(read < 11_000, "{kind:?}: {read} rows within the bounds");
+        assert!((100..700).contains(&delivered), "{kind:?}: {delivered} rows pass the filter");
+    }
 }
 
 /// A join by lookup through the index on `n`, ended by its reader at some point, leaves no page latched and no read

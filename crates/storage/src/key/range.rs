@@ -20,6 +20,18 @@ impl ByteRange {
     pub fn is_empty(&self) -> bool {
         self.upper.as_ref().is_some_and(|upper| *upper <= self.lower)
     }
+
+    /// Leaves out what is not in `other`.
+    pub fn intersect(&mut self, other: &ByteRange) {
+        if self.lower < other.lower {
+            self.lower.clone_from(&other.lower);
+        }
+        if let Some(upper) = &other.upper
+            && self.upper.as_ref().is_none_or(|own| own > upper)
+        {
+            self.upper = Some(upper.clone());
+        }
+    }
 }
 
 impl KeyCodec {

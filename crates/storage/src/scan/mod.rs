@@ -125,6 +125,21 @@ impl Scan {
         }))
     }
 
+    /// Leaves out what is not in `range`, of what no cursor has taken yet: for what becomes known only while a query runs.
+    /// `None`: no row is wanted any more. Errors: `WrongType` for bounds that do not have their columns' types.
+    pub fn narrow(&self, range: Option<&KeyRange>) -> Result<()> {
+        let range = match range {
+            Some(range) => self.access.tree.layout().key.byte_range(range)?,
+            None => None,
+        };
+        let mut queue = self.queue.lock();
+        match range {
+            Some(range) => queue.narrow(&range),
+            None => queue.end(),
+        }
+        Ok(())
+    }
+
     /// Another worker on this scan. With `ordered` there must be only one.
     pub fn cursor(self: &Arc<Self>) -> ScanCursor {
         ScanCursor::new(Arc::clone(self))

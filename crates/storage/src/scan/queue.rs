@@ -89,6 +89,16 @@ impl Queue {
         }
     }
 
+    /// Leaves out what is not in `range`.
+    pub fn narrow(&mut self, range: &ByteRange) {
+        self.work.retain_mut(|work| {
+            let before = work.range.clone();
+            work.range.intersect(range);
+            work.begun &= work.range == before;
+            !work.range.is_empty()
+        });
+    }
+
     /// There is nothing left to do.
     pub fn end(&mut self) {
         self.work.clear();

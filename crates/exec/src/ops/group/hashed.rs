@@ -4,7 +4,7 @@
 //! rows are handed on as they are, when they turn out to be groups of their own.
 
 use super::table::{Accumulators, Contents, Layout, Table};
-use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace};
+use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace, hashes};
 use arrow_array::RecordBatch;
 use datafusion_common::Result;
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
@@ -176,7 +176,7 @@ impl Hashed {
             return Ok(());
         }
         let (states, keys) = table.take_states()?;
-        to.write(&states, &keys)?;
+        to.write(&states, &hashes(&keys)?)?;
         self.spills.add(1);
         self.memory.resize(self.memory.size().min(FLOOR_BLOCKS * self.space.block_bytes));
         Ok(())

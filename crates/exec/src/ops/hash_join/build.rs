@@ -1,21 +1,33 @@
 //! The build side: in memory if it fits, else in files.
 
-use super::{Kernel, build_bytes, building_bytes, grace::Grace, input::InputExec};
+use super::{
+    Kernel, build_bytes, building_bytes,
+    grace::Grace,
+    input::InputExec,
+    probe_filter::{self, Bloom, Bounds},
+};
 use crate::ops::{
     compact::{compact, held_bytes},
-    spill::{PartitionWriter, SpillFile},
+    spill::{PartitionWriter, SpillFile, hashes},
 };
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use datafusion_common::{DataFusionError, Result};
-use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
+use datafusion_execution::{
+    SendableRecordBatchStream,
+    memory_pool::{MemoryConsumer, MemoryReservation},
+};
+use datafusion_physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion_physical_plan::{ExecutionPlan, stream::RecordBatchStreamAdapter};
 use futures::{StreamExt, TryStreamExt};
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 use tokio::task::JoinSet;
+
+/// A filter of the keys takes at most so many blocks while it is not known how many keys there are.
+const BLOOM_BLOCKS: usize = 32;
 
 /// A build side that has been read.
 pub enum Built {
@@ -41,10 +53,10 @@ impl Build {
     }
 
     async fn read(self) -> Result<Built> {
-        let spill = Arc::new(AtomicBool::new(false));
+        let spilling = Arc::new(Spilling::default());
         let mut tasks = JoinSet::new();
         for (i, (rows, memory)) in self.parts.into_iter().enumerate() {
-            let part = Part::new(self.kernel.clone(), spill.clone(), memory);
+            let part = Part::new(self.kernel.clone(), spilling.clone(), memory);
             tasks.spawn(async move { Ok::<_, DataFusionError>((i, part.read(rows).await?)) });
         }
         let mut parts = Vec::new();
@@ -57,24 +69,75 @@ impl Build {
         }
         parts.sort_by_key(|(i, _)| *i);
         let parts: Vec<Part> = parts.into_iter().map(|(_, part)| part).collect();
-        if !spill.load(Relaxed) {
+        if !spilling.begun.load(Relaxed) {
             return Ok(Built::InMemory(InMemory::new(&self.kernel, parts)?));
         }
-        let (mut files, mut nulls) = (Vec::new(), Vec::new());
+        let (mut files, mut nulls, mut bounds) = (Vec::new(), Vec::new(), self.kernel.bounds()?);
         for part in parts {
-            let (spread, with_null) = part.into_files()?;
-            files.push(spread);
-            nulls.extend(with_null);
+            let spread = part.into_files()?;
+            files.push(spread.files);
+            nulls.extend(spread.nulls);
+            bounds.merge(spread.bounds)?;
         }
-        Ok(Built::OnDisk(Arc::new(Grace::new(self.kernel, files, nulls))))
+        let rows = files.iter().flatten().flatten().map(|file| file.rows).sum();
+        let bloom = Arc::into_inner(spilling).and_then(|spilling| spilling.bloom.into_inner().flatten()?.fit(rows));
+        let bloom = bloom.map(Arc::new);
+        self.kernel.publish(bounds, bloom.clone())?;
+        Ok(Built::OnDisk(Arc::new(Grace::new(self.kernel, files, nulls, bloom))))
+    }
+}
+
+/// What the parts of a build side share.
+#[derive(Default)]
+struct Spilling {
+    /// Some part does not fit: all go to disk.
+    begun: AtomicBool,
+    /// The keys that went to disk; made for the first of them, if there is memory.
+    bloom: OnceLock<Option<Bloom>>,
+}
+
+/// A part of the build side on disk.
+struct Spread {
+    /// By hashes.
+    files: Vec<Option<SpillFile>>,
+    /// Rows with NULL keys of NOT IN.
+    nulls: Vec<SpillFile>,
+    bounds: Bounds,
+}
+
+impl Kernel {
+    fn bounds(&self) -> Result<Bounds> {
+        let types = self.keys[0].iter().map(|key| key.data_type(&self.join.left().schema()));
+        Bounds::new(&types.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn build_writer(&self) -> PartitionWriter {
+        PartitionWriter::new(&self.space, &self.join.left().schema(), 0)
+    }
+
+    fn new_bloom(&self) -> Option<Bloom> {
+        let memory = MemoryConsumer::new("join filter").register(self.context.memory_pool());
+        let needed = self.probe_rows_need_partners();
+        needed.then(|| Bloom::new(BLOOM_BLOCKS * self.space.block_bytes, memory)).flatten()
+    }
+
+    /// Tells whoever reads the probe side which of its rows may have partners.
+    fn publish(&self, bounds: Bounds, bloom: Option<Arc<Bloom>>) -> Result<()> {
+        let produced = self.join.dynamic_expressions_produced();
+        let published = produced.first().and_then(|filter| filter.downcast_ref::<DynamicFilterPhysicalExpr>());
+        // With NOT IN, a row with NULL decides about all others.
+        if let Some(published) = published.filter(|_| !self.join.null_aware) {
+            published.update(probe_filter::filter(&self.keys[1], bounds, bloom)?)?;
+            published.mark_complete();
+        }
+        Ok(())
     }
 }
 
 /// A partition of the build side under way.
 struct Part {
     kernel: Arc<Kernel>,
-    /// Some part does not fit: all go to disk.
-    spill: Arc<AtomicBool>,
+    spilling: Arc<Spilling>,
     memory: MemoryReservation,
     batches: Vec<RecordBatch>,
     bytes: usize,
@@ -82,11 +145,14 @@ struct Part {
     writer: Option<PartitionWriter>,
     /// Rows with NULL in their key, for NOT IN.
     nulls: Option<PartitionWriter>,
+    /// Of the keys on disk.
+    bounds: Option<Bounds>,
 }
 
 impl Part {
-    fn new(kernel: Arc<Kernel>, spill: Arc<AtomicBool>, memory: MemoryReservation) -> Part {
-        Part { kernel, spill, memory, batches: Vec::new(), bytes: 0, rows: 0, writer: None, nulls: None }
+    fn new(kernel: Arc<Kernel>, spilling: Arc<Spilling>, memory: MemoryReservation) -> Part {
+        let (batches, bytes, rows) = (Vec::new(), 0, 0);
+        Part { kernel, spilling, memory, batches, bytes, rows, writer: None, nulls: None, bounds: None }
     }
 
     async fn read(mut self, mut rows: SendableRecordBatchStream) -> Result<Part> {
@@ -94,7 +160,7 @@ impl Part {
             if batch.num_rows() == 0 {
                 continue;
             }
-            if self.spill.load(Relaxed) {
+            if self.spilling.begun.load(Relaxed) {
                 self.write_batches()?;
                 self.write(&batch)?;
                 continue;
@@ -105,7 +171,7 @@ impl Part {
             self.batches.push(batch);
             let wanted = building_bytes(self.bytes, self.rows);
             if wanted > self.memory.size() && self.memory.try_grow(wanted - self.memory.size()).is_err() {
-                self.spill.store(true, Relaxed);
+                self.spilling.begun.store(true, Relaxed);
                 self.kernel.spills.add(1);
             }
         }
@@ -121,27 +187,39 @@ impl Part {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let kernel = self.kernel.clone();
-        let new = || PartitionWriter::new(&kernel.space, &kernel.join.left().schema(), 0);
-        let keys = kernel.key_values(0, batch)?;
-        let nulls =
-            keys.first().and_then(|k| k.logical_nulls()).filter(|n| kernel.join.null_aware && n.null_count() > 0);
-        let Some(nulls) = nulls else { return self.writer.get_or_insert_with(new).write(batch, &keys) };
+        let keys = self.kernel.key_values(0, batch)?;
+        let null_aware = self.kernel.join.null_aware;
+        let nulls = keys.first().and_then(|k| k.logical_nulls()).filter(|n| null_aware && n.null_count() > 0);
+        let Some(nulls) = nulls else { return self.write_known(batch, &keys) };
         let valid = BooleanArray::new(nulls.inner().clone(), None);
         let (with_key, with_null) =
             (filter_record_batch(batch, &valid)?, filter_record_batch(batch, &arrow::compute::not(&valid)?)?);
-        self.nulls.get_or_insert_with(new).write(&with_null, &kernel.key_values(0, &with_null)?)?;
-        self.writer.get_or_insert_with(new).write(&with_key, &kernel.key_values(0, &with_key)?)
+        let nulls = self.nulls.get_or_insert_with(|| self.kernel.build_writer());
+        nulls.write(&with_null, &hashes(&self.kernel.key_values(0, &with_null)?)?)?;
+        self.write_known(&with_key, &self.kernel.key_values(0, &with_key)?)
     }
 
-    /// The files of the rows by their hashes, and those of the rows with NULL keys of NOT IN.
-    #[allow(clippy::type_complexity, reason = "two kinds of files")]
-    fn into_files(mut self) -> Result<(Vec<Option<SpillFile>>, Vec<SpillFile>)> {
+    /// Writes rows whose keys may find partners.
+    fn write_known(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<()> {
+        let bounds = match &mut self.bounds {
+            Some(bounds) => bounds,
+            none => none.insert(self.kernel.bounds()?),
+        };
+        bounds.add(keys)?;
+        let hashes = hashes(keys)?;
+        if let Some(bloom) = self.spilling.bloom.get_or_init(|| self.kernel.new_bloom()) {
+            hashes.iter().for_each(|hash| bloom.add(*hash));
+        }
+        self.writer.get_or_insert_with(|| self.kernel.build_writer()).write(batch, &hashes)
+    }
+
+    fn into_files(mut self) -> Result<Spread> {
         self.write_batches()?;
         let finish = |writer: Option<PartitionWriter>| writer.map(PartitionWriter::finish).transpose();
         let files = finish(self.writer)?.map_or(Vec::new(), Vec::from);
         let nulls = finish(self.nulls)?.into_iter().flatten().flatten().collect();
-        Ok((files, nulls))
+        let bounds = self.bounds.map_or_else(|| self.kernel.bounds(), Ok)?;
+        Ok(Spread { files, nulls, bounds })
     }
 }
 

@@ -4,12 +4,14 @@ use super::{
     Kernel, building_bytes,
     input::{InputExec, read},
     preserves_build, preserves_probe,
+    probe_filter::Bloom,
 };
 use crate::ops::{
     compact::used_bytes,
-    spill::{LEVELS, PARTITIONS, PartitionWriter, SpillFile},
+    spill::{LEVELS, PARTITIONS, PartitionWriter, SpillFile, hashes},
 };
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_select::filter::filter_record_batch;
 use datafusion_common::{DataFusionError, JoinType, Result};
 use datafusion_execution::{
     SendableRecordBatchStream,
@@ -53,11 +55,19 @@ pub struct Grace {
     state: Mutex<State>,
     /// Whether all of the probe side is on disk, or some part of it failed.
     ready: watch::Sender<bool>,
+    /// The keys of the build side, if rows of the probe side need partners among them.
+    bloom: Option<Arc<Bloom>>,
 }
 
 impl Grace {
-    /// `build`: the files of each partition of the build side, by hashes; `nulls`: rows with NULL keys of NOT IN.
-    pub fn new(kernel: Arc<Kernel>, build: Vec<Vec<Option<SpillFile>>>, nulls: Vec<SpillFile>) -> Grace {
+    /// `build`: the files of each partition of the build side, by hashes; `nulls`: rows with NULL keys of NOT IN; `bloom`:
+    /// the keys, if rows of the probe side need partners among them.
+    pub fn new(
+        kernel: Arc<Kernel>,
+        build: Vec<Vec<Option<SpillFile>>>,
+        nulls: Vec<SpillFile>,
+        bloom: Option<Arc<Bloom>>,
+    ) -> Grace {
         let mut pairs: Vec<Pair> =
             (0..PARTITIONS).map(|_| Pair { build: Vec::new(), probe: Vec::new(), level: 1 }).collect();
         for files in build {
@@ -65,7 +75,7 @@ impl Grace {
         }
         let missing = kernel.join.right().output_partitioning().partition_count();
         let state = State { pairs, nulls, probe_has_rows: false, probe_has_nulls: false, missing, failure: None };
-        Grace { kernel, state: Mutex::new(state), ready: watch::Sender::new(false) }
+        Grace { kernel, state: Mutex::new(state), ready: watch::Sender::new(false), bloom }
     }
 
     /// Spreads a partition of the probe side, and when all are spread, joins files that no other worker does.
@@ -102,7 +112,16 @@ impl Grace {
             let keys = kernel.key_values(1, &batch)?;
             has_rows = true;
             has_nulls |= keys.iter().any(|k| k.logical_null_count() > 0);
-            writer.write(&batch, &keys)?;
+            let mut hashes = hashes(&keys)?;
+            match &self.bloom {
+                None => writer.write(&batch, &hashes)?,
+                Some(bloom) => {
+                    let kept: BooleanArray = hashes.iter().map(|hash| Some(bloom.may_contain(*hash))).collect();
+                    hashes.retain(|hash| bloom.may_contain(*hash));
+                    kernel.dropped.add(batch.num_rows() - hashes.len());
+                    writer.write(&filter_record_batch(&batch, &kept)?, &hashes)?;
+                }
+            }
         }
         kernel.spills.add(1);
         Ok(Spread { files: writer.finish()?, has_rows, has_nulls })
@@ -156,7 +175,7 @@ impl Grace {
             let pair = state.pairs.pop()?;
             let matters = match (pair.build.is_empty(), pair.probe.is_empty()) {
                 (true, true) => false,
-                (true, false) => preserves_probe(join_type) && join_type != JoinType::RightSemi,
+                (true, false) => !self.kernel.probe_rows_need_partners(),
                 (false, true) => preserves_build(join_type) && join_type != JoinType::LeftSemi,
                 (false, false) => true,
             };
@@ -252,7 +271,7 @@ impl Kernel {
         let mut writer = PartitionWriter::new(&self.space, &input.schema(), level);
         let mut rows = read(files, input.schema())?;
         while let Some(batch) = rows.try_next().await? {
-            writer.write(&batch, &self.key_values(side, &batch)?)?;
+            writer.write(&batch, &hashes(&self.key_values(side, &batch)?)?)?;
             // Whoever waits for the query may have gone.
             tokio::task::yield_now().await;
         }

@@ -6,7 +6,8 @@
 //!                             +-- does not: to files, spread by a hash of the keys
 //!   probe side -------------------> to files, spread likewise --> grace.rs: DataFusion's join of two files at a time
 //!
-//!   input.rs    rows that are in memory, in files or below, as an input of DataFusion's join
+//!   input.rs          rows that are in memory, in files or below, as an input of DataFusion's join
+//!   probe_filter.rs   what the keys of a build side on disk say of the probe side
 //! ```
 //!
 //! Files whose build side still does not fit are spread again. Where that does not help, since many rows have one key,
@@ -16,8 +17,9 @@
 mod build;
 mod grace;
 mod input;
+mod probe_filter;
 
-use super::{spill::SpillSpace, unordered};
+use super::{scan::ROWS_DROPPED, spill::SpillSpace, unordered};
 use crate::{expr::Physical, runtime::KEY_ARRAY_DENSITY};
 use arrow_array::{ArrayRef, RecordBatch};
 use build::{Build, Built};
@@ -90,8 +92,8 @@ impl GraceJoinExec {
             }
             return Ok(build);
         }
-        let spills = MetricBuilder::new(&self.metrics).spill_count(0);
-        let kernel = Arc::new(Kernel::new(self.join.clone(), self.space.clone(), context.clone(), spills)?);
+        let kernel = Kernel::new(self.join.clone(), self.space.clone(), context.clone(), &self.metrics)?;
+        let kernel = Arc::new(kernel);
         let parts = (0..self.join.left().output_partitioning().partition_count()).map(|part| {
             let consumer = MemoryConsumer::new(format!("join build[{part}]")).with_can_spill(true);
             Ok((self.join.left().execute(part, context.clone())?, consumer.register(context.memory_pool())))
@@ -115,16 +117,31 @@ struct Kernel {
     unlimited: Arc<TaskContext>,
     /// How often a side or a part of one went to disk.
     spills: Count,
+    /// Rows of the probe side that did not have to, since they have no partners.
+    dropped: Count,
 }
 
 impl Kernel {
-    fn new(join: Arc<HashJoinExec>, space: SpillSpace, context: Arc<TaskContext>, spills: Count) -> Result<Kernel> {
+    fn new(
+        join: Arc<HashJoinExec>,
+        space: SpillSpace,
+        context: Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Kernel> {
         let env = RuntimeEnvBuilder::from_runtime_env(&context.runtime_env());
         let env = env.with_memory_pool(Arc::new(UnboundedMemoryPool::default())).build_arc()?;
         let config = context.session_config().clone();
         let unlimited = Arc::new(TaskContext::default().with_session_config(config).with_runtime(env));
         let (left, right) = join.on().iter().cloned().unzip();
-        Ok(Kernel { join, keys: [left, right], space, context, unlimited, spills })
+        let spills = MetricBuilder::new(metrics).spill_count(0);
+        let dropped = MetricBuilder::new(metrics).counter(ROWS_DROPPED, 0);
+        Ok(Kernel { join, keys: [left, right], space, context, unlimited, spills, dropped })
+    }
+
+    /// Whether rows of the probe side without a partner do not matter, neither for themselves nor for others.
+    fn probe_rows_need_partners(&self) -> bool {
+        let join_type = *self.join.join_type();
+        !self.join.null_aware && (!preserves_probe(join_type) || join_type == JoinType::RightSemi)
     }
 
     /// Values of the keys of a side, the build side being 0.

@@ -9,7 +9,7 @@ mod file;
 mod partitions;
 
 pub use file::{SpillFile, SpillReader, SpillWriter};
-pub use partitions::{LEVELS, PARTITIONS, PartitionWriter};
+pub use partitions::{LEVELS, PARTITIONS, PartitionWriter, hashes};
 
 use muster_storage::Counters;
 use std::{path::PathBuf, sync::Arc};

@@ -26,28 +26,19 @@ pub struct PartitionWriter {
     space: SpillSpace,
     schema: SchemaRef,
     writers: [Option<SpillWriter>; PARTITIONS],
-    hasher: RandomState,
     level: usize,
 }
 
 impl PartitionWriter {
     /// `level`: how often the rows have been spread before.
     pub fn new(space: &SpillSpace, schema: &SchemaRef, level: usize) -> PartitionWriter {
-        PartitionWriter {
-            space: space.clone(),
-            schema: schema.clone(),
-            writers: [const { None }; PARTITIONS],
-            hasher: RandomState::with_seed(SEED),
-            level,
-        }
+        PartitionWriter { space: space.clone(), schema: schema.clone(), writers: [const { None }; PARTITIONS], level }
     }
 
-    /// Takes rows and their keys. Errors of the file system.
-    pub fn write(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<()> {
-        let mut hashes = vec![0; batch.num_rows()];
-        create_hashes(keys, &self.hasher, &mut hashes)?;
+    /// Takes rows and the [`hashes`] of their keys. Errors of the file system.
+    pub fn write(&mut self, batch: &RecordBatch, hashes: &[u64]) -> Result<()> {
         let mut rows: [Vec<u32>; PARTITIONS] = [const { Vec::new() }; PARTITIONS];
-        let number = |hash: u64| (mixed(hash) >> (self.level * PARTITION_BITS)) as usize % PARTITIONS;
+        let number = |hash: u64| (hash >> (self.level * PARTITION_BITS)) as usize % PARTITIONS;
         hashes.iter().enumerate().for_each(|(row, hash)| rows[number(*hash)].push(row as u32));
         let portions = used_bytes(batch)?.div_ceil(self.space.block_bytes).max(1);
         let most = batch.num_rows().div_ceil(portions).max(1);
@@ -74,6 +65,14 @@ impl PartitionWriter {
     }
 }
 
+/// Hashes of keys that tell rows apart: equal keys have equal ones, whatever the batch.
+pub fn hashes(keys: &[ArrayRef]) -> Result<Vec<u64>> {
+    let mut hashes = vec![0; keys.first().map_or(0, |key| key.len())];
+    create_hashes(keys, &RandomState::with_seed(SEED), &mut hashes)?;
+    hashes.iter_mut().for_each(|hash| *hash = mixed(*hash));
+    Ok(hashes)
+}
+
 /// Each bit depends on all bits of the hash: the last step of MurmurHash3.
 fn mixed(mut hash: u64) -> u64 {
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -95,7 +94,7 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("n", numbers.clone())]).unwrap();
         let spread = |batches: Vec<RecordBatch>, level| {
             let mut writer = PartitionWriter::new(&space, &batch.schema(), level);
-            batches.iter().for_each(|b| writer.write(b, b.columns()).unwrap());
+            batches.iter().for_each(|b| writer.write(b, &hashes(b.columns()).unwrap()).unwrap());
             writer.finish().unwrap().map(|file| file.unwrap())
         };
         let read = |file: &SpillFile| file.open().unwrap().map(Result::unwrap).collect::<Vec<_>>();
