@@ -45,7 +45,20 @@ impl KeyMaker {
     }
 }
 
+/// A search looks at so many rows one by one before it jumps.
+const STEPS: usize = 8;
+
 impl Keys {
+    /// Whether no key is less than the one before. Those with NULL in them, which are not `valid`, may be anything.
+    pub fn ascend(&self, valid: Option<&BooleanBuffer>) -> bool {
+        let is_valid = |row: usize| valid.is_none_or(|v| v.value(row));
+        match (self, valid) {
+            (Keys::Words(words), None) => words.is_sorted(),
+            _ => (1..self.len())
+                .all(|row| !(is_valid(row - 1) && is_valid(row) && self.compare(row - 1, self, row).is_gt())),
+        }
+    }
+
     pub fn compare(&self, i: usize, other: &Keys, j: usize) -> Ordering {
         match (self, other) {
             (Keys::Words(a), Keys::Words(b)) => a[i].cmp(&b[j]),
@@ -65,8 +78,90 @@ impl Keys {
 
     /// The end of the rows from `i` on that have the same key.
     pub fn group_end(&self, i: usize) -> usize {
-        (i + 1..self.len()).find(|next| self.compare(i, self, *next).is_ne()).unwrap_or(self.len())
+        match self {
+            Keys::Words(words) => first_not(i + 1, words.len(), |next| words[next] == words[i]),
+            Keys::Bytes(rows) => first_not(i + 1, rows.num_rows(), |next| rows.row(next) == rows.row(i)),
+        }
     }
+
+    /// The first row from `i` on whose key is not less than row `j`'s of the other side.
+    pub fn seek(&self, i: usize, other: &Keys, j: usize) -> usize {
+        match (self, other) {
+            (Keys::Words(a), Keys::Words(b)) => first_not(i, a.len(), |i| a[i] < b[j]),
+            (Keys::Bytes(a), Keys::Bytes(b)) => first_not(i, a.num_rows(), |i| a.row(i) < b.row(j)),
+            (Keys::Words(_), Keys::Bytes(_)) | (Keys::Bytes(_), Keys::Words(_)) => self.len(),
+        }
+    }
+
+    /// Marks the rows from `i` on whose key the other side has from `j` on, until one of the sides ends. Returns where
+    /// both then stand. `valid`: rows without NULL in their key; `None`: all.
+    pub fn mark(
+        &self,
+        other: &Keys,
+        (i, j): (usize, usize),
+        valid: Option<&BooleanBuffer>,
+        marks: &mut [bool],
+    ) -> (usize, usize) {
+        let (rows, others) = (self.len(), other.len());
+        match (self, other) {
+            (Keys::Words(a), Keys::Words(b)) => mark((i, rows), (j, others), |i| a[i], |j| b[j], valid, marks),
+            (Keys::Bytes(a), Keys::Bytes(b)) => mark((i, rows), (j, others), |i| a.row(i), |j| b.row(j), valid, marks),
+            (Keys::Words(_), Keys::Bytes(_)) | (Keys::Bytes(_), Keys::Words(_)) => (rows, j),
+        }
+    }
+}
+
+/// See [`Keys::mark`]; `key` and `other_key` give the keys of rows.
+fn mark<K: Ord>(
+    (mut i, rows): (usize, usize),
+    (mut j, others): (usize, usize),
+    key: impl Fn(usize) -> K,
+    other_key: impl Fn(usize) -> K,
+    valid: Option<&BooleanBuffer>,
+    marks: &mut [bool],
+) -> (usize, usize) {
+    while i < rows && j < others {
+        if valid.is_some_and(|valid| !valid.value(i)) {
+            i += 1;
+            continue;
+        }
+        j = first_not(j, others, |j| other_key(j) < key(i));
+        if j == others {
+            break;
+        }
+        if other_key(j) == key(i) {
+            marks[i] = true;
+            i += 1;
+        } else {
+            // Rows with NULL in their key may be passed: they have no partner either.
+            i = first_not(i + 1, rows, |i| key(i) < other_key(j));
+        }
+    }
+    (i, j)
+}
+
+/// The first of `from..end` for which `holds` is false; it is true for all before and for none behind.
+fn first_not(from: usize, end: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let near = end.min(from + STEPS);
+    if let Some(found) = (from..near).find(|i| !holds(*i)) {
+        return found;
+    }
+    // In strides that double, then by halves of the last one.
+    let (mut low, mut stride) = (near, STEPS);
+    while low + stride < end && holds(low + stride) {
+        low += stride;
+        stride *= 2;
+    }
+    let mut high = end.min(low + stride);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 fn is_word(ty: &DataType) -> bool {

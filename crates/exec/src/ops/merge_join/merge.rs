@@ -60,10 +60,7 @@ impl Side {
             if batch.num_rows() == 0 {
                 continue;
             }
-            let is_valid = |row: usize| valid.as_ref().is_none_or(|v| v.value(row));
-            let descends =
-                |row: &usize| is_valid(row - 1) && is_valid(*row) && keys.compare(row - 1, &keys, *row).is_gt();
-            if (1..keys.len()).any(|row| descends(&row)) {
+            if !keys.ascend(valid.as_ref()) {
                 return internal_err!("rows for a merge join are not in the order of its keys");
             }
             self.chunk = Some(Chunk { batch, keys, valid });
@@ -228,6 +225,10 @@ impl Merge {
         let (Some(left), Some(right)) = (&self.left.chunk, &self.right.chunk) else { return Ok(None) };
         let (left_rows, right_rows) = (left.batch.num_rows(), right.batch.num_rows());
         let (mut i, mut j) = (self.left.at, self.right.at);
+        if let Some(marks) = self.pairs.marks() {
+            (self.left.at, self.right.at) = left.keys.mark(&right.keys, (i, j), left.valid.as_ref(), marks);
+            return Ok(None);
+        }
         while i < left_rows && j < right_rows && self.pairs.len() < self.batch_rows {
             if left.valid.as_ref().is_some_and(|valid| !valid.value(i)) {
                 i += 1;
@@ -235,15 +236,10 @@ impl Merge {
             }
             match left.keys.compare(i, &right.keys, j) {
                 // No right row that is to come is equal either.
-                Ordering::Less => i = self.open_end.take().unwrap_or(i + 1),
-                Ordering::Greater => j += 1,
+                Ordering::Less => i = self.open_end.take().unwrap_or_else(|| left.keys.seek(i + 1, &right.keys, j)),
+                Ordering::Greater => j = right.keys.seek(j + 1, &left.keys, i),
                 Ordering::Equal => {
                     let i_end = self.open_end.take().unwrap_or_else(|| left.keys.group_end(i));
-                    if self.pairs.key_decides() {
-                        self.pairs.mark(i..i_end);
-                        i = i_end;
-                        continue;
-                    }
                     let j_end = right.keys.group_end(j);
                     let (left_goes_on, right_goes_on) = (i_end == left_rows, j_end == right_rows);
                     if left_goes_on && right_goes_on {

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 use datafusion_common::{JoinSide, Result};
 use muster_algebra::JoinKind;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Pairs of one left batch with one right batch at a time.
 pub struct Pairs {
@@ -26,9 +26,10 @@ impl Pairs {
         Pairs { spec, schema, left: Vec::new(), right: Vec::new(), matched: Vec::new(), told: 0 }
     }
 
-    /// Whether it is enough to know that a left row has a right row of its key.
-    pub fn key_decides(&self) -> bool {
-        self.spec.residual.is_none() && matches!(self.spec.kind, JoinKind::Semi | JoinKind::Anti)
+    /// Where left rows are marked whose key has a right row, if it is enough to know that.
+    pub fn marks(&mut self) -> Option<&mut [bool]> {
+        let key_decides = self.spec.residual.is_none() && matches!(self.spec.kind, JoinKind::Semi | JoinKind::Anti);
+        key_decides.then_some(&mut self.matched)
     }
 
     /// A new left batch of so many rows.
@@ -44,15 +45,13 @@ impl Pairs {
         self.left.len()
     }
 
-    /// A left row with neighbouring right rows.
-    pub fn add(&mut self, left: usize, right: std::ops::Range<usize>) {
+    /// A left row with neighbouring right rows, of which there are some.
+    pub fn add(&mut self, left: usize, right: Range<usize>) {
+        if !self.matched.is_empty() && self.spec.residual.is_none() {
+            self.matched[left] = true;
+        }
         self.left.resize(self.left.len() + right.len(), left as u32);
         self.right.extend(right.start as u32..right.end as u32);
-    }
-
-    /// Left rows whose key has a right row.
-    pub fn mark(&mut self, rows: std::ops::Range<usize>) {
-        self.matched[rows].fill(true);
     }
 
     /// What the pairs make of the result, in the order of the left rows. Those before `closed` have all their pairs.
@@ -79,15 +78,15 @@ impl Pairs {
             l.retain(|_| (passes(i), i += 1).0);
             i = 0;
             r.retain(|_| (passes(i), i += 1).0);
-        }
-        if !self.matched.is_empty() {
-            l.iter().for_each(|row| self.matched[*row as usize] = true);
+            if !self.matched.is_empty() {
+                l.iter().for_each(|row| self.matched[*row as usize] = true);
+            }
         }
         let told = std::mem::replace(&mut self.told, closed);
         match self.spec.kind {
             JoinKind::Inner => self.rows(left, right, UInt32Array::from(l), UInt32Array::from(r)),
             JoinKind::Left => {
-                let (l, r) = self.with_unmatched(&l, &r, told..closed);
+                let (l, r) = self.with_unmatched(l, r, told..closed);
                 self.rows(left, right, l, r)
             }
             kind => {
@@ -99,15 +98,10 @@ impl Pairs {
     }
 
     /// The pairs, and left rows without a partner with NULL in its place.
-    fn with_unmatched(
-        &self,
-        left: &[u32],
-        right: &[u32],
-        closed: std::ops::Range<usize>,
-    ) -> (UInt32Array, UInt32Array) {
+    fn with_unmatched(&self, left: Vec<u32>, right: Vec<u32>, closed: Range<usize>) -> (UInt32Array, UInt32Array) {
         let none = self.matched[closed.clone()].iter().filter(|m| !**m).count();
         if none == 0 {
-            return (UInt32Array::from(left.to_vec()), UInt32Array::from(right.to_vec()));
+            return (UInt32Array::from(left), UInt32Array::from(right));
         }
         let mut l = Vec::with_capacity(left.len() + none);
         let mut r = Vec::with_capacity(left.len() + none);
@@ -139,17 +133,28 @@ impl Pairs {
         if rows == 0 {
             return Ok(None);
         }
-        let all = rows == left.num_rows() && at_left.values().iter().enumerate().all(|(i, row)| i == *row as usize);
+        let (left_run, right_run) = (neighbours(&at_left), neighbours(&at_right));
         let columns = self.spec.output.iter().zip(self.schema.fields()).map(|(c, field)| -> Result<ArrayRef> {
-            Ok(match (c.side, right) {
-                (JoinSide::Left, _) if all => left.column(c.index).clone(),
-                (JoinSide::Left, _) => take(left.column(c.index), &at_left, None)?,
-                (_, Some(right)) => take(right.column(c.index), &at_right, None)?,
-                (_, None) => arrow_array::new_null_array(field.data_type(), rows),
+            let (batch, at, run) = match (c.side, right) {
+                (JoinSide::Left, _) => (left, &at_left, &left_run),
+                (_, Some(right)) => (right, &at_right, &right_run),
+                (_, None) => return Ok(arrow_array::new_null_array(field.data_type(), rows)),
+            };
+            let column = batch.column(c.index);
+            Ok(match run {
+                Some(run) => column.slice(run.start, run.len()),
+                None => take(column, at, None)?,
             })
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(Some(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?))
     }
+}
+
+/// The rows, if each is the one behind the one before.
+fn neighbours(rows: &UInt32Array) -> Option<Range<usize>> {
+    let first = *rows.values().first()?;
+    let run = rows.null_count() == 0 && rows.values().iter().zip(first..).all(|(row, next)| *row == next);
+    run.then_some(first as usize..first as usize + rows.len())
 }
