@@ -134,6 +134,8 @@ pub enum ScalarFunction {
     BitNot,
     ShiftLeft,
     ShiftRight,
+    /// Bits that are set, of an integer or of a byte string.
+    BitCount,
 }
 
 /// What a subquery yields to the expression around it.

@@ -44,6 +44,10 @@ pub(super) fn call(
         BitOr => Value::UInt(bits(x) | bits(args.get(1)?)),
         BitXor => Value::UInt(bits(x) ^ bits(args.get(1)?)),
         BitNot => Value::UInt(!bits(x)),
+        BitCount => Value::Int(match x {
+            Value::Bytes(bytes) => bytes.iter().map(|b| i64::from(b.count_ones())).sum(),
+            other => bits(other).count_ones().into(),
+        }),
         ShiftLeft => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shl)),
         ShiftRight => Value::UInt(shift(bits(x), bits(args.get(1)?), u64::checked_shr)),
         _ => return None,

@@ -250,6 +250,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         BitOr => "bit_or",
         BitXor => "bit_xor",
         BitNot => "bit_not",
+        BitCount => "bit_count",
         ShiftLeft => "shift_left",
         ShiftRight => "shift_right",
     }

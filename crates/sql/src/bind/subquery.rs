@@ -1,7 +1,7 @@
 //! Subqueries in expressions.
 
 use super::{
-    binder::{Binder, BoundQuery},
+    binder::{Binder, BoundQuery, Output},
     expr::Context,
 };
 use crate::typing::{Item, collation, comparison};
@@ -18,10 +18,33 @@ impl Binder<'_> {
 
     pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &Context) -> Result<Item> {
         let bound = self.inner_query(query, cx, true)?;
-        let [output] = &bound.outputs[..] else { return Err(operand_columns(1)) };
-        let item = Item { derivation: output.derivation, ..self.column_item(output.id) };
-        let ids = vec![output.id];
-        Ok(Item { expr: subquery(SubqueryKind::Scalar, bound.rel, ids), ..item })
+        if bound.outputs.len() != 1 {
+            return Err(operand_columns(1));
+        }
+        Ok(self.scalar(bound, 0))
+    }
+
+    /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own, which must find the
+    /// same row: error 1235 for one that picks any.
+    pub fn column_of_row(&mut self, query: &ast::Query, at: usize, of: usize, cx: &Context) -> Result<Item> {
+        let bound = self.inner_query(query, cx, true)?;
+        if bound.outputs.len() != of {
+            return Err(operand_columns(of));
+        }
+        if picks_rows(&bound.rel) {
+            return Err(SqlError::unsupported("comparison of a row with a subquery that has a LIMIT"));
+        }
+        Ok(self.scalar(bound, at))
+    }
+
+    fn scalar(&self, bound: BoundQuery, at: usize) -> Item {
+        let output = &bound.outputs[at];
+        let (item, ids) = (self.output_item(output), vec![output.id]);
+        Item { expr: subquery(SubqueryKind::Scalar, bound.rel, ids), ..item }
+    }
+
+    fn output_item(&self, output: &Output) -> Item {
+        Item { derivation: output.derivation, ..self.column_item(output.id) }
     }
 
     pub fn exists(&mut self, query: &ast::Query, negated: bool, cx: &Context) -> Result<Item> {
@@ -70,7 +93,7 @@ impl Binder<'_> {
         let mut lefts = Vec::with_capacity(left.len());
         let mut changed = false;
         for (l, output) in left.into_iter().zip(&bound.outputs) {
-            let r = Item { derivation: output.derivation, ..self.column_item(output.id) };
+            let r = self.output_item(output);
             let (l, r) = self.comparable_sides(l, r, operation)?;
             lefts.push(l.expr);
             if r.expr == Expr::Column(output.id) {
@@ -97,6 +120,10 @@ impl Binder<'_> {
         let ty = comparison::comparison_type(l.ty, r.ty);
         Ok((self.convert(l, ty), self.convert(r, ty)))
     }
+}
+
+fn picks_rows(rel: &Rel) -> bool {
+    matches!(rel, Rel::Limit { .. }) || rel.inputs().into_iter().any(picks_rows)
 }
 
 fn subquery(kind: SubqueryKind, rel: Rel, outputs: Vec<ColId>) -> Expr {

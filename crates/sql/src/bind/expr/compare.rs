@@ -11,19 +11,18 @@ use sqlparser::ast;
 
 impl Binder<'_> {
     pub fn comparison(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr, cx: &mut Context) -> Result<Item> {
-        match (row_parts(left), row_parts(right)) {
-            (None, None) => {
-                let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
-                self.compare(op, l, r)
-            }
-            (Some(l), Some(r)) if l.len() == r.len() => self.compare_rows(op, &l, &r, cx),
-            (Some(row), _) | (_, Some(row)) => {
-                if matches!(left, ast::Expr::Subquery(_)) || matches!(right, ast::Expr::Subquery(_)) {
-                    return Err(SqlError::unsupported("comparison of a row with a subquery"));
-                }
-                Err(operand_columns(if row_parts(left).is_some() { row.len() } else { 1 }))
-            }
+        let (l, r) = (row_width(left), row_width(right));
+        if l.is_none() && r.is_none() {
+            let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
+            return self.compare(op, l, r);
         }
+        // Of a row and a subquery the row says how many columns there are.
+        let width = match (row_parts(left), row_parts(right)) {
+            (Some(parts), _) => parts.len(),
+            (None, Some(parts)) if subquery(left).is_some() => parts.len(),
+            _ => l.unwrap_or(1),
+        };
+        self.compare_rows(op, &parts(left, width)?, &parts(right, width)?, cx)
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
@@ -66,18 +65,18 @@ impl Binder<'_> {
     }
 
     /// `(a, b) < (c, d)` and so on, column by column.
-    fn compare_rows(&mut self, op: CompareOp, l: &[&ast::Expr], r: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn compare_rows(&mut self, op: CompareOp, l: &[Part], r: &[Part], cx: &mut Context) -> Result<Item> {
         let (Some((l0, l_rest)), Some((r0, r_rest))) = (l.split_first(), r.split_first()) else {
             return Err(operand_columns(1));
         };
         if l_rest.is_empty() {
-            return self.comparison(op, l0, r0, cx);
+            return self.compare_parts(op, *l0, *r0, cx);
         }
         match op {
             CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::NotEq => {
                 let mut parts = Vec::with_capacity(l.len());
                 for (a, b) in l.iter().zip(r) {
-                    parts.push(self.comparison(op, a, b, cx)?.expr);
+                    parts.push(self.compare_parts(op, *a, *b, cx)?.expr);
                 }
                 let logic = if op == CompareOp::NotEq { LogicOp::Or } else { LogicOp::And };
                 Ok(Item::bool(Expr::Logic { op: logic, args: parts }))
@@ -88,12 +87,27 @@ impl Binder<'_> {
                     CompareOp::Lt | CompareOp::LtEq => CompareOp::Lt,
                     _ => CompareOp::Gt,
                 };
-                let first = self.comparison(strict, l0, r0, cx)?.expr;
-                let equal = self.comparison(CompareOp::Eq, l0, r0, cx)?.expr;
+                let first = self.compare_parts(strict, *l0, *r0, cx)?.expr;
+                let equal = self.compare_parts(CompareOp::Eq, *l0, *r0, cx)?.expr;
                 let rest = self.compare_rows(op, l_rest, r_rest, cx)?.expr;
                 let both = Expr::Logic { op: LogicOp::And, args: vec![equal, rest] };
                 Ok(Item::bool(Expr::Logic { op: LogicOp::Or, args: vec![first, both] }))
             }
+        }
+    }
+
+    fn compare_parts(&mut self, op: CompareOp, l: Part, r: Part, cx: &mut Context) -> Result<Item> {
+        if let (Part::Expr(l), Part::Expr(r)) = (l, r) {
+            return self.comparison(op, l, r, cx);
+        }
+        let (l, r) = (self.part(l, cx)?, self.part(r, cx)?);
+        self.compare(op, l, r)
+    }
+
+    fn part(&mut self, part: Part, cx: &mut Context) -> Result<Item> {
+        match part {
+            Part::Expr(expr) => self.expr(expr, cx),
+            Part::Column { query, at, of } => self.column_of_row(query, at, of, cx),
         }
     }
 
@@ -143,7 +157,8 @@ impl Binder<'_> {
         for row in list {
             match row_parts(row) {
                 Some(parts) if parts.len() == left.len() => {
-                    args.push(self.compare_rows(CompareOp::Eq, left, &parts, cx)?.expr);
+                    let [left, right] = [left, &parts].map(|row| row.iter().map(|e| Part::Expr(e)).collect::<Vec<_>>());
+                    args.push(self.compare_rows(CompareOp::Eq, &left, &right, cx)?.expr);
                 }
                 _ => return Err(operand_columns(left.len())),
             }
@@ -266,6 +281,47 @@ impl Binder<'_> {
         let arg = Box::new(self.convert_to_text(arg, collation).expr);
         let pattern = Box::new(self.convert_to_text(pattern, collation).expr);
         Ok(Item::bool(Expr::Like { arg, pattern, escape, negated }))
+    }
+}
+
+/// One column of a row that is compared.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Expr(&'a ast::Expr),
+    /// Of the row of a subquery that has `of` columns.
+    Column {
+        query: &'a ast::Query,
+        at: usize,
+        of: usize,
+    },
+}
+
+/// How many columns an operand has, if it is a row; a subquery that does not name its columns may be one as well.
+fn row_width(operand: &ast::Expr) -> Option<usize> {
+    let named = |query: &ast::Query| match &*query.body {
+        ast::SetExpr::Select(select) => select.projection.len(),
+        _ => 1,
+    };
+    let parts = row_parts(operand).map(|parts| parts.len());
+    parts.or_else(|| subquery(operand).map(named).filter(|width| *width > 1))
+}
+
+fn subquery(operand: &ast::Expr) -> Option<&ast::Query> {
+    match operand {
+        ast::Expr::Subquery(query) => Some(query),
+        ast::Expr::Nested(inner) => subquery(inner),
+        _ => None,
+    }
+}
+
+/// The columns of an operand that must have `width` of them; error 1241.
+fn parts(operand: &ast::Expr, width: usize) -> Result<Vec<Part<'_>>> {
+    if let Some(query) = subquery(operand) {
+        return Ok((0..width).map(|at| Part::Column { query, at, of: width }).collect());
+    }
+    match row_parts(operand) {
+        Some(parts) if parts.len() == width => Ok(parts.into_iter().map(Part::Expr).collect()),
+        _ => Err(operand_columns(width)),
     }
 }
 

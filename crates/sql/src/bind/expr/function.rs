@@ -106,7 +106,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "TRUNCATE" => 2..=2,
         "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "HEX" | "TRIM" => 1..=1,
         "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "WEIGHT_STRING" | "SLEEP" | "TIMESTAMP" => 1..=1,
-        "CHARSET" | "COLLATION" | "BIT_LENGTH" => 1..=1,
+        "CHARSET" | "COLLATION" | "BIT_LENGTH" | "BIT_COUNT" => 1..=1,
         _ => return None,
     })
 }
@@ -204,6 +204,12 @@ impl Binder<'_> {
             "MOD" => self.arithmetic_of(ArithmeticOp::Mod, args[0], args[1], cx),
             "STRCMP" => self.strcmp(args, cx),
             "INTERVAL" => self.interval_call(args, cx),
+            "BIT_COUNT" => {
+                let item = self.expr(args[0], cx)?;
+                let arg = if item.ty.is_bytes() { item.expr } else { self.bits_of(item) };
+                let ty = SqlType::BIGINT;
+                Ok(Item::new(Expr::Call { function: F::BitCount, args: vec![arg], ty }, ty))
+            }
             "WEEK" if args.len() == 1 => self.extract_unit(IntervalUnit::Week, args[0], cx),
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
@@ -410,7 +416,6 @@ const MISSING: &[&str] = &[
     "BENCHMARK",
     "BIN",
     "BIN_TO_UUID",
-    "BIT_COUNT",
     "CHAR",
     "COERCIBILITY",
     "COMPRESS",
