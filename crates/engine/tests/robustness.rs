@@ -5,7 +5,7 @@ use muster_engine::{
     Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::ErrorCode,
     types::SqlError, value_at,
 };
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, time::Duration};
 
 fn try_open(directory: &Path) -> Result<Arc<Database>, SqlError> {
     let options = DatabaseOptions {
@@ -123,4 +123,43 @@ async fn a_directory_that_lost_a_file_is_left_as_it_is() {
     }
     let mut one = session(&try_open(at).unwrap());
     assert_eq!(value(&mut one, "SELECT COUNT(*) FROM d.t").await.unwrap(), "0");
+}
+
+/// The catalog is written to a file beside it, which here is a device that is always full; a failed write removes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_can_be_emptied() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let database = try_open(at).unwrap();
+    let mut one = session(&database);
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, KEY k (a))", "CREATE TABLE d.u (a INT)"] {
+        value(&mut one, sql).await.unwrap();
+    }
+    let reserve = || fs::metadata(at.join("RESERVE")).unwrap();
+    let made = |m: fs::Metadata| (m.ctime(), m.ctime_nsec());
+    let files = || fs::read_dir(at).unwrap().count();
+    let before = files();
+    for (sql, frees) in [
+        ("CREATE TABLE d.v (a INT)", false),
+        ("CREATE INDEX i ON d.u (a)", false),
+        ("DROP INDEX k ON d.t", true),
+        ("TRUNCATE TABLE d.u", true),
+        ("DROP TABLE d.u", true),
+        ("DROP DATABASE d", true),
+    ] {
+        let kept = made(reserve());
+        assert!(reserve().len() > 4 << 20);
+        std::os::unix::fs::symlink("/dev/full", at.join("catalog.mus.tmp")).unwrap();
+        match value(&mut one, sql).await {
+            Ok(_) => assert!(frees && made(reserve()) != kept, "{sql}"),
+            Err(e) => assert!(e.code == ErrorCode::DiskFull && !frees && made(reserve()) == kept, "{sql}: {e}"),
+        }
+    }
+    assert_eq!(files(), before - 3, "the files of all trees are gone");
+    drop((one, database));
+    let mut one = session(&try_open(at).unwrap());
+    assert_eq!(
+        value(&mut one, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'd'").await.unwrap(),
+        "0"
+    );
 }

@@ -6,7 +6,7 @@
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
-//!   Store      the data directory                          store.rs, directory.rs (lock, identity)
+//!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs
 //!   PageIo     io_uring, pread, memory with faults         io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //! ```
@@ -27,6 +27,7 @@ pub mod load;
 pub mod lookup;
 pub mod page;
 pub mod read_view;
+pub mod reserve;
 pub mod rows;
 pub mod scan;
 pub mod schema;
@@ -43,6 +44,7 @@ pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
+pub use reserve::Reserve;
 pub use rows::{BatchFilter, Fetch};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};

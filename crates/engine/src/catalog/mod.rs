@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A change clones the snapshot (its parts are shared), edits the clone, writes the file and only then shows the clone.
-//! One lock serialises changes; readers keep the snapshot that they began with.
+//! One lock serialises changes; readers keep the snapshot that they began with. What drops things also works on a full
+//! disk, in room that is kept for it.
 
 pub mod snapshot;
 mod stored;
@@ -18,20 +19,24 @@ pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, schema_
 
 use crate::persist;
 use muster_algebra::TableId;
-use muster_storage::{FileId, Store};
-use muster_types::Result;
+use muster_storage::{FileId, Reserve, Store};
+use muster_types::{ErrorCode, Result};
 use parking_lot::{Mutex, RwLock};
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTCATA", version: 1 };
 const FILE_NAME: &str = "catalog.mus";
+/// Room that is kept beside that of the catalog: for the empty files of a truncated table.
+const RESERVE_BYTES: u64 = 4 << 20;
 
 pub struct Catalog {
     store: Arc<Store>,
     path: PathBuf,
+    reserve: Reserve,
     sync: bool,
     current: RwLock<Arc<Snapshot>>,
     /// Held while a change is made.
@@ -61,7 +66,27 @@ impl Catalog {
         };
         let known: Vec<FileId> = snapshot.tables().flat_map(|t| t.files.iter().copied()).collect();
         store.remove_unknown_files(&known)?;
-        Ok(Catalog { store, path, sync, current: RwLock::new(Arc::new(snapshot)), change: Mutex::new(()) })
+        let reserve = Reserve::new(store.directory());
+        let current = RwLock::new(Arc::new(snapshot));
+        let catalog = Catalog { store, path, reserve, sync, current, change: Mutex::new(()) };
+        catalog.keep_reserve();
+        Ok(catalog)
+    }
+
+    /// Runs what leaves more room on the disk than it takes: on a full one once more, in the room of the reserve.
+    pub fn in_reserve<R>(&self, drop: impl Fn() -> Result<R>) -> Result<R> {
+        match drop() {
+            Err(e) if e.code == ErrorCode::DiskFull && self.reserve.give_up()? => drop(),
+            result => result,
+        }
+    }
+
+    /// Makes the reserve if it is gone or too small, and there is room.
+    pub fn keep_reserve(&self) {
+        let catalog_bytes = fs::metadata(&self.path).map_or(0, |m| m.len());
+        if let Err(e) = self.reserve.keep(RESERVE_BYTES + catalog_bytes) {
+            tracing::warn!("no room is kept for dropping tables: {e}");
+        }
     }
 
     pub fn store(&self) -> &Arc<Store> {
@@ -90,6 +115,14 @@ impl Catalog {
             // A table that cannot be opened has no readers; its files go when the directory is opened next.
             Err(e) => tracing::warn!("files of table {:?} stay until the next start: {e}", entry.def.name),
         }
+    }
+
+    /// Deletes the files of tables that are dropped, and has room for the next ones again.
+    pub fn discard_tables(&self, entries: Vec<Arc<TableEntry>>) {
+        for entry in entries {
+            self.discard(&entry, &entry.files);
+        }
+        self.keep_reserve();
     }
 
     /// Files that were made for a change which then failed.

@@ -63,7 +63,7 @@ pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<D
     check_not_virtual(context, name)?;
     context.access.check_database(name, Privilege::Drop)?;
     let catalog = context.database.catalog();
-    let dropped = catalog.change(|catalog| Ok(catalog.schemas.remove(name)))?;
+    let dropped = catalog.in_reserve(|| catalog.change(|next| Ok(next.schemas.remove(name))))?;
     let Some(schema) = dropped else {
         let message = format!("Can't drop database '{name}'; database doesn't exist");
         if !if_exists {
@@ -72,8 +72,7 @@ pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<D
         context.note(ErrorCode::DbDropExists, message);
         return Ok(Done::rows(0));
     };
-    for entry in schema.tables.values() {
-        catalog.discard(entry, &entry.files);
-    }
-    Ok(Done::rows((schema.tables.len() + schema.views.len()) as u64))
+    let affected = schema.tables.len() + schema.views.len();
+    catalog.discard_tables(schema.tables.into_values().collect());
+    Ok(Done::rows(affected as u64))
 }

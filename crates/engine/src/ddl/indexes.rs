@@ -135,8 +135,10 @@ fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()>
     let mut next = entry.with_files(files, statistics);
     next.def = Arc::new(def);
     next.extras.index_comments.remove(&dropped.id);
-    catalog.change(|snapshot| snapshot.replace_table(&entry, next))?;
+    catalog.in_reserve(|| catalog.change(|snapshot| snapshot.replace_table(&entry, next.clone())))?;
     catalog.discard(&entry, &[file]);
+    drop(entry);
+    catalog.keep_reserve();
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::{check_not_virtual, check_table_name, qualify};
 use crate::{
-    catalog::TableEntry,
+    catalog::{Snapshot, TableEntry},
     privileges::Privilege,
     rows::text_column,
     session::{Context, Done},
@@ -25,7 +25,7 @@ pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> R
         wanted.push((database, name));
     }
     let catalog = context.database.catalog();
-    let (dropped, missing) = catalog.change(|next| {
+    let remove = |next: &mut Snapshot| {
         let mut dropped: Vec<Arc<TableEntry>> = Vec::new();
         let mut missing: Vec<String> = Vec::new();
         for (database, name) in &wanted {
@@ -41,13 +41,12 @@ pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> R
             return Err(SqlError::new(ErrorCode::BadTable, message));
         }
         Ok((dropped, missing))
-    })?;
+    };
+    let (dropped, missing) = catalog.in_reserve(|| catalog.change(remove))?;
     for name in missing {
         context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
     }
-    for entry in dropped {
-        catalog.discard(&entry, &entry.files);
-    }
+    catalog.discard_tables(dropped);
     Ok(Done::rows(0))
 }
 
@@ -60,7 +59,6 @@ pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
     let _writing = writer.lock();
     let entry = catalog.snapshot().table(&database, &name)?.clone();
     let schema = entry.schema();
-    let files = catalog.store().create_table(&schema)?;
     let statistics = muster_storage::TableStatistics {
         rows: 0,
         columns: vec![Default::default(); schema.columns.len()],
@@ -70,15 +68,13 @@ pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
             .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
             .collect(),
     };
-    let empty = TableEntry { auto_increment: 1, ..entry.with_files(files.clone(), statistics) };
-    let published = catalog.change(|next| next.replace_table(&entry, empty));
-    match published {
-        Ok(()) => catalog.discard(&entry, &entry.files),
-        Err(e) => {
-            catalog.discard_unpublished(schema, files);
-            return Err(e);
-        }
-    }
+    catalog.in_reserve(|| {
+        let files = catalog.store().create_table(&schema)?;
+        let empty = TableEntry { auto_increment: 1, ..entry.with_files(files.clone(), statistics.clone()) };
+        let published = catalog.change(|next| next.replace_table(&entry, empty));
+        published.inspect_err(|_| catalog.discard_unpublished(schema.clone(), files))
+    })?;
+    catalog.discard_tables(vec![entry]);
     Ok(Done::rows(0))
 }
 
