@@ -22,7 +22,8 @@ pub mod temporal;
 pub mod text;
 
 use crate::{ColId, Expr, LogicOp};
-use muster_types::{CastWarning, Collation, Result, SqlType, Value, cast_from, collation::LikePattern};
+use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlType, Value, cast_from, collation::LikePattern};
+use std::borrow::Cow;
 
 /// What evaluation may ask of its surroundings.
 pub struct Evaluator<'a> {
@@ -32,12 +33,30 @@ pub struct Evaluator<'a> {
     pub ty: &'a dyn Fn(ColId) -> Option<SqlType>,
     /// Takes warnings.
     pub warn: &'a mut dyn FnMut(CastWarning),
+    /// Longest text that a function makes, in bytes (`max_allowed_packet`); a longer one is NULL, with warning 1301.
+    pub text_bytes_max: usize,
+    /// Takes memory for a text of so many bytes that a function is about to make, or answers why there is none.
+    pub reserve: &'a mut dyn FnMut(usize) -> Result<()>,
 }
 
-/// The value of an expression; `None` if it depends on a column without a value, on a subquery, or waits (SLEEP).
-/// Columns of text compare under the default collation; [`Evaluator`] can know theirs. Warnings are dropped.
+/// Longest text that a function makes while a statement is planned, in bytes: the least `max_allowed_packet`. What is
+/// longer waits for execution, which knows the session's, and has memory for it.
+pub const PLANNED_TEXT_BYTES_MAX: usize = 1024;
+
+/// The value of an expression; `None` if it depends on a column without a value, on a subquery, or waits (SLEEP), or
+/// for a text of more than [`PLANNED_TEXT_BYTES_MAX`]. Columns of text compare under the default collation;
+/// [`Evaluator`] can know theirs. Warnings are dropped.
 pub fn eval(expr: &Expr, columns: &dyn Fn(ColId) -> Option<Value>) -> Option<Result<Value>> {
-    Evaluator { value: columns, ty: &|_| None, warn: &mut |_| {} }.eval(expr)
+    let mut too_long = false;
+    let value = Evaluator {
+        value: columns,
+        ty: &|_| None,
+        warn: &mut |w| too_long |= w.code == ErrorCode::AllowedPacketOverflowed,
+        text_bytes_max: PLANNED_TEXT_BYTES_MAX,
+        reserve: &mut |_| Ok(()),
+    }
+    .eval(expr);
+    value.filter(|_| !too_long)
 }
 
 /// `None`: not constant; else a value or MySQL's error.
@@ -193,7 +212,7 @@ impl Evaluator<'_> {
     }
 
     /// A value as text; `None` for NULL.
-    fn text_of(&self, expr: &Expr, value: &Value) -> Option<String> {
+    fn text_of<'v>(&self, expr: &Expr, value: &'v Value) -> Option<Cow<'v, str>> {
         text::to_text(value, self.type_of(expr))
     }
 

@@ -82,8 +82,59 @@ fn check(expr: Expr, want: &str) {
 
 fn warnings(expr: &Expr) -> Vec<ErrorCode> {
     let mut codes = Vec::new();
-    Evaluator { value: &no_columns, ty: &|_| None, warn: &mut |w| codes.push(w.code) }.eval(expr);
+    Evaluator {
+        value: &no_columns,
+        ty: &|_| None,
+        warn: &mut |w| codes.push(w.code),
+        text_bytes_max: 1 << 20,
+        reserve: &mut |_| Ok(()),
+    }
+    .eval(expr);
     codes
+}
+
+#[test]
+fn texts_are_no_longer_than_allowed() {
+    use ScalarFunction::*;
+    let t = |function, args: Vec<Expr>| call(function, args, TEXT);
+    let long = |n: i64| t(Repeat, vec![text("ab"), int(n)]);
+    let evaluate = |expr: &Expr| {
+        let (mut messages, mut asked) = (Vec::new(), Vec::new());
+        let value = Evaluator {
+            value: &no_columns,
+            ty: &|_| None,
+            warn: &mut |w| messages.push(w.message),
+            text_bytes_max: 1000,
+            reserve: &mut |bytes| {
+                asked.push(bytes);
+                Ok(())
+            },
+        }
+        .eval(expr);
+        (value.unwrap().unwrap(), messages, asked)
+    };
+    let (value, messages, asked) = evaluate(&long(500));
+    assert_eq!((value, messages, asked), (Value::Text("ab".repeat(500)), vec![], vec![1000]));
+    let message = |name: &str| format!("Result of {name}() was larger than max_allowed_packet (1000) - truncated");
+    let comma = text(",");
+    for (expr, name) in [
+        (long(501), "repeat"),
+        (long(i64::MAX), "repeat"),
+        (t(Concat, vec![long(500), comma.clone()]), "concat"),
+        (t(ConcatWs, vec![comma.clone(), long(250), long(250)]), "concat_ws"),
+        // As many bytes as so many characters may have.
+        (t(LPad, vec![comma.clone(), int(251), text("x")]), "lpad"),
+        (t(RPad, vec![comma.clone(), int(i64::MAX), text("x")]), "rpad"),
+        (t(Replace, vec![long(500), text("a"), text("xx")]), "replace"),
+        (t(Hex, vec![long(251)]), "hex"),
+    ] {
+        let (value, messages, asked) = evaluate(&expr);
+        assert_eq!((value, messages), (Value::Null, vec![message(name)]), "{expr:?}");
+        assert!(asked.iter().all(|bytes| *bytes <= 1000));
+    }
+    // While a statement is planned there is no telling yet.
+    assert_eq!(eval(&t(Length, vec![long(513)]), &no_columns), None);
+    assert_eq!(eval(&call(Length, vec![long(512)], BIG), &no_columns), Some(Ok(Value::Int(1024))));
 }
 
 #[test]
@@ -317,8 +368,6 @@ fn text_functions() {
     check(t(Replace, vec![text("www.Ww"), text("w"), text("Xy")]), "XyXyXy.WXy");
     check(t(Replace, vec![text("abc"), text(""), text("x")]), "abc");
     check(t(Repeat, vec![text("ab"), int(3)]), "ababab");
-    check(t(Repeat, vec![text("ab"), int(i64::MAX)]), "NULL");
-    check(t(RPad, vec![text("ab"), int(i64::MAX), text("x")]), "NULL");
     check(t(Reverse, vec![text("äb")]), "bä");
     check(t(Hex, vec![int(255)]), "FF");
     check(t(Hex, vec![int(-1)]), "FFFFFFFFFFFFFFFF");
@@ -373,6 +422,8 @@ fn number_functions() {
     assert_eq!(warnings(&ln), [ErrorCode::InvalidArgumentForLogarithm]);
     check(call(BitAnd, vec![int(29), int(15)], UBIG), "13");
     check(call(BitNot, vec![int(0)], UBIG), "18446744073709551615");
+    check(call(BitCount, vec![int(-1)], BIG), "64");
+    check(call(BitCount, vec![bytes(&[255; 9])], BIG), "72");
     check(call(ShiftLeft, vec![int(1), int(64)], UBIG), "0");
     check(call(ShiftRight, vec![int(4), int(2)], UBIG), "1");
     check(call(BitOr, vec![int(1), null()], UBIG), "NULL");
@@ -453,6 +504,7 @@ fn nothing_panics() {
         BitNot,
         ShiftLeft,
         ShiftRight,
+        BitCount,
     ];
     functions.extend(units.iter().flat_map(|u| [DateAdd(*u), Extract(*u)]));
     let values = [

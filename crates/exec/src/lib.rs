@@ -25,7 +25,7 @@ mod runtime;
 
 pub use ops::shared::SharedRows;
 pub use profile::{Actual, Profile};
-pub use runtime::Runtime;
+pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan, TableId};
@@ -94,6 +94,8 @@ pub struct ExecContext {
     pub counters: Arc<Counters>,
     pub warnings: Arc<Warnings>,
     pub buffers: Buffers,
+    /// Longest text that a function makes, in bytes (`max_allowed_packet`).
+    pub text_bytes_max: usize,
     /// What the statement computes once for several places.
     pub shared: Arc<SharedRows>,
     /// Degree of parallelism.

@@ -1,10 +1,11 @@
 //! What queries run on: memory, spill files, and the settings of DataFusion's operators.
 
-use crate::{memory::SharedPool, ops::spill::SpillSpace};
+use crate::{error::to_sql, expr::text_memory::TextMemory, memory::SharedPool, ops::spill::SpillSpace};
 use datafusion_execution::{
     TaskContext,
     config::SessionConfig,
     disk_manager::{DiskManagerBuilder, DiskManagerMode},
+    memory_pool::{MemoryConsumer, MemoryReservation},
     runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
 };
 use muster_storage::Counters;
@@ -16,6 +17,9 @@ pub const BATCH_ROWS: usize = 8192;
 const BATCH_ROWS_MIN: usize = 32;
 /// A batch takes at most this part of each thread's share of the memory: operators hold some of them at once.
 const BATCH_SHARE: usize = 128;
+/// Bounds of what counts as a long text, in characters.
+const LONG_TEXT_MIN: usize = 256;
+const LONG_TEXT_MAX: usize = 4096;
 /// A block of rows on disk has at most this part of each thread's share of the memory, so that a merge of some runs in
 /// every thread takes little of it.
 const BLOCK_SHARE: usize = 256;
@@ -32,6 +36,12 @@ pub struct Runtime {
     env: Arc<RuntimeEnv>,
     memory_bytes: usize,
     temp_dir: PathBuf,
+}
+
+/// Memory that is taken until this is dropped.
+#[derive(Debug)]
+pub struct Reserved {
+    _memory: MemoryReservation,
 }
 
 impl Runtime {
@@ -57,6 +67,13 @@ impl Runtime {
         self.env.memory_pool.reserved()
     }
 
+    /// Takes memory for something that is no operator. Error 1041.
+    pub fn reserve(&self, what: &str, bytes: usize) -> Result<Reserved> {
+        let memory = MemoryConsumer::new(what).register(&self.env.memory_pool);
+        memory.try_grow(bytes).map_err(|e| to_sql(&e, self.memory_bytes))?;
+        Ok(Reserved { _memory: memory })
+    }
+
     /// Where operators of a query with so many threads spill, and what counts it.
     pub(crate) fn spill_space(&self, threads: usize, counters: &Arc<Counters>) -> SpillSpace {
         let block_bytes = self.memory_bytes / threads.max(1) / BLOCK_SHARE;
@@ -67,9 +84,25 @@ impl Runtime {
         }
     }
 
+    /// Bytes of a batch.
+    pub(crate) fn batch_bytes(&self, threads: usize) -> usize {
+        self.memory_bytes / threads.max(1) / BATCH_SHARE
+    }
+
+    /// What the texts of a statement may take. `text_bytes_max`: each of them.
+    pub(crate) fn text_memory(&self, threads: usize, text_bytes_max: usize) -> Arc<TextMemory> {
+        let long = (self.batch_bytes(threads) / BATCH_ROWS).clamp(LONG_TEXT_MIN, LONG_TEXT_MAX);
+        Arc::new(TextMemory {
+            pool: self.env.memory_pool.clone(),
+            limit_bytes: self.memory_bytes,
+            text_bytes_max,
+            long: long as u32,
+        })
+    }
+
     /// Rows in a batch, if they have so many bytes.
     pub(crate) fn batch_rows(&self, threads: usize, row_bytes: f64) -> usize {
-        let bytes = (self.memory_bytes / threads.max(1) / BATCH_SHARE) as f64;
+        let bytes = self.batch_bytes(threads) as f64;
         (bytes / row_bytes.max(1.0)).clamp(BATCH_ROWS_MIN as f64, BATCH_ROWS as f64) as usize
     }
 
@@ -78,7 +111,7 @@ impl Runtime {
         let mut config = SessionConfig::new()
             .with_batch_size(self.batch_rows(threads, row_bytes))
             .with_target_partitions(threads.max(1));
-        let key_array_range = self.memory_bytes / threads.max(1) / BATCH_SHARE / size_of::<u32>();
+        let key_array_range = self.batch_bytes(threads) / size_of::<u32>();
         let options = config.options_mut();
         options.execution.perfect_hash_join_small_build_threshold = key_array_range.min(KEY_ARRAY_RANGE);
         options.execution.perfect_hash_join_min_key_density = KEY_ARRAY_DENSITY;

@@ -1,7 +1,7 @@
 //! Random conditions over random tables: the ranges and the steering of every index, as bytes of keys, let every row
 //! through for which the conditions are TRUE, and conditions said to be implied are TRUE for all rows in the ranges.
 
-use muster_algebra::eval::Evaluator;
+use muster_algebra::eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_algebra::{
     ColId, ColumnDef, CompareOp, Expr, IndexDef, KeyPart, LogicOp, SqlType, TableDef, TableId, Value,
 };
@@ -162,6 +162,8 @@ impl Case {
             value: &|id| row.get(id.0 as usize).cloned(),
             ty: &|id| self.table.columns.get(id.0 as usize).map(|c| c.ty),
             warn: &mut |_| {},
+            text_bytes_max: PLANNED_TEXT_BYTES_MAX,
+            reserve: &mut |_| Ok(()),
         };
         matches!(evaluator.eval(condition), Some(Ok(Value::Bool(true))))
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     ConnectionError,
-    connection::Connection,
+    connection::{Connection, seconds},
     infile,
     reply::{
         self, column,
@@ -16,8 +16,6 @@ use muster_types::{ErrorCode, SqlError, Value};
 use mysql_common::constants::Command;
 use std::future::Future;
 
-/// Largest packet of a logged-in client (`max_allowed_packet`).
-pub const PAYLOAD_MAX: usize = 64 << 20;
 /// Prepared statements that one connection may hold (`max_prepared_stmt_count` is per server in MySQL).
 const STATEMENTS_MAX: usize = 16_382;
 
@@ -46,11 +44,15 @@ fn known_command(code: u8) -> Option<Command> {
     .find(|c| *c as u8 == code)
 }
 
-/// Serves commands until the client leaves.
+/// Serves commands until the client leaves, or has been silent for `wait_timeout`: error 4031.
 pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionError> {
     loop {
         connection.packets.start_command();
-        let payload = connection.packets.read().await?;
+        let wait_timeout = seconds(&connection.session().variable("wait_timeout"));
+        let payload = match tokio::time::timeout(wait_timeout, connection.packets.read()).await {
+            Ok(payload) => payload?,
+            Err(_) => return Err(ConnectionError::Refused(idle())),
+        };
         let Some((code, body)) = payload.split_first() else { return Err(ConnectionError::Closed) };
         let command = known_command(*code);
         if command == Some(Command::COM_QUIT) {
@@ -59,6 +61,12 @@ pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionE
         connection.dispatch(command, body).await?;
         connection.packets.flush().await?;
     }
+}
+
+fn idle() -> SqlError {
+    let message = "The client was disconnected by the server because of inactivity. See wait_timeout and \
+                   interactive_timeout for configuring this behavior.";
+    SqlError::new(ErrorCode::ClientInteractionTimeout, message)
 }
 
 impl Connection {
@@ -324,7 +332,7 @@ impl Connection {
     /// No reply, not even to an error: it shows when the statement is executed.
     fn send_long_data(&mut self, mut fields: Fields<'_>) {
         let added = statement_id(&mut fields).and_then(|id| match self.statements.get_mut(&id) {
-            Some(statement) => statement.add_long_data(fields, PAYLOAD_MAX),
+            Some(statement) => statement.add_long_data(fields, self.packets.max_payload),
             None => Err(unknown_statement(id, "SEND_LONG_DATA")),
         });
         if let Err(e) = added {

@@ -31,10 +31,11 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{net::TcpStream, sync::mpsc};
+use tokio::{
+    net::TcpStream,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+};
 
-/// A login that takes longer is dropped (`connect_timeout`).
-const LOGIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Largest packet before the client has proved who it is.
 const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
 /// An SSL request is the first part of a login packet.
@@ -85,12 +86,13 @@ fn offered() -> CapabilityFlags {
 /// Serves a connection to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr) -> Result<(), ConnectionError> {
     let mut packets = PacketStream::new(Stream::plain(tcp));
-    let Ok(_slot) = shared.slots.clone().try_acquire_owned() else {
-        let e = SqlError::new(ErrorCode::TooManyConnections, "Too many connections");
-        packets.write(&reply::error(&e, CapabilityFlags::CLIENT_PROTOCOL_41, ResultCharset::UTF8)).await?;
+    let Some(mut slot) = Slot::take(&shared) else {
+        packets.write(&reply::error(&full(), CapabilityFlags::CLIENT_PROTOCOL_41, ResultCharset::UTF8)).await?;
         return packets.flush().await;
     };
-    let login = tokio::time::timeout(LOGIN_TIME_MAX, Connection::login(shared, packets, peer));
+    // A login that takes longer is dropped, and its slot is free again.
+    let connect_timeout = seconds(&shared.database.variable("connect_timeout"));
+    let login = tokio::time::timeout(connect_timeout, Connection::login(shared.clone(), packets, peer, &mut slot));
     let mut connection = login.await.map_err(|_| ConnectionError::Closed)??;
     let killed = connection.session().killed();
     let served = tokio::select! {
@@ -104,11 +106,36 @@ pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr)
     served
 }
 
+/// A place among `max_connections`, or the one beside them that is for SUPER.
+struct Slot {
+    _permit: OwnedSemaphorePermit,
+    reserved: bool,
+}
+
+impl Slot {
+    fn take(shared: &Shared) -> Option<Slot> {
+        let of = |slots: &Arc<Semaphore>, reserved| {
+            slots.clone().try_acquire_owned().ok().map(|permit| Slot { _permit: permit, reserved })
+        };
+        of(&shared.slots, false).or_else(|| of(&shared.reserved_slot, true))
+    }
+}
+
+fn full() -> SqlError {
+    SqlError::new(ErrorCode::TooManyConnections, "Too many connections")
+}
+
+/// A timeout variable.
+pub(crate) fn seconds(variable: &str) -> Duration {
+    Duration::from_secs(variable.parse().unwrap_or(u32::MAX.into()))
+}
+
 impl Connection {
     async fn login(
         shared: Arc<Shared>,
         mut packets: PacketStream,
         peer: SocketAddr,
+        slot: &mut Slot,
     ) -> Result<Connection, ConnectionError> {
         let nonce = auth::nonce()?;
         let host = if peer.ip().is_loopback() { "localhost".to_string() } else { peer.ip().to_string() };
@@ -150,9 +177,19 @@ impl Connection {
             return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password)), results).await;
         }
         files_allowed.store(capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES), Relaxed);
+        if capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE) {
+            session.set_interactive();
+        }
         let database = response.db_name().map(|d| text(client, d)).filter(|d| !d.is_empty());
         if let Err(e) = session.change_user(&user, &host, database.as_deref()) {
             return refuse(packets, ConnectionError::Refused(e), results).await;
+        }
+        if slot.reserved {
+            match Slot::take(&shared).filter(|free| !free.reserved) {
+                Some(free) => *slot = free,
+                None if session.is_super() => {}
+                None => return refuse(packets, ConnectionError::Refused(full()), results).await,
+            }
         }
         session.set_client_collation(collation);
         if let Some(cipher) = packets.cipher() {
@@ -169,7 +206,8 @@ impl Connection {
             nonce,
             host,
         };
-        connection.packets.max_payload = command::PAYLOAD_MAX;
+        let max_payload = connection.session().variable("max_allowed_packet");
+        connection.packets.max_payload = max_payload.parse().unwrap_or(LOGIN_PAYLOAD_MAX);
         connection.ok(0, 0, "", false).await?;
         connection.packets.flush().await?;
         Ok(connection)

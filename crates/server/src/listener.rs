@@ -29,7 +29,10 @@ pub(crate) struct Shared {
     pub database: Arc<Database>,
     pub tls: TlsAcceptor,
     pub keys: Keys,
+    /// `max_connections`.
     pub slots: Arc<Semaphore>,
+    /// One more, for SUPER.
+    pub reserved_slot: Arc<Semaphore>,
 }
 
 impl Server {
@@ -53,7 +56,9 @@ impl Server {
         let connections_max = i64::try_from(options.connections_max).unwrap_or(i64::MAX);
         database.set_server_variable("max_connections", Value::Int(connections_max));
         let slots = Arc::new(Semaphore::new(options.connections_max));
-        Ok(Server { listener, shared: Arc::new(Shared { database, tls, keys: Keys::default(), slots }) })
+        let reserved_slot = Arc::new(Semaphore::new(1));
+        let shared = Shared { database, tls, keys: Keys::default(), slots, reserved_slot };
+        Ok(Server { listener, shared: Arc::new(shared) })
     }
 
     /// Where clients find it (the port is chosen by the system when 0 was asked for).

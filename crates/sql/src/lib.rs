@@ -22,5 +22,5 @@ mod typing;
 
 pub use bind::{BindEnv, Bound, Parameters, SessionValues, bind_constant, bind_query, bind_rows};
 pub use hints::{OptimizerHint, max_execution_time, set_variables};
-pub use parse::{parse, parse_expression, split, statement_text};
+pub use parse::{footprint, parse, parse_expression, split, statement_text};
 pub use statement::*;

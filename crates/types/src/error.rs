@@ -173,6 +173,8 @@ codes! {
     LocalInfileDisabled = 3948, "42000";
     CantReadFile = 13, "HY000";
     TooLongComment = 1629, "HY000";
+    ClientInteractionTimeout = 4031, "HY000";
+    VariableIsReadonly = 1621, "HY000";
 }
 
 /// An error as a MySQL client sees it.

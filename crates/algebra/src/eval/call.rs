@@ -2,7 +2,7 @@
 
 use super::{Evaluator, Outcome, compare, number, temporal, text, value};
 use crate::{Expr, ScalarFunction};
-use muster_types::{Collation, SqlType, Value};
+use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
 
 impl Evaluator<'_> {
@@ -56,7 +56,21 @@ impl Evaluator<'_> {
             Some(Err(e)) => return Some(Err(e.in_expr(&self.printed(expr)))),
             None => {
                 let text_args = text::TextArgs { values: &values, types: &types, collation };
-                match text::call(function, &text_args, self.warn) {
+                let bytes = text_args.result_bytes(function);
+                if let Some(name) = text::lengthens(function)
+                    && bytes > self.text_bytes_max
+                {
+                    let max = self.text_bytes_max;
+                    let message = format!("Result of {name}() was larger than max_allowed_packet ({max}) - truncated");
+                    (self.warn)(CastWarning { code: ErrorCode::AllowedPacketOverflowed, message });
+                    return Some(Ok(Value::Null));
+                }
+                if bytes > 0
+                    && let Err(e) = (self.reserve)(bytes)
+                {
+                    return Some(Err(e));
+                }
+                match text::call(function, &text_args) {
                     Some(result) => result,
                     None => temporal::call(function, &values, self.warn)?,
                 }

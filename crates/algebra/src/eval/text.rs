@@ -2,22 +2,38 @@
 
 use crate::ScalarFunction;
 use muster_types::{
-    CastWarning, Collation, ErrorCode, SqlType, Value, cast_from,
+    Collation, SqlType, Value, cast_from,
     charset::{self, Charset},
     collation,
 };
-
-/// Longest result of a function: MySQL's `max_allowed_packet`, of which this is the default.
-pub const RESULT_BYTES_MAX: usize = 64 << 20;
+use std::borrow::Cow;
 
 /// A value as text; `None` for NULL. `from`: its type, which says how many fractional digits it prints.
-pub fn to_text(value: &Value, from: Option<SqlType>) -> Option<String> {
+pub fn to_text(value: &Value, from: Option<SqlType>) -> Option<Cow<'_, str>> {
+    if let Value::Text(text) = value {
+        return Some(Cow::Borrowed(text));
+    }
     match cast_from(value, from, SqlType::varchar(u32::MAX, Collation::DEFAULT)).0 {
-        Value::Text(s) => Some(s),
+        Value::Text(s) => Some(s.into()),
         _ if value.is_null() => None,
         // Bytes that are no text.
-        _ => value.to_text(0),
+        _ => value.to_text(0).map(Cow::Owned),
     }
+}
+
+/// The name of a function whose result may be much longer than its arguments; `None` for others.
+pub fn lengthens(function: ScalarFunction) -> Option<&'static str> {
+    use ScalarFunction::*;
+    Some(match function {
+        Concat => "concat",
+        ConcatWs => "concat_ws",
+        LPad => "lpad",
+        RPad => "rpad",
+        Replace => "replace",
+        Repeat => "repeat",
+        Hex => "hex",
+        _ => return None,
+    })
 }
 
 /// The arguments of a text function, none of them NULL.
@@ -27,22 +43,22 @@ pub(super) struct TextArgs<'a> {
     pub collation: Collation,
 }
 
-impl TextArgs<'_> {
+impl<'a> TextArgs<'a> {
     /// Whether bytes are counted. Each byte then stands as the character of its number until the result is made.
     fn is_binary(&self) -> bool {
         self.values.iter().any(|v| matches!(v, Value::Bytes(_)))
     }
 
-    fn text(&self, i: usize) -> Option<String> {
+    fn text(&self, i: usize) -> Option<Cow<'a, str>> {
         let value = self.values.get(i)?;
         if !self.is_binary() {
             return to_text(value, self.types[i]);
         }
-        let bytes = match value {
-            Value::Bytes(b) => b.clone(),
-            other => to_text(other, self.types[i])?.into_bytes(),
-        };
-        Some(bytes.into_iter().map(|b| b as char).collect())
+        let text = |bytes: &[u8]| bytes.iter().map(|b| *b as char).collect::<String>();
+        Some(match value {
+            Value::Bytes(bytes) => text(bytes).into(),
+            other => text(to_text(other, self.types[i])?.as_bytes()).into(),
+        })
     }
 
     fn int(&self, i: usize) -> Option<i64> {
@@ -53,20 +69,61 @@ impl TextArgs<'_> {
     }
 
     /// The bytes of an argument in its own character set.
-    fn bytes(&self, i: usize) -> Option<Vec<u8>> {
+    fn bytes(&self, i: usize) -> Option<Cow<'a, [u8]>> {
         if let Value::Bytes(b) = self.values.get(i)? {
-            return Some(b.clone());
+            return Some(Cow::Borrowed(b));
         }
-        let text = to_text(&self.values[i], self.types[i])?;
         let charset = self.types[i].and_then(|t| Charset::from_name(t.collation()?.charset()));
-        Some(charset::encode(charset.unwrap_or(Charset::Utf8mb4), &text).into_owned())
+        let charset = charset.unwrap_or(Charset::Utf8mb4);
+        Some(match to_text(&self.values[i], self.types[i])? {
+            Cow::Borrowed(text) => charset::encode(charset, text),
+            Cow::Owned(text) => charset::encode(charset, &text).into_owned().into(),
+        })
+    }
+
+    /// Bytes that a text function's result takes, at most; 0 for functions of another topic.
+    pub fn result_bytes(&self, function: ScalarFunction) -> usize {
+        use ScalarFunction::*;
+        let length = |i: usize| match self.values.get(i) {
+            Some(Value::Text(text)) => text.len(),
+            Some(Value::Bytes(bytes)) => bytes.len(),
+            Some(_) => self.text(i).map_or(0, |text| text.len()),
+            None => 0,
+        };
+        let all = || (0..self.values.len()).map(length).sum::<usize>();
+        let count = || usize::try_from(self.int(1).unwrap_or(0)).unwrap_or(0);
+        match function {
+            Concat => all(),
+            ConcatWs => all() + length(0) * self.values.len().saturating_sub(3),
+            LPad | RPad => match self.text(0) {
+                // MySQL counts the most bytes that so many characters may have.
+                Some(text) if text.chars().count() < count() => {
+                    count().saturating_mul(if self.is_binary() { 1 } else { 4 })
+                }
+                _ => length(0),
+            },
+            Repeat => length(0).saturating_mul(count()),
+            Replace => {
+                let (Some(text), Some(from)) = (self.text(0), self.text(1)) else { return 0 };
+                let found = if from.is_empty() { 0 } else { text.matches(&*from).count() };
+                (length(0) - found * length(1)).saturating_add(found.saturating_mul(length(2)))
+            }
+            Hex if !self.is_number(0) => 2 * length(0),
+            Upper | Lower | Trim | LTrim | RTrim | Reverse | Substring | Left | Right => length(0),
+            _ => 0,
+        }
+    }
+
+    fn is_number(&self, i: usize) -> bool {
+        use Value::*;
+        matches!(self.values.get(i), Some(Int(_) | UInt(_) | Bool(_) | Decimal(_) | Float(_) | Double(_)))
     }
 }
 
 /// `None` for functions of other topics, or without the arguments they need.
-pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>, warn: &mut dyn FnMut(CastWarning)) -> Option<Value> {
+pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Value> {
     use ScalarFunction::*;
-    let all = || (0..args.values.len()).map(|i| args.text(i)).collect::<Option<Vec<String>>>();
+    let all = || (0..args.values.len()).map(|i| args.text(i)).collect::<Option<Vec<_>>>();
     let text = match function {
         Length => return Some(Value::Int(args.bytes(0)?.len() as i64)),
         CharLength => return Some(Value::Int(args.text(0)?.chars().count() as i64)),
@@ -101,16 +158,12 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>, warn: &mut dyn
         },
         Concat | ConcatWs => {
             let mut parts = all()?;
-            let separator = if function == ConcatWs { parts.remove(0) } else { String::new() };
-            let bytes = parts.iter().map(|p| p.len() + separator.len()).sum();
-            match fits(bytes, "concat", warn) {
-                true => parts.join(&separator),
-                false => return Some(Value::Null),
-            }
+            let separator = if function == ConcatWs { parts.remove(0) } else { "".into() };
+            parts.join(&*separator)
         }
         Upper if !args.is_binary() => map_case(&args.text(0)?, |c| single(c.to_uppercase()).unwrap_or(c)),
         Lower if !args.is_binary() => map_case(&args.text(0)?, |c| single(c.to_lowercase()).unwrap_or(c)),
-        Upper | Lower => args.text(0)?,
+        Upper | Lower => args.text(0)?.into_owned(),
         Trim | LTrim | RTrim => {
             let remove = if args.values.len() > 1 { args.text(1)? } else { " ".into() };
             trim(&args.text(0)?, &remove, function != RTrim, function != LTrim).to_string()
@@ -123,32 +176,20 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>, warn: &mut dyn
                 collation::prefix(&text, length).to_string()
             } else if pad.is_empty() {
                 String::new()
-            } else if !fits(length.saturating_mul(4), if function == LPad { "lpad" } else { "rpad" }, warn) {
-                return Some(Value::Null);
             } else {
-                let pad: String = pad.chars().cycle().take(missing).collect();
-                if function == LPad { pad + &text } else { text + &pad }
+                let pad = pad.chars().cycle().take(missing);
+                match function {
+                    LPad => pad.chain(text.chars()).collect(),
+                    _ => text.chars().chain(pad).collect(),
+                }
             }
         }
         Replace => {
             let parts = all()?;
             let [text, from, to] = parts.as_slice() else { return None };
-            if from.is_empty() {
-                text.clone()
-            } else if !fits(text.len().saturating_add(text.matches(from.as_str()).count() * to.len()), "replace", warn)
-            {
-                return Some(Value::Null);
-            } else {
-                text.replace(from.as_str(), to)
-            }
+            if from.is_empty() { text.to_string() } else { text.replace(&**from, to) }
         }
-        Repeat => {
-            let (text, count) = (args.text(0)?, usize::try_from(args.int(1)?).unwrap_or(0));
-            match fits(text.len().saturating_mul(count), "repeat", warn) {
-                true => text.repeat(count),
-                false => return Some(Value::Null),
-            }
-        }
+        Repeat => args.text(0)?.repeat(usize::try_from(args.int(1)?).unwrap_or(0)),
         Reverse => args.text(0)?.chars().rev().collect(),
         _ => return None,
     };
@@ -156,15 +197,6 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>, warn: &mut dyn
         true => Value::Bytes(text.chars().map(|c| c as u8).collect()),
         false => Value::Text(text),
     })
-}
-
-fn fits(bytes: usize, function: &str, warn: &mut dyn FnMut(CastWarning)) -> bool {
-    if bytes > RESULT_BYTES_MAX {
-        let message =
-            format!("Result of {function}() was larger than max_allowed_packet ({RESULT_BYTES_MAX}) - truncated");
-        warn(CastWarning { code: ErrorCode::AllowedPacketOverflowed, message });
-    }
-    bytes <= RESULT_BYTES_MAX
 }
 
 /// The only character of a case mapping; MySQL knows no others.
@@ -203,25 +235,20 @@ fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &
 
 /// Position in characters, from 1, of `needle` at or behind position `from`; 0 if there is none.
 fn locate(needle: &str, haystack: &str, from: i64, collation: Collation) -> i64 {
-    let (needle, haystack): (Vec<char>, Vec<char>) = (needle.chars().collect(), haystack.chars().collect());
-    let Some(start) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)).filter(|s| *s <= haystack.len()) else {
-        return 0;
+    let Some(skip) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)) else { return 0 };
+    let starts = haystack.char_indices().map(|(at, _)| at).chain([haystack.len()]);
+    let begins = |at: usize| {
+        let mut rest = haystack[at..].chars();
+        needle.chars().all(|n| rest.next().is_some_and(|c| collation.chars_equal(c, n)))
     };
-    if needle.is_empty() {
-        return start as i64 + 1;
-    }
-    let found = haystack[start..]
-        .windows(needle.len())
-        .position(|window| window.iter().zip(&needle).all(|(a, b)| collation.chars_equal(*a, *b)));
-    found.map_or(0, |i| (start + i) as i64 + 1)
+    starts.enumerate().skip(skip).find(|(_, at)| begins(*at)).map_or(0, |(position, _)| position as i64 + 1)
 }
 
 /// Numbers as hexadecimal numbers, text as the hexadecimal digits of its bytes.
 fn hex(args: &TextArgs<'_>) -> Option<String> {
-    Some(match &args.values[0] {
-        Value::Int(_) | Value::UInt(_) | Value::Bool(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
-            format!("{:X}", super::arithmetic::bits(&args.values[0]))
-        }
-        _ => args.bytes(0)?.iter().map(|b| format!("{b:02X}")).collect(),
-    })
+    if args.is_number(0) {
+        return Some(format!("{:X}", super::arithmetic::bits(&args.values[0])));
+    }
+    let digit = |d: u8| char::from_digit(d as u32, 16).unwrap_or_default().to_ascii_uppercase();
+    Some(args.bytes(0)?.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect())
 }

@@ -104,6 +104,7 @@ impl Context {
             counters: self.shared.counters.clone(),
             warnings: self.warnings.clone(),
             buffers: self.buffers(),
+            text_bytes_max: usize::try_from(self.variables.unsigned("max_allowed_packet")).unwrap_or(usize::MAX),
             shared: Arc::default(),
             threads: self.database.options().threads,
             profile: None,

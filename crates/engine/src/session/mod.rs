@@ -39,7 +39,7 @@ use crate::{
 };
 use arrow_array::RecordBatch;
 use futures::{FutureExt, Stream, StreamExt};
-use muster_exec::{Warning, Warnings};
+use muster_exec::{Reserved, Warning, Warnings};
 use muster_sql::{Show, Statement};
 use muster_storage::Counters;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
@@ -106,6 +106,9 @@ impl Diagnostics {
     }
 }
 
+/// Statements that are at least as long are taken from the memory of queries until they run.
+const COUNTED_TEXT_BYTES: usize = 4096;
+
 pub struct Session {
     pub(crate) database: Arc<Database>,
     pub(crate) shared: Arc<SessionShared>,
@@ -115,6 +118,8 @@ pub struct Session {
     /// Host pattern of the account that the login belongs to.
     account_host: String,
     current_database: Option<String>,
+    /// Somebody types here: `interactive_timeout` counts.
+    interactive: bool,
     pub(crate) variables: Variables,
     user_variables: Arc<HashMap<String, Value>>,
     prepared: HashMap<u32, PreparedStatement>,
@@ -181,6 +186,7 @@ impl Session {
             host,
             account_host,
             current_database: None,
+            interactive: false,
             variables,
             user_variables: Arc::default(),
             prepared: HashMap::new(),
@@ -309,6 +315,9 @@ impl Session {
     /// COM_RESET_CONNECTION: variables, prepared statements and temporary state go; the login stays.
     pub fn reset(&mut self) {
         self.variables = self.database.globals();
+        if self.interactive {
+            self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
+        }
         self.user_variables = Arc::default();
         self.prepared.clear();
         self.named_statements.clear();
@@ -323,6 +332,17 @@ impl Session {
         if let Some(schema) = schema {
             self.set_database_collation(schema.collation);
         }
+    }
+
+    /// The client says that somebody types: it may idle for `interactive_timeout`. Counts from the next reset or change
+    /// of user.
+    pub fn set_interactive(&mut self) {
+        self.interactive = true;
+    }
+
+    /// Whether the user has SUPER, for whom the server keeps a connection.
+    pub fn is_super(&self) -> bool {
+        self.access().global().has(crate::privileges::Privilege::Super)
     }
 
     /// COM_CHANGE_USER, after the server has authenticated the new user.
@@ -421,6 +441,14 @@ impl Session {
         (self.context(cancel), number)
     }
 
+    /// What a statement takes until it runs. Short ones are not counted. Error 1041.
+    fn memory_for(&self, text: &str) -> Result<Option<Reserved>> {
+        if text.len() < COUNTED_TEXT_BYTES {
+            return Ok(None);
+        }
+        self.database.runtime().reserve("statement", muster_sql::footprint(text)).map(Some)
+    }
+
     /// One statement, whatever it is: counts, runs, keeps its warnings, and survives it.
     async fn statement(
         &mut self,
@@ -429,9 +457,9 @@ impl Session {
     ) -> Result<Outcome> {
         self.count_question();
         let (number, cancel) = self.shared.begin(&text, self.slow_after());
-        let parsed = std::panic::catch_unwind(AssertUnwindSafe(|| parse(&text)));
+        let parsed = std::panic::catch_unwind(AssertUnwindSafe(|| Ok((self.memory_for(&text)?, parse(&text)?))));
         let parsed = parsed.unwrap_or_else(|panic| Err(panic_error(&*panic)));
-        let (statement, parameters) = match parsed {
+        let (_memory, (statement, parameters)) = match parsed {
             Ok(parsed) => parsed,
             Err(e) => {
                 self.begin_diagnostics();

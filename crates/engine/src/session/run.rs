@@ -150,6 +150,7 @@ impl Session {
                         value.unwrap_or_else(|| "NULL".into())
                     }
                 };
+                let _memory = self.memory_for(&text)?;
                 let prepared = PreparedStatement::parse(&text)?;
                 self.check_prepared_room()?;
                 self.named_statements.insert(name.to_lowercase(), prepared);

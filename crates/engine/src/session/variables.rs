@@ -36,6 +36,9 @@ const FIXED: &[&str] = &[
     "windowing_use_high_precision",
 ];
 
+/// Variables whose session value is the global one of when the client connected.
+const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
+
 /// A set of values, by name in lower case. Cheap to copy until changed.
 #[derive(Debug, Clone)]
 pub struct Variables {
@@ -137,7 +140,7 @@ pub fn reads_global(d: &Definition, scope: Option<VariableScope>) -> Result<bool
     }
 }
 
-/// Errors 1238, 1228 and 1229: whether a variable may be set at a scope.
+/// Errors 1238, 1228, 1229 and 1621: whether a variable may be set at a scope.
 pub fn check_settable(d: &Definition, scope: VariableScope) -> Result<()> {
     if d.read_only {
         let message = format!("Variable '{}' is a read only variable", d.name);
@@ -151,6 +154,10 @@ pub fn check_settable(d: &Definition, scope: VariableScope) -> Result<()> {
         (VariableScope::Global, Scope::Session) => {
             let message = format!("Variable '{}' is a SESSION variable and can't be used with SET GLOBAL", d.name);
             Err(SqlError::new(ErrorCode::LocalVariable, message))
+        }
+        (VariableScope::Session, _) if OF_CONNECTION.contains(&d.name) => {
+            let message = format!("SESSION variable '{}' is read-only. Use SET GLOBAL to assign the value", d.name);
+            Err(SqlError::new(ErrorCode::VariableIsReadonly, message))
         }
         _ => Ok(()),
     }

@@ -12,6 +12,7 @@ use super::{
     rowwise::RowWise,
     temporal::{DateAdd, Extract},
     text::SubstringAt,
+    text_memory::TextMemory,
 };
 use crate::{
     Warnings,
@@ -22,7 +23,7 @@ use arrow_schema::DataType;
 use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
-use muster_algebra::{ArithmeticOp, Columns, Expr, LogicOp, ScalarFunction};
+use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction, eval::text::lengthens};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub struct Compiler<'a> {
     pub columns: &'a Columns,
     pub scope: &'a Scope,
     pub warnings: &'a Arc<Warnings>,
+    pub texts: &'a Arc<TextMemory>,
 }
 
 fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
@@ -57,6 +59,9 @@ fn balanced(mut args: Vec<Physical>, operator: Operator) -> Option<Physical> {
 impl Compiler<'_> {
     /// The expression; its Arrow type is that of its SQL type.
     pub fn compile(&self, expr: &Expr) -> Result<Physical> {
+        if expr.children().into_iter().any(|part| self.is_long_text(part)) {
+            return self.row_by_row(expr);
+        }
         match expr {
             Expr::Column(id) => {
                 let position = self.scope.position(*id).ok_or_else(|| {
@@ -127,18 +132,71 @@ impl Compiler<'_> {
         if from == SqlType::Null {
             return Ok(Arc::new(Literal::new(scalar(&Value::Null, to)?)));
         }
+        let cast = || Expr::Cast { arg: Box::new(arg.clone()), ty: to };
+        if self.is_long_text(arg) {
+            return self.row_by_row(&cast());
+        }
         let physical = self.compile(arg)?;
         let nullable = self.nullable(std::slice::from_ref(&physical));
-        if let Some(cast) = fast_cast(&physical, from, to, nullable) {
-            return Ok(cast);
+        match fast_cast(&physical, from, to, nullable) {
+            Some(fast) => Ok(fast),
+            None => self.row_wise(cast(), to),
         }
-        let node = Expr::Cast { arg: Box::new(arg.clone()), ty: to };
-        Ok(self.row_wise(node, vec![physical], to))
     }
 
-    fn row_wise(&self, node: Expr, args: Vec<Physical>, ty: SqlType) -> Physical {
-        let types = node.children().iter().map(|c| c.ty(self.columns)).collect();
-        KernelExpr::build(RowWise::new(node, types, ty, self.warnings.clone()), args, arrow_type(&ty), true)
+    /// Whether the values may be long texts that a function makes. Such texts are never there for a whole batch: an
+    /// expression over them is computed row by row, and those that are results come in small batches.
+    pub fn is_long_text(&self, expr: &Expr) -> bool {
+        let length = match expr.ty(self.columns) {
+            SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
+            _ => return false,
+        };
+        match expr {
+            Expr::Call { function, .. } if length > self.texts.long && lengthens(*function).is_some() => true,
+            Expr::Subquery(_) | Expr::Subplan(_) => false,
+            _ => expr.children().into_iter().any(|part| self.is_long_text(part)),
+        }
+    }
+
+    /// One node row by row, over the columns of its parts.
+    fn row_wise(&self, mut node: Expr, ty: SqlType) -> Result<Physical> {
+        let (mut args, mut types) = (Vec::new(), Vec::new());
+        for part in node.children_mut() {
+            // Literals stay: the evaluator may look at them (the format of DATE_FORMAT).
+            if matches!(part, Expr::Literal { .. }) {
+                continue;
+            }
+            let part = std::mem::replace(part, Expr::Column(ColId(args.len() as u32)));
+            args.push(self.compile(&part)?);
+            types.push(part.ty(self.columns));
+        }
+        Ok(KernelExpr::build(self.kernel(node, types, ty), args, arrow_type(&ty), true))
+    }
+
+    /// The whole expression row by row, over the columns of the input: what is made inside it is there for one row at a
+    /// time.
+    fn row_by_row(&self, expr: &Expr) -> Result<Physical> {
+        let (kernel, args) = self.over_columns(expr)?;
+        let result = arrow_type(&kernel.result);
+        Ok(KernelExpr::build(kernel, args, result, true))
+    }
+
+    /// The whole expression as one kernel, and the columns of the input that are its arguments.
+    pub fn over_columns(&self, expr: &Expr) -> Result<(RowWise, Vec<Physical>)> {
+        let columns = expr.columns();
+        let args = columns.iter().map(|id| self.compile(&Expr::Column(*id))).collect::<Result<_>>()?;
+        let types = columns.iter().map(|id| self.columns.ty(*id)).collect();
+        let numbered = expr.clone().rewrite(&mut |e| match e {
+            Expr::Column(id) => {
+                Expr::Column(ColId(columns.iter().position(|c| *c == id).unwrap_or(columns.len()) as u32))
+            }
+            other => other,
+        });
+        Ok((self.kernel(numbered, types, expr.ty(self.columns)), args))
+    }
+
+    fn kernel(&self, expr: Expr, types: Vec<SqlType>, result: SqlType) -> RowWise {
+        RowWise { expr, types, result, warnings: self.warnings.clone(), texts: self.texts.clone() }
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {
@@ -300,14 +358,14 @@ impl Compiler<'_> {
                 match (int(rest.first()), rest.len()) {
                     (Some(start), 1) => self.substring(text, start, None),
                     (Some(start), 2) if int(rest.get(1)).is_some() => self.substring(text, start, int(rest.get(1))),
-                    _ => self.call_row_wise(node, ty),
+                    _ => self.row_wise(node.clone(), ty),
                 }
             }
             ScalarFunction::WeightString if types.first().is_some_and(SqlType::is_text) => {
                 let collation = types[0].collation().unwrap_or(Collation::DEFAULT);
                 Ok(self.sort_key(self.compile(&args[0])?, collation))
             }
-            _ => self.call_row_wise(node, ty),
+            _ => self.row_wise(node.clone(), ty),
         }
     }
 
@@ -324,11 +382,6 @@ impl Compiler<'_> {
     fn substring(&self, text: Physical, start: i64, length: Option<i64>) -> Result<Physical> {
         let nullable = self.nullable(std::slice::from_ref(&text));
         Ok(KernelExpr::build(SubstringAt { start, length }, vec![text], DataType::Utf8View, nullable))
-    }
-
-    fn call_row_wise(&self, node: &Expr, ty: SqlType) -> Result<Physical> {
-        let args = node.children().into_iter().map(|a| self.compile(a)).collect::<Result<_>>()?;
-        Ok(self.row_wise(node.clone(), args, ty))
     }
 
     /// A physical expression in another decimal or integer type of the same meaning (aggregates deliver their own).

@@ -1,6 +1,6 @@
 //! One physical expression for all functions of ours: a kernel over the values of its arguments.
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, cast::AsArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, cast::AsArray};
 use arrow_schema::{DataType, Schema};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::ColumnarValue;
@@ -11,6 +11,9 @@ use std::{
     hash::{Hash, Hasher},
     sync::Arc,
 };
+
+/// A result of constants that takes more than this is computed anew for each batch.
+const FOLDED_BYTES_MAX: usize = 1 << 16;
 
 /// A function over columns.
 pub trait Kernel: Send + Sync + 'static {
@@ -48,14 +51,15 @@ impl KernelExpr {
         }
     }
 
-    /// An error stays where it is: the expression may never be evaluated.
+    /// An error stays where it is: the expression may never be evaluated. So does a long text, which would be there as
+    /// long as the statement is.
     fn folded(&self) -> Option<Arc<dyn PhysicalExpr>> {
         if !self.kernel.is_pure() {
             return None;
         }
         let scalars = self.args.iter().map(|a| literal_of(a).cloned().map(ColumnarValue::Scalar));
         let scalars: Vec<ColumnarValue> = scalars.collect::<Option<_>>()?;
-        let array = self.kernel.call(&scalars, 1).ok()?;
+        let array = self.kernel.call(&scalars, 1).ok().filter(|a| a.get_array_memory_size() <= FOLDED_BYTES_MAX)?;
         let scalar = ScalarValue::try_from_array(&array, 0).ok()?;
         Some(Arc::new(Literal::new(scalar)))
     }

@@ -7,7 +7,8 @@
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
 //!   arithmetic.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs     column-wise functions
 //!   row_key.rs     several values as one
-//!   rowwise.rs     everything else, through the general evaluator
+//!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
+//!   text_memory.rs what texts may take
 //! ```
 //!
 //! Where DataFusion's own expressions mean the same as MySQL's (AND, OR, NOT, CASE, IS NULL, comparison of numbers and
@@ -26,6 +27,7 @@ pub mod rowwise;
 pub mod scope;
 pub mod temporal;
 pub mod text;
+pub mod text_memory;
 
 pub use compile::Compiler;
 pub use scope::Scope;

@@ -1,6 +1,9 @@
-//! What has no column-wise kernel: one node of an expression, row by row, through the general evaluator.
+//! What has no column-wise kernel: row by row, through the general evaluator.
 
-use super::kernel::{Kernel, arrays};
+use super::{
+    kernel::{Kernel, arrays},
+    text_memory::{STEP_BYTES, TextMemory},
+};
 use crate::{
     Warnings,
     arrow_value::{array_of, value_at},
@@ -8,73 +11,96 @@ use crate::{
 };
 use arrow_array::ArrayRef;
 use datafusion_common::Result;
+use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_expr::ColumnarValue;
-use muster_algebra::{ColId, Expr, ScalarFunction, eval::Evaluator};
+use muster_algebra::{Expr, ScalarFunction, eval::Evaluator};
 use muster_types::{CastWarning, SqlError, SqlType, Value, cast_from};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-/// One node; its direct parts are `Expr::Column(0..)`, which stand for the arguments.
+/// An expression over arguments, which `Expr::Column(0..)` stands for in it.
 pub struct RowWise {
-    node: Expr,
-    /// Types of the parts.
-    types: Vec<SqlType>,
-    result: SqlType,
-    warnings: Arc<Warnings>,
-}
-
-impl RowWise {
-    /// `node` with its parts replaced by argument numbers. `result`: its type.
-    pub fn new(mut node: Expr, types: Vec<SqlType>, result: SqlType, warnings: Arc<Warnings>) -> RowWise {
-        for (i, child) in node.children_mut().into_iter().enumerate() {
-            // Literals stay: the evaluator may look at them (the format of DATE_FORMAT).
-            if !matches!(child, Expr::Literal { .. }) {
-                *child = Expr::Column(ColId(i as u32));
-            }
-        }
-        RowWise { node, types, result, warnings }
-    }
+    pub expr: Expr,
+    /// Types of the arguments.
+    pub types: Vec<SqlType>,
+    /// Type of the result.
+    pub result: SqlType,
+    pub warnings: Arc<Warnings>,
+    pub texts: Arc<TextMemory>,
 }
 
 impl Kernel for RowWise {
     fn label(&self) -> String {
-        format!("{:?}", self.node)
+        format!("{:?}", self.expr)
     }
 
     fn is_pure(&self) -> bool {
-        !matches!(&self.node, Expr::Call { function: ScalarFunction::Sleep, .. })
+        !matches!(&self.expr, Expr::Call { function: ScalarFunction::Sleep, .. })
     }
 
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
-        let args = arrays(args, rows)?;
-        let mut results = Vec::with_capacity(rows);
-        let mut values: Vec<Value> = Vec::with_capacity(args.len());
-        for row in 0..rows {
-            values.clear();
-            for arg in &args {
-                values.push(value_at(arg.as_ref(), row).map_err(external)?);
-            }
-            results.push(self.evaluate(&values).map_err(external)?);
-        }
-        array_of(&results, self.result).map_err(external)
+        self.some(&arrays(args, rows)?, 0..rows, usize::MAX, &self.texts.reservation())
     }
 }
 
 impl RowWise {
+    /// The results of the first of these rows: of at least one, and of no more when their texts have `bytes_max`
+    /// bytes. `memory` holds the texts. Error: no memory for one.
+    pub fn some(
+        &self,
+        args: &[ArrayRef],
+        rows: Range<usize>,
+        bytes_max: usize,
+        memory: &MemoryReservation,
+    ) -> Result<ArrayRef> {
+        let mut results = Vec::with_capacity(rows.len().min(bytes_max));
+        let mut values: Vec<Value> = Vec::with_capacity(args.len());
+        let (mut bytes, mut reserved) = (0, 0);
+        for row in rows {
+            values.clear();
+            for arg in args {
+                values.push(value_at(arg.as_ref(), row).map_err(external)?);
+            }
+            let result = self.evaluate(&values).map_err(external)?;
+            bytes += match &result {
+                Value::Text(text) => text.len(),
+                Value::Bytes(bytes) => bytes.len(),
+                _ => 0,
+            };
+            results.push(result);
+            if bytes - reserved >= STEP_BYTES {
+                memory.try_grow(bytes - reserved)?;
+                reserved = bytes;
+            }
+            if bytes >= bytes_max {
+                break;
+            }
+        }
+        let copies = memory.new_empty();
+        copies.try_grow(reserved)?;
+        array_of(&results, self.result).map_err(external)
+    }
+
     fn evaluate(&self, args: &[Value]) -> muster_types::Result<Value> {
         let mut warn = |w: CastWarning| self.warnings.push(w.code, w.message);
-        if let Expr::Cast { ty, .. } = &self.node {
-            let (value, warning) = cast_from(&args[0], self.types.first().copied(), *ty);
+        if let Expr::Cast { ty, arg } = &self.expr
+            && let Expr::Column(id) = **arg
+        {
+            let (value, warning) = cast_from(&args[id.0 as usize], self.types.first().copied(), *ty);
             warning.into_iter().for_each(&mut warn);
             return Ok(value);
         }
+        // Of this row, while it is computed.
+        let memory = self.texts.reservation();
         let mut evaluator = Evaluator {
             value: &|id| args.get(id.0 as usize).cloned(),
             ty: &|id| self.types.get(id.0 as usize).copied(),
             warn: &mut warn,
+            text_bytes_max: self.texts.text_bytes_max,
+            reserve: &mut |bytes| self.texts.reserve(&memory, bytes),
         };
-        match evaluator.eval(&self.node) {
+        match evaluator.eval(&self.expr) {
             Some(value) => value,
-            None => Err(SqlError::unsupported(format!("{:?}", self.node))),
+            None => Err(SqlError::unsupported(format!("{:?}", self.expr))),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Lowerer<'_> {
             return self.node(&two_levels);
         }
         let node = self.node(input)?;
-        let (node, calls) = self.with_subplans_in_calls(node, aggregates)?;
+        let (node, calls) = self.with_computed_args(node, aggregates)?;
         let mut parts = Parts::default();
         let compiler = self.compiler(&node.scope);
         let mut keys: Vec<(Physical, String)> = Vec::with_capacity(group.len());
@@ -158,7 +158,8 @@ impl Lowerer<'_> {
         Ok(Arc::new(df(GroupExec::new(plan, Method::Hash(self.spill_space())))?))
     }
 
-    fn with_subplans_in_calls(
+    /// The calls, with columns that the returned node computes in place of subplans and long texts.
+    fn with_computed_args(
         &mut self,
         node: Node,
         aggregates: &[(ColId, AggregateCall)],
@@ -172,6 +173,7 @@ impl Lowerer<'_> {
             }
         }
         let (node, exprs) = self.with_subplans(node, slots.iter().map(|e| (**e).clone()).collect())?;
+        let (node, exprs) = self.with_long_texts(node, exprs)?;
         slots.into_iter().zip(exprs).for_each(|(slot, expr)| *slot = expr);
         Ok((node, calls))
     }

@@ -45,6 +45,10 @@ impl Lowerer<'_> {
         }
         let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
         let (left, right) = (self.node(left)?, self.node(right)?);
+        let (left_keys, right_keys) = keys.iter().cloned().unzip();
+        let (left, left_keys) = self.with_long_texts(left, left_keys)?;
+        let (right, right_keys) = self.with_long_texts(right, right_keys)?;
+        let keys: &Vec<(Expr, Expr)> = &left_keys.into_iter().zip(right_keys).collect();
         let (left, right, residual, late) = self.residual_subplans(kind, left, right, residual)?;
         let pairs = self.join_keys(&left.scope, &right.scope, keys, TextTraits::bytes_decide_equality)?;
         let nullable = |e: &Physical, scope: &Scope| e.nullable(&scope.schema).unwrap_or(true);

@@ -11,6 +11,7 @@
 //!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
 //!   sort.rs        Sort
 //!   subplans.rs    subqueries that run by themselves, as extra columns
+//!   long_texts.rs  long texts that functions make, as extra columns
 //!   width.rs       how wide rows are, which decides how many make a batch
 //! ```
 //!
@@ -20,6 +21,7 @@
 mod aggregate;
 mod calls;
 mod join;
+mod long_texts;
 mod lookup;
 mod not_in;
 mod row;
@@ -31,7 +33,7 @@ mod width;
 use crate::{
     ExecContext,
     error::to_sql,
-    expr::{Compiler, Physical, Scope, scope::TraitMap},
+    expr::{Compiler, Physical, Scope, scope::TraitMap, text_memory::TextMemory},
     ops::{exchange::ExchangeExec, measure::MeasureExec, spill::SpillSpace},
 };
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
@@ -109,7 +111,9 @@ pub struct Lowerer<'a> {
     pub context: &'a ExecContext,
     /// The statement's columns and, behind them, those made up while lowering.
     pub columns: Columns,
-    /// Estimated bytes of a row of all leaves together: no row of the plan is much wider.
+    texts: Arc<TextMemory>,
+    /// Estimated bytes of a row of all leaves together, and of the long texts that are made of them: no row of the plan
+    /// is much wider.
     row_bytes: f64,
 }
 
@@ -122,7 +126,8 @@ pub struct Lowered {
 
 /// The finished operators of a plan.
 pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
-    let mut lowerer = Lowerer { context, columns: columns.clone(), row_bytes: 0.0 };
+    let texts = context.runtime.text_memory(context.threads, context.text_bytes_max);
+    let mut lowerer = Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0 };
     let node = lowerer.node(plan)?.into_single();
     let config = context.runtime.session_config(context.threads, lowerer.row_bytes);
     let operators = df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))?;
@@ -195,7 +200,7 @@ impl Lowerer<'_> {
     }
 
     pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {
-        Compiler { columns: &self.columns, scope, warnings: &self.context.warnings }
+        Compiler { columns: &self.columns, scope, warnings: &self.context.warnings, texts: &self.texts }
     }
 
     /// A column that the statement does not have.

@@ -65,6 +65,7 @@ impl Lowerer<'_> {
 
     pub(super) fn project_node(&mut self, node: Node, exprs: &[(ColId, Expr)]) -> Result<Node> {
         let (node, rewritten) = self.with_subplans(node, exprs.iter().map(|(_, e)| e.clone()).collect())?;
+        let (node, rewritten) = self.with_long_texts(node, rewritten)?;
         let compiler = self.compiler(&node.scope);
         let mut traits = TraitMap::new();
         let mut projected: Vec<(Physical, String)> = Vec::with_capacity(exprs.len());

@@ -12,6 +12,7 @@ impl Lowerer<'_> {
     pub(super) fn sort(&mut self, input: &Plan, keys: &[SortKey], fetch: Option<u64>) -> Result<Node> {
         let node = self.node(input)?;
         let (node, exprs) = self.with_subplans(node, keys.iter().map(|k| k.expr.clone()).collect())?;
+        let (node, exprs) = self.with_long_texts(node, exprs)?;
         let keys: Vec<SortKey> =
             keys.iter().zip(exprs).map(|(k, expr)| SortKey { expr, descending: k.descending }).collect();
         self.sort_node(node, &keys, fetch)

@@ -5,6 +5,7 @@ pub mod compact;
 pub mod exchange;
 pub mod group;
 pub mod hash_join;
+pub mod long_text;
 pub mod lookup_join;
 pub mod measure;
 pub mod merge_join;

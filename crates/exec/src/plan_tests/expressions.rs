@@ -188,6 +188,8 @@ fn check(expr: &Expr, rows: &[Vec<Value>]) -> std::result::Result<(), TestCaseEr
                 value: &|id| row.get(id.0 as usize).cloned(),
                 ty: &|id| TYPES.get(id.0 as usize).copied(),
                 warn: &mut |_| {},
+                text_bytes_max: 64 << 20,
+                reserve: &mut |_| Ok(()),
             };
             evaluator.eval(expr).expect("all columns have values")
         })

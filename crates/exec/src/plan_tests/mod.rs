@@ -97,6 +97,7 @@ impl Query {
             counters: self.counters.clone(),
             warnings: self.warnings.clone(),
             buffers: Buffers::default(),
+            text_bytes_max: 64 << 20,
             shared: Arc::default(),
             threads: self.threads,
             profile: None,

@@ -2,7 +2,7 @@
 
 use super::{Context, logic, map_exprs};
 use crate::literal::{is_truth, literal};
-use muster_algebra::eval::Evaluator;
+use muster_algebra::eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
 
@@ -128,7 +128,14 @@ fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
         return expr;
     }
     let mut warned = false;
-    let outcome = Evaluator { value: &|_| None, ty: &|_| None, warn: &mut |_| warned = true }.eval(&expr);
+    let outcome = Evaluator {
+        value: &|_| None,
+        ty: &|_| None,
+        warn: &mut |_| warned = true,
+        text_bytes_max: PLANNED_TEXT_BYTES_MAX,
+        reserve: &mut |_| Ok(()),
+    }
+    .eval(&expr);
     match outcome {
         Some(Ok(value)) if !warned => Expr::literal(value, expr.ty(columns)),
         _ => expr,

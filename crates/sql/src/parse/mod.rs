@@ -1,6 +1,7 @@
 //! Text to [`Statement`].
 //!
 //! ```text
+//!   footprint  the memory that a statement will take
 //!   scan       quotes and comments of the raw text; `split`, version comments
 //!   encoding   the bytes that a client sent, as text
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
@@ -17,6 +18,7 @@ mod cursor;
 mod ddl;
 mod dialect;
 mod encoding;
+mod footprint;
 mod items;
 mod joins;
 mod load;
@@ -31,6 +33,7 @@ mod statement;
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
 pub use encoding::statement_text;
+pub use footprint::footprint;
 pub use scan::split;
 
 use crate::{ScalarExpr, Statement};

@@ -1,0 +1,53 @@
+//! Long texts that functions make (`REPEAT(c, 1000000)`): each becomes a column that an operator below the expression
+//! computes, in batches of few rows.
+
+use super::{Lowerer, Node};
+use crate::ops::long_text::{LongText, LongTextExec};
+use arrow_schema::Schema;
+use muster_algebra::{ColId, Expr};
+use muster_types::{Result, SqlType};
+use std::sync::Arc;
+
+/// What is assumed of a long text whose length nothing bounds, in bytes.
+const ASSUMED_BYTES: u32 = 1 << 16;
+
+impl Lowerer<'_> {
+    /// The expressions, with a column that the returned node computes in place of each that is a long text.
+    pub(super) fn with_long_texts(&mut self, node: Node, mut exprs: Vec<Expr>) -> Result<(Node, Vec<Expr>)> {
+        let mut found: Vec<(ColId, Expr)> = Vec::new();
+        for expr in &mut exprs {
+            if !self.compiler(&node.scope).is_long_text(expr) {
+                continue;
+            }
+            let id = match found.iter().find(|(_, other)| other == expr) {
+                Some((id, _)) => *id,
+                None => {
+                    let id = self.new_column(expr.ty(&self.columns));
+                    found.push((id, expr.clone()));
+                    id
+                }
+            };
+            *expr = Expr::Column(id);
+        }
+        if found.is_empty() {
+            return Ok((node, exprs));
+        }
+        let compiler = self.compiler(&node.scope);
+        let mut texts = Vec::with_capacity(found.len());
+        let mut fields: Vec<_> = node.scope.schema.fields().iter().cloned().collect();
+        for (id, expr) in &found {
+            let (rows, args) = compiler.over_columns(expr)?;
+            texts.push(LongText { rows: Arc::new(rows), args });
+            fields.push(self.field(*id, true));
+        }
+        let bytes = self.context.runtime.batch_bytes(self.threads());
+        let exec = LongTextExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), texts, bytes);
+        for (id, _) in &found {
+            if let SqlType::Text { length, .. } | SqlType::Bytes { length, .. } = self.columns.ty(*id) {
+                self.row_bytes += length.min(ASSUMED_BYTES) as f64;
+            }
+        }
+        let columns = node.scope.columns.iter().copied().chain(found.into_iter().map(|(id, _)| id)).collect();
+        Ok((Node::new(Arc::new(exec), columns, node.scope.traits), exprs))
+    }
+}

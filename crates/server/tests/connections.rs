@@ -1,0 +1,69 @@
+//! Who may connect, and for how long a silent client stays.
+
+mod client;
+
+use client::{Client, UTF8MB4};
+use std::time::{Duration, Instant};
+
+const INTERACTIVE: u32 = 0x400;
+
+/// The number of an error packet.
+fn number(packet: &[u8]) -> u16 {
+    assert_eq!(packet[0], 0xFF);
+    u16::from_le_bytes([packet[1], packet[2]])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_log_in_frees_the_slot() {
+    let (address, _directory) = client::serve(2).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    root.ok(b"SET GLOBAL connect_timeout = 2").await;
+    root.ok(b"CREATE USER u").await;
+    let begun = Instant::now();
+    let mut silent = Client::connect(address).await;
+    assert_eq!(silent.read().await[0], 10);
+    // All slots are taken: the one that is left is for SUPER.
+    assert_eq!(number(&Client::connect(address).await.answer("u", UTF8MB4, 0).await), 1040);
+    let second = Client::login(address, UTF8MB4).await;
+    assert_eq!(number(&Client::connect(address).await.read().await), 1040);
+    let mut byte = [0];
+    let end =
+        tokio::time::timeout(Duration::from_secs(20), tokio::io::AsyncReadExt::read(&mut silent.stream, &mut byte));
+    assert_eq!(end.await.expect("dropped").unwrap(), 0);
+    assert!(begun.elapsed() >= Duration::from_secs(2));
+    drop(second);
+    while Client::connect(address).await.answer("u", UTF8MB4, 0).await[0] != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_silent_for_too_long_is_told_and_dropped() {
+    let (address, _directory) = client::serve(10).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    root.ok(b"SET GLOBAL wait_timeout = 100, GLOBAL interactive_timeout = 1").await;
+    for (more, says) in [(0, None), (INTERACTIVE, Some(4031))] {
+        let mut client = Client::connect(address).await;
+        assert_eq!(client.answer("root", UTF8MB4, more).await[0], 0);
+        client.start_command();
+        let answer = tokio::time::timeout(Duration::from_secs(3), client.read()).await;
+        assert_eq!(answer.ok().map(|packet| number(&packet)), says);
+    }
+    root.ok(b"SET SESSION wait_timeout = 1").await;
+    root.start_command();
+    assert_eq!(number(&root.read().await), 4031);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn packets_are_no_larger_than_allowed() {
+    let (address, _directory) = client::serve(10).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    root.ok(b"SET GLOBAL max_allowed_packet = 2048").await;
+    let mut client = Client::login(address, UTF8MB4).await;
+    assert_eq!(
+        client.row(b"SELECT @@max_allowed_packet, REPEAT('a', 2049) IS NULL, LENGTH(REPEAT('a', 2048))").await.1,
+        [b"2048".to_vec(), b"1".to_vec(), b"2048".to_vec()]
+    );
+    let statement = format!("SELECT '{}'", "a".repeat(3000));
+    assert_eq!(client.error(statement.as_bytes()).await.0, 1153);
+}
