@@ -101,16 +101,28 @@ pub struct ViewDef {
     pub columns: Vec<String>,
     /// The SELECT.
     pub query: String,
+    /// Whose rights count for what it reads (`SQL SECURITY DEFINER`); `None`: those of who uses it.
+    #[serde(default)]
+    pub definer: Option<Definer>,
+}
+
+/// An account, as the definer of a view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definer {
+    pub user: String,
+    /// Its host pattern.
+    pub host: String,
 }
 
 /// What the binder asks. Names compare without case for databases' tables only where MySQL does (it does not on
-/// Linux): table and database names are exact, `information_schema` is found in any case.
+/// Linux): table and database names are exact, `information_schema` is found in any case. `definer`: the account whose
+/// rights count, inside a view that is read with its definer's.
 pub trait Catalog: Send + Sync {
     /// Error 1049 when there is no such database.
     fn check_database(&self, database: &str) -> Result<()>;
     /// `None` when there is no such table (it may be a view).
-    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<TableDef>>>;
-    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>>;
+    fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
+    fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
     /// Rows of a table that is computed, not stored (`information_schema`): its definition and its current rows.
     fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>>;
 }

@@ -22,7 +22,7 @@ pub mod plan;
 pub mod rel;
 pub mod statistics;
 
-pub use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, TableId, ViewDef};
+pub use catalog::{Catalog, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewDef};
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
 pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier, ScalarFunction,

@@ -75,7 +75,9 @@ async fn no_way_around_select() {
             "CREATE TABLE secret.t (a INT PRIMARY KEY, b INT)",
             "CREATE VIEW secret.v AS SELECT a FROM secret.t",
             "CREATE DATABASE own",
-            "CREATE VIEW own.window AS SELECT a FROM secret.t",
+            "CREATE SQL SECURITY INVOKER VIEW own.window AS SELECT a FROM secret.t",
+            "CREATE VIEW own.shown AS SELECT a FROM secret.t",
+            "CREATE VIEW own.shown_view AS SELECT * FROM secret.v",
             "CREATE USER eve",
             "GRANT ALL ON own.* TO eve",
             "GRANT PROCESS, RELOAD, FILE ON *.* TO eve",
@@ -83,6 +85,11 @@ async fn no_way_around_select() {
     )
     .await;
     let mut eve = server.session("eve");
+    // A view reads with the rights of who made it, or of who uses it.
+    all(&mut eve, &["SELECT * FROM own.shown", "SELECT * FROM own.shown_view"]).await;
+    denied(&mut eve, 1356, &["SELECT * FROM own.window"]).await;
+    denied(&mut eve, 1227, &["CREATE DEFINER = root@localhost VIEW own.other AS SELECT 1"]).await;
+    all(&mut eve, &["CREATE DEFINER = eve VIEW own.nothing AS SELECT 1 AS a"]).await;
     denied(
         &mut eve,
         1142,
@@ -90,8 +97,6 @@ async fn no_way_around_select() {
             "SELECT * FROM secret.t",
             "SELECT * FROM secret.v",
             "SELECT * FROM secret.nothing",
-            // A view reads with the rights of who uses it.
-            "SELECT * FROM own.window",
             "SELECT 1 WHERE EXISTS (SELECT 1 FROM secret.t)",
             "WITH c AS (SELECT * FROM secret.t) SELECT * FROM c",
             "SELECT COUNT(*) FROM information_schema.schemata WHERE (SELECT COUNT(*) FROM secret.t) = 0",
@@ -169,7 +174,7 @@ async fn no_way_around_select() {
         ("SELECT * FROM information_schema.key_column_usage WHERE table_schema = 'secret'", 0),
         ("SELECT * FROM information_schema.table_constraints WHERE table_schema = 'secret'", 0),
         ("SELECT * FROM information_schema.views WHERE table_schema = 'secret'", 0),
-        ("SELECT * FROM information_schema.views WHERE table_schema = 'own' AND view_definition <> ''", 1),
+        ("SELECT * FROM information_schema.views WHERE table_schema = 'own' AND view_definition <> ''", 4),
     ] {
         assert_eq!(rows(&mut eve, sql).await.unwrap().len(), want, "{sql}");
     }
@@ -207,4 +212,41 @@ async fn sessions_of_others_are_theirs() {
     let other = server.session("eve");
     all(&mut eve, &[&format!("KILL {}", other.id())]).await;
     assert!(other.killed().is_cancelled() && !bob.killed().is_cancelled());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_view_has_the_rights_of_its_definer() {
+    let server = Server::new();
+    let mut root = server.session("root");
+    all(
+        &mut root,
+        &[
+            "CREATE DATABASE secret",
+            "CREATE TABLE secret.t (a INT PRIMARY KEY)",
+            "CREATE DATABASE own",
+            "CREATE USER bob",
+            "GRANT SELECT ON secret.* TO bob",
+            "GRANT ALL ON own.* TO bob",
+            "CREATE USER eve",
+            "GRANT SELECT ON own.* TO eve",
+        ],
+    )
+    .await;
+    let (mut bob, mut eve) = (server.session("bob"), server.session("eve"));
+    all(&mut bob, &["CREATE VIEW own.v AS SELECT a FROM secret.t"]).await;
+    all(&mut eve, &["SELECT * FROM own.v"]).await;
+    let shown = rows(&mut bob, "SHOW CREATE VIEW own.v").await.unwrap();
+    assert!(format!("{shown:?}").contains("DEFINER=`bob`@`%` SQL SECURITY DEFINER VIEW `v`"), "{shown:?}");
+    // Also those that he has now, and not only those that he had.
+    all(&mut root, &["REVOKE SELECT ON secret.* FROM bob"]).await;
+    denied(&mut eve, 1356, &["SELECT * FROM own.v"]).await;
+    denied(&mut root, 1356, &["SELECT * FROM own.v"]).await;
+    all(&mut root, &["DROP USER bob"]).await;
+    denied(&mut root, 1449, &["SELECT * FROM own.v"]).await;
+    all(
+        &mut root,
+        &["CREATE OR REPLACE DEFINER = CURRENT_USER SQL SECURITY DEFINER VIEW own.v AS SELECT a FROM secret.t"],
+    )
+    .await;
+    all(&mut eve, &["SELECT * FROM own.v"]).await;
 }

@@ -174,6 +174,7 @@ codes! {
     CantReadFile = 13, "HY000";
     TooLongComment = 1629, "HY000";
     ClientInteractionTimeout = 4031, "HY000";
+    NoSuchUser = 1449, "HY000";
     VariableIsReadonly = 1621, "HY000";
 }
 

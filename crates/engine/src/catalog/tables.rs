@@ -3,9 +3,9 @@
 use super::{Snapshot, TableEntry};
 use crate::{
     information_schema::{self, Viewpoint},
-    privileges::Privilege,
+    privileges::{Access, Privilege},
 };
-use muster_algebra::{Catalog, ColumnStatistics, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
+use muster_algebra::{Catalog, ColumnStatistics, Definer, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
 use muster_storage::{Store, Table};
 use muster_types::{KeyRange, Result, SqlError, Value};
 use std::sync::Arc;
@@ -32,24 +32,45 @@ pub fn check_database(snapshot: &Snapshot, database: &str) -> Result<()> {
     snapshot.schema(database).map(|_| ())
 }
 
+/// Whether who looks may read a table or a view: he himself, or the definer of the view that he reads.
+fn check_select(view: &dyn Viewpoint, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
+    let check = |access: &Access| access.check_table(database, name, Privilege::Select, "SELECT");
+    match definer {
+        None => check(view.access()),
+        Some(definer) => check(&view.access().of_definer(definer)?),
+    }
+}
+
 /// [`Catalog::table`] of a snapshot. Who may not read tables of the database does not learn whether there is one.
-pub fn table(snapshot: &Snapshot, view: &dyn Viewpoint, database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
+pub fn table(
+    snapshot: &Snapshot,
+    view: &dyn Viewpoint,
+    database: &str,
+    name: &str,
+    definer: Option<&Definer>,
+) -> Result<Option<Arc<TableDef>>> {
     if information_schema::is_name(database) {
         return match information_schema::table(name) {
             Some(def) => Ok(Some(def)),
             None => Err(unknown_information_schema_table(name)),
         };
     }
-    view.access().check_table(database, name, Privilege::Select, "SELECT")?;
+    check_select(view, database, name, definer)?;
     Ok(snapshot.schema(database)?.tables.get(name).map(|e| e.def.clone()))
 }
 
-/// [`Catalog::view`] of a snapshot. The tables of a view are read with the rights of who uses it.
-pub fn view(snapshot: &Snapshot, view: &dyn Viewpoint, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
+/// [`Catalog::view`] of a snapshot.
+pub fn view(
+    snapshot: &Snapshot,
+    view: &dyn Viewpoint,
+    database: &str,
+    name: &str,
+    definer: Option<&Definer>,
+) -> Result<Option<Arc<ViewDef>>> {
     if information_schema::is_name(database) {
         return Ok(None);
     }
-    view.access().check_table(database, name, Privilege::Select, "SELECT")?;
+    check_select(view, database, name, definer)?;
     Ok(snapshot.schema(database)?.views.get(name).map(|v| v.def.clone()))
 }
 
@@ -63,12 +84,12 @@ impl Catalog for StatementTables {
         check_database(&self.snapshot, database)
     }
 
-    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
-        table(&self.snapshot, &*self.viewpoint, database, name)
+    fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
+        table(&self.snapshot, &*self.viewpoint, database, name, definer)
     }
 
-    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
-        view(&self.snapshot, &*self.viewpoint, database, name)
+    fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
+        view(&self.snapshot, &*self.viewpoint, database, name, definer)
     }
 
     fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {

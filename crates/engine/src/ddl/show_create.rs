@@ -4,7 +4,7 @@ use crate::{
     catalog::{Schema, TableEntry, ViewEntry},
     charset,
 };
-use muster_algebra::{ColumnDef, DefaultValue, IndexDef, TableDef};
+use muster_algebra::{ColumnDef, DefaultValue, Definer, IndexDef, TableDef};
 use muster_types::{Collation, SqlType, Value, time_zone::TimeZone};
 use std::fmt::Write;
 
@@ -53,11 +53,13 @@ pub fn view(view: &ViewEntry) -> String {
         let names: Vec<String> = view.def.columns.iter().map(|c| identifier(c)).collect();
         format!(" ({})", names.join(","))
     };
-    format!(
-        "CREATE ALGORITHM=UNDEFINED SQL SECURITY INVOKER VIEW {}{columns} AS {}",
-        identifier(&view.def.name),
-        view.def.query
-    )
+    let security = match &view.def.definer {
+        Some(Definer { user, host }) => {
+            format!("DEFINER={}@{} SQL SECURITY DEFINER", identifier(user), identifier(host))
+        }
+        None => "SQL SECURITY INVOKER".into(),
+    };
+    format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {}{columns} AS {}", identifier(&view.def.name), view.def.query)
 }
 
 /// `zone`: in which defaults of TIMESTAMP columns are shown.

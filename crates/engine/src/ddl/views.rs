@@ -6,8 +6,8 @@ use crate::{
     privileges::Privilege,
     session::{Context, Done},
 };
-use muster_algebra::{ColumnDef, ViewDef};
-use muster_sql::{CreateView, TableName};
+use muster_algebra::{ColumnDef, Definer, ViewDef};
+use muster_sql::{CreateView, TableName, ViewSecurity};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
@@ -52,6 +52,7 @@ pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
         name: name.clone(),
         columns: statement.columns.clone(),
         query: statement.query_text.clone(),
+        definer: definer(context, &statement.security)?,
     };
     context.database.catalog().change(|next| {
         let schema = next.schema_mut(&database)?;
@@ -63,6 +64,22 @@ pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
         Ok(())
     })?;
     Ok(Done::rows(0))
+}
+
+/// Whose rights will count. Error 1227 for another's than one's own without SUPER.
+fn definer(context: &Context, security: &ViewSecurity) -> Result<Option<Definer>> {
+    let own = Definer { user: context.account.user.clone(), host: context.account.host.clone() };
+    Ok(match security {
+        ViewSecurity::Invoker => None,
+        ViewSecurity::Definer(name) if !name.current => {
+            let named = Definer { user: name.user.clone(), host: name.host.clone() };
+            if named != own {
+                context.access.check_global(Privilege::Super)?;
+            }
+            Some(named)
+        }
+        ViewSecurity::Definer(_) | ViewSecurity::Creator => Some(own),
+    })
 }
 
 pub fn drop_views(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {

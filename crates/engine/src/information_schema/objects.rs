@@ -87,8 +87,8 @@ pub(super) fn views(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>
                 }),
                 text("NONE"),
                 text("NO"),
-                text("root@localhost"),
-                text("INVOKER"),
+                text(v.def.definer.as_ref().map_or("root@localhost".into(), |d| format!("{}@{}", d.user, d.host))),
+                text(if v.def.definer.is_some() { "DEFINER" } else { "INVOKER" }),
                 text("utf8mb4"),
                 text("utf8mb4_0900_ai_ci"),
             ]

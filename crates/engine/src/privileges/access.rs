@@ -2,6 +2,7 @@
 
 use super::{AccountList, Privilege, Privileges};
 use crate::information_schema;
+use muster_algebra::Definer;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
@@ -21,6 +22,17 @@ impl Access {
     pub fn new(accounts: Arc<AccountList>, user: &str, host: &str, account_host: &str) -> Access {
         let account = accounts.iter().position(|a| a.is(user, account_host));
         Access { accounts, user: user.into(), host: host.into(), account }
+    }
+
+    /// The rights of a view's definer. Error 1449 when the account is gone.
+    pub fn of_definer(&self, definer: &Definer) -> Result<Access> {
+        let Definer { user, host } = definer;
+        let access = Access::new(self.accounts.clone(), user, host, host);
+        if access.account.is_none() {
+            let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
+            return Err(SqlError::new(ErrorCode::NoSuchUser, message));
+        }
+        Ok(access)
     }
 
     pub fn global(&self) -> Privileges {

@@ -11,6 +11,7 @@ use crate::{
         optimizer_switch, variables,
     },
 };
+use muster_algebra::{Definer, TableDef, ViewDef};
 use muster_exec::{Buffers, ExecContext, Warning, Warnings};
 use muster_sql::{BindEnv, Bound, Query, SessionValues, VariableScope};
 use muster_storage::{LoadProgress, ReadView, buffer_pool::BufferPool};
@@ -198,15 +199,15 @@ impl muster_algebra::Catalog for StatementTablesRef<'_> {
         crate::catalog::tables::check_database(&self.snapshot, database)
     }
 
-    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<muster_algebra::TableDef>>> {
-        crate::catalog::tables::table(&self.snapshot, self.context, database, name)
+    fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
+        crate::catalog::tables::table(&self.snapshot, self.context, database, name, definer)
     }
 
-    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<muster_algebra::ViewDef>>> {
-        crate::catalog::tables::view(&self.snapshot, self.context, database, name)
+    fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
+        crate::catalog::tables::view(&self.snapshot, self.context, database, name, definer)
     }
 
-    fn virtual_rows(&self, table: &muster_algebra::TableDef) -> Option<Result<Vec<Vec<Value>>>> {
+    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
         crate::catalog::tables::virtual_rows(&self.snapshot, self.context, table)
     }
 }

@@ -1,8 +1,8 @@
 //! Tables and statistics for plan tests, read from the schema files and statistics files of a workload.
 
 use muster_algebra::{
-    Catalog, ColumnDef, ColumnStatistics, Columns, IndexDef, IndexStatistics, KeyRange, Plan, Statistics, TableDef,
-    TableId, ViewDef,
+    Catalog, ColumnDef, ColumnStatistics, Columns, Definer, IndexDef, IndexStatistics, KeyRange, Plan, Statistics,
+    TableDef, TableId, ViewDef,
 };
 use muster_optimizer::{Options, optimize, plan::validate};
 use muster_sql::{BindEnv, SessionValues, Statement};
@@ -107,6 +107,7 @@ impl Workload {
             name: name.trim().into(),
             columns: columns.filter(|c| !c.is_empty()).collect(),
             query: query.into(),
+            definer: None,
         };
         self.views.insert(view.name.clone(), Arc::new(view));
     }
@@ -218,11 +219,11 @@ impl Catalog for Workload {
         Ok(())
     }
 
-    fn table(&self, _database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
+    fn table(&self, _database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
         Ok(self.tables.get(name).cloned())
     }
 
-    fn view(&self, _database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
+    fn view(&self, _database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
         Ok(self.views.get(name).cloned())
     }
 

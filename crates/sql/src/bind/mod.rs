@@ -115,6 +115,7 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
     let database = env.session.database();
     let names = Names {
         database: database.as_deref(),
+        definer: None,
         ctes: None,
         outer: None,
         written: &query.items,
@@ -138,8 +139,15 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
 pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names =
-        Names { database: database.as_deref(), ctes: None, outer: None, written: &[], view_depth: 0, cte_depth: 0 };
+    let names = Names {
+        database: database.as_deref(),
+        definer: None,
+        ctes: None,
+        outer: None,
+        written: &[],
+        view_depth: 0,
+        cte_depth: 0,
+    };
     let from = From::default();
     let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
@@ -191,6 +199,7 @@ pub fn bind_rows(
         Some(ShowFilter::Where(expr)) => {
             let names = Names {
                 database: database.as_deref(),
+                definer: None,
                 ctes: None,
                 outer: None,
                 written: &[],

@@ -1,7 +1,7 @@
 //! What names mean: the columns of a FROM clause, those of the queries around it, and WITH tables.
 
 use crate::statement::ItemTexts;
-use muster_algebra::ColId;
+use muster_algebra::{ColId, Definer};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast;
 use std::rc::Rc;
@@ -129,6 +129,8 @@ pub(crate) struct Cte<'p> {
 pub(crate) struct Names<'p> {
     /// The current database; of a view, its own.
     pub database: Option<&'p str>,
+    /// Whose rights count instead of the user's, inside a view.
+    pub definer: Option<&'p Definer>,
     pub ctes: Option<Rc<Cte<'p>>>,
     /// The query around it.
     pub outer: Option<&'p Scope<'p>>,

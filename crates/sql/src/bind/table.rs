@@ -78,13 +78,13 @@ impl Binder<'_> {
         let Some(database) = database.or(names.database) else {
             return Err(SqlError::new(ErrorCode::NoDb, "No database selected"));
         };
-        if let Some(def) = self.env.catalog.table(database, table)? {
+        if let Some(def) = self.env.catalog.table(database, table, names.definer)? {
             self.mention(&def.database, &def.name, names);
             let joined = self.base_table(def.clone(), alias_name, hints)?;
             self.note_table(alias_name, Some(def), &joined);
             return Ok(joined);
         }
-        if let Some(view) = self.env.catalog.view(database, table)? {
+        if let Some(view) = self.env.catalog.view(database, table, names.definer)? {
             self.mention(&view.database, &view.name, names);
             return self.view(&view, alias_name, names);
         }
@@ -192,6 +192,7 @@ impl Binder<'_> {
         let Statement::Query(query) = crate::parse(&view.query)? else { return Err(invalid()) };
         let inside = Names {
             database: Some(&view.database),
+            definer: view.definer.as_ref().or(names.definer),
             ctes: None,
             outer: None,
             written: &query.items,
@@ -199,9 +200,11 @@ impl Binder<'_> {
             cte_depth: names.cte_depth,
         };
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
-            ErrorCode::NoSuchTable | ErrorCode::BadField | ErrorCode::BadDb | ErrorCode::FunctionDoesNotExist => {
-                invalid()
-            }
+            ErrorCode::NoSuchTable
+            | ErrorCode::BadField
+            | ErrorCode::BadDb
+            | ErrorCode::FunctionDoesNotExist
+            | ErrorCode::TableAccessDenied => invalid(),
             _ => e,
         })?;
         let mut joined = self.derived(bound, alias, view.columns.clone())?;

@@ -3,7 +3,7 @@
 use super::{account, column, cursor::Cursor};
 use crate::{
     AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, CreateView, IndexColumn, IndexKind, IndexSpec,
-    Statement, TableOptions,
+    Statement, TableOptions, ViewSecurity,
 };
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
@@ -23,9 +23,9 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
         return create_index(c, kind);
     }
     let or_replace = c.accept("OR REPLACE");
-    view_attributes(c)?;
+    let security = view_attributes(c)?;
     if c.accept("VIEW") {
-        return view(c, or_replace);
+        return view(c, or_replace, security);
     }
     let what = c.word(0);
     Err(match what.as_str() {
@@ -36,17 +36,20 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
-/// `ALGORITHM = ..`, `DEFINER = ..`, `SQL SECURITY ..` change nothing here.
-fn view_attributes(c: &mut Cursor) -> Result<()> {
+/// `ALGORITHM = ..`, which changes nothing here, `DEFINER = ..` and `SQL SECURITY ..`.
+fn view_attributes(c: &mut Cursor) -> Result<ViewSecurity> {
+    let (mut definer, mut invoker) = (ViewSecurity::Creator, false);
     loop {
         if c.accept("ALGORITHM") {
             c.expect_token(&Token::Eq)?;
             c.identifier()?;
         } else if c.accept("DEFINER") {
             c.expect_token(&Token::Eq)?;
-            account::user_name(c)?;
-        } else if !c.accept("SQL SECURITY DEFINER") && !c.accept("SQL SECURITY INVOKER") {
-            return Ok(());
+            definer = ViewSecurity::Definer(account::user_name(c)?);
+        } else if c.accept("SQL SECURITY INVOKER") {
+            invoker = true;
+        } else if !c.accept("SQL SECURITY DEFINER") {
+            return Ok(if invoker { ViewSecurity::Invoker } else { definer });
         }
     }
 }
@@ -291,7 +294,7 @@ fn algorithm(c: &mut Cursor) -> Result<()> {
     Ok(())
 }
 
-fn view(c: &mut Cursor, or_replace: bool) -> Result<Statement> {
+fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity) -> Result<Statement> {
     c.accept("IF NOT EXISTS");
     let name = c.table_name()?;
     let columns = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.identifier())? } else { Vec::new() };
@@ -302,7 +305,8 @@ fn view(c: &mut Cursor, or_replace: bool) -> Result<Statement> {
     }
     // There is no writing through views.
     c.accept_any(&["WITH CASCADED CHECK OPTION", "WITH LOCAL CHECK OPTION", "WITH CHECK OPTION"]);
-    Ok(Statement::CreateView(CreateView { name, or_replace, columns, query_text: query.text.clone(), query }))
+    let query_text = query.text.clone();
+    Ok(Statement::CreateView(CreateView { name, or_replace, columns, security, query_text, query }))
 }
 
 pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {

@@ -107,11 +107,24 @@ pub struct AlterTable {
     pub actions: Vec<AlterAction>,
 }
 
+/// Whose rights count for what a view reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ViewSecurity {
+    /// `SQL SECURITY DEFINER`: those of who makes it.
+    #[default]
+    Creator,
+    /// The same with `DEFINER = ..`.
+    Definer(super::UserName),
+    /// `SQL SECURITY INVOKER`: those of who uses it.
+    Invoker,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateView {
     pub name: TableName,
     pub or_replace: bool,
     pub columns: Vec<String>,
+    pub security: ViewSecurity,
     /// The SELECT as written.
     pub query_text: String,
     pub query: Box<super::Query>,

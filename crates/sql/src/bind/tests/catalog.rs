@@ -1,7 +1,7 @@
 //! A catalog made from CREATE TABLE texts, and a session that stands still.
 
 use crate::{IndexKind, SessionValues, Statement, VariableScope, parse, split};
-use muster_algebra::{Catalog, ColumnDef, IndexDef, TableDef, TableId, ViewDef};
+use muster_algebra::{Catalog, ColumnDef, Definer, IndexDef, TableDef, TableId, ViewDef};
 use muster_types::{Collation, ErrorCode, KeyPart, Result, SqlError, SqlType, Value, temporal};
 use std::{
     collections::HashMap,
@@ -41,7 +41,8 @@ impl TestCatalog {
                 ),
             ] {
                 let columns = columns.into_iter().map(str::to_string).collect();
-                let view = ViewDef { database: "test".into(), name: name.into(), columns, query: query.into() };
+                let view =
+                    ViewDef { database: "test".into(), name: name.into(), columns, query: query.into(), definer: None };
                 catalog.views.push(Arc::new(view));
             }
             catalog
@@ -104,11 +105,11 @@ impl Catalog for TestCatalog {
         }
     }
 
-    fn table(&self, database: &str, name: &str) -> Result<Option<Arc<TableDef>>> {
+    fn table(&self, database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
         Ok(self.tables.get(&(database.to_string(), name.to_string())).cloned())
     }
 
-    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewDef>>> {
+    fn view(&self, database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
         Ok(self.views.iter().find(|v| v.database == database && v.name == name).cloned())
     }
 
@@ -167,6 +168,6 @@ impl SessionValues for TestSession {
 
 /// The type of the first column of `t` that is called so, for comparison in tests.
 pub fn column_type(name: &str) -> SqlType {
-    let table = TestCatalog::shared().table("test", "t").unwrap().unwrap();
+    let table = TestCatalog::shared().table("test", "t", None).unwrap().unwrap();
     table.columns[table.column(name).unwrap()].ty
 }
