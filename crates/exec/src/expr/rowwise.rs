@@ -55,12 +55,15 @@ impl RowWise {
         let mut results = Vec::with_capacity(rows.len().min(bytes_max));
         let mut values: Vec<Value> = Vec::with_capacity(args.len());
         let (mut bytes, mut reserved) = (0, 0);
+        // Of a row while it is computed.
+        let inside = memory.new_empty();
         for row in rows {
             values.clear();
             for arg in args {
                 values.push(value_at(arg.as_ref(), row).map_err(external)?);
             }
-            let result = self.evaluate(&values).map_err(external)?;
+            let result = self.evaluate(&values, &inside).map_err(external)?;
+            inside.free();
             bytes += match &result {
                 Value::Text(text) => text.len(),
                 Value::Bytes(bytes) => bytes.len(),
@@ -80,7 +83,7 @@ impl RowWise {
         array_of(&results, self.result).map_err(external)
     }
 
-    fn evaluate(&self, args: &[Value]) -> muster_types::Result<Value> {
+    fn evaluate(&self, args: &[Value], memory: &MemoryReservation) -> muster_types::Result<Value> {
         let mut warn = |w: CastWarning| self.warnings.push(w.code, w.message);
         if let Expr::Cast { ty, arg } = &self.expr
             && let Expr::Column(id) = **arg
@@ -89,14 +92,12 @@ impl RowWise {
             warning.into_iter().for_each(&mut warn);
             return Ok(value);
         }
-        // Of this row, while it is computed.
-        let memory = self.texts.reservation();
         let mut evaluator = Evaluator {
             value: &|id| args.get(id.0 as usize).cloned(),
             ty: &|id| self.types.get(id.0 as usize).copied(),
             warn: &mut warn,
             text_bytes_max: self.texts.text_bytes_max,
-            reserve: &mut |bytes| self.texts.reserve(&memory, bytes),
+            reserve: &mut |bytes| self.texts.reserve(memory, bytes),
         };
         match evaluator.eval(&self.expr) {
             Some(value) => value,
