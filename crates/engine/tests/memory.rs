@@ -35,8 +35,9 @@ fn resident(line: &str) -> usize {
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
 }
 
+/// Where the kernel does not let us, the peak of all statements so far counts.
 fn forget_peak() {
-    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
 /// Alone in its process: what it measures is the process.
