@@ -7,8 +7,8 @@ use crate::testing::random::Random;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
 use muster_algebra::{
-    AggregateCall, AggregateFunction, ColId, CompareOp, Expr, JoinKind, LogicOp, Quantifier, Rel, ScalarFunction,
-    SortKey, SubqueryKind, TableDef,
+    AggregateCall, AggregateFunction, ColId, CompareOp, Expr, JoinKind, LogicOp, Plan, PlanOp, Quantifier, Rel,
+    ScalarFunction, SortKey, SubqueryKind, TableDef,
 };
 use muster_types::SqlType;
 use std::sync::Arc;
@@ -267,7 +267,7 @@ fn sorted(mut rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
     rows
 }
 
-fn check(seed: u64, options: &Options) {
+fn check(seed: u64, options: &Options) -> Plan {
     let mut generator = Generator::new(seed);
     let rel = generator.select(&[], 2);
     let data = generator.data();
@@ -283,13 +283,16 @@ fn check(seed: u64, options: &Options) {
         let off: Vec<&str> = options.switches().filter(|(_, on)| !on).map(|(name, _)| name).collect();
         panic!("seed {seed}, off {off:?}: expected {expected:?}, found {found:?}");
     }
+    plan
 }
 
 const QUERIES: u64 = 600;
 
 #[test]
 fn plans_give_the_rows_of_the_relation() {
-    (0..QUERIES).for_each(|seed| check(seed, &Options::default()));
+    (0..QUERIES).for_each(|seed| {
+        check(seed, &Options::default());
+    });
 }
 
 #[test]
@@ -307,7 +310,40 @@ fn no_rewrite_is_needed_for_the_right_rows() {
 fn greedy_orders_give_the_same_rows() {
     let mut options = Options::default();
     options.exhaustive_relations_max = 1;
-    (0..QUERIES / 4).for_each(|seed| check(seed, &options));
+    (0..QUERIES / 4).for_each(|seed| {
+        check(seed, &options);
+    });
+}
+
+/// The kinds of the merge joins of a plan.
+fn merged(plan: &Plan, kinds: &mut Vec<JoinKind>) {
+    if let PlanOp::MergeJoin { kind, .. } = &plan.op {
+        kinds.push(*kind);
+    }
+    plan.inputs().into_iter().for_each(|input| merged(input, kinds));
+}
+
+#[test]
+fn joins_that_are_forced_give_the_same_rows() {
+    for name in ["hash_join", "batched_key_access"] {
+        let mut options = Options::default();
+        options.force(name);
+        (0..QUERIES).for_each(|seed| {
+            check(seed, &options);
+        });
+    }
+}
+
+#[test]
+fn joins_in_key_order_give_the_same_rows() {
+    let mut options = Options::default();
+    options.force("merge_join");
+    let mut kinds = Vec::new();
+    (0..2 * QUERIES).for_each(|seed| merged(&check(seed, &options), &mut kinds));
+    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+        let count = kinds.iter().filter(|k| **k == kind).count();
+        assert!(count > 10, "{kind:?}: {count} merge joins");
+    }
 }
 
 #[test]

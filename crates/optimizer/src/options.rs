@@ -131,6 +131,12 @@ impl Options {
         self.by_index.get(&(name, index)).copied().unwrap_or_else(|| self.is_forced(name))
     }
 
+    /// Uses what a switch allows, whatever it costs.
+    #[cfg(test)]
+    pub fn force(&mut self, name: &'static str) {
+        self.forced.insert(name);
+    }
+
     /// The options as hints change them for a relation: a table with conditions, a derived one, or the right side of a
     /// join that was a subquery.
     pub fn for_rel(&self, rel: &Rel) -> Cow<'_, Options> {

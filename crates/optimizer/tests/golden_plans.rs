@@ -145,6 +145,29 @@ fn hints_decide_how_tables_are_joined() {
     }
 }
 
+/// Joins of every kind in the order of their keys, where a hint wants them so.
+#[test]
+fn left_semi_and_anti_joins_merge() {
+    let options = Options::default();
+    let semi = "select /*+ MERGE_JOIN(o) */ o_totalprice from orders o where";
+    let line = "(select /*+ MERGE_JOIN(l) */ 1 from lineitem l where o_orderkey = l_orderkey and l_tax > 0.02)";
+    for sql in [
+        "select /*+ MERGE_JOIN(o, l) */ o_totalprice, l_tax from orders o left join lineitem l on o_orderkey = l_orderkey",
+        &format!("{semi} exists {line}"),
+        &format!("{semi} not exists {line}"),
+    ] {
+        assert_eq!(operators(sql, &options), ["merge", "o", "l"], "{sql}");
+    }
+    let left = "from orders o left join lineitem l on o_orderkey = l_orderkey group by o_orderkey";
+    let counted =
+        operators(&format!("select /*+ MERGE_JOIN(o, l) */ o_orderkey, max(l_tax * o_totalprice) {left}"), &options);
+    assert_eq!(counted, ["stream", "merge", "o", "l"], "the left side's order is the join's");
+    for off in ["NO_MERGE_JOIN(o)", "NO_MERGE_JOIN(l)"] {
+        let found = operators(&format!("select /*+ {off} */ o_orderkey, max(l_tax * o_totalprice) {left}"), &options);
+        assert!(!found.contains(&"merge".to_string()), "{off}: {found:?}");
+    }
+}
+
 #[test]
 fn order_hints_and_straight_joins_keep_their_order() {
     let tables = |list: &[String]| -> Vec<String> {

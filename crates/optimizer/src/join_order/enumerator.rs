@@ -16,13 +16,17 @@ pub trait JoinModel {
     /// Cost of looking a unit's rows up for those of other units, the cost of the unit by itself not needed; `None` if
     /// no index serves. The unit may be dependent.
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64>;
-    /// Cost of getting a unit's rows in the order of its column in a class ([`Graph::classes`]); `None` if no index gives
-    /// it.
-    fn ordered_cost(&self, _unit: usize, _class: usize) -> Option<f64> {
+    /// In how many orders rows may come; the first are those of the graph's classes.
+    fn orders(&self) -> usize {
+        0
+    }
+    /// Cost of getting a unit's rows in an order; `None` if no index gives it.
+    fn ordered_cost(&self, _unit: usize, _order: usize) -> Option<f64> {
         None
     }
-    /// Cost of merging two inputs in the order of a class, without their own cost; `None` if they may not be merged.
-    fn merge_cost(&self, _left: Units, _right: Units, _class: usize) -> Option<f64> {
+    /// Cost of merging two inputs in an order, without their own cost; `None` if they may not be merged. `right` may be a
+    /// dependent unit.
+    fn merge_cost(&self, _left: Units, _right: Units, _order: usize) -> Option<f64> {
         None
     }
 }
@@ -36,9 +40,9 @@ pub enum Tree {
     Dependent(Box<Tree>, usize),
     /// The unit's rows are looked up; by its own kind of join if it is dependent.
     Lookup(Box<Tree>, usize),
-    /// A unit in the order of its column in a class.
+    /// A unit in an order.
     Ordered(usize, usize),
-    /// Two inputs in the order of a class, merged.
+    /// Two inputs in an order, merged; by the right one's own kind of join if it is a dependent unit.
     Merge(Box<Tree>, Box<Tree>, usize),
 }
 
@@ -62,7 +66,7 @@ enum Step {
     Merge(Units, Units, usize),
 }
 
-/// The best way to each set of units: in any order, and in the order of each class.
+/// The best way to each set of units: in any order, and in each one.
 #[derive(Default)]
 struct Found {
     best: HashMap<Units, (f64, Step)>,
@@ -83,14 +87,14 @@ pub fn enumerate(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize) ->
     greedy(graph, model)
 }
 
-/// The best tree whose rows come in the order of a class, if there is one.
-pub fn enumerate_ordered(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize, class: usize) -> Option<Tree> {
+/// The best tree whose rows come in an order, if there is one.
+pub fn enumerate_ordered(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize, order: usize) -> Option<Tree> {
     if graph.units.len() > exhaustive_max.min(16) {
         return None;
     }
     let all: Units = (1 << graph.units.len()) - 1;
     let found = search(graph, model, all, false);
-    found.ordered.contains_key(&(all, class)).then(|| found.ordered_tree(all, class))
+    found.ordered.contains_key(&(all, order)).then(|| found.ordered_tree(all, order))
 }
 
 fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
@@ -107,8 +111,15 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
     let dependents = dependents(graph);
     let dependent_bits: Units = dependents.iter().map(|(i, _)| 1 << i).sum();
     let Found { mut best, mut ordered } = Found::default();
-    let orderable = |class: &usize| graph.classes[*class].iter().any(|(u, _)| model.ordered_cost(*u, *class).is_some());
-    let mergeable: Vec<usize> = (0..graph.classes.len()).filter(orderable).collect();
+    let orderable = |order: &usize| (0..graph.units.len()).any(|unit| model.ordered_cost(unit, *order).is_some());
+    let orders: Vec<usize> = (0..model.orders()).filter(orderable).collect();
+    for &order in &orders {
+        for unit in 0..graph.units.len() {
+            if let Some(cost) = model.ordered_cost(unit, order) {
+                ordered.insert((1 << unit, order), (cost, Step::Ordered(unit, order)));
+            }
+        }
+    }
     for units in 1..=all {
         if units & !dependent_bits == 0 {
             continue;
@@ -163,11 +174,10 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
             }
             left = (left - 1) & units;
         }
-        for &class in &mergeable {
-            let way = in_order(graph, model, &ordered, units & !dependent_bits, units, class);
-            let Some((cost, step)) = way else { continue };
-            ordered.insert((units, class), (cost, step));
-            if matches!(step, Step::Merge(..)) && found.is_none_or(|(least, _)| cost < least) {
+        for &order in &orders {
+            let Some((cost, step)) = merged(graph, model, &ordered, &dependents, units, order) else { continue };
+            ordered.insert((units, order), (cost, step));
+            if found.is_none_or(|(least, _)| cost < least) {
                 found = Some((cost, step));
             }
         }
@@ -178,32 +188,30 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
     Found { best, ordered }
 }
 
-/// The best way to a set of inner units in the order of a class.
-fn in_order(
+/// The best way to merge two parts of a set of units in an order.
+fn merged(
     graph: &Graph,
     model: &dyn JoinModel,
     ordered: &HashMap<(Units, usize), (f64, Step)>,
-    inner: Units,
+    dependents: &[(usize, Units)],
     units: Units,
-    class: usize,
+    order: usize,
 ) -> Option<(f64, Step)> {
-    if inner != units {
-        return None;
-    }
-    if units.count_ones() == 1 {
-        let unit = units.trailing_zeros() as usize;
-        return model.ordered_cost(unit, class).map(|cost| (cost, Step::Ordered(unit, class)));
-    }
+    let is_dependent = |part: Units| dependents.iter().any(|(unit, _)| part == 1 << unit);
+    let has_needs =
+        |left: Units, right: Units| dependents.iter().all(|(u, needs)| right != 1 << u || needs & !left == 0);
     let mut found: Option<(f64, Step)> = None;
     let mut left = (units - 1) & units;
     while left != 0 {
         let right = units & !left;
-        if let (Some((a, _)), Some((b, _))) = (ordered.get(&(left, class)), ordered.get(&(right, class)))
+        if let (Some((a, _)), Some((b, _))) = (ordered.get(&(left, order)), ordered.get(&(right, order)))
+            && !is_dependent(left)
+            && has_needs(left, right)
             && graph.order.allows(left, right)
-            && let Some(own) = model.merge_cost(left, right, class)
+            && let Some(own) = model.merge_cost(left, right, order)
             && found.is_none_or(|(least, _)| a + b + own < least)
         {
-            found = Some((a + b + own, Step::Merge(left, right, class)));
+            found = Some((a + b + own, Step::Merge(left, right, order)));
         }
         left = (left - 1) & units;
     }
@@ -215,8 +223,8 @@ impl Found {
         self.tree_of(self.best[&units].1)
     }
 
-    fn ordered_tree(&self, units: Units, class: usize) -> Tree {
-        self.tree_of(self.ordered[&(units, class)].1)
+    fn ordered_tree(&self, units: Units, order: usize) -> Tree {
+        self.tree_of(self.ordered[&(units, order)].1)
     }
 
     fn tree_of(&self, step: Step) -> Tree {
@@ -226,9 +234,9 @@ impl Found {
             Step::Inner(a, b) => Tree::Inner(tree(a), tree(b)),
             Step::Dependent(rest, unit) => Tree::Dependent(tree(rest), unit),
             Step::Lookup(rest, unit) => Tree::Lookup(tree(rest), unit),
-            Step::Ordered(unit, class) => Tree::Ordered(unit, class),
-            Step::Merge(a, b, class) => {
-                Tree::Merge(Box::new(self.ordered_tree(a, class)), Box::new(self.ordered_tree(b, class)), class)
+            Step::Ordered(unit, order) => Tree::Ordered(unit, order),
+            Step::Merge(a, b, order) => {
+                Tree::Merge(Box::new(self.ordered_tree(a, order)), Box::new(self.ordered_tree(b, order)), order)
             }
         }
     }

@@ -6,7 +6,7 @@
 //!       -> plans of the units                             (planner)
 //!       -> order of units that is given                 precedence.rs
 //!       -> units restricted by selective neighbours       reduction.rs
-//!       -> units in the order of a join column            merge.rs
+//!       -> orders of join columns, and units in them      merge.rs
 //!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
 //!       -> Plan                                           this file
 //! ```
@@ -27,7 +27,7 @@ use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
-use merge::OrderedUnits;
+use merge::Orders;
 use model::Model;
 use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
 use muster_types::Result;
@@ -59,8 +59,9 @@ fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: O
     let mut wanted = required.clone();
     wanted.extend(scope::exprs_columns(&graph.constants));
     let used = columns_used(&graph, &wanted);
-    let class = order.and_then(|column| graph.classes.iter().position(|c| c.iter().any(|(_, id)| *id == column)));
-    if order.is_some() && class.is_none() {
+    let mut orders = Orders::new(&graph, planner.columns);
+    let by = order.and_then(|column| orders.by(column));
+    if order.is_some() && by.is_none() {
         return Ok(None);
     }
     let mut plans = Vec::new();
@@ -74,22 +75,22 @@ fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: O
             plans[reduced.unit] = planner.plan(&graph.units[reduced.unit].rel, &used)?;
         }
     }
-    let ordered = merge::ordered_units(planner, &graph, &used)?;
+    orders.plan_units(planner, &graph, &used)?;
     // The estimator learns no more from here on; the planner is needed for building.
     let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
     let lookups = Lookups::new(&graph, &plans, &columns, planner.statistics, &estimator, planner.options);
-    let model = Model::new(&graph, &plans, &reduced, &ordered, lookups);
+    let model = Model::new(&graph, &plans, &reduced, &orders, lookups);
     let exhaustive_max = planner.options.exhaustive_relations_max;
-    let tree = match class {
+    let tree = match by {
         None => Some(enumerator::enumerate(&graph, &model, exhaustive_max)),
-        Some(class) => enumerator::enumerate_ordered(&graph, &model, exhaustive_max, class),
+        Some(order) => enumerator::enumerate_ordered(&graph, &model, exhaustive_max, order),
     };
     let Some(tree) = tree else { return Ok(None) };
     let plans = plans.into_iter().map(Some).collect();
-    let mut builder = Builder { planner, graph: &graph, model: &model, plans, ordered: &ordered };
+    let mut builder = Builder { planner, graph: &graph, model: &model, plans, orders: &orders };
     let mut plan = builder.build(&tree, &wanted)?;
     if let Some(column) = order {
-        // All columns of the class are equal.
+        // All columns of an order are equal.
         plan.order = vec![merge::ascending(column)];
         plan.order.retain(|_| plan.output.contains(&column));
     }
@@ -130,7 +131,7 @@ struct Builder<'p, 'a, 'g> {
     graph: &'g Graph,
     model: &'g Model<'g>,
     plans: Vec<Option<Plan>>,
-    ordered: &'g OrderedUnits,
+    orders: &'g Orders,
 }
 
 impl Builder<'_, '_, '_> {
@@ -144,11 +145,15 @@ impl Builder<'_, '_, '_> {
             Tree::Unit(unit) => {
                 return self.plans[*unit].take().ok_or_else(|| muster_types::SqlError::internal("a unit joined twice"));
             }
-            Tree::Ordered(unit, class) => {
-                let plan = self.ordered.get(&(*unit, *class)).cloned();
+            Tree::Ordered(unit, order) => {
+                let plan = self.orders.plans.get(&(*unit, *order)).cloned();
                 return plan.ok_or_else(|| muster_types::SqlError::internal("a unit without an order"));
             }
-            Tree::Inner(left, right) | Tree::Merge(left, right, _) => (left, right.units(), None),
+            Tree::Inner(left, right) => (left, right.units(), None),
+            Tree::Merge(left, right, _) => match &**right {
+                Tree::Ordered(unit, _) => (left, 1 << unit, dependent(unit)),
+                right => (left, right.units(), None),
+            },
             Tree::Dependent(left, unit) | Tree::Lookup(left, unit) => (left, 1 << unit, dependent(unit)),
         };
         let left_units = left.units();
@@ -179,10 +184,14 @@ impl Builder<'_, '_, '_> {
                 join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
             }
             Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
-            Tree::Merge(_, right, class) => {
+            Tree::Merge(_, right, order) => {
                 let right = self.build(right, &below)?;
-                let output = self.planner.narrow(left.output.iter().chain(&right.output).copied().collect(), &above);
-                merge::join(left, right, &self.graph.classes[*class], on, rows, output)?
+                let mut available = left.output.clone();
+                if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+                    available.extend(&right.output);
+                }
+                let output = self.planner.narrow(available, &above);
+                merge::join(kind, left, right, &self.orders.all[*order], on, rows, output)?
             }
             Tree::Unit(_) | Tree::Ordered(..) => unreachable!("returned above"),
         };

@@ -4,7 +4,7 @@ use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
 use super::graph::{Graph, Role, Units};
 use super::lookup::{Lookup, Lookups};
-use super::merge::OrderedUnits;
+use super::merge::Orders;
 use super::reduction::Reduced;
 use crate::cost;
 use crate::options::Options;
@@ -36,8 +36,7 @@ pub struct Model<'a> {
     /// Of dependent units: what the join multiplies the rows by.
     dependents: Vec<f64>,
     rows: RefCell<HashMap<Units, f64>>,
-    /// Cost of a unit in the order of a class.
-    ordered: HashMap<(usize, usize), f64>,
+    orders: &'a Orders,
     lookups: Lookups<'a>,
 }
 
@@ -46,10 +45,9 @@ impl<'a> Model<'a> {
         graph: &'a Graph,
         plans: &[Plan],
         reduced: &[Reduced],
-        ordered: &OrderedUnits,
+        orders: &'a Orders,
         lookups: Lookups<'a>,
     ) -> Model<'a> {
-        let ordered = ordered.iter().map(|(key, plan)| (*key, plan.estimate.cost_ms)).collect();
         let estimator = lookups.estimator;
         let unit = |(i, plan): (usize, &Plan)| {
             let forced = if lookups.is_forced(i, plan) { FORCED_SCAN_MS } else { 0.0 };
@@ -75,7 +73,7 @@ impl<'a> Model<'a> {
         let predicates = graph.predicates.iter().map(|p| spanning_share(graph, estimator, &p.expr)).collect();
         let dependents = (0..units.len()).map(|i| dependent_factor(graph, estimator, i, units[i].0)).collect();
         let rows = RefCell::default();
-        Model { graph, units, distinct, composite, edges, predicates, dependents, rows, ordered, lookups }
+        Model { graph, units, distinct, composite, edges, predicates, dependents, rows, orders, lookups }
     }
 
     /// The cheapest way to look a unit's rows up for those of other units.
@@ -90,8 +88,7 @@ impl<'a> Model<'a> {
         let of = |unit: usize| &*self.lookups.unit_options[unit];
         if dependent
             && let Some(unit) = sides[1]
-            && let Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. } = &self.graph.units[unit].role
-            && !of(unit).is_on("materialization")
+            && !self.may_read_alone(unit)
         {
             return false;
         }
@@ -103,6 +100,13 @@ impl<'a> Model<'a> {
                 units.iter().any(|o| o.is_forced("hash_join")) || units.iter().all(|o| o.hash_joins())
             }
         }
+    }
+
+    /// Whether the rows of a subquery that is a semi or anti join may be read by themselves, as MySQL materializes them.
+    fn may_read_alone(&self, unit: usize) -> bool {
+        let is_subquery =
+            matches!(self.graph.units[unit].role, Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. });
+        !is_subquery || self.lookups.unit_options[unit].is_on("materialization")
     }
 
     /// What it costs that a unit among the inputs is not joined as a hint for it says.
@@ -203,12 +207,26 @@ impl JoinModel for Model<'_> {
         own + self.if_forced("merge_join", left, right)
     }
 
-    fn ordered_cost(&self, unit: usize, class: usize) -> Option<f64> {
-        Some(self.ordered.get(&(unit, class))? + self.disobedience(unit))
+    fn orders(&self) -> usize {
+        self.orders.all.len()
     }
 
-    fn merge_cost(&self, left: Units, right: Units, _class: usize) -> Option<f64> {
-        let own = cost::merge_join(self.rows(left), self.rows(right), self.rows(left | right));
+    fn ordered_cost(&self, unit: usize, order: usize) -> Option<f64> {
+        Some(self.orders.plans.get(&(unit, order))?.estimate.cost_ms + self.disobedience(unit))
+    }
+
+    fn merge_cost(&self, left: Units, right: Units, _order: usize) -> Option<f64> {
+        let right_rows = match right.count_ones() {
+            1 => {
+                let unit = right.trailing_zeros() as usize;
+                if !self.may_read_alone(unit) {
+                    return None;
+                }
+                self.units[unit].0
+            }
+            _ => self.rows(right),
+        };
+        let own = cost::merge_join(self.rows(left), right_rows, self.rows(left | right));
         Some(own + self.if_forced("hash_join", left, right))
     }
 }

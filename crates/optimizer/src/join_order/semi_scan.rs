@@ -67,6 +67,10 @@ fn keys_of(right: &Rel, on: &[Expr]) -> Option<Vec<ColId>> {
 /// Whether switches and hints allow it: with an index on the keys as LooseScan, else by materializing.
 fn may_turn(right: &Rel, keys: &[ColId], options: &Options) -> bool {
     let options = options.for_rel(right);
+    if options.is_forced("merge_join") {
+        // What is merged comes in the order of an index, its distinct keys do not.
+        return false;
+    }
     let bare = match right {
         Rel::Filter { input, .. } => input,
         other => other,

@@ -87,7 +87,25 @@ impl Data {
             | PlanOp::MergeJoin { kind, left, right, keys, residual } => {
                 let on: Vec<Expr> =
                     keys.iter().map(|(l, r)| Expr::eq(l.clone(), r.clone())).chain(residual.iter().cloned()).collect();
-                self.join(*kind, self.plan(left, outer), self.plan(right, outer), &on, &right.output, outer)
+                let (left_rows, right_rows) = (self.plan(left, outer), self.plan(right, outer));
+                if matches!(plan.op, PlanOp::MergeJoin { .. }) {
+                    let keys_of = |row: &Row, key: fn(&(Expr, Expr)) -> &Expr| {
+                        keys.iter().map(|pair| self.eval(key(pair), &merged(row, outer))).collect::<Vec<Cell>>()
+                    };
+                    assert!(
+                        left_rows.is_sorted_by_key(|row| keys_of(row, |pair| &pair.0)),
+                        "a merge join's left input"
+                    );
+                    assert!(
+                        right_rows.is_sorted_by_key(|row| keys_of(row, |pair| &pair.1)),
+                        "a merge join's right input"
+                    );
+                }
+                let rows = self.join(*kind, left_rows, right_rows, &on, &right.output, outer);
+                if let (PlanOp::MergeJoin { .. }, [key]) = (&plan.op, plan.order.as_slice()) {
+                    assert!(rows.is_sorted_by_key(|row| self.eval(&key.expr, row)), "the order of a merge join");
+                }
+                rows
             }
             PlanOp::NestedLoopJoin { kind, left, right, on } => {
                 self.join(*kind, self.plan(left, outer), self.plan(right, outer), on, &right.output, outer)
