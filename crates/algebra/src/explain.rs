@@ -16,7 +16,7 @@ use crate::{
 };
 use expr_text::Printer;
 use muster_types::KeyRange;
-use std::fmt::Write;
+use std::{borrow::Borrow, fmt::Write};
 
 /// An expression as MySQL prints it: `lineitem.l_quantity < 24.00`. Subqueries print as `(select)`.
 pub fn expr_text(expr: &Expr, columns: &Columns) -> String {
@@ -146,14 +146,14 @@ impl<'a> Tree<'a> {
                 self.line(depth, "Hash".into());
                 self.plan(build, depth + 1);
             }
-            PlanOp::LookupJoin { left, lookup, keys, batched, .. } => {
+            PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, .. } => {
                 if *batched {
                     self.line(depth, "Batch input rows".into());
                     self.plan(left, depth + 1);
                 } else {
                     self.plan(left, depth);
                 }
-                self.line(depth, self.lookup(lookup, keys, *batched));
+                self.line(depth, self.lookup(lookup, keys, entry_condition, *batched));
             }
             PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
                 self.plan(left, depth);
@@ -287,17 +287,19 @@ impl<'a> Tree<'a> {
         if scan.reverse {
             text.push_str(" (reverse)");
         }
-        text.push_str(&self.pushed_conditions(scan));
+        text.push_str(&self.pushed_conditions(scan, &[]));
         if let Some(n) = scan.limit {
             let _ = write!(text, ", limit {n} row(s)");
         }
         text
     }
 
-    fn pushed_conditions(&self, scan: &Scan) -> String {
+    /// `joined`: further index conditions, over the rows that the lookup is for.
+    fn pushed_conditions(&self, scan: &Scan, joined: &[Expr]) -> String {
         let mut text = String::new();
-        if !scan.index_condition.is_empty() {
-            let _ = write!(text, ", with index condition: {}", self.conditions(&scan.index_condition));
+        let on_entries: Vec<&Expr> = scan.index_condition.iter().chain(joined).collect();
+        if !on_entries.is_empty() {
+            let _ = write!(text, ", with index condition: {}", self.conditions(&on_entries));
         }
         if !scan.filter.is_empty() {
             let _ = write!(text, ", with pushed condition: {}", self.conditions(&scan.filter));
@@ -309,7 +311,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The right side of a lookup join.
-    fn lookup(&self, scan: &Scan, keys: &[Expr], batched: bool) -> String {
+    fn lookup(&self, scan: &Scan, keys: &[Expr], entry_condition: &[Expr], batched: bool) -> String {
         let index = &scan.table.indexes[scan.index];
         let single = index.unique && keys.len() >= index.parts.len();
         let covering = if scan.index != 0 && scan.is_covering() { "covering " } else { "" };
@@ -326,7 +328,7 @@ impl<'a> Tree<'a> {
             .zip(keys)
             .map(|(part, key)| format!("{}={}", scan.table.columns[part.column].name, self.inner(key)))
             .collect();
-        let conditions = self.pushed_conditions(scan);
+        let conditions = self.pushed_conditions(scan, entry_condition);
         format!("{access} on {} using {} ({}){conditions}", scan.alias, index.name, pairs.join(", "))
     }
 
@@ -358,13 +360,13 @@ impl<'a> Tree<'a> {
     }
 
     /// All together, in parentheses.
-    fn conditions(&self, conditions: &[Expr]) -> String {
+    fn conditions<E: Borrow<Expr>>(&self, conditions: &[E]) -> String {
         match conditions {
             [single] => {
-                let text = self.inner(single);
+                let text = self.inner(single.borrow());
                 if text.starts_with('(') { text } else { format!("({text})") }
             }
-            many => format!("({})", many.iter().map(|c| self.inner(c)).collect::<Vec<_>>().join(" and ")),
+            many => format!("({})", many.iter().map(|c| self.inner(c.borrow())).collect::<Vec<_>>().join(" and ")),
         }
     }
 

@@ -108,6 +108,9 @@ pub enum PlanOp {
         keys: Vec<Expr>,
         /// Further conditions of the join.
         residual: Vec<Expr>,
+        /// What `residual` says of an entry of the index and the left row whose key found it, before rows are fetched.
+        /// Empty if the index has all columns, or conditions may not be checked on its entries.
+        entry_condition: Vec<Expr>,
         /// Whether keys are collected in a buffer and looked up together.
         batched: bool,
         /// Whether the keys of a buffer are sorted; else they are looked up as they come. False if not batched.

@@ -22,10 +22,10 @@ pub fn bind(plan: &mut Plan, values: &HashMap<ColId, Expr>) {
             bind(right, values);
             bind_all(keys.iter_mut().flat_map(|(l, r)| [l, r]).chain(residual.iter_mut()), values);
         }
-        PlanOp::LookupJoin { left, lookup, keys, residual, .. } => {
+        PlanOp::LookupJoin { left, lookup, keys, residual, entry_condition, .. } => {
             bind(left, values);
             bind_scan(lookup, values);
-            bind_all(keys.iter_mut().chain(residual.iter_mut()), values);
+            bind_all(keys.iter_mut().chain(residual).chain(entry_condition), values);
         }
         PlanOp::NestedLoopJoin { left, right, on, .. } => {
             bind(left, values);

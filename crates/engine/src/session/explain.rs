@@ -267,7 +267,7 @@ fn collect<'a>(
             line.extra.push("Using join buffer (hash join)".into());
         }
     }
-    if let PlanOp::LookupJoin { left, lookup, keys, batched, key_ordered, .. } = &plan.op {
+    if let PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, key_ordered, .. } = &plan.op {
         let keys = keys.iter().map(|key| match key {
             Expr::Literal { .. } => "const".into(),
             Expr::Column(_) => muster_algebra::explain::expr_text(key, columns),
@@ -280,10 +280,13 @@ fn collect<'a>(
             (false, true) => "; Rowid-ordered scan",
             (false, false) => "",
         };
-        let extra = match batched {
-            true => vec![format!("Using join buffer (Batched Key Access){order}")],
-            false => Vec::new(),
-        };
+        let mut extra = Vec::new();
+        if !entry_condition.is_empty() && lookup.index_condition.is_empty() {
+            extra.push("Using index condition".to_string());
+        }
+        if *batched {
+            extra.push(format!("Using join buffer (Batched Key Access){order}"));
+        }
         // Rows found for one row of the tables before.
         let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);
         let keys = Some(keys.collect());

@@ -3,11 +3,12 @@
 use super::{Lowerer, Node, field_name, scan::table_traits};
 use crate::{
     expr::{Scope, scope::TraitMap},
-    ops::lookup_join::{LookupJoinExec, LookupJoinSpec, Origin},
+    ops::lookup_join::{EntryCondition, LookupJoinExec, LookupJoinSpec, Origin},
     runtime::BATCH_ROWS,
 };
 use arrow_schema::{Field, Schema};
 use muster_algebra::{ColId, Expr, JoinKind, Plan, Scan};
+use muster_storage::Table;
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl Lowerer<'_> {
         left: &Plan,
         lookup: &Scan,
         keys: &[Expr],
-        residual: &[Expr],
+        (residual, entry_condition): (&[Expr], &[Expr]),
         batched: bool,
         key_ordered: bool,
     ) -> Result<Node> {
@@ -61,7 +62,7 @@ impl Lowerer<'_> {
             index: lookup.index,
             keys,
             columns: lookup.columns.iter().map(|(_, c)| *c).collect(),
-            index_filter: self.scan_filter(&table, lookup, &lookup.index_condition)?,
+            entry_condition: self.entry_condition(&outer.scope, &table, lookup, entry_condition)?,
             filter: self.scan_filter(&table, lookup, &lookup.filter)?,
             residual,
             output,
@@ -76,5 +77,21 @@ impl Lowerer<'_> {
         let columns: Vec<ColId> = plan.output.clone();
         let exec = LookupJoinExec::new(outer.exec, Arc::new(spec), Arc::new(Schema::new(fields)));
         Ok(Node::new(Arc::new(exec), columns, traits))
+    }
+    /// The index condition of a lookup: on entries by themselves, and with the outer rows.
+    fn entry_condition(&self, outer: &Scope, table: &Table, lookup: &Scan, joined: &[Expr]) -> Result<EntryCondition> {
+        let mentioned: Vec<ColId> = joined.iter().flat_map(Expr::columns).collect();
+        let columns: Vec<(ColId, usize)> =
+            lookup.columns.iter().filter(|(id, _)| mentioned.contains(id)).copied().collect();
+        let entry = Scope {
+            schema: self.table_schema(table, &columns)?,
+            columns: columns.iter().map(|(id, _)| *id).collect(),
+            traits: table_traits(table, columns.iter()),
+        };
+        Ok(EntryCondition {
+            own: self.scan_filter(table, lookup, &lookup.index_condition)?,
+            joined: self.join_filter(outer, &entry, joined)?,
+            columns: columns.into_iter().map(|(_, column)| column).collect(),
+        })
     }
 }

@@ -144,8 +144,8 @@ impl Lowerer<'_> {
             PlanOp::HashJoin { kind, left, right, keys, residual, build } => {
                 self.hash_join(plan, *kind, left, right, keys, residual, *build)?
             }
-            PlanOp::LookupJoin { kind, left, lookup, keys, residual, batched, key_ordered } => {
-                self.lookup_join(plan, *kind, left, lookup, keys, residual, *batched, *key_ordered)?
+            PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, key_ordered } => {
+                self.lookup_join(plan, *kind, left, lookup, keys, (residual, entry_condition), *batched, *key_ordered)?
             }
             PlanOp::NestedLoopJoin { kind, left, right, on } => self.nested_loop_join(*kind, left, right, on)?,
             PlanOp::MergeJoin { kind, left, right, keys, residual } => {

@@ -369,6 +369,7 @@ fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
             lookup: Box::new(Scan { index: 1, ranges: Vec::new(), ..stored.scan(&inner) }),
             keys: vec![column(outer[0])],
             residual: Vec::new(),
+            entry_condition: Vec::new(),
             batched,
             key_ordered: batched,
         };

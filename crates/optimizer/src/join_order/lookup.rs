@@ -1,7 +1,9 @@
 //! Joining a base table by looking its rows up: which index the join's equalities can be keys of, and what that costs.
 
 use super::cardinality::Estimator;
-use super::graph::{Graph, Role, Units};
+use super::entry_condition::entry_condition;
+use super::graph::{Graph, Predicate, Role, Units};
+use super::model::spanning_share;
 use crate::access_path::{self, Reading};
 use crate::cost;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
@@ -154,7 +156,9 @@ impl<'a> Lookups<'a> {
         cost_ms += cost::filter(entries, conditions.len());
         if !needed.iter().all(|(_, c)| base.table.index_has_column(index, *c)) {
             let (on_entries, _) = access_path::split_conditions(base.table, index, base.columns, conditions, options);
-            let fetched = entries * self.estimator.selectivity(&on_entries);
+            let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
+            let joined = entry_condition(base.table, index, base.columns, further, options);
+            let fetched = entries * self.estimator.selectivity(&on_entries) * self.share(&joined);
             let clustered = tree_of(self.statistics, base.table, 0);
             cost_ms += match options.is_on_for("mrr", index) {
                 true => cost::fetches(&clustered, fetched),
@@ -163,6 +167,22 @@ impl<'a> Lookups<'a> {
         }
         cost_ms += cost::join_buffer(left_rows, output_rows);
         Some(Lookup { index, keys, parts, batched, key_ordered, cost_ms })
+    }
+
+    /// The conditions of a join of a unit with these others.
+    fn conditions(&self, left: Units, unit: usize) -> impl Iterator<Item = &Expr> {
+        let bit = 1 << unit;
+        let known = move |p: &&Predicate| p.units & bit != 0 && p.units & !(left | bit) == 0;
+        let (on, predicates) = match &self.graph.units[unit].role {
+            Role::Dependent { on, .. } => (on.as_slice(), &[][..]),
+            Role::Inner => (&[][..], self.graph.predicates.as_slice()),
+        };
+        on.iter().chain(predicates.iter().filter(known).map(|p| &p.expr))
+    }
+
+    /// Share of joined rows that conditions over several units leave.
+    fn share(&self, conditions: &[Expr]) -> f64 {
+        conditions.iter().map(|c| spanning_share(self.graph, self.estimator, c)).product()
     }
 
     /// All columns of the table that are wanted or checked.
@@ -228,18 +248,37 @@ impl<'a> Lookups<'a> {
 impl Lookup {
     /// Whether the keys say this condition already.
     pub fn implies(&self, condition: &Expr) -> bool {
-        let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
-        self.parts.iter().zip(&self.keys).any(|(id, key)| {
-            let column = Expr::Column(*id);
-            **left == column && **right == *key || **right == column && **left == *key
-        })
+        implied(&self.parts, &self.keys, condition)
     }
 
-    pub fn op(&self, kind: JoinKind, left: Plan, scan: Scan, residual: Vec<Expr>) -> PlanOp {
+    /// `options`: with the hints for the unit.
+    pub fn op(&self, kind: JoinKind, left: Plan, scan: Scan, residual: Vec<Expr>, options: &Options) -> PlanOp {
+        let entry_condition = match scan.is_covering() {
+            true => Vec::new(),
+            false => entry_condition(&scan.table, self.index, &scan.columns, &residual, options),
+        };
         let (left, lookup) = (Box::new(left), Box::new(scan));
         let Lookup { batched, key_ordered, .. } = *self;
-        PlanOp::LookupJoin { kind, left, lookup, keys: self.keys.clone(), residual, batched, key_ordered }
+        PlanOp::LookupJoin {
+            kind,
+            left,
+            lookup,
+            keys: self.keys.clone(),
+            residual,
+            entry_condition,
+            batched,
+            key_ordered,
+        }
     }
+}
+
+/// Whether a condition is that one of the columns is equal to its key.
+fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
+    let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
+    parts.iter().zip(keys).any(|(id, key)| {
+        let column = Expr::Column(*id);
+        **left == column && **right == *key || **right == column && **left == *key
+    })
 }
 
 /// The literal that a condition of the table says a column is equal to.

@@ -8,10 +8,12 @@
 //!       -> units restricted by selective neighbours       reduction.rs
 //!       -> orders of join columns, and units in them      merge.rs
 //!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
+//!       -> conditions on entries of an index              entry_condition.rs
 //!       -> Plan                                           this file
 //! ```
 
 pub mod cardinality;
+mod entry_condition;
 pub mod enumerator;
 pub mod graph;
 mod lookup;
@@ -224,7 +226,8 @@ impl Builder<'_, '_, '_> {
         }
         let output = self.planner.narrow(available, above);
         let estimate = Estimate { rows, cost_ms: left.estimate.cost_ms + lookup.cost_ms };
-        Ok(Plan { op: lookup.op(kind, left, scan, residual), output, estimate, order: Vec::new() })
+        let options = &self.model.lookups().unit_options[unit];
+        Ok(Plan { op: lookup.op(kind, left, scan, residual, options), output, estimate, order: Vec::new() })
     }
 
     /// One equality for each class that has columns on both sides; the others follow.

@@ -302,7 +302,7 @@ fn key_rows(rel: &Rel, estimator: &Estimator) -> Option<f64> {
 }
 
 /// Selectivity of a condition over several units. What an OR implies for single units has been counted there.
-fn spanning_share(graph: &Graph, estimator: &Estimator, expr: &Expr) -> f64 {
+pub(super) fn spanning_share(graph: &Graph, estimator: &Estimator, expr: &Expr) -> f64 {
     let share = estimator.selectivity(std::slice::from_ref(expr));
     let counted: f64 = graph
         .units

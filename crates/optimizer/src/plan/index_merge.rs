@@ -188,6 +188,7 @@ impl Planner<'_> {
             lookup: Box::new(scan),
             keys: keys.ids.into_iter().map(Expr::Column).collect(),
             residual: Vec::new(),
+            entry_condition: Vec::new(),
             batched,
             key_ordered: batched,
         };

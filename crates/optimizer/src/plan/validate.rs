@@ -86,7 +86,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_exprs(residual, &known)?;
             check_join(*kind, &left.output, &right.output, &output)?;
         }
-        PlanOp::LookupJoin { kind, left, lookup, keys, residual, .. } => {
+        PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, .. } => {
             if keys.is_empty() || keys.len() > lookup.table.indexes.get(lookup.index).map_or(0, |i| i.parts.len()) {
                 return fail("a lookup with keys that the index does not have");
             }
@@ -94,6 +94,9 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_scan(lookup, params, produced)?;
             let right: Vec<ColId> = lookup.columns.iter().map(|(id, _)| *id).collect();
             check_exprs(residual, &known.iter().chain(&right).copied().collect())?;
+            let in_index = |(_, column): &&(ColId, usize)| lookup.table.index_has_column(lookup.index, *column);
+            let entry = lookup.columns.iter().filter(in_index).map(|(id, _)| id);
+            check_exprs(entry_condition, &known.iter().chain(entry).copied().collect())?;
             check_join(*kind, &left.output, &right, &output)?;
         }
         PlanOp::NestedLoopJoin { kind, left, right, on } => {

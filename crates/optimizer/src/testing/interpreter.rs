@@ -65,7 +65,7 @@ impl Data {
                 let rows = self.filter(rows, &scan.filter, outer);
                 limit(rows, 0, scan.limit)
             }
-            PlanOp::LookupJoin { kind, left, lookup, keys, residual, .. } => {
+            PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, .. } => {
                 // The columns that keys are for may not be among those delivered.
                 let parts: Vec<usize> = lookup.table.key_parts(lookup.index).iter().map(|p| p.column).collect();
                 let extra = |i: usize| ColId(u32::MAX - i as u32);
@@ -76,7 +76,7 @@ impl Data {
                 let rows = self.filter(rows, &lookup.index_condition, outer);
                 let rows = self.filter(rows, &lookup.filter, outer);
                 let equal = keys.iter().enumerate().map(|(i, key)| Expr::eq(key.clone(), Expr::Column(extra(i))));
-                let on: Vec<Expr> = equal.chain(residual.iter().cloned()).collect();
+                let on: Vec<Expr> = equal.chain(residual.iter().chain(entry_condition).cloned()).collect();
                 let right: Vec<ColId> = columns.iter().map(|(id, _)| *id).collect();
                 self.join(*kind, self.plan(left, outer), rows, &on, &right, outer)
             }

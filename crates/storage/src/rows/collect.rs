@@ -100,14 +100,14 @@ impl Tester {
         Tester { tree: Arc::clone(tree), filter: condition.filter, sinks, counted }
     }
 
-    /// Which of all the rows the condition keeps.
-    fn test(&mut self, leaves: &[LeafRows], counters: &Counters) -> Result<BooleanBuffer> {
+    /// Which of all the rows the condition keeps. `keys`: of entries that were looked up; else none.
+    fn test(&mut self, leaves: &[LeafRows], keys: &[u32], counters: &Counters) -> Result<BooleanBuffer> {
         let overflow = TreeOverflow { tree: &self.tree, counters };
         for LeafRows { page, rows } in leaves {
             let leaf = self.tree.leaf(page)?;
             self.sinks.append(&leaf, rows, &overflow).map_err(|e| self.tree.decode_error(page.page_no(), e))?;
         }
-        let passed = evaluate(self.filter.as_ref(), &self.sinks.take()?)?;
+        let passed = evaluate(self.filter.as_ref(), &self.sinks.take()?, keys)?;
         if self.counted {
             counters.add(Counter::handler_icp_attempts, passed.len() as u64);
             counters.add(Counter::handler_icp_match, passed.count_set_bits() as u64);
@@ -115,9 +115,10 @@ impl Tester {
         Ok(passed)
     }
 
-    /// Leaves out the rows that the condition does not keep, and their tags (one per row, or none at all).
-    pub fn narrow(&mut self, leaves: &mut Vec<LeafRows>, tags: &mut Vec<u32>, counters: &Counters) -> Result<()> {
-        let passed = self.test(leaves, counters)?;
+    /// Leaves out the entries that the condition does not keep, and the keys that found them (one per entry, or none at
+    /// all).
+    pub fn narrow(&mut self, leaves: &mut Vec<LeafRows>, keys: &mut Vec<u32>, counters: &Counters) -> Result<()> {
+        let passed = self.test(leaves, keys, counters)?;
         let mut offset = 0;
         for leaf in leaves.iter_mut() {
             let here = passed.slice(offset, leaf.rows.len());
@@ -128,7 +129,7 @@ impl Tester {
         }
         leaves.retain(|leaf| !leaf.rows.is_empty());
         let mut places = 0..passed.len();
-        tags.retain(|_| places.next().is_some_and(|place| passed.value(place)));
+        keys.retain(|_| places.next().is_some_and(|place| passed.value(place)));
         Ok(())
     }
 }
@@ -162,7 +163,7 @@ impl Collector {
     pub fn add(&mut self, leaves: &[LeafRows], tags: &[u32], counters: &Counters) -> Result<()> {
         let overflow = TreeOverflow { tree: &self.tree, counters };
         let passed = match &mut self.tester {
-            Some(tester) if !leaves.is_empty() => Some(tester.test(leaves, counters)?),
+            Some(tester) if !leaves.is_empty() => Some(tester.test(leaves, &[], counters)?),
             _ => None,
         };
         let mut offset = 0;
@@ -210,11 +211,14 @@ fn keep_tags(kept: &mut Vec<u32>, tags: &[u32], passed: Option<&BooleanBuffer>, 
 }
 
 /// The rows for which a filter is TRUE.
-fn evaluate(filter: &dyn BatchFilter, batch: &RecordBatch) -> Result<BooleanBuffer> {
+fn evaluate(filter: &dyn BatchFilter, batch: &RecordBatch, keys: &[u32]) -> Result<BooleanBuffer> {
     if batch.num_rows() == 0 {
         return Ok(BooleanBuffer::new_unset(0));
     }
-    let passed: BooleanArray = filter.evaluate(batch)?;
+    let passed: BooleanArray = match keys {
+        [] => filter.evaluate(batch)?,
+        keys => filter.evaluate_found(batch, keys)?,
+    };
     if passed.len() != batch.num_rows() {
         let value = format!("a filter's answer for {} of {} rows", passed.len(), batch.num_rows());
         return Err(StorageError::WrongType { value });

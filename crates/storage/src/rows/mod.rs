@@ -44,6 +44,12 @@ pub trait BatchFilter: Send + Sync {
     fn columns(&self) -> &[usize];
     /// TRUE keeps the row; FALSE and NULL drop it.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
+    /// The same for entries that were looked up, as an index condition; `keys`: for each, the position of the key that
+    /// found it among those of [`crate::Lookup::begin`].
+    fn evaluate_found(&self, batch: &RecordBatch, keys: &[u32]) -> Result<BooleanArray> {
+        let _ = keys;
+        self.evaluate(batch)
+    }
 }
 
 /// Some table columns as batches have them.

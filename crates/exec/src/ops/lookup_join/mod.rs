@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   outer rows -> buffer.rs   a join buffer: rows, and their distinct keys in the order of the index
+//!              -> entry_filter.rs   which entries of the index are worth fetching a row for
 //!              -> muster_storage::Lookup   rows of the table, each with the number of its key
 //!              -> pairs.rs    joined rows, conditions checked; which outer rows found a partner
 //! ```
@@ -12,6 +13,7 @@
 //! itself, as it comes.
 
 mod buffer;
+mod entry_filter;
 mod pairs;
 
 use super::{compact::compact, only, scan_filter::ScanFilter};
@@ -34,6 +36,8 @@ use datafusion_physical_plan::{
     metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
     stream::RecordBatchStreamAdapter,
 };
+pub use entry_filter::EntryCondition;
+use entry_filter::EntryFilter;
 use futures::StreamExt;
 use muster_algebra::JoinKind;
 use muster_storage::{
@@ -68,7 +72,7 @@ pub struct LookupJoinSpec {
     pub keys: Vec<Physical>,
     /// Table columns that are read.
     pub columns: Vec<usize>,
-    pub index_filter: Option<ScanFilter>,
+    pub entry_condition: EntryCondition,
     pub filter: Option<ScanFilter>,
     /// Further conditions: left is the outer row, right the table's columns.
     pub residual: Option<JoinFilter>,
@@ -253,9 +257,10 @@ struct Worker {
     spec: Arc<LookupJoinSpec>,
     outer_schema: SchemaRef,
     lookup: Lookup,
+    entry_filter: Option<Arc<EntryFilter>>,
     buffers: usize,
     /// The buffer whose keys are being looked up.
-    current: Option<JoinBuffer>,
+    current: Option<Arc<JoinBuffer>>,
     /// Groups of the buffer that have been begun; all of them together when batched.
     begun: usize,
     pairs: Pairs,
@@ -269,13 +274,13 @@ impl Worker {
         schema: SchemaRef,
         memory: MemoryReservation,
     ) -> muster_storage::Result<Worker> {
-        let as_filter = |f: &Option<ScanFilter>| f.clone().map(|f| Arc::new(f) as Arc<dyn BatchFilter>);
+        let entry_filter = EntryFilter::new(spec.entry_condition.clone()).map(Arc::new);
         let request = LookupRequest {
             view: spec.view.clone(),
             index: spec.index,
             columns: spec.columns.clone(),
-            index_filter: as_filter(&spec.index_filter),
-            filter: as_filter(&spec.filter),
+            index_filter: entry_filter.clone().map(|f| f as Arc<dyn BatchFilter>),
+            filter: spec.filter.clone().map(|f| Arc::new(f) as Arc<dyn BatchFilter>),
             fetch: spec.fetch,
             batched: spec.batched && spec.key_ordered,
             batch_rows: spec.batch_rows,
@@ -283,7 +288,7 @@ impl Worker {
         };
         let lookup = Lookup::new(spec.table.clone(), request)?;
         let pairs = Pairs::new(spec.clone(), schema);
-        Ok(Worker { spec, outer_schema, lookup, buffers: 0, current: None, begun: 0, pairs, memory })
+        Ok(Worker { spec, outer_schema, lookup, entry_filter, buffers: 0, current: None, begun: 0, pairs, memory })
     }
 
     /// Takes outer rows in; the buffer before must have been read to its end.
@@ -296,7 +301,7 @@ impl Worker {
         }
         self.buffers += 1;
         self.pairs.begin(buffer.outer.clone());
-        self.current = Some(buffer);
+        self.current = Some(Arc::new(buffer));
         self.begun = 0;
         Ok(())
     }
@@ -319,6 +324,9 @@ impl Worker {
                     true => (buffer.all_keys(), buffer.groups()),
                     false => (buffer.key(self.begun), self.begun + 1),
                 };
+                if let Some(filter) = &self.entry_filter {
+                    filter.begin(buffer, self.begun);
+                }
                 self.lookup.begin(keys);
                 self.begun = begun;
                 continue;
