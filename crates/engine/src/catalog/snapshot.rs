@@ -39,6 +39,9 @@ pub struct TableExtras {
     pub index_comments: BTreeMap<u32, String>,
 }
 
+/// A plan changes with what is in memory only when this share of an index has come or gone.
+const RESIDENT_STEP: f64 = 0.125;
+
 /// A stored table: definition, files, and what is known of its content.
 #[derive(Clone)]
 pub struct TableEntry {
@@ -100,6 +103,17 @@ impl TableEntry {
         let table = store.open_table(self.schema(), self.files.clone(), self.statistics.clone())?;
         *opened = Some(table.clone());
         Ok(table)
+    }
+
+    /// Share of an index's pages that are in memory now, in steps of [`RESIDENT_STEP`]; none of a table that nobody has
+    /// read yet.
+    pub fn resident_share(&self, index: usize) -> f64 {
+        let opened = self.opened.lock();
+        let Some(tree) = opened.as_ref().and_then(|table| table.trees().get(index)) else { return 0.0 };
+        let file = tree.file();
+        // The header is not in the pool.
+        let pages = f64::from(file.page_count().max(2) - 1);
+        (file.resident_pages() as f64 / pages / RESIDENT_STEP).round().clamp(0.0, 1.0 / RESIDENT_STEP) * RESIDENT_STEP
     }
 
     /// The same table on other files.

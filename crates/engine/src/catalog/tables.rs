@@ -119,12 +119,13 @@ impl Statistics for StatementTables {
     }
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
-        let i = self.entry(table)?.statistics.indexes.get(index)?;
+        let entry = self.entry(table)?;
+        let i = entry.statistics.indexes.get(index)?;
         Some(IndexStatistics {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
-            resident_share: 1.0,
+            resident_share: entry.resident_share(index),
         })
     }
 
