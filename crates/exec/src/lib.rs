@@ -77,11 +77,13 @@ pub struct Buffers {
     pub join_bytes: usize,
     /// `mrr_buffer_size` (MariaDB), `read_rnd_buffer_size` (MySQL): primary keys of a Multi-Range Read.
     pub mrr_bytes: usize,
+    /// `sort_buffer_size`: rows of a sort that one thread keeps in memory.
+    pub sort_bytes: usize,
 }
 
 impl Default for Buffers {
     fn default() -> Self {
-        Buffers { join_bytes: 16 << 20, mrr_bytes: 8 << 20 }
+        Buffers { join_bytes: 16 << 20, mrr_bytes: 8 << 20, sort_bytes: usize::MAX }
     }
 }
 

@@ -118,6 +118,7 @@ impl Context {
         Buffers {
             join_bytes: bytes("join_buffer_size"),
             mrr_bytes: bytes("mrr_buffer_size").min(bytes("read_rnd_buffer_size")),
+            sort_bytes: bytes("sort_buffer_size"),
         }
     }
 

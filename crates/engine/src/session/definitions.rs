@@ -223,7 +223,7 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("skip_networking", Global, Bool, "ON"),
     rw("slow_query_log", Global, Bool, "OFF"),
     ro("socket", Global, Text, ""),
-    rw("sort_buffer_size", Both, Int(32768, U64), "262144"),
+    rw("sort_buffer_size", Both, Int(32768, U64), "18446744073709551615"),
     rw("sql_auto_is_null", Both, Bool, "OFF"),
     rw("sql_big_selects", Both, Bool, "ON"),
     rw("sql_buffer_result", Both, Bool, "OFF"),

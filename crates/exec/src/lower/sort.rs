@@ -34,6 +34,7 @@ impl Lowerer<'_> {
 
     /// All rows in this order, or the first `limit`.
     pub(super) fn ordered(&self, node: Node, order: LexOrdering, limit: Option<usize>) -> Node {
-        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, self.spill_space())), ..node }
+        let buffer_bytes = self.context.buffers.sort_bytes;
+        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, buffer_bytes, self.spill_space())), ..node }
     }
 }

@@ -377,7 +377,7 @@ fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
             let mut context = q.context();
-            context.buffers = Buffers { join_bytes: 32 << 10, mrr_bytes: 8 << 10 };
+            context.buffers = Buffers { join_bytes: 32 << 10, mrr_bytes: 8 << 10, ..Buffers::default() };
             let mut rows = execute(&join, &q.columns, &context).unwrap();
             for _ in 0..round % 4 {
                 assert!(rows.try_next().await.unwrap().is_some_and(|batch| batch.num_rows() > 0));

@@ -39,12 +39,17 @@ use sorter::{Shares, Sorted, Sorter};
 use std::{fmt, future::Future, sync::Arc};
 use tokio::task::JoinSet;
 
+/// A buffer of rows has room for so many blocks at least.
+const BUFFER_BLOCKS: usize = 16;
+
 /// What the partitions of a sort share.
 struct Sorting {
     schema: SchemaRef,
     keys: Vec<PhysicalSortExpr>,
     limit: Option<usize>,
     cutoff: Option<Cutoff>,
+    /// Rows that one partition keeps in memory.
+    buffer_bytes: usize,
     space: SpillSpace,
 }
 
@@ -57,8 +62,16 @@ pub struct SortExec {
 }
 
 impl SortExec {
-    /// `limit`: so many of the first rows.
-    pub fn new(input: Arc<dyn ExecutionPlan>, order: LexOrdering, limit: Option<usize>, space: SpillSpace) -> SortExec {
+    /// `limit`: so many of the first rows. `buffer_bytes`: of rows that one partition keeps in memory, if the query's
+    /// memory has room for them.
+    pub fn new(
+        input: Arc<dyn ExecutionPlan>,
+        order: LexOrdering,
+        limit: Option<usize>,
+        buffer_bytes: usize,
+        mut space: SpillSpace,
+    ) -> SortExec {
+        space.block_bytes = space.block_bytes.min((buffer_bytes / BUFFER_BLOCKS).max(1));
         let schema = input.schema();
         let keys = order.to_vec();
         let properties = PlanProperties::new(
@@ -68,7 +81,8 @@ impl SortExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let sorting = Sorting { schema, limit, cutoff: limit.map(|_| Cutoff::new(&keys)), keys, space };
+        let cutoff = limit.map(|_| Cutoff::new(&keys));
+        let sorting = Sorting { schema, limit, cutoff, keys, buffer_bytes, space };
         SortExec { input, order, sorting: Arc::new(sorting), properties: Arc::new(properties) }
     }
 }

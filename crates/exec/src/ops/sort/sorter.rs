@@ -19,7 +19,7 @@ use arrow_select::{
     filter::filter_record_batch,
     take::{take, take_record_batch},
 };
-use datafusion_common::{DataFusionError, Result};
+use datafusion_common::{DataFusionError, Result, resources_err};
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
 use futures::StreamExt;
 use muster_storage::counters::Counter;
@@ -184,7 +184,7 @@ impl Sorter {
 
     /// Memory for so many bytes of rows more; for that, those in memory may go to disk.
     async fn grant(&mut self, bytes: usize) -> Result<()> {
-        while let Err(refused) = self.reserve(bytes) {
+        while let Err(refused) = self.room(bytes) {
             if self.buffer.rows() == 0 {
                 return Err(refused);
             }
@@ -194,6 +194,14 @@ impl Sorter {
         }
         self.buffer_bytes += bytes;
         Ok(())
+    }
+
+    /// Makes sure that the buffer takes so many bytes more; an empty one takes anything there is memory for.
+    fn room(&self, bytes: usize) -> Result<()> {
+        if self.buffer_bytes > 0 && self.buffer_bytes + bytes > self.sorting.buffer_bytes {
+            return resources_err!("a full sort buffer");
+        }
+        self.reserve(bytes)
     }
 
     /// Makes sure of memory for so many bytes beside the rows and what a merge needs.

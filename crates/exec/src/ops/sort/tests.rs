@@ -24,10 +24,16 @@ struct Case {
     descending: [bool; 2],
     limit: Option<usize>,
     memory_bytes: usize,
+    buffer_bytes: usize,
 }
 
 impl Case {
     fn run(&self) -> Result<Vec<Row>> {
+        self.counted().map(|(rows, _)| rows)
+    }
+
+    /// The rows, and the files that they went through.
+    fn counted(&self) -> Result<(Vec<Row>, u64)> {
         let temp = tempfile::tempdir()?;
         let runtime = Runtime::new(self.memory_bytes, temp.path().to_path_buf())
             .map_err(|e| DataFusionError::External(Box::new(e)))?;
@@ -45,7 +51,7 @@ impl Case {
         assert_eq!(counters.sort_rows(), rows.len() as u64);
         // What went to disk is merged when it comes back.
         assert_eq!(counters.sort_merge_passes() > 0, counters.created_tmp_files() > 0);
-        Ok(rows)
+        Ok((rows, counters.created_tmp_files()))
     }
 
     fn plan(&self, space: SpillSpace) -> Arc<dyn ExecutionPlan> {
@@ -66,7 +72,7 @@ impl Case {
             PhysicalSortExpr::new(Arc::new(Column::new(name, i)), options)
         };
         let order = LexOrdering::new([key(0, "n"), key(1, "t")]).unwrap();
-        Arc::new(SortExec::new(input, order, self.limit, space))
+        Arc::new(SortExec::new(input, order, self.limit, self.buffer_bytes, space))
     }
 
     fn want(&self) -> Vec<Row> {
@@ -108,8 +114,9 @@ proptest! {
         descending in any::<[bool; 2]>(),
         limit in prop::option::of(0usize..600),
         kib in prop_oneof![Just(256usize), Just(384), Just(1024), Just(1 << 20)],
+        buffer_bytes in prop_oneof![3 => Just(usize::MAX), 1 => 0usize..100_000],
     ) {
-        let case = Case { partitions, descending, limit, memory_bytes: kib << 10 };
+        let case = Case { partitions, descending, limit, memory_bytes: kib << 10, buffer_bytes };
         prop_assert_eq!(case.run().unwrap(), case.want());
     }
 }
@@ -118,16 +125,38 @@ proptest! {
 fn runs_are_merged_in_several_passes() {
     for limit in [None, Some(50_000), Some(10)] {
         let partitions = vec![wide_rows(30_000, 100), wide_rows(30_000, 100)];
-        let case = Case { partitions, descending: [true, false], limit, memory_bytes: 256 << 10 };
+        let case =
+            Case { partitions, descending: [true, false], limit, memory_bytes: 256 << 10, buffer_bytes: usize::MAX };
         assert!(case.run().unwrap() == case.want(), "limit {limit:?}");
     }
 }
 
 #[test]
 fn rows_wider_than_a_block_are_sorted() {
-    let case =
-        Case { partitions: vec![wide_rows(2_000, 20_000)], descending: [false; 2], limit: None, memory_bytes: 1 << 20 };
+    let case = Case {
+        partitions: vec![wide_rows(2_000, 20_000)],
+        descending: [false; 2],
+        limit: None,
+        memory_bytes: 1 << 20,
+        buffer_bytes: usize::MAX,
+    };
     assert!(case.run().unwrap() == case.want());
+}
+
+#[test]
+fn a_full_sort_buffer_goes_to_disk() {
+    let sorted = |buffer_bytes| {
+        let (partitions, descending) = (vec![wide_rows(10_000, 100)], [false; 2]);
+        let case = Case { partitions, descending, limit: None, memory_bytes: 1 << 30, buffer_bytes };
+        let (rows, files) = case.counted().unwrap();
+        assert!(rows == case.want());
+        files
+    };
+    assert_eq!(sorted(8 << 20), 0);
+    // 1.2 MB of rows and more with their keys.
+    let runs = sorted(256 << 10);
+    assert!((6..20).contains(&runs), "{runs}");
+    assert!(sorted(64 << 10) > 3 * runs);
 }
 
 #[test]
@@ -137,6 +166,7 @@ fn a_row_that_does_not_fit_is_an_error() {
         descending: [false; 2],
         limit: None,
         memory_bytes: 1 << 20,
+        buffer_bytes: usize::MAX,
     };
     assert!(matches!(case.run(), Err(DataFusionError::ResourcesExhausted(_))));
 }
