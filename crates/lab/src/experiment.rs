@@ -73,6 +73,10 @@ const LIMIT: &str = sql!("dbt3-variants/seed-subselect-limit");
 /// Joins by lookup, so that only the way of looking up differs.
 const LOOKUPS: &str = "optimizer_switch = 'hash_join=off,merge_join=off,mrr_cost_based=off'";
 
+/// The same without buffers of keys: each row is looked up, and fetched, by itself.
+const ROW_BY_ROW: &str =
+    "optimizer_switch = 'hash_join=off,merge_join=off,mrr_cost_based=off,mrr=off,batched_key_access=off'";
+
 /// A strategy that is pinned by nothing.
 const fn free(query: &'static str) -> Strategy {
     Strategy { name: "as the optimizer chooses", settings: &[], queries: Queries::One(query), shows: &[], lacks: &[] }
@@ -86,6 +90,20 @@ const ICP: Experiment = Experiment {
     expectation: "18 times fewer page reads of lineitem through i_l_partkey; nothing through an index without the columns",
     workload: Workload::Dbt3,
     strategies: &[
+        Strategy {
+            name: "i_l_partkey, row by row, no ICP",
+            settings: &[ROW_BY_ROW, "optimizer_switch = 'index_condition_pushdown=off'"],
+            queries: Queries::One(Q19),
+            shows: &["Index lookup on lineitem using i_l_partkey"],
+            lacks: &["index condition", "Batched key access", "multi-range read"],
+        },
+        Strategy {
+            name: "i_l_partkey, row by row, ICP",
+            settings: &[ROW_BY_ROW],
+            queries: Queries::One(Q19),
+            shows: &["Index lookup on lineitem using i_l_partkey", "index condition"],
+            lacks: &["Batched key access", "multi-range read"],
+        },
         Strategy {
             name: "i_l_partkey, no ICP",
             settings: &[LOOKUPS, "optimizer_switch = 'index_condition_pushdown=off'"],
@@ -126,7 +144,7 @@ const MRR: Experiment = Experiment {
     strategies: &[
         Strategy {
             name: "row by row",
-            settings: &[LOOKUPS, "optimizer_switch = 'mrr=off,batched_key_access=off'"],
+            settings: &[ROW_BY_ROW],
             queries: Queries::One(Q10),
             shows: &["range scan on orders using i_o_orderdate"],
             lacks: &["multi-range read", "Batched key access"],
@@ -174,7 +192,7 @@ const BKA: Experiment = Experiment {
     strategies: &[
         Strategy {
             name: "row by row",
-            settings: &[LOOKUPS, "optimizer_switch = 'mrr=off,batched_key_access=off'"],
+            settings: &[ROW_BY_ROW],
             queries: Queries::One(Q3),
             shows: &["Index lookup on orders using i_o_custkey", "Index lookup on lineitem using i_l_orderkey"],
             lacks: &["multi-range read", "Batched key access"],
