@@ -148,6 +148,37 @@ async fn reading_is_counted_as_it_is_done() {
     }
 }
 
+/// Entries of `t` with a = k have b = k, k + 10, .. k + 90, 100 of each. The two rows of `u` that look for them have b = k
+/// and b = k + 10: only entries with b = k are less than either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entries_are_checked_with_the_row_that_found_them() {
+    let server = Server::new(4000);
+    let mut session = small_tables(&server).await;
+    rows(&mut session, "SET optimizer_switch = 'hash_join=off,merge_join=off'").await;
+    let joined = |join: &str| {
+        format!(
+            "SELECT SUM(u.c), SUM(t.c) FROM u {join} t FORCE INDEX (i_ab) ON t.a = u.a AND t.b < u.b WHERE u.id < 20"
+        )
+    };
+    for setting in ["batched_key_access=on", "batched_key_access=off", "index_condition_pushdown=off"] {
+        rows(&mut session, &format!("SET optimizer_switch = '{setting}'")).await;
+        let (pushed, batched) = (setting != "index_condition_pushdown=off", setting == "batched_key_access=on");
+        for join in ["STRAIGHT_JOIN", "LEFT JOIN"] {
+            let found = counted(&mut session, "Handler_", &joined(join)).await;
+            let get = |name: &str| found.get(name).copied().unwrap_or(0);
+            // Without a buffer of keys, the keys of both rows are looked up.
+            let entries = if batched { 10_000 } else { 20_000 };
+            let (attempts, matches) = if pushed { (entries, 1000) } else { (0, 0) };
+            assert_eq!((get("Handler_icp_attempts"), get("Handler_icp_match")), (attempts, matches), "{found:?}");
+            assert_eq!(get("Handler_read_rnd"), if pushed { 1000 } else { entries }, "{found:?}");
+            // 1,000 entries for each of the ten rows with b >= 10: sums of 10 .. 19, and of ids that end in two digits.
+            let sums = rows(&mut session, &joined(join)).await;
+            let lonely = if join == "LEFT JOIN" { 45 } else { 0 };
+            assert_eq!(sums, [[(14_500 + lonely).to_string(), "4954500".to_string()]], "{setting} {join}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn buffers_are_filled_as_often_as_they_must() {
     let server = Server::new(4000);

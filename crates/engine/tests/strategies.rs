@@ -81,9 +81,14 @@ fn join_condition(random: &mut Random, left: &str, right: &str) -> String {
         5 => format!("{left}.d = {right}.d and {left}.a = {right}.a"),
         _ => format!("{left}.c = {right}.c and {right}.a = {}", random.below(12)),
     }];
-    if random.one_in(3) {
-        all.push(format!("{left}.b <> {right}.l"));
-    }
+    let n = random.below(30);
+    all.extend(match random.below(8) {
+        0 => Some(format!("{left}.b <> {right}.l")),
+        1 => Some(format!("{right}.l > {left}.b")),
+        2 => Some(format!("({left}.l < {n} and {right}.b > {n} or {left}.c = {right}.a)")),
+        3 => Some(format!("({left}.a < 6 and {right}.a > 3 and {right}.l < {n} or {left}.b > {n} and {right}.c = 2)")),
+        _ => None,
+    });
     all.join(" and ")
 }
 
