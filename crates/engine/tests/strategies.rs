@@ -208,6 +208,8 @@ const WAYS: &[&[&str]] = &[
     &["optimizer_switch = 'materialization=off'"],
     &["optimizer_switch = 'semijoin=off,materialization=off'"],
     &["optimizer_switch = 'firstmatch=off,materialization=off'"],
+    &["optimizer_switch = 'firstmatch=off,loosescan=off,materialization=off'"],
+    &["optimizer_switch = 'duplicateweedout=off'"],
     &["optimizer_switch = 'hash_join=off,lookup_join=off'"],
     &["optimizer_switch = 'merge_join=off,stream_aggregate=off,loose_index_scan=off'"],
     &["optimizer_switch = 'join_order=off'"],

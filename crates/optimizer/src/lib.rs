@@ -76,19 +76,43 @@ pub fn optimize_traced(
     Ok(run(rel, columns, statistics, options, Some(trace))?.plan)
 }
 
+/// Plans a statement. One with an IN that may keep its rows or run as EXISTS is planned both ways.
 fn run(
     rel: Rel,
     columns: &mut Columns,
     statistics: &dyn Statistics,
     options: &Options,
-    mut trace: Option<&mut OptimizeTrace>,
+    trace: Option<&mut OptimizeTrace>,
 ) -> Result<Optimized> {
+    let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
+    let (kept, in_either_way) = run_once(rel, columns, statistics, options, trace)?;
+    let Some((again, mut others)) = again.filter(|_| in_either_way) else { return Ok(kept) };
+    let exists = options.clone().without("materialized_in");
+    let (run_each, _) = run_once(again, &mut others, statistics, &exists, None)?;
+    if run_each.plan.estimate.cost_ms < kept.plan.estimate.cost_ms {
+        *columns = others;
+        return Ok(run_each);
+    }
+    Ok(kept)
+}
+
+/// The plan, and whether [`rewrite::Context::in_either_way`].
+fn run_once(
+    rel: Rel,
+    columns: &mut Columns,
+    statistics: &dyn Statistics,
+    options: &Options,
+    mut trace: Option<&mut OptimizeTrace>,
+) -> Result<(Optimized, bool)> {
     let outputs = rel.output();
     let mut rel = rel;
+    let mut in_either_way = false;
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.name)) {
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
-        rel = (pass.run)(rel, &mut rewrite::Context { columns, options })?;
+        let mut context = rewrite::Context { columns, options, in_either_way };
+        rel = (pass.run)(rel, &mut context)?;
+        in_either_way = context.in_either_way;
         if let Some(trace) = trace.as_deref_mut() {
             let changed = before.as_ref() != Some(&rel);
             trace.steps.push(Step { name: pass.name, changed, time: start.elapsed() });
@@ -104,5 +128,5 @@ fn run(
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new())?;
     }
-    Ok(Optimized { plan, ignored_hints })
+    Ok((Optimized { plan, ignored_hints }, in_either_way))
 }

@@ -65,10 +65,15 @@ const PHYSICAL: &[(&str, bool)] = &[
     ("firstmatch", true),
     // Semi joins go from the distinct keys of the subquery, read in the order of an index.
     ("loosescan", true),
+    // Semi joins become inner joins whose duplicates are removed afterwards.
+    ("duplicateweedout", true),
     // Semi and anti joins keep the subquery's rows in a hash table, or go from its distinct keys.
     ("materialization", true),
-    // An IN that stays a subquery runs for each row with the row's value inside, where it may not be materialized.
+    // An IN that stays a subquery keeps its rows, or runs for each row with the row's value inside ...
+    ("materialized_in", true),
     ("in_to_exists", true),
+    // ... whichever costs less; off: it keeps its rows where it may.
+    ("subquery_materialization_cost_based", true),
     // Correlated scalar subqueries become joins with grouped derived tables.
     ("subquery_to_derived", true),
     // Derived tables and views are merged into the query around them.

@@ -90,6 +90,11 @@ pub fn for_each_subquery(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
     expr.children_mut().into_iter().for_each(|c| for_each_subquery(c, f));
 }
 
+/// Whether there is a subquery in an expression of the relation.
+pub fn has_subquery(rel: &Rel) -> bool {
+    rel.exprs().into_iter().any(Expr::has_subquery) || rel.inputs().into_iter().any(has_subquery)
+}
+
 /// Whether the expression gives the same value whenever it is computed, so that it may be moved or repeated.
 pub fn is_movable(expr: &Expr) -> bool {
     let mut movable = true;

@@ -174,3 +174,40 @@ fn keys_go_on_into_the_primary_key() {
         assert_eq!(keys.len(), parts);
     }
 }
+
+/// A second line condition that compares parts with the order: entries of an index on parts tell it, the rows need not be
+/// fetched.
+#[test]
+fn conditions_on_both_sides_are_checked_on_entries() {
+    let mut case = case();
+    let (orders, lines) = (case.orders.ids.clone(), case.lines.ids.clone());
+    let less = Expr::compare(CompareOp::Lt, Expr::Column(orders[0]), Expr::Column(lines[0]));
+    // The price is no part of the index; what is left of the OR without it is.
+    let either = crate::rewrite::logic(
+        muster_algebra::LogicOp::Or,
+        vec![
+            Expr::and(vec![eq(lines[1], 1), eq(orders[1], 5), eq(lines[3], 7)]),
+            Expr::and(vec![eq(lines[1], 2), eq(orders[1], 6)]),
+        ],
+    );
+    let on = vec![eq(orders[2], lines[2]), less.clone(), either.clone()];
+    let mut rel = case.lines.rel.clone();
+    let Rel::Get { hints, .. } = &mut rel else { unreachable!("a table") };
+    hints.push(IndexHint { kind: IndexHintKind::Force, scope: IndexHintScope::All, indexes: vec![1] });
+    for icp in [true, false] {
+        let options = Options::default();
+        let options = if icp { options } else { options.without("index_condition_pushdown") };
+        let few = filter(case.orders.rel.clone(), vec![eq(case.orders.ids[1], 5)]);
+        let plan = case.plan(join(few, rel.clone(), on.clone()), &options);
+        let found = lookups(&plan);
+        let [PlanOp::LookupJoin { lookup, residual, entry_condition, .. }] = found.as_slice() else {
+            panic!("{plan:?}")
+        };
+        assert_eq!(lookup.index, 1);
+        assert!(residual.contains(&less), "{residual:?}");
+        assert_eq!(entry_condition.contains(&less), icp, "{entry_condition:?}");
+        let priced = |e: &Expr| e.columns().contains(&lines[3]);
+        assert!(residual.iter().any(priced) && !entry_condition.iter().any(priced), "{entry_condition:?}");
+        assert_eq!(entry_condition.len(), if icp { 2 } else { 0 }, "{entry_condition:?}");
+    }
+}

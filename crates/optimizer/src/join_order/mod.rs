@@ -37,10 +37,17 @@ use muster_types::Result;
 /// Plans a join, with conditions above it.
 pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Result<Plan> {
     let whole = |plan: Option<Plan>| plan.ok_or_else(|| muster_types::SqlError::internal("a join without a plan"));
-    let plan = whole(plan_region(planner, rel, required, None)?)?;
-    let Some(turned) = semi_scan::variant(rel, planner.options) else { return Ok(plan) };
-    let turned = whole(plan_region(planner, &turned, required, None)?)?;
-    Ok(if turned.estimate.cost_ms < plan.estimate.cost_ms { turned } else { plan })
+    let mut best = whole(plan_region(planner, rel, required, None)?)?;
+    for variant in semi_scan::variants(rel, required, planner.columns, planner.options) {
+        let plan = match variant {
+            Rel::Join { .. } | Rel::Filter { .. } => whole(plan_region(planner, &variant, required, None)?)?,
+            _ => planner.plan(&variant, required)?,
+        };
+        if plan.estimate.cost_ms < best.estimate.cost_ms {
+            best = plan;
+        }
+    }
+    Ok(best)
 }
 
 /// The same with rows in the order of a column, if joins in key order give it.

@@ -1,46 +1,76 @@
-//! Semi joins the other way round: from the distinct keys of the subquery to the rows around it.
+//! Semi joins the other way round: as inner joins, which can begin with the rows of the subquery and look the tables
+//! around it up.
 //!
 //! ```text
-//!   a SEMI b on a.x = b.y   ->   a JOIN (Aggregate[b.y] b) on a.x = b.y
+//!   a SEMI b on a.x = b.y   ->   a JOIN (Aggregate[b.y] b) on a.x = b.y             duplicates leave before the join
+//!   a SEMI b on p(a, b)     ->   Aggregate[key of a, columns] (a JOIN b on p(a, b))  or after it
 //! ```
 //!
-//! An inner join can begin with few keys and look the other tables up. Made distinct by hash this is MySQL's
-//! materialise-scan, in the order of an index its LooseScan.
+//! The first, made distinct by hash, is MySQL's materialise-scan, in the order of an index its LooseScan. The second is
+//! its DuplicateWeedout: it serves any condition, but all joined rows go through it.
 
 use crate::options::Options;
-use crate::scope;
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
+use crate::properties;
+use crate::rewrite::group_by_key;
+use crate::scope::{self, ColSet};
+use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel};
 
-/// The join region with every semi join that allows it made an inner one; `None` if there is none.
-pub fn variant(rel: &Rel, options: &Options) -> Option<Rel> {
+/// The join region with semi joins made inner ones, as far as switches and hints allow; none if there are no semi joins.
+/// `required`: columns wanted above.
+pub fn variants(rel: &Rel, required: &ColSet, columns: &mut Columns, options: &Options) -> Vec<Rel> {
+    let distinct_first = turned(rel, &|right, on| distinct_keys(right, on, options));
+    let distinct_last = turned(rel, &|right, on| may_weed_out(right, on, options).then(|| right.clone()));
+    let weeded = distinct_last.and_then(|joined| weeded_out(rel, joined, required, columns));
+    distinct_first.into_iter().chain(weeded).collect()
+}
+
+/// The region with those semi joins made inner ones for which there is another right input.
+fn turned(rel: &Rel, right_of: &dyn Fn(&Rel, &[Expr]) -> Option<Rel>) -> Option<Rel> {
     let mut changed = false;
-    let rel = turn(rel.clone(), options, &mut changed);
+    let rel = turn(rel.clone(), right_of, &mut changed);
     changed.then_some(rel)
 }
 
-fn turn(rel: Rel, options: &Options, changed: &mut bool) -> Rel {
+fn turn(rel: Rel, right_of: &dyn Fn(&Rel, &[Expr]) -> Option<Rel>, changed: &mut bool) -> Rel {
     match rel {
         Rel::Filter { input, predicates } if matches!(*input, Rel::Join { .. }) => {
-            Rel::Filter { input: Box::new(turn(*input, options, changed)), predicates }
+            Rel::Filter { input: Box::new(turn(*input, right_of, changed)), predicates }
         }
         Rel::Join { kind, left, right, on, straight } => {
-            let left = Box::new(turn(*left, options, changed));
-            let keys = if kind == JoinKind::Semi && !straight { keys_of(&right, &on) } else { None };
-            if let Some(group) = keys
-                && may_turn(&right, &group, options)
-            {
+            let left = Box::new(turn(*left, right_of, changed));
+            let other = if kind == JoinKind::Semi && !straight { right_of(&right, &on) } else { None };
+            if let Some(right) = other {
                 *changed = true;
-                let right = Box::new(Rel::Aggregate { input: right, group, aggregates: Vec::new() });
-                return Rel::Join { kind: JoinKind::Inner, left, right, on, straight };
+                return Rel::Join { kind: JoinKind::Inner, left, right: Box::new(right), on, straight };
             }
             let right = match kind {
-                JoinKind::Inner => Box::new(turn(*right, options, changed)),
+                JoinKind::Inner => Box::new(turn(*right, right_of, changed)),
                 _ => right,
             };
             Rel::Join { kind, left, right, on, straight }
         }
         other => other,
     }
+}
+
+/// The distinct keys of a semi join's right side.
+fn distinct_keys(right: &Rel, on: &[Expr], options: &Options) -> Option<Rel> {
+    let group = keys_of(right, on).filter(|group| may_turn(right, group, options))?;
+    Some(Rel::Aggregate { input: Box::new(right.clone()), group, aggregates: Vec::new() })
+}
+
+fn may_weed_out(right: &Rel, on: &[Expr], options: &Options) -> bool {
+    options.for_rel(right).is_on("duplicateweedout")
+        && !on.iter().any(Expr::has_subquery)
+        && scope::free_columns(right).is_empty()
+}
+
+/// Each row of the region once, told by a key of it.
+fn weeded_out(region: &Rel, joined: Rel, required: &ColSet, columns: &mut Columns) -> Option<Rel> {
+    let own = scope::output_set(region);
+    let key = properties::unique_keys(region).into_iter().filter(|key| !key.is_empty()).min_by_key(ColSet::len)?;
+    let group: ColSet = key.into_iter().chain(required.intersection(&own).copied()).collect();
+    Some(group_by_key::shrink(Box::new(joined), group.into_iter().collect(), Vec::new(), columns))
 }
 
 /// The columns of the right side that the conditions, all of them equalities, compare with something of the left one.
@@ -94,19 +124,39 @@ mod tests {
     use crate::testing::builder::*;
 
     #[test]
-    fn only_equalities_turn() {
+    fn equalities_turn_to_distinct_keys() {
         let mut t = Tables::new();
         let (l, a, x) = t.table("l", &["a", "x"]).pair();
         let (r, b, y) = t.table("r", &["b", "y"]).pair();
         let options = Options::default();
         let semi = |on: Vec<Expr>| join_of(JoinKind::Semi, l.clone(), r.clone(), on);
-        let turned = variant(&semi(vec![eq(x, y)]), &options);
-        let Some(Rel::Join { kind: JoinKind::Inner, right, .. }) = turned else { panic!("{turned:?}") };
+        let turned = |on, options: &Options| turned(&semi(on), &|right, on| distinct_keys(right, on, options));
+        let by_value = turned(vec![eq(x, y)], &options);
+        let Some(Rel::Join { kind: JoinKind::Inner, right, .. }) = by_value else { panic!("{by_value:?}") };
         assert!(matches!(*right, Rel::Aggregate { ref group, .. } if *group == [y]));
-        assert_eq!(variant(&semi(vec![eq(x, y), lt(a, b)]), &options), None);
-        assert_eq!(variant(&semi(vec![eq(x, y)]), &options.clone().without("materialization")), None, "no index on y");
-        let by_key = semi(vec![eq(x, b)]);
-        assert!(variant(&by_key, &options.clone().without("materialization")).is_some(), "LooseScan");
-        assert_eq!(variant(&by_key, &options.without("materialization").without("loosescan")), None);
+        assert_eq!(turned(vec![eq(x, y), lt(a, b)], &options), None);
+        assert_eq!(turned(vec![eq(x, y)], &options.clone().without("materialization")), None, "no index on y");
+        let by_key = || vec![eq(x, b)];
+        assert!(turned(by_key(), &options.clone().without("materialization")).is_some(), "LooseScan");
+        assert_eq!(turned(by_key(), &options.without("materialization").without("loosescan")), None);
+    }
+
+    #[test]
+    fn any_condition_lets_duplicates_be_weeded_out() {
+        let mut t = Tables::new();
+        let (l, a, x) = t.table("l", &["a", "x"]).pair();
+        let (r, b, y) = t.table("r", &["b", "y"]).pair();
+        let semi = join_of(JoinKind::Semi, l.clone(), r, vec![eq(x, y), lt(a, b)]);
+        let required = ColSet::from([x]);
+        let options = Options::default();
+        let found = variants(&semi, &required, &mut t.columns, &options);
+        // The key of `l` tells its rows apart, and has one `x`.
+        let [Rel::Project { input, exprs }] = found.as_slice() else { panic!("{found:?}") };
+        assert!(exprs.iter().any(|(id, _)| *id == x));
+        let Rel::Aggregate { input, group, .. } = &**input else { panic!("{found:?}") };
+        assert_eq!(*group, [a]);
+        assert!(matches!(**input, Rel::Join { kind: JoinKind::Inner, .. }));
+        assert!(variants(&semi, &required, &mut t.columns, &options.without("duplicateweedout")).is_empty());
+        assert!(variants(&l, &required, &mut t.columns, &Options::default()).is_empty());
     }
 }

@@ -18,7 +18,8 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
     })
 }
 
-fn shrink(
+/// An aggregate that groups by fewer columns, with the others again above it.
+pub fn shrink(
     input: Box<Rel>,
     group: Vec<ColId>,
     mut aggregates: Vec<(ColId, AggregateCall)>,

@@ -30,6 +30,8 @@ use muster_types::Result;
 pub struct Context<'a> {
     pub columns: &'a mut Columns,
     pub options: &'a Options,
+    /// Set when an IN stays a subquery that may keep its rows or run as EXISTS, and is to do what costs less.
+    pub in_either_way: bool,
 }
 
 /// One rewrite.

@@ -110,7 +110,8 @@ impl Tables {
     /// Runs a pass.
     pub fn run(&mut self, pass: fn(Rel, &mut Context<'_>) -> Result<Rel>, rel: Rel) -> Rel {
         let options = Options::default();
-        pass(rel, &mut Context { columns: &mut self.columns, options: &options }).expect("the pass works")
+        pass(rel, &mut Context { columns: &mut self.columns, options: &options, in_either_way: false })
+            .expect("the pass works")
     }
 
     pub fn aggregate(

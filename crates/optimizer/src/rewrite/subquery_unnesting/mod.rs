@@ -133,10 +133,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
                         let (left, right) = (Box::new(rel), Box::new(right));
                         rel = Rel::Join { kind, left, right, on, straight: false };
                     }
-                    None if !options.is_on("materialization") && options.is_on("in_to_exists") => {
-                        kept.push(quantified::in_to_exists(*q));
-                    }
-                    None => kept.push(Expr::Subquery(q)),
+                    None => kept.push(quantified::kept(*q, &options, &mut context.in_either_way)),
                 }
             }
             mut other => {
@@ -172,5 +169,7 @@ fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel 
     rel
 }
 
+#[cfg(test)]
+mod kept_in_tests;
 #[cfg(test)]
 mod unnesting_tests;

@@ -1,6 +1,7 @@
 //! EXISTS and IN as semi and anti joins.
 
 use super::correlation::{Pulled, pull_up};
+use crate::options::Options;
 use crate::properties::may_be_null;
 use crate::rewrite::Context;
 use crate::scope::{self, ColSet};
@@ -41,8 +42,23 @@ pub fn as_join(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(Jo
     }
 }
 
+/// A subquery that stays one of the conditions: an IN keeps its rows or runs for each row of the query around it.
+/// `either_way` is set if it may do both.
+pub fn kept(q: Subquery, options: &Options, either_way: &mut bool) -> Expr {
+    let keeps = options.is_on("materialization") && options.is_on("materialized_in");
+    match (keeps, options.is_on("in_to_exists")) {
+        (false, true) => in_to_exists(q),
+        (true, true) => {
+            let by_cost = options.is_on("subquery_materialization_cost_based");
+            *either_way |= by_cost && matches!(q.kind, SubqueryKind::In { negated: false, .. });
+            Expr::Subquery(Box::new(q))
+        }
+        (_, false) => Expr::Subquery(Box::new(q)),
+    }
+}
+
 /// `left IN (rows)` as EXISTS of a row that is equal; where only TRUE counts, that is the same. What is no such IN stays.
-pub fn in_to_exists(q: Subquery) -> Expr {
+fn in_to_exists(q: Subquery) -> Expr {
     let SubqueryKind::In { left, negated: false } = &q.kind else { return Expr::Subquery(Box::new(q)) };
     if left.iter().any(Expr::has_subquery) || left.len() != q.outputs.len() {
         return Expr::Subquery(Box::new(q));
