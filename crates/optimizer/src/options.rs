@@ -197,13 +197,11 @@ impl Options {
         changed
     }
 
-    /// Whether a rewrite may run: its own switch is on, and MySQL's for what it does.
+    /// Whether a rewrite may run: its own switch is on, and MySQL's for what it does, if only for some derived table.
     pub fn allows(&self, rewrite: &str) -> bool {
-        let also = match rewrite {
-            "projection_merging" => "derived_merge",
-            _ => rewrite,
-        };
-        self.is_on(rewrite) && self.is_on(also)
+        let hinted = |switch: &str| self.hints.switches.iter().any(|hint| hint.on && hint.switch == switch);
+        let merges = || self.is_on("derived_merge") || hinted("derived_merge");
+        self.is_on(rewrite) && (rewrite != "projection_merging" || merges())
     }
 
     /// Whether joins may be made by hash.

@@ -8,7 +8,7 @@ use crate::{
 use muster_algebra::{Catalog, ColumnStatistics, Definer, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
 use muster_storage::{Store, Table};
 use muster_types::{KeyRange, Result, SqlError, Value};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a statement resolves names with. Keeps its snapshot alive as long as the statement runs.
 pub struct StatementTables {
@@ -16,9 +16,23 @@ pub struct StatementTables {
     pub store: Arc<Store>,
     /// Who looks: decides what `information_schema` shows.
     pub viewpoint: Arc<dyn Viewpoint>,
+    pool_share: OnceLock<f64>,
 }
 
 impl StatementTables {
+    pub fn new(snapshot: Arc<Snapshot>, store: Arc<Store>, viewpoint: Arc<dyn Viewpoint>) -> StatementTables {
+        StatementTables { snapshot, store, viewpoint, pool_share: OnceLock::new() }
+    }
+
+    /// Share of all tables' rows that the buffer pool has room for.
+    fn pool_share(&self) -> f64 {
+        *self.pool_share.get_or_init(|| {
+            let pages = |entry: &Arc<TableEntry>| entry.statistics.indexes.first().map_or(0, |i| i.leaf_pages);
+            let all: u64 = self.snapshot.tables().map(pages).sum();
+            (self.store.buffer_pool().frame_count() as f64 / all.max(1) as f64).min(1.0)
+        })
+    }
+
     fn entry(&self, table: &TableDef) -> Option<&Arc<TableEntry>> {
         self.snapshot.schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
     }
@@ -125,7 +139,7 @@ impl Statistics for StatementTables {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
-            resident_share: entry.resident_share(index),
+            resident_share: self.pool_share().max(entry.resident_share(index)),
         })
     }
 

@@ -90,11 +90,7 @@ impl Context {
     /// The catalog as this statement sees it.
     pub fn tables(self: &Arc<Self>) -> Arc<StatementTables> {
         let catalog = self.database.catalog();
-        Arc::new(StatementTables {
-            snapshot: catalog.snapshot(),
-            store: catalog.store().clone(),
-            viewpoint: self.clone(),
-        })
+        Arc::new(StatementTables::new(catalog.snapshot(), catalog.store().clone(), self.clone()))
     }
 
     pub fn exec(&self, tables: Arc<StatementTables>) -> ExecContext {
