@@ -216,7 +216,17 @@ fn lookups_for_the_rows_of_another_table() {
         let (kind, left, residual) = (JoinKind::Semi, Box::new(scan("u", 3)), vec![Expr::eq(col(1), col(4))]);
         let key_ordered = batched && index != 1;
         let entry_condition = Vec::new();
-        let op = PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, key_ordered };
+        let op = PlanOp::LookupJoin {
+            kind,
+            left,
+            lookup,
+            keys,
+            residual,
+            entry_condition,
+            batched,
+            key_ordered,
+            incremental: false,
+        };
         quiet(&node(op, 1.0))
     };
     assert!(join(1, vec![col(3)], true).starts_with("-> Batched key access (unsorted) semijoin"));

@@ -115,6 +115,8 @@ pub enum PlanOp {
         batched: bool,
         /// Whether the keys of a buffer are sorted; else they are looked up as they come. False if not batched.
         key_ordered: bool,
+        /// Whether the left rows, which come from another such join, stay in its buffer. False if not batched.
+        incremental: bool,
     },
     /// Any condition; the right input is kept in memory.
     NestedLoopJoin {

@@ -202,6 +202,31 @@ async fn buffers_are_filled_as_often_as_they_must() {
     }
 }
 
+/// 10 rows with texts of 100 bytes find 1,000 each. With the texts, rows of the second buffer have 16 + 100 bytes of text
+/// and 4 of a number: 1,066 of them fit in 128,000 bytes. With links to the first buffer they have 4 + 4 bytes, and all
+/// 10,000 fit.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_several_joins_stay_in_the_first_buffer() {
+    let server = Server::new(4000);
+    let mut session = small_tables(&server).await;
+    let text: String = (0..10).map(|i| format!("{i}\t{i:0>100}\n")).collect();
+    let mut loader = server.session("root", Files(BTreeMap::from([("w", text)])));
+    rows(&mut loader, "CREATE TABLE w (id INT PRIMARY KEY, s VARCHAR(100) NOT NULL)").await;
+    rows(&mut loader, "LOAD DATA LOCAL INFILE 'w' INTO TABLE w").await;
+    rows(&mut session, "SET optimizer_switch = 'hash_join=off,merge_join=off', join_buffer_size = 128000").await;
+    let sql = "SELECT SUM(b.c), COUNT(DISTINCT w.s), MAX(w.s) \
+               FROM w STRAIGHT_JOIN t a FORCE INDEX (i_ab) ON a.a = w.id STRAIGHT_JOIN t b ON b.id = a.c";
+    for (incremental, refills) in [("off", 9), ("on", 0)] {
+        rows(&mut session, &format!("SET optimizer_switch = 'join_cache_incremental={incremental}'")).await;
+        let found = counted(&mut session, "Handler_mrr_key", sql).await;
+        assert_eq!(found.get("Handler_mrr_key_refills").copied().unwrap_or(0), refills, "{incremental}");
+        let found = rows(&mut session, sql).await;
+        assert_eq!(found, [["49995000".to_string(), "10".to_string(), format!("{:0>100}", 9)]]);
+        let plan = format!("{:?}", rows(&mut session, &format!("EXPLAIN {sql}")).await);
+        assert_eq!(plan.contains("(incremental, Batched Key Access)"), incremental == "on", "{plan}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_are_counted_when_they_start() {
     let server = Server::new(4000);

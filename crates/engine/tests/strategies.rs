@@ -110,7 +110,9 @@ fn query(random: &mut Random) -> String {
         6 => {
             let z = random.pick(&TABLES);
             let more = join_condition(random, "y", "z");
-            format!("select x.k, y.l, z.a, z.b from {x} x join {y} y on {on} join {z} z on {more} where {own}")
+            format!(
+                "select x.k, x.d, y.l, y.b, z.a, z.b from {x} x join {y} y on {on} join {z} z on {more} where {own}"
+            )
         }
         7 => {
             let not = random.pick(&["", "not "]);
@@ -210,6 +212,7 @@ const WAYS: &[&[&str]] = &[
     &["optimizer_switch = 'firstmatch=off,materialization=off'"],
     &["optimizer_switch = 'firstmatch=off,loosescan=off,materialization=off'"],
     &["optimizer_switch = 'duplicateweedout=off'"],
+    &["optimizer_switch = 'hash_join=off,join_cache_incremental=off'"],
     &["optimizer_switch = 'hash_join=off,lookup_join=off'"],
     &["optimizer_switch = 'merge_join=off,stream_aggregate=off,loose_index_scan=off'"],
     &["optimizer_switch = 'join_order=off'"],

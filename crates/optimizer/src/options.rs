@@ -51,6 +51,8 @@ const PHYSICAL: &[(&str, bool)] = &[
     // Keys of a lookup join are collected and looked up together. MariaDB has it under the other name; both have to be on.
     ("batched_key_access", true),
     ("join_cache_bka", true),
+    // Rows that come from another batch of keys stay in its buffer (MariaDB).
+    ("join_cache_incremental", true),
     // The keys collected are sorted before they are looked up (MariaDB).
     ("mrr_sort_keys", true),
     // Joins by hash. MySQL 8.0.20 and later has them under the older name, MariaDB under the last; all have to be on.

@@ -267,7 +267,8 @@ fn collect<'a>(
             line.extra.push("Using join buffer (hash join)".into());
         }
     }
-    if let PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, key_ordered, .. } = &plan.op {
+    if let PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, key_ordered, incremental, .. } = &plan.op
+    {
         let keys = keys.iter().map(|key| match key {
             Expr::Literal { .. } => "const".into(),
             Expr::Column(_) => muster_algebra::explain::expr_text(key, columns),
@@ -285,7 +286,8 @@ fn collect<'a>(
             extra.push("Using index condition".to_string());
         }
         if *batched {
-            extra.push(format!("Using join buffer (Batched Key Access){order}"));
+            let incremental = if *incremental { "incremental, " } else { "" };
+            extra.push(format!("Using join buffer ({incremental}Batched Key Access){order}"));
         }
         // Rows found for one row of the tables before.
         let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);

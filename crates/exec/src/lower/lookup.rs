@@ -3,32 +3,37 @@
 use super::{Lowerer, Node, field_name, scan::table_traits};
 use crate::{
     expr::{Scope, scope::TraitMap},
-    ops::lookup_join::{EntryCondition, LookupJoinExec, LookupJoinSpec, Origin},
+    ops::lookup_join::{EntryCondition, LookupJoinExec, LookupJoinSpec, Origin, links},
     runtime::BATCH_ROWS,
 };
 use arrow_schema::{Field, Schema};
-use muster_algebra::{ColId, Expr, JoinKind, Plan, Scan};
+use muster_algebra::{ColId, Expr, JoinKind, Plan, PlanOp, Scan};
 use muster_storage::Table;
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
-    #[allow(clippy::too_many_arguments, reason = "the parts of the plan's node")]
-    pub(super) fn lookup_join(
-        &mut self,
-        plan: &Plan,
-        kind: JoinKind,
-        left: &Plan,
-        lookup: &Scan,
-        keys: &[Expr],
-        (residual, entry_condition): (&[Expr], &[Expr]),
-        batched: bool,
-        key_ordered: bool,
-    ) -> Result<Node> {
-        if residual.iter().any(Expr::has_subquery) || kind == JoinKind::NullAwareAnti {
+    pub(super) fn lookup_join(&mut self, plan: &Plan) -> Result<Node> {
+        let PlanOp::LookupJoin {
+            kind,
+            left,
+            lookup,
+            keys,
+            residual,
+            entry_condition,
+            batched,
+            key_ordered,
+            incremental,
+        } = &plan.op
+        else {
+            return Err(SqlError::internal("not a lookup join"));
+        };
+        if residual.iter().any(Expr::has_subquery) || *kind == JoinKind::NullAwareAnti {
             return Err(SqlError::internal("a lookup join with a subquery or with NOT IN"));
         }
+        let linked = std::mem::replace(&mut self.linked, *incremental);
         let outer = self.node(left)?;
+        let outer = Node { scope: Scope { schema: links::followed(&outer.scope.schema), ..outer.scope }, ..outer };
         let table = self.context.tables.storage(lookup.table.id)?;
         let inner = Scope {
             schema: self.table_schema(&table, &lookup.columns)?,
@@ -46,16 +51,20 @@ impl Lowerer<'_> {
                 (Some(at), _) => (Origin::Outer(at), outer.scope.schema.field(at).clone()),
                 (None, Some(at)) => {
                     let field = inner.schema.field(at).clone();
-                    let nullable = field.is_nullable() || kind == JoinKind::Left;
+                    let nullable = field.is_nullable() || *kind == JoinKind::Left;
                     (Origin::Inner(at), field.with_nullable(nullable))
                 }
                 (None, None) => return Err(SqlError::internal(format!("column {} is not in the join", id.0))),
             };
+            let ty = match origin {
+                Origin::Outer(_) if linked => links::link_type(field.data_type()),
+                _ => field.data_type().clone(),
+            };
             output.push(origin);
-            fields.push(Field::new(field_name(*id), field.data_type().clone(), field.is_nullable()));
+            fields.push(Field::new(field_name(*id), ty, field.is_nullable()));
         }
         let spec = LookupJoinSpec {
-            kind,
+            kind: *kind,
             name: lookup.alias.clone(),
             view: self.context.view.clone(),
             counters: self.counters(plan),
@@ -67,8 +76,9 @@ impl Lowerer<'_> {
             residual,
             output,
             fetch: self.fetch(lookup.fetch),
-            batched,
-            key_ordered,
+            batched: *batched,
+            key_ordered: *key_ordered,
+            linked,
             join_buffer_bytes: self.context.buffers.join_bytes,
             batch_rows: BATCH_ROWS,
             table,

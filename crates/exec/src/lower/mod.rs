@@ -115,6 +115,8 @@ pub struct Lowerer<'a> {
     /// Estimated bytes of a row of all leaves together, and of the long texts that are made of them: no row of the plan
     /// is much wider.
     row_bytes: f64,
+    /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
+    linked: bool,
 }
 
 /// A plan ready to run.
@@ -127,7 +129,7 @@ pub struct Lowered {
 /// The finished operators of a plan.
 pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
     let texts = context.runtime.text_memory(context.threads, context.text_bytes_max);
-    let mut lowerer = Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0 };
+    let mut lowerer = Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, linked: false };
     let node = lowerer.node(plan)?.into_single();
     let config = context.runtime.session_config(context.threads, lowerer.row_bytes);
     let operators = df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))?;
@@ -144,9 +146,7 @@ impl Lowerer<'_> {
             PlanOp::HashJoin { kind, left, right, keys, residual, build } => {
                 self.hash_join(plan, *kind, left, right, keys, residual, *build)?
             }
-            PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, key_ordered } => {
-                self.lookup_join(plan, *kind, left, lookup, keys, (residual, entry_condition), *batched, *key_ordered)?
-            }
+            PlanOp::LookupJoin { .. } => self.lookup_join(plan)?,
             PlanOp::NestedLoopJoin { kind, left, right, on } => self.nested_loop_join(*kind, left, right, on)?,
             PlanOp::MergeJoin { kind, left, right, keys, residual } => {
                 self.merge_join(plan, *kind, left, right, keys, residual)?

@@ -372,6 +372,7 @@ fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
             entry_condition: Vec::new(),
             batched,
             key_ordered: batched,
+            incremental: false,
         };
         let join = plan(op, vec![outer[1], inner[0], inner[2]]);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

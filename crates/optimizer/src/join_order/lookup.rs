@@ -259,16 +259,10 @@ impl Lookup {
         };
         let (left, lookup) = (Box::new(left), Box::new(scan));
         let Lookup { batched, key_ordered, .. } = *self;
-        PlanOp::LookupJoin {
-            kind,
-            left,
-            lookup,
-            keys: self.keys.clone(),
-            residual,
-            entry_condition,
-            batched,
-            key_ordered,
-        }
+        let keys = self.keys.clone();
+        let buffered = matches!(left.op, PlanOp::LookupJoin { batched: true, .. });
+        let incremental = batched && buffered && options.is_on("join_cache_incremental");
+        PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, key_ordered, incremental }
     }
 }
 

@@ -191,6 +191,7 @@ impl Planner<'_> {
             entry_condition: Vec::new(),
             batched,
             key_ordered: batched,
+            incremental: false,
         };
         Plan { op, output, estimate: Estimate { rows, cost_ms }, order: Vec::new() }
     }

@@ -86,9 +86,12 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_exprs(residual, &known)?;
             check_join(*kind, &left.output, &right.output, &output)?;
         }
-        PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, .. } => {
+        PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, incremental, .. } => {
             if keys.is_empty() || keys.len() > lookup.table.indexes.get(lookup.index).map_or(0, |i| i.parts.len()) {
                 return fail("a lookup with keys that the index does not have");
+            }
+            if *incremental && !(*batched && matches!(left.op, PlanOp::LookupJoin { batched: true, .. })) {
+                return fail("an incremental join buffer over none");
             }
             check_exprs(keys, &left.output.iter().chain(params).copied().collect())?;
             check_scan(lookup, params, produced)?;

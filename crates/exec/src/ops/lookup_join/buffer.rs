@@ -1,16 +1,18 @@
 //! A join buffer: outer rows with the keys they are looked up by.
 
-use super::{LookupJoinSpec, storage};
+use super::{LookupJoinSpec, links, storage};
 use crate::ops::compact::held_bytes;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, cast::AsArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use datafusion_common::Result;
+use datafusion_physical_expr::utils::collect_columns;
 use muster_storage::Keys;
 use std::ops::Range;
 
 /// Outer rows, grouped by equal keys.
 pub struct JoinBuffer {
+    /// May have links into other buffers: see [`links`].
     pub outer: RecordBatch,
     /// Per group its key: ascending and distinct if key-ordered, else as the rows come.
     keys: Keys,
@@ -22,8 +24,10 @@ pub struct JoinBuffer {
 
 impl JoinBuffer {
     pub fn new(spec: &LookupJoinSpec, outer: RecordBatch) -> Result<JoinBuffer> {
+        let mentioned = spec.keys.iter().flat_map(collect_columns).map(|c| c.index());
+        let followed = links::follow(&outer, mentioned)?;
         let arrays: Vec<ArrayRef> =
-            spec.keys.iter().map(|e| e.evaluate(&outer)?.into_array(outer.num_rows())).collect::<Result<_>>()?;
+            spec.keys.iter().map(|e| e.evaluate(&followed)?.into_array(outer.num_rows())).collect::<Result<_>>()?;
         // NULL is equal to nothing.
         let nulls = arrays.iter().fold(None, |all, a| NullBuffer::union(all.as_ref(), a.logical_nulls().as_ref()));
         let (arrays, mut rows): (Vec<ArrayRef>, Vec<u32>) = match nulls.filter(|n| n.null_count() > 0) {
@@ -110,6 +114,7 @@ fn column_bytes(column: &ArrayRef) -> usize {
     };
     let width = match column.data_type() {
         DataType::Utf8View | DataType::BinaryView => 16,
+        DataType::Dictionary(..) => links::LINK_BYTES,
         ty => ty.primitive_width().unwrap_or(1),
     };
     column.len() * width + long

@@ -1,6 +1,6 @@
 //! Index conditions that speak of the outer rows too: an entry whose outer rows all fail is not worth fetching a row for.
 
-use super::{JoinBuffer, ScanFilter};
+use super::{JoinBuffer, ScanFilter, links};
 use crate::{expr::kernel::evaluate_predicate, runtime::BATCH_ROWS};
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder};
 use arrow_select::take::take;
@@ -89,10 +89,10 @@ impl EntryFilter {
         let (outer, inner) = (UInt32Array::from(std::mem::take(outer)), UInt32Array::from(std::mem::take(inner)));
         let own = self.columns.len() - self.condition.columns.len();
         let columns = joined.column_indices().iter().map(|c| match c.side {
-            JoinSide::Left => take(buffer.outer.column(c.index), &outer, None),
-            _ => take(batch.column(own + c.index), &inner, None),
+            JoinSide::Left => links::gather(buffer.outer.column(c.index), &outer),
+            _ => Ok(take(batch.column(own + c.index), &inner, None)?),
         });
-        let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(outer.len()));
         let pairs = RecordBatch::try_new_with_options(joined.schema().clone(), columns, &options)?;
         let passed = evaluate_predicate(joined.expression().as_ref(), &pairs)?;

@@ -8,12 +8,14 @@
 //! ```
 //!
 //! Batched Key Access fills a buffer of `join_buffer_size` bytes before it looks anything up, so that equal keys are
-//! looked up once and neighbours are read together; each further buffer is another pass over the index. If keys are not
+//! looked up once and neighbours are read together; each further buffer is another pass over the index. Rows that come
+//! from another such join stay in its buffer (links.rs). If keys are not
 //! sorted, only the rows that their entries lead to are fetched together. Without it every outer row is looked up by
 //! itself, as it comes.
 
 mod buffer;
 mod entry_filter;
+pub mod links;
 mod pairs;
 
 use super::{compact::compact, only, scan_filter::ScanFilter};
@@ -82,6 +84,8 @@ pub struct LookupJoinSpec {
     pub batched: bool,
     /// Whether a buffer's keys are sorted and looked up together; else each is a descent of its own, as they come.
     pub key_ordered: bool,
+    /// Whether columns of the outer rows are delivered as links into the buffer: see [`links`].
+    pub linked: bool,
     pub join_buffer_bytes: usize,
     pub batch_rows: usize,
 }
@@ -162,7 +166,7 @@ impl ExecutionPlan for LookupJoinExec {
         let memory = MemoryConsumer::new("join buffer").register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let worker = Worker::new(self.spec.clone(), self.input.schema(), self.schema(), memory).map_err(storage)?;
-        let state = State { worker, input: Some(input), ahead: Vec::new(), metrics };
+        let state = State { worker, input: Some(input), ahead: Vec::new(), linked_to: false, metrics };
         let stream = futures::stream::try_unfold(state, |mut state| async move {
             Ok(state.next().await?.map(|batch| (batch, state)))
         });
@@ -178,6 +182,8 @@ struct State {
     input: Option<SendableRecordBatchStream>,
     /// Batches that the last buffer had no room for, the next one last.
     ahead: Vec<RecordBatch>,
+    /// Links into the buffer have been delivered.
+    linked_to: bool,
     metrics: BaselineMetrics,
 }
 
@@ -189,7 +195,11 @@ impl State {
             timer.done();
             if let Some(batch) = found {
                 self.metrics.record_output(batch.num_rows());
+                self.linked_to = self.worker.spec.linked;
                 return Ok(Some(batch));
+            }
+            if std::mem::take(&mut self.linked_to) {
+                return Ok(Some(RecordBatch::new_empty(self.worker.schema.clone())));
             }
             let rows = self.fill().await?;
             if rows.is_empty() {
@@ -219,7 +229,8 @@ impl State {
                 return Ok(rows);
             };
             if batch.num_rows() == 0 {
-                continue;
+                // The buffer that the rows may have links into is about to change.
+                if rows.is_empty() { continue } else { return Ok(rows) }
             }
             let (fits, rest) = buffer::split(batch, room.saturating_sub(bytes), rows.is_empty());
             self.ahead.extend(rest);
@@ -256,6 +267,7 @@ impl State {
 struct Worker {
     spec: Arc<LookupJoinSpec>,
     outer_schema: SchemaRef,
+    schema: SchemaRef,
     lookup: Lookup,
     entry_filter: Option<Arc<EntryFilter>>,
     buffers: usize,
@@ -287,13 +299,24 @@ impl Worker {
             counters: spec.counters.clone(),
         };
         let lookup = Lookup::new(spec.table.clone(), request)?;
-        let pairs = Pairs::new(spec.clone(), schema);
-        Ok(Worker { spec, outer_schema, lookup, entry_filter, buffers: 0, current: None, begun: 0, pairs, memory })
+        let pairs = Pairs::new(spec.clone(), schema.clone());
+        Ok(Worker {
+            spec,
+            outer_schema,
+            schema,
+            lookup,
+            entry_filter,
+            buffers: 0,
+            current: None,
+            begun: 0,
+            pairs,
+            memory,
+        })
     }
 
     /// Takes outer rows in; the buffer before must have been read to its end.
     fn begin(&mut self, rows: &[RecordBatch]) -> Result<()> {
-        let outer = arrow_select::concat::concat_batches(&self.outer_schema, rows)?;
+        let outer = links::concat_batches(&self.outer_schema, rows)?;
         let buffer = JoinBuffer::new(&self.spec, outer)?;
         self.memory.resize(buffer.memory_bytes());
         if self.spec.batched && self.buffers > 0 {

@@ -1,10 +1,8 @@
 //! Pairs of an outer row and a row that was found for it.
 
-use super::{LookupJoinSpec, Origin, buffer::JoinBuffer};
+use super::{LookupJoinSpec, Origin, buffer::JoinBuffer, links};
 use crate::expr::kernel::evaluate_predicate;
-use arrow_array::{
-    ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder,
-};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder};
 use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 use datafusion_common::{JoinSide, Result};
@@ -88,10 +86,10 @@ impl Pairs {
         let (mut outer, mut inner) = (UInt32Array::from(outer), UInt32Array::from(inner));
         if let Some(residual) = &self.spec.residual {
             let columns = residual.column_indices().iter().map(|c| match c.side {
-                JoinSide::Left => take(outer_rows.column(c.index), &outer, None),
-                _ => take(rows.column(c.index), &inner, None),
+                JoinSide::Left => links::gather(outer_rows.column(c.index), &outer),
+                _ => Ok(take(rows.column(c.index), &inner, None)?),
             });
-            let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+            let columns = columns.collect::<Result<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(outer.len()));
             let batch = RecordBatch::try_new_with_options(residual.schema().clone(), columns, &options)?;
             let passed = evaluate_predicate(residual.expression().as_ref(), &batch)?;
@@ -108,11 +106,19 @@ impl Pairs {
             return Ok(None);
         }
         let columns = self.spec.output.iter().map(|origin| match origin {
-            Origin::Outer(i) => take(outer_rows.column(*i), &outer, None),
-            Origin::Inner(i) => take(rows.column(*i), &inner, None),
+            Origin::Outer(i) => self.outer_column(outer_rows, *i, &outer),
+            Origin::Inner(i) => Ok(take(rows.column(*i), &inner, None)?),
         });
-        let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         self.batch(columns, outer.len()).map(Some)
+    }
+
+    /// A column of some outer rows, as it is delivered.
+    fn outer_column(&self, outer: &RecordBatch, column: usize, rows: &UInt32Array) -> Result<ArrayRef> {
+        match self.spec.linked {
+            true => links::link(outer.column(column), rows),
+            false => links::gather(outer.column(column), rows),
+        }
     }
 
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
@@ -129,16 +135,15 @@ impl Pairs {
             JoinKind::Semi => matched,
             JoinKind::Left | JoinKind::Anti | JoinKind::NullAwareAnti => !&matched,
         };
-        let rows = wanted.count_set_bits();
-        if rows == 0 {
+        let wanted: UInt32Array = wanted.set_indices().map(|row| row as u32).collect();
+        if wanted.is_empty() {
             return Ok(None);
         }
-        let wanted = BooleanArray::new(wanted, None);
         let columns = self.spec.output.iter().zip(self.schema.fields()).map(|(origin, field)| match origin {
-            Origin::Outer(i) => Ok(arrow_select::filter::filter(outer.column(*i), &wanted)?),
-            Origin::Inner(_) => Ok(arrow_array::new_null_array(field.data_type(), rows)),
+            Origin::Outer(i) => self.outer_column(&outer, *i, &wanted),
+            Origin::Inner(_) => Ok(arrow_array::new_null_array(field.data_type(), wanted.len())),
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        self.batch(columns, rows).map(Some)
+        self.batch(columns, wanted.len()).map(Some)
     }
 }
