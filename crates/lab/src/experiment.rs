@@ -429,6 +429,6 @@ mod tests {
         }
         assert!(Experiment::find("nothing").is_none());
         let icp = Experiment::find("icp").unwrap();
-        assert!(icp.texts(&icp.strategies[2])[0].contains("force index (i_l_suppkey_partkey)"));
+        assert!(icp.texts(&icp.strategies[4])[0].contains("force index (i_l_suppkey_partkey)"));
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     Outcome,
     rows::{self, text_column},
 };
-use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan};
+use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan, Subplan};
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{BytesKind, IntWidth, KeyRange, Result, SqlError, SqlType, TextKind, Value};
 use std::{collections::HashSet, ops::Bound, sync::Arc};
@@ -53,7 +53,7 @@ struct Line<'a> {
 /// MySQL's table: a line for each table that is read, in the order of the plan.
 fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
     let mut lines = Vec::new();
-    let has_subplan = collect(plan, columns, 1, false, &mut Vec::new(), &mut lines);
+    let has_subplan = collect(plan, columns, 1, "SIMPLE", &mut Vec::new(), &mut lines);
     if lines.is_empty() {
         lines.push(Line {
             id: 1,
@@ -233,11 +233,10 @@ fn collect<'a>(
     plan: &'a Plan,
     columns: &Columns,
     id: u64,
-    subquery: bool,
+    select_type: &'static str,
     notes: &mut Vec<String>,
     lines: &mut Vec<Line<'a>>,
 ) -> bool {
-    let select_type = if subquery { "SUBQUERY" } else { "SIMPLE" };
     let rows = plan.estimate.rows;
     if let PlanOp::LookupJoin { left, lookup, .. } = &plan.op
         && let Some(merged) = merged_indexes(left, lookup)
@@ -259,7 +258,7 @@ fn collect<'a>(
     let mut found = false;
     for (i, input) in plan.inputs().into_iter().enumerate() {
         let before = lines.len();
-        found |= collect(input, columns, id, subquery, notes, lines);
+        found |= collect(input, columns, id, select_type, notes, lines);
         // Every table after the first one is joined to those before it.
         if i > 0
             && let (PlanOp::HashJoin { .. }, Some(line)) = (&plan.op, lines.get_mut(before))
@@ -271,7 +270,7 @@ fn collect<'a>(
     {
         let keys = keys.iter().map(|key| match key {
             Expr::Literal { .. } => "const".into(),
-            Expr::Column(_) => muster_algebra::explain::expr_text(key, columns),
+            Expr::Column(id) if !columns.get(*id).name.is_empty() => muster_algebra::explain::expr_text(key, columns),
             _ => "func".into(),
         });
         let by_row_id = lookup.index != 0 && !lookup.is_covering();
@@ -295,7 +294,8 @@ fn collect<'a>(
         lines.push(Line { id, select_type, scan: Some(lookup), keys, merged: None, rows, extra });
     }
     for subplan in subplans(plan) {
-        collect(subplan, columns, id + 1, true, &mut Vec::new(), lines);
+        let select_type = if subplan.params.is_empty() { "SUBQUERY" } else { "DEPENDENT SUBQUERY" };
+        collect(&subplan.plan, columns, id + 1, select_type, &mut Vec::new(), lines);
         found = true;
     }
     found
@@ -324,7 +324,7 @@ fn merged_indexes<'a>(keys: &'a Plan, lookup: &Scan) -> Option<(&'static str, Ve
     (lookup.index == 0 && scans(keys, lookup, &mut found) && found.len() > 1).then_some((word, found))
 }
 
-pub(super) fn subplans(plan: &Plan) -> Vec<&Plan> {
+pub(super) fn subplans(plan: &Plan) -> Vec<&Subplan> {
     let exprs: Vec<&Expr> = match &plan.op {
         PlanOp::Filter { predicates, .. } => predicates.iter().collect(),
         PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
@@ -339,7 +339,7 @@ pub(super) fn subplans(plan: &Plan) -> Vec<&Plan> {
             if let Expr::Subplan(s) = e
                 && seen.insert(std::ptr::from_ref(&*s.plan))
             {
-                found.push(&*s.plan);
+                found.push(&**s);
             }
         });
     }

@@ -77,7 +77,7 @@ impl Walk<'_> {
                 false => self.part(input, first),
             }
         }
-        subplans(plan).into_iter().for_each(|subplan| self.block(subplan));
+        subplans(plan).into_iter().for_each(|subplan| self.block(&subplan.plan));
     }
 
     fn table(&self, scan: &Scan, first: bool) {

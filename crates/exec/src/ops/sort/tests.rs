@@ -153,9 +153,9 @@ fn a_full_sort_buffer_goes_to_disk() {
         files
     };
     assert_eq!(sorted(8 << 20), 0);
-    // 1.2 MB of rows and more with their keys.
+    // 1.2 MB of rows, about twice that with their keys; runs are merged through further files.
     let runs = sorted(256 << 10);
-    assert!((6..20).contains(&runs), "{runs}");
+    assert!((6..40).contains(&runs), "{runs}");
     assert!(sorted(64 << 10) > 3 * runs);
 }
 
