@@ -31,7 +31,7 @@ pub fn may_group(index: usize, hints: &[IndexHint]) -> bool {
 
 /// Whether FORCE INDEX says to scan the table itself only if no index can be used.
 pub fn forces_reading(hints: &[IndexHint]) -> bool {
-    about(hints, IndexHintScope::Join).any(|h| h.kind == IndexHintKind::Force && !h.indexes.contains(&0))
+    about(hints, IndexHintScope::Join).any(|h| h.kind == IndexHintKind::Force)
 }
 
 /// Whether FORCE INDEX FOR ORDER BY or FOR GROUP BY names this index.
