@@ -1,10 +1,11 @@
 //! What SHOW STATUS counts and what `information_schema` shows of the buffer pool, against numbers worked out by hand.
 
-use futures::StreamExt;
+mod common;
+
+use common::rows as try_rows;
 use muster_engine::{
-    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Outcome, Session, SessionOptions,
+    Database, DatabaseOptions, InfileSource, LocalFiles, Session,
     types::{ErrorCode, SqlError},
-    value_at,
 };
 use std::{collections::BTreeMap, fmt::Write, io::Cursor, sync::Arc};
 
@@ -35,19 +36,13 @@ impl Server {
             buffer_pool_bytes: pages * 4096,
             memory_limit_bytes: bytes,
             page_size: 4096,
-            durability: Durability::Relaxed,
-            threads: 1,
+            ..common::options()
         };
         Server { database: Database::open(directory.path(), options).unwrap(), directory }
     }
 
     fn session(&self, user: &str, files: Files) -> Session {
-        let mut session = self.database.session(SessionOptions {
-            user: user.into(),
-            host: "localhost".into(),
-            database: None,
-            local_files: Arc::new(files),
-        });
+        let mut session = common::session_with(&self.database, user, files);
         let _ = session.use_database("d");
         session
     }
@@ -56,20 +51,6 @@ impl Server {
 /// The rows of a statement as text.
 async fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     try_rows(session, sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"))
-}
-
-async fn try_rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
-    let mut found = Vec::new();
-    if let Outcome::Rows(mut result) = session.execute(sql).await? {
-        while let Some(batch) = result.rows.next().await {
-            let batch = batch?;
-            for row in 0..batch.num_rows() {
-                let cell = |c| value_at(c, row).map(|v| v.to_text(0).unwrap_or_else(|| "NULL".into()));
-                found.push(batch.columns().iter().map(|c| cell(c)).collect::<Result<_, _>>()?);
-            }
-        }
-    }
-    Ok(found)
 }
 
 async fn number(session: &mut Session, sql: &str) -> u64 {

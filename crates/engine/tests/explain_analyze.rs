@@ -1,13 +1,10 @@
 //! EXPLAIN ANALYZE on tables so small that every number can be said beforehand.
 
-use futures::StreamExt;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, InfileSource, LocalFiles, Outcome, Session, SessionOptions,
-    types::{SqlError, Value},
-    value_at,
-};
+mod common;
+
+use muster_engine::{Database, DatabaseOptions, InfileSource, LocalFiles, Session, types::SqlError};
 use serde_json::Value as Json;
-use std::{io::Cursor, sync::Arc};
+use std::{io::Cursor, path::Path};
 
 /// Every file has a hundred rows: `i, i % 10, i, i`.
 struct Rows;
@@ -19,18 +16,10 @@ impl LocalFiles for Rows {
     }
 }
 
-async fn session(directory: &std::path::Path) -> Session {
-    let options = DatabaseOptions {
-        buffer_pool_bytes: 16 << 20,
-        memory_limit_bytes: 256 << 20,
-        page_size: 4096,
-        durability: Durability::Relaxed,
-        threads: 2,
-    };
+async fn session(directory: &Path) -> Session {
+    let options = DatabaseOptions { page_size: 4096, threads: 2, ..common::options() };
     let database = Database::open(directory, options).expect("a new data directory opens");
-    let options =
-        SessionOptions { user: "root".into(), host: "localhost".into(), database: None, local_files: Arc::new(Rows) };
-    let mut session = database.session(options);
+    let mut session = common::session_with(&database, "root", Rows);
     for sql in [
         "create database d",
         "use d",
@@ -44,16 +33,8 @@ async fn session(directory: &std::path::Path) -> Session {
 
 /// The first value of a statement's result.
 async fn one(session: &mut Session, sql: &str) -> String {
-    let outcome = session.execute(sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
-    let Outcome::Rows(mut result) = outcome else { return String::new() };
-    let mut first = String::new();
-    while let Some(batch) = result.rows.next().await {
-        let batch = batch.unwrap_or_else(|e| panic!("{e}\n{sql}"));
-        if let Value::Text(text) = value_at(batch.column(0), 0).expect("a value") {
-            first = text;
-        }
-    }
-    first
+    let found = common::rows(session, sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+    found.into_iter().flatten().next().unwrap_or_default()
 }
 
 fn line<'a>(tree: &'a str, part: &str) -> &'a str {

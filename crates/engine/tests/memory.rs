@@ -1,11 +1,10 @@
 //! Memory of queries whose functions make long texts, and of long statements: they stay within the limit, or end with an
 //! error.
 
+mod common;
+
 use futures::StreamExt;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::ErrorCode,
-    types::SqlError, value_at,
-};
+use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError, value_at};
 use std::fs;
 
 const LIMIT: usize = 64 << 20;
@@ -45,16 +44,8 @@ fn forget_peak() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_texts_and_statements_stay_within_the_memory_of_queries() {
     let directory = tempfile::tempdir().unwrap();
-    let options = DatabaseOptions {
-        buffer_pool_bytes: 16 << 20,
-        memory_limit_bytes: LIMIT,
-        page_size: 16 << 10,
-        durability: Durability::Relaxed,
-        threads: 2,
-    };
-    let database = Database::open(directory.path(), options).unwrap();
-    let (user, host, local_files) = ("root".into(), "localhost".into(), std::sync::Arc::new(NoLocalFiles));
-    let mut session = database.session(SessionOptions { user, host, database: None, local_files });
+    let options = DatabaseOptions { memory_limit_bytes: LIMIT, threads: 2, ..common::options() };
+    let mut session = common::session(&Database::open(directory.path(), options).unwrap(), "root");
     let digits = (0..10).map(|i| format!("SELECT '{i}' AS c")).collect::<Vec<_>>().join(" UNION ALL ");
     let rows = format!(
         "(SELECT x.c, x.c + 10 * y.c + 100 * z.c AS n FROM ({digits}) x CROSS JOIN ({digits}) y CROSS JOIN ({digits}) z) t"

@@ -1,9 +1,9 @@
 //! What a user without rights does not get, whichever way is tried.
 
-use futures::StreamExt;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::SqlError, value_at,
-};
+mod common;
+
+use common::rows;
+use muster_engine::{Database, Session, types::SqlError};
 use std::sync::Arc;
 
 struct Server {
@@ -14,39 +14,12 @@ struct Server {
 impl Server {
     fn new() -> Server {
         let directory = tempfile::tempdir().unwrap();
-        let options = DatabaseOptions {
-            buffer_pool_bytes: 16 << 20,
-            memory_limit_bytes: 64 << 20,
-            page_size: 16 << 10,
-            durability: Durability::Relaxed,
-            threads: 1,
-        };
-        Server { database: Database::open(directory.path(), options).unwrap(), _directory: directory }
+        Server { database: Database::open(directory.path(), common::options()).unwrap(), _directory: directory }
     }
 
     fn session(&self, user: &str) -> Session {
-        self.database.session(SessionOptions {
-            user: user.into(),
-            host: "localhost".into(),
-            database: None,
-            local_files: Arc::new(NoLocalFiles),
-        })
+        common::session(&self.database, user)
     }
-}
-
-/// The rows of a statement as text.
-async fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
-    let mut found = Vec::new();
-    if let Outcome::Rows(mut result) = session.execute(sql).await? {
-        while let Some(batch) = result.rows.next().await {
-            let batch = batch?;
-            for row in 0..batch.num_rows() {
-                let cell = |c| value_at(c, row).map(|v| v.to_text(0).unwrap_or_else(|| "NULL".into()));
-                found.push(batch.columns().iter().map(|c| cell(c)).collect::<Result<_, _>>()?);
-            }
-        }
-    }
-    Ok(found)
 }
 
 async fn all(session: &mut Session, statements: &[&str]) {

@@ -1,26 +1,17 @@
 //! Statements and directories that would do harm: they end with an error, and the rest goes on.
 
+mod common;
+
 use futures::StreamExt;
-use muster_engine::{
-    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions, types::ErrorCode,
-    types::SqlError, value_at,
-};
+use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError, value_at};
 use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, time::Duration};
 
 fn try_open(directory: &Path) -> Result<Arc<Database>, SqlError> {
-    let options = DatabaseOptions {
-        buffer_pool_bytes: 16 << 20,
-        memory_limit_bytes: 256 << 20,
-        page_size: 16 << 10,
-        durability: Durability::Relaxed,
-        threads: 2,
-    };
-    Database::open(directory, options)
+    Database::open(directory, DatabaseOptions { memory_limit_bytes: 256 << 20, threads: 2, ..common::options() })
 }
 
 fn session(database: &Arc<Database>) -> Session {
-    let (user, host, local_files) = ("root".into(), "localhost".into(), Arc::new(NoLocalFiles));
-    database.session(SessionOptions { user, host, database: None, local_files })
+    common::session(database, "root")
 }
 
 /// The first value of the last row.

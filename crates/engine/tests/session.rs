@@ -1,43 +1,26 @@
 //! What a session's variables do, and what others see of its statements.
 
+mod common;
+
+use common::rows;
 use futures::StreamExt;
 use muster_engine::{
-    Database, DatabaseOptions, Durability, NoLocalFiles, Outcome, Session, SessionOptions,
+    Database, Outcome, Session,
     types::{SqlError, Value},
-    value_at,
 };
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-fn open(directory: &std::path::Path) -> Arc<Database> {
-    let options = DatabaseOptions {
-        buffer_pool_bytes: 16 << 20,
-        memory_limit_bytes: 64 << 20,
-        page_size: 16 << 10,
-        durability: Durability::Relaxed,
-        threads: 1,
-    };
-    Database::open(directory, options).unwrap()
+fn open(directory: &Path) -> Arc<Database> {
+    Database::open(directory, common::options()).unwrap()
 }
 
 fn session(database: &Arc<Database>) -> Session {
-    let (user, host, local_files) = ("root".into(), "localhost".into(), Arc::new(NoLocalFiles));
-    database.session(SessionOptions { user, host, database: None, local_files })
+    common::session(database, "root")
 }
 
 /// The values of a statement's rows, one after the other.
 async fn values(session: &mut Session, sql: &str) -> Result<Vec<String>, SqlError> {
-    let mut found = Vec::new();
-    if let Outcome::Rows(mut result) = session.execute(sql).await? {
-        while let Some(batch) = result.rows.next().await {
-            let batch = batch?;
-            for row in 0..batch.num_rows() {
-                for column in batch.columns() {
-                    found.push(value_at(column, row)?.to_text(0).unwrap_or_else(|| "NULL".into()));
-                }
-            }
-        }
-    }
-    Ok(found)
+    Ok(rows(session, sql).await?.concat())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
