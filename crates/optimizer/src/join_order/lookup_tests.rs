@@ -139,9 +139,10 @@ fn index_hints_hold_for_lookups() {
         hints.push(IndexHint { kind, scope: IndexHintScope::Join, indexes });
         rel
     };
-    // All lines: joined by hash, if nothing is said; looked up, if the primary key is named.
+    // All lines: joined by hash, if nothing is said; looked up or read in order, if the primary key is named.
     let forced = hinted(IndexHintKind::Force, vec![0], &case.lines);
-    let plan = case.plan(join(case.orders.rel.clone(), forced, on.clone()), &Options::default());
+    let all = join(case.orders.rel.clone(), forced, on.clone());
+    let plan = case.plan(all, &Options::default().without("merge_join"));
     assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { lookup, .. }] if lookup.index == 0), "{plan:?}");
     let by_part = vec![eq(case.orders.ids[1], case.lines.ids[2])];
     let plan = case.plan(join(case.orders.rel.clone(), case.lines.rel.clone(), by_part.clone()), &Options::default());
