@@ -3,8 +3,9 @@
 mod common;
 
 use common::rows as try_rows;
+use futures::StreamExt;
 use muster_engine::{
-    Database, DatabaseOptions, InfileSource, LocalFiles, Session,
+    Database, DatabaseOptions, InfileSource, LocalFiles, Outcome, Session,
     types::{ErrorCode, SqlError},
 };
 use std::{collections::BTreeMap, fmt::Write, io::Cursor, sync::Arc};

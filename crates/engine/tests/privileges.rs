@@ -3,7 +3,7 @@
 mod common;
 
 use common::rows;
-use muster_engine::{Database, Session, types::SqlError};
+use muster_engine::{Database, Session};
 use std::sync::Arc;
 
 struct Server {
