@@ -76,7 +76,9 @@ impl MemoryPool for SharedPool {
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let mut state = self.state.lock();
-        let fits = state.spillable.saturating_add(state.unspillable).saturating_add(additional) <= self.limit;
+        let held = state.spillable.saturating_add(state.unspillable);
+        // Who asks for nothing is not to suffer from those who took more than there is.
+        let fits = additional == 0 || held.saturating_add(additional) <= self.limit;
         let granted = if reservation.consumer().can_spill() {
             let freely = (self.limit as f64 * SPILLABLE_SHARE) as usize;
             let held = state.spillers.get(&reservation.consumer().id()).copied().unwrap_or(0);

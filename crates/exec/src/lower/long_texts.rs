@@ -8,8 +8,9 @@ use muster_algebra::{ColId, Expr};
 use muster_types::{Result, SqlType};
 use std::sync::Arc;
 
-/// What is assumed of a long text whose length nothing bounds, in bytes.
-const ASSUMED_BYTES: u32 = 1 << 16;
+/// What is assumed of a long text whose length nothing bounds, and of one whose bound is high, in bytes.
+const UNBOUNDED_BYTES: u32 = 1 << 16;
+const BOUNDED_BYTES: u32 = 1 << 20;
 
 impl Lowerer<'_> {
     /// The expressions, with a column that the returned node computes in place of each that is a long text.
@@ -44,7 +45,8 @@ impl Lowerer<'_> {
         let exec = LongTextExec::new(node.exec.clone(), Arc::new(Schema::new(fields)), texts, bytes);
         for (id, _) in &found {
             if let SqlType::Text { length, .. } | SqlType::Bytes { length, .. } = self.columns.ty(*id) {
-                self.row_bytes += length.min(ASSUMED_BYTES) as f64;
+                let assumed = if length == u32::MAX { UNBOUNDED_BYTES } else { length.min(BOUNDED_BYTES) };
+                self.text_bytes += assumed as usize;
             }
         }
         let columns = node.scope.columns.iter().copied().chain(found.into_iter().map(|(id, _)| id)).collect();

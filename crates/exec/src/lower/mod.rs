@@ -112,9 +112,10 @@ pub struct Lowerer<'a> {
     /// The statement's columns and, behind them, those made up while lowering.
     pub columns: Columns,
     texts: Arc<TextMemory>,
-    /// Estimated bytes of a row of all leaves together, and of the long texts that are made of them: no row of the plan
-    /// is much wider.
+    /// Estimated bytes of a row of all leaves together: without long texts no row of the plan is much wider.
     row_bytes: f64,
+    /// Estimated bytes of the long texts that functions make for a row.
+    text_bytes: usize,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
     linked: bool,
 }
@@ -129,9 +130,15 @@ pub struct Lowered {
 /// The finished operators of a plan.
 pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
     let texts = context.runtime.text_memory(context.threads, context.text_bytes_max);
-    let mut lowerer = Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, linked: false };
+    let mut lowerer =
+        Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, text_bytes: 0, linked: false };
     let node = lowerer.node(plan)?.into_single();
-    let config = context.runtime.session_config(context.threads, lowerer.row_bytes);
+    let mut config = context.runtime.session_config(context.threads, lowerer.row_bytes);
+    if let Some(rows) = context.runtime.batch_bytes(context.threads).checked_div(lowerer.text_bytes) {
+        // Operators collect batches in many places: of such rows even one at a time.
+        let rows = rows.clamp(1, config.batch_size());
+        config = config.with_batch_size(rows);
+    }
     let operators = df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))?;
     Ok(Lowered { operators, config })
 }

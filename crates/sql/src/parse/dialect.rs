@@ -154,6 +154,7 @@ impl Dialect for MusterDialect {
     fn parse_infix(&self, parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
         let Token::Word(word) = &parser.peek_token_ref().token else { return None };
         let chain = match word.keyword {
+            Keyword::IN | Keyword::NOT if lists_subqueries(parser) => return Some(in_list(parser, left)),
             Keyword::AND => AND_CHAIN,
             Keyword::OR => OR_CHAIN,
             Keyword::DIV => return Some(binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)),
@@ -204,6 +205,54 @@ fn binary(parser: &mut Parser, left: &Expr, op: BinaryOperator, precedence: u8) 
     parser.advance_token();
     let right = parser.parse_subexpr(precedence)?;
     Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right: Box::new(right) })
+}
+
+/// Whether `[NOT] IN (` comes, and then a list whose first item begins with a subquery in parentheses: sqlparser takes
+/// that for the query of `IN (query)`.
+fn lists_subqueries(parser: &Parser) -> bool {
+    let words =
+        if matches!(&parser.peek_token_ref().token, Token::Word(w) if w.keyword == Keyword::NOT) { 2 } else { 1 };
+    let (mut read, mut depth, mut n) = (0, 0usize, parser.index());
+    loop {
+        let token = &parser.token_at(n).token;
+        n += 1;
+        if matches!(token, Token::Whitespace(_)) {
+            continue;
+        }
+        read += 1;
+        match token {
+            _ if read <= words => {}
+            Token::LParen => depth += 1,
+            Token::RParen if depth > 2 => depth -= 1,
+            // Behind the first item's parentheses; what goes on with it is a query or not.
+            Token::RParen if depth == 2 => break,
+            Token::Word(w) if read == words + 3 && matches!(w.keyword, Keyword::SELECT | Keyword::WITH) => {}
+            _ if read <= words + 3 || *token == Token::EOF => return false,
+            _ => {}
+        }
+    }
+    loop {
+        match &parser.token_at(n).token {
+            Token::Whitespace(_) => n += 1,
+            Token::RParen | Token::EOF => return false,
+            Token::Word(w) => {
+                return !matches!(
+                    w.keyword,
+                    Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::ORDER | Keyword::LIMIT
+                );
+            }
+            _ => return true,
+        }
+    }
+}
+
+fn in_list(parser: &mut Parser, left: &Expr) -> Result<Expr, ParserError> {
+    let negated = parser.parse_keyword(Keyword::NOT);
+    parser.expect_keyword_is(Keyword::IN)?;
+    parser.expect_token(&Token::LParen)?;
+    let list = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::InList { expr: Box::new(left.clone()), list, negated })
 }
 
 /// A call as the parser would build it; without parentheses when there is no list.
