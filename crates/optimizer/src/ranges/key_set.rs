@@ -111,6 +111,10 @@ impl KeySets<'_> {
             (KeySet::All, other) | (other, KeySet::All) => return Some(other.clone()),
             (KeySet::Branches(x), KeySet::Branches(y)) => (x, y),
         };
+        // Of a key without parts (that of a table without a primary key) there are all keys or none.
+        if x.is_empty() || y.is_empty() {
+            return Some(KeySet::none());
+        }
         let ty = self.types[level];
         let mut joined = Joined::default();
         // Branches often share what follows.
@@ -142,6 +146,9 @@ impl KeySets<'_> {
 
     fn unite(&self, a: &KeySet, b: &KeySet, level: usize, work: &mut usize) -> Option<KeySet> {
         let (KeySet::Branches(x), KeySet::Branches(y)) = (a, b) else { return Some(KeySet::All) };
+        if x.is_empty() || y.is_empty() {
+            return Some(if x.is_empty() { b } else { a }.clone());
+        }
         let ty = self.types[level];
         let mut joined = Joined::default();
         let (mut x, mut y) = (x.iter().cloned(), y.iter().cloned());
