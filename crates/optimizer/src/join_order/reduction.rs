@@ -49,11 +49,13 @@ pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> V
     changed
 }
 
-/// The group columns of an aggregate under filters and projections that pass them through.
+/// The group columns of an aggregate under filters and projections that pass them through. Not of distinct rows: restricted
+/// to the keys of the other side, those that a semi join was turned to ([`super::semi_scan`]) would be a semi join again, and
+/// so on without end.
 fn group_of(rel: &Rel) -> Option<Vec<ColId>> {
     match rel {
         Rel::Filter { input, .. } | Rel::Project { input, .. } => group_of(input),
-        Rel::Aggregate { group, .. } if !group.is_empty() => Some(group.clone()),
+        Rel::Aggregate { group, aggregates, .. } if !group.is_empty() && !aggregates.is_empty() => Some(group.clone()),
         _ => None,
     }
 }
