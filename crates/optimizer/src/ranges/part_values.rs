@@ -52,8 +52,13 @@ impl Part {
         if let Some(n) = self.prefix.map(|n| n as usize)
             && (n <= known || pattern.is_literal())
         {
-            let text = collation::prefix(start, n).to_string();
-            return (vec![Interval::point(Value::Text(text))], false);
+            // LIKE compares character by character, whatever they weigh together.
+            let text = collation::prefix(start, n);
+            let value = match collation.weighs_characters_singly() {
+                true => Value::Text(text.to_string()),
+                false => Value::Bytes(collation.sort_key(text)),
+            };
+            return (vec![Interval::point(value)], false);
         }
         if pattern.is_literal() {
             return (vec![Interval::point(Value::Text(start.to_string()))], false);

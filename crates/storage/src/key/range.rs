@@ -86,6 +86,10 @@ impl KeyCodec {
                     return (i, Cut::Null { descending: part.descending });
                 }
             } else if part.prefix.is_some() && !is_sort_key(part.kind, &values[i]) {
+                // Where characters do not weigh one by one, the beginning of a value may be below those of smaller ones.
+                if matches!(part.kind, KeyKind::Text(collation) if !collation.weighs_characters_singly()) {
+                    return (i, Cut::Prefix);
+                }
                 // Even a value shorter than the prefix may share its key with a longer one: collations ignore some
                 // characters.
                 cut = Cut::Prefix;

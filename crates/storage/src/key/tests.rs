@@ -188,6 +188,26 @@ proptest! {
     }
 }
 
+/// Cut to one character, '\0q' has no weight, and 'o' is above it; as a whole it is 'q'.
+#[test]
+fn a_bound_that_is_cut_to_nothing_leaves_no_smaller_text_out() {
+    for (descending, same) in [(false, false), (true, false), (false, true)] {
+        let kind = KeyKind::Text(Collation::Utf8mb4_0900AiCi);
+        let codec =
+            KeyCodec { parts: vec![KeyPartCodec { column: 0, kind, nullable: false, descending, prefix: Some(1) }] };
+        let bound = || vec![Value::Text("\0q".into())];
+        let (lower, upper) = match (descending, same) {
+            (_, true) => (Bound::Included(bound()), Bound::Included(bound())),
+            (true, _) => (Bound::Included(bound()), Bound::Unbounded),
+            (false, _) => (Bound::Unbounded, Bound::Included(bound())),
+        };
+        let bytes = codec.byte_range(&KeyRange { lower, upper }).unwrap().unwrap();
+        let mut key = Vec::new();
+        codec.append_values(&[Value::Text(if same { "q" } else { "o" }.into())], &mut key).unwrap();
+        assert!(bytes.contains(&key), "{descending} {same}");
+    }
+}
+
 #[test]
 fn a_bound_of_a_text_may_be_part_of_a_sort_key() {
     let part = |prefix| KeyPartCodec {
