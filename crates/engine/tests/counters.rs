@@ -1,8 +1,8 @@
 //! What SHOW STATUS counts and what `information_schema` shows of the buffer pool, against numbers worked out by hand.
 
-mod common;
+mod fixture;
 
-use common::rows as try_rows;
+use fixture::rows as try_rows;
 use futures::StreamExt;
 use muster_engine::{
     Database, DatabaseOptions, InfileSource, LocalFiles, Outcome, Session,
@@ -37,13 +37,13 @@ impl Server {
             buffer_pool_bytes: pages * 4096,
             memory_limit_bytes: bytes,
             page_size: 4096,
-            ..common::options()
+            ..fixture::options()
         };
         Server { database: Database::open(directory.path(), options).unwrap(), directory }
     }
 
     fn session(&self, user: &str, files: Files) -> Session {
-        let mut session = common::session_with(&self.database, user, files);
+        let mut session = fixture::session_with(&self.database, user, files);
         let _ = session.use_database("d");
         session
     }

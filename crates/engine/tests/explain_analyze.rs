@@ -1,6 +1,6 @@
 //! EXPLAIN ANALYZE on tables so small that every number can be said beforehand.
 
-mod common;
+mod fixture;
 
 use muster_engine::{Database, DatabaseOptions, InfileSource, LocalFiles, Session, types::SqlError};
 use serde_json::Value as Json;
@@ -17,9 +17,9 @@ impl LocalFiles for Rows {
 }
 
 async fn session(directory: &Path) -> Session {
-    let options = DatabaseOptions { page_size: 4096, threads: 2, ..common::options() };
+    let options = DatabaseOptions { page_size: 4096, threads: 2, ..fixture::options() };
     let database = Database::open(directory, options).expect("a new data directory opens");
-    let mut session = common::session_with(&database, "root", Rows);
+    let mut session = fixture::session_with(&database, "root", Rows);
     for sql in [
         "create database d",
         "use d",
@@ -33,7 +33,7 @@ async fn session(directory: &Path) -> Session {
 
 /// The first value of a statement's result.
 async fn one(session: &mut Session, sql: &str) -> String {
-    let found = common::rows(session, sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
+    let found = fixture::rows(session, sql).await.unwrap_or_else(|e| panic!("{e}\n{sql}"));
     found.into_iter().flatten().next().unwrap_or_default()
 }
 

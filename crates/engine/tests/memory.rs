@@ -1,7 +1,7 @@
 //! Memory of queries whose functions make long texts, and of long statements: they stay within the limit, or end with an
 //! error.
 
-mod common;
+mod fixture;
 
 use futures::StreamExt;
 use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError, value_at};
@@ -44,8 +44,8 @@ fn forget_peak() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_texts_and_statements_stay_within_the_memory_of_queries() {
     let directory = tempfile::tempdir().unwrap();
-    let options = DatabaseOptions { memory_limit_bytes: LIMIT, threads: 2, ..common::options() };
-    let mut session = common::session(&Database::open(directory.path(), options).unwrap(), "root");
+    let options = DatabaseOptions { memory_limit_bytes: LIMIT, threads: 2, ..fixture::options() };
+    let mut session = fixture::session(&Database::open(directory.path(), options).unwrap(), "root");
     let digits = (0..10).map(|i| format!("SELECT '{i}' AS c")).collect::<Vec<_>>().join(" UNION ALL ");
     let rows = format!(
         "(SELECT x.c, x.c + 10 * y.c + 100 * z.c AS n FROM ({digits}) x CROSS JOIN ({digits}) y CROSS JOIN ({digits}) z) t"

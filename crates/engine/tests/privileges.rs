@@ -1,8 +1,8 @@
 //! What a user without rights does not get, whichever way is tried.
 
-mod common;
+mod fixture;
 
-use common::rows;
+use fixture::rows;
 use muster_engine::{Database, Session};
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ struct Server {
 impl Server {
     fn new() -> Server {
         let directory = tempfile::tempdir().unwrap();
-        Server { database: Database::open(directory.path(), common::options()).unwrap(), _directory: directory }
+        Server { database: Database::open(directory.path(), fixture::options()).unwrap(), _directory: directory }
     }
 
     fn session(&self, user: &str) -> Session {
-        common::session(&self.database, user)
+        fixture::session(&self.database, user)
     }
 }
 

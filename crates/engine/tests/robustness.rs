@@ -1,17 +1,17 @@
 //! Statements and directories that would do harm: they end with an error, and the rest goes on.
 
-mod common;
+mod fixture;
 
 use futures::StreamExt;
 use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError, value_at};
 use std::{fs, os::unix::fs::MetadataExt, path::Path, sync::Arc, time::Duration};
 
 fn try_open(directory: &Path) -> Result<Arc<Database>, SqlError> {
-    Database::open(directory, DatabaseOptions { memory_limit_bytes: 256 << 20, threads: 2, ..common::options() })
+    Database::open(directory, DatabaseOptions { memory_limit_bytes: 256 << 20, threads: 2, ..fixture::options() })
 }
 
 fn session(database: &Arc<Database>) -> Session {
-    common::session(database, "root")
+    fixture::session(database, "root")
 }
 
 /// The first value of the last row.

@@ -1,8 +1,8 @@
 //! What a session's variables do, and what others see of its statements.
 
-mod common;
+mod fixture;
 
-use common::rows;
+use fixture::rows;
 use futures::StreamExt;
 use muster_engine::{
     Database, Outcome, Session,
@@ -11,11 +11,11 @@ use muster_engine::{
 use std::{path::Path, sync::Arc};
 
 fn open(directory: &Path) -> Arc<Database> {
-    Database::open(directory, common::options()).unwrap()
+    Database::open(directory, fixture::options()).unwrap()
 }
 
 fn session(database: &Arc<Database>) -> Session {
-    common::session(database, "root")
+    fixture::session(database, "root")
 }
 
 /// The values of a statement's rows, one after the other.
