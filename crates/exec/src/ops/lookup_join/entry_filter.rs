@@ -1,10 +1,9 @@
 //! Index conditions that speak of the outer rows too: an entry whose outer rows all fail is not worth fetching a row for.
 
-use super::{JoinBuffer, ScanFilter, links};
-use crate::{expr::kernel::evaluate_predicate, runtime::BATCH_ROWS};
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder};
-use arrow_select::take::take;
-use datafusion_common::{JoinSide, Result, internal_datafusion_err};
+use super::{JoinBuffer, ScanFilter, pairs::passing};
+use crate::runtime::BATCH_ROWS;
+use arrow_array::{BooleanArray, RecordBatch, UInt32Array, builder::BooleanBufferBuilder};
+use datafusion_common::{Result, internal_datafusion_err};
 use datafusion_physical_plan::joins::utils::JoinFilter;
 use muster_storage::{BatchFilter, StorageError};
 use parking_lot::RwLock;
@@ -88,14 +87,7 @@ impl EntryFilter {
     ) -> Result<()> {
         let (outer, inner) = (UInt32Array::from(std::mem::take(outer)), UInt32Array::from(std::mem::take(inner)));
         let own = self.columns.len() - self.condition.columns.len();
-        let columns = joined.column_indices().iter().map(|c| match c.side {
-            JoinSide::Left => links::gather(buffer.outer.column(c.index), &outer),
-            _ => Ok(take(batch.column(own + c.index), &inner, None)?),
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(outer.len()));
-        let pairs = RecordBatch::try_new_with_options(joined.schema().clone(), columns, &options)?;
-        let passed = evaluate_predicate(joined.expression().as_ref(), &pairs)?;
+        let passed = passing(joined, (&buffer.outer, &outer), (&batch.columns()[own..], &inner))?;
         for (entry, passed) in inner.values().iter().zip(passed.iter()) {
             if passed == Some(true) {
                 found.set_bit(*entry as usize, true);

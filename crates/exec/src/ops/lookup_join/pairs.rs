@@ -2,10 +2,13 @@
 
 use super::{LookupJoinSpec, Origin, buffer::JoinBuffer, links};
 use crate::expr::kernel::evaluate_predicate;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder};
+use arrow_array::{
+    ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array, builder::BooleanBufferBuilder,
+};
 use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 use datafusion_common::{JoinSide, Result};
+use datafusion_physical_plan::joins::utils::JoinFilter;
 use muster_algebra::JoinKind;
 use std::sync::Arc;
 
@@ -85,14 +88,7 @@ impl Pairs {
         let Some(outer_rows) = &self.outer else { return Ok(None) };
         let (mut outer, mut inner) = (UInt32Array::from(outer), UInt32Array::from(inner));
         if let Some(residual) = &self.spec.residual {
-            let columns = residual.column_indices().iter().map(|c| match c.side {
-                JoinSide::Left => links::gather(outer_rows.column(c.index), &outer),
-                _ => Ok(take(rows.column(c.index), &inner, None)?),
-            });
-            let columns = columns.collect::<Result<Vec<_>>>()?;
-            let options = RecordBatchOptions::new().with_row_count(Some(outer.len()));
-            let batch = RecordBatch::try_new_with_options(residual.schema().clone(), columns, &options)?;
-            let passed = evaluate_predicate(residual.expression().as_ref(), &batch)?;
+            let passed = passing(residual, (outer_rows, &outer), (rows.columns(), &inner))?;
             let pick = |places: &UInt32Array| -> Result<UInt32Array> {
                 let picked = arrow_select::filter::filter(places, &passed)?;
                 Ok(arrow_array::cast::AsArray::as_primitive(picked.as_ref()).clone())
@@ -146,4 +142,21 @@ impl Pairs {
         let columns = columns.collect::<Result<Vec<_>>>()?;
         self.batch(columns, wanted.len()).map(Some)
     }
+}
+
+/// Which pairs a condition is TRUE for. `outer` and `inner`: rows, and the place of each pair's row among them; the
+/// condition's left side is the outer row, which may be linked to, its right side has the `inner` columns.
+pub fn passing(
+    condition: &JoinFilter,
+    (outer, outer_rows): (&RecordBatch, &UInt32Array),
+    (inner, inner_rows): (&[ArrayRef], &UInt32Array),
+) -> Result<BooleanArray> {
+    let columns = condition.column_indices().iter().map(|c| match c.side {
+        JoinSide::Left => links::gather(outer.column(c.index), outer_rows),
+        _ => Ok(take(&inner[c.index], inner_rows, None)?),
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(outer_rows.len()));
+    let pairs = RecordBatch::try_new_with_options(condition.schema().clone(), columns, &options)?;
+    evaluate_predicate(condition.expression().as_ref(), &pairs)
 }
