@@ -63,7 +63,7 @@ fn main() -> std::process::ExitCode {
         return std::process::ExitCode::FAILURE;
     }
     let mut threads = tokio::runtime::Builder::new_multi_thread();
-    let runtime = match threads.thread_stack_size(muster_engine::session::STACK_BYTES).enable_all().build() {
+    let runtime = match threads.thread_stack_size(muster_engine::STACK_BYTES).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {
             eprintln!("muster: {e}");

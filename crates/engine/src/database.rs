@@ -2,11 +2,12 @@
 
 use crate::{
     Session, SessionOptions,
+    accounts::{Account, Accounts},
     catalog::Catalog,
-    information_schema::PoolFigures,
-    privileges::Accounts,
-    session::{Account, Variables, shared::Registry},
+    processes::Registry,
     status::CommandCounters,
+    variables::Variables,
+    virtual_tables::information_schema::PoolFigures,
 };
 use muster_exec::Runtime;
 use muster_storage::{

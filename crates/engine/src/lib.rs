@@ -2,33 +2,39 @@
 //!
 //! ```text
 //!   Database            an open data directory                      database.rs
-//!   Session             one client; the way of a statement          session/
-//!   Outcome, ResultSet  what a statement gives back                 outcome.rs, rows.rs
-//!   catalog             databases, tables, views, on disk           catalog/, persist.rs
-//!   ddl                 CREATE, DROP, ALTER                         ddl/
-//!   load                readers of files                            load/
+//!   Session             one client                                  session/
+//!   virtual_tables      SHOW, information_schema                    virtual_tables/
 //!   loading             LOAD DATA, files and batches                loading/
-//!   show                SHOW, DESCRIBE                              show/
-//!   information_schema  virtual tables                              information_schema/
-//!   privileges          accounts, GRANT, passwords                  privileges/
-//!   status, charset     status variables, names of character sets   status.rs, charset.rs
+//!   load                readers of files                            load/
+//!   ddl                 CREATE, DROP, ALTER                         ddl/
+//!   statement           context, binding, planning, running         statement/
+//!   accounts            users, GRANT, passwords                     accounts/
+//!   catalog             databases, tables, views, on disk           catalog/, persist.rs
+//!   variables           system variables                            variables/
+//!   processes, status   what others see of a session                processes.rs, status.rs
+//!   threads             the threads that statements run on          threads.rs
+//!   Outcome, ResultSet  what a statement gives back                 outcome.rs, rows.rs
+//!   charset             names of character sets                     charset.rs
 //! ```
 
+pub mod accounts;
 mod catalog;
 mod charset;
 pub mod database;
 mod ddl;
 pub mod infile;
-mod information_schema;
 pub mod load;
 mod loading;
 pub mod outcome;
 mod persist;
-pub mod privileges;
+mod processes;
 mod rows;
 pub mod session;
-mod show;
+mod statement;
 mod status;
+mod threads;
+mod variables;
+mod virtual_tables;
 
 pub use database::{Database, DatabaseOptions, Durability, ProcessInfo};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
@@ -38,3 +44,4 @@ pub use muster_storage::{Counters, LoadProgress, arrow_type, io, value_at};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use session::{Session, SessionOptions};
+pub use threads::STACK_BYTES;

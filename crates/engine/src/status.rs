@@ -1,6 +1,6 @@
 //! Status variables: what SHOW STATUS shows beside storage's counters.
 
-use crate::{Database, information_schema::PoolFigures, session::shared::SessionShared};
+use crate::{Database, processes::SessionShared, virtual_tables::information_schema::PoolFigures};
 use muster_sql::Statement;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

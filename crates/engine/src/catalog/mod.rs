@@ -4,7 +4,6 @@
 //!   Stored     what the file holds                         stored.rs
 //!   Snapshot   one state in memory, immutable              snapshot.rs
 //!   Catalog    the current snapshot, and how it changes    mod.rs
-//!   Tables     snapshot as the binder and exec see it      tables.rs
 //! ```
 //!
 //! A change clones the snapshot (its parts are shared), edits the clone, writes the file and only then shows the clone.
@@ -13,7 +12,6 @@
 
 pub mod snapshot;
 mod stored;
-pub mod tables;
 
 pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, schema_of};
 

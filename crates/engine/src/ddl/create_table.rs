@@ -2,10 +2,10 @@
 
 use super::{check_not_virtual, check_table_name, columns, keys, now_utc_micros, qualify};
 use crate::{
+    accounts::Privilege,
     catalog::{Snapshot, TableEntry, TableExtras, schema_of},
     charset,
-    privileges::Privilege,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_algebra::{IndexDef, TableDef, TableId};
 use muster_sql::{CreateTable, IndexKind, TableName};

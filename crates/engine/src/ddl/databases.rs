@@ -2,10 +2,10 @@
 
 use super::{check_database_name, check_not_virtual};
 use crate::{
+    accounts::Privilege,
     catalog::Schema,
     charset,
-    privileges::Privilege,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_sql::CreateDatabase;
 use muster_types::{ErrorCode, Result, SqlError};

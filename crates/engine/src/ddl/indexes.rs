@@ -2,11 +2,11 @@
 
 use super::{check_not_virtual, check_table_name, keys, qualify, storage_error};
 use crate::{
+    accounts::Privilege,
     catalog::{Catalog, TableEntry, schema_of},
     charset,
     loading::load_options,
-    privileges::Privilege,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_algebra::{IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterTable, CreateIndex, IndexKind, IndexSpec, TableName, TableOptions};

@@ -32,7 +32,7 @@ pub use keys::part_bytes as key_bytes;
 pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
 pub use views::{create_view, drop_views};
 
-use crate::{information_schema, session::Context};
+use crate::{statement::Context, virtual_tables::information_schema};
 use muster_algebra::TableDef;
 use muster_storage::StorageError;
 use muster_types::{ErrorCode, Result, SqlError};

@@ -2,10 +2,10 @@
 
 use super::{check_not_virtual, check_table_name, qualify};
 use crate::{
+    accounts::Privilege,
     catalog::{Snapshot, TableEntry},
-    privileges::Privilege,
     rows::text_column,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_algebra::TableDef;
 use muster_sql::TableName;

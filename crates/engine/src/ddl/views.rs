@@ -2,9 +2,9 @@
 
 use super::{check_length, check_not_virtual, check_table_name, columns::duplicate_column, qualify};
 use crate::{
+    accounts::Privilege,
     catalog::ViewEntry,
-    privileges::Privilege,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_algebra::{ColumnDef, Definer, ViewDef};
 use muster_sql::{CreateView, TableName, ViewSecurity};

@@ -1,10 +1,7 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
 use super::{load_into, parse_name};
-use crate::{
-    Session,
-    session::{Context, blocking},
-};
+use crate::{Session, statement::Context, threads::blocking};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
 use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};

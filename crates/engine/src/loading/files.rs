@@ -5,7 +5,8 @@ use crate::{
     Session,
     ddl::storage_error,
     load::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow},
-    session::{Context, blocking},
+    statement::Context,
+    threads::blocking,
 };
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};

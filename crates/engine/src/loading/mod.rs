@@ -14,11 +14,11 @@ mod statement;
 pub use statement::load_data;
 
 use crate::{
+    accounts::Privilege,
     catalog::TableEntry,
     ddl::{now_utc_micros, qualify, storage_error},
-    information_schema,
-    privileges::Privilege,
-    session::Context,
+    statement::Context,
+    virtual_tables::information_schema,
 };
 use muster_algebra::TableDef;
 use muster_sql::TableName;

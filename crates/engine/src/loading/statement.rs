@@ -3,12 +3,12 @@
 use super::{load_into, target};
 use crate::{
     LocalFiles,
+    accounts::Privilege,
     catalog::TableEntry,
     charset,
     ddl::storage_error,
     load::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, read_delimited},
-    privileges::Privilege,
-    session::{Context, Done},
+    statement::{Context, Done},
 };
 use muster_algebra::DefaultValue;
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};

@@ -1,9 +1,11 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::{Context, blocking, explain_analyze, query};
+use super::explain_analyze;
 use crate::{
     Outcome,
     rows::{self, text_column},
+    statement::{Context, query},
+    threads::blocking,
 };
 use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan, Subplan};
 use muster_sql::{Explain, ExplainFormat, Statement};

@@ -1,6 +1,6 @@
 //! EXPLAIN ANALYZE: the plan with what each of its operators expected and did, as a tree or as JSON.
 
-use super::{Context, query};
+use crate::statement::{Context, query};
 use futures::StreamExt;
 use muster_algebra::{
     Columns, Plan,

@@ -2,40 +2,29 @@
 //!
 //! ```text
 //!   Session      the public face                                     mod.rs
-//!   Context      what one statement sees of all that                 context.rs
 //!   run          which statement does what                           run.rs
-//!     query      bind, optimize, execute; rows on their way out      query.rs
 //!     explain    EXPLAIN                                             explain.rs
 //!     set        SET                                                 set.rs
 //!     charsets   SET NAMES; what the client speaks and reads         charsets.rs
 //!     prepared   PREPARE, EXECUTE, the protocol's prepared statements prepared.rs
-//!   Variables    system variables                                    definitions.rs, variables.rs
-//!     optimizer_switch  what the optimizer may do                    optimizer_switch.rs
-//!   shared       what others see of a session: KILL, PROCESSLIST     shared.rs
 //! ```
 
 mod charsets;
-mod context;
-pub mod definitions;
 mod explain;
 mod explain_analyze;
-mod optimizer_switch;
-mod plan_counters;
+pub(crate) mod plan_counters;
 mod prepared;
-pub mod query;
 mod run;
 mod set;
-pub mod shared;
-mod threads;
-pub mod variables;
-
-pub use context::{Context, Done};
-pub use threads::{STACK_BYTES, blocking};
-pub use variables::Variables;
 
 use crate::{
-    Database, LocalFiles, Outcome, Prepared, ResultSet, RowStream, information_schema,
-    privileges::{Access, AccountKey},
+    Database, LocalFiles, Outcome, Prepared, ResultSet, RowStream,
+    accounts::{Access, AccountKey},
+    processes::SessionShared,
+    statement::Context,
+    threads::panic_error,
+    variables::Variables,
+    virtual_tables::information_schema,
 };
 use arrow_array::RecordBatch;
 use futures::{FutureExt, Stream, StreamExt};
@@ -45,7 +34,6 @@ use muster_storage::Counters;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use parking_lot::Mutex;
 use prepared::PreparedStatement;
-use shared::SessionShared;
 use std::{
     collections::HashMap,
     panic::AssertUnwindSafe,
@@ -55,17 +43,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
-
-/// A stored account (mysql.user).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    pub user: String,
-    pub host: String,
-    /// `caching_sha2_password` or `mysql_native_password`.
-    pub plugin: String,
-    /// The stored hash in the plugin's own form; empty: no password.
-    pub authentication_string: String,
-}
 
 pub struct SessionOptions {
     pub user: String,
@@ -161,14 +138,6 @@ impl Drop for RowsOfStatement {
     fn drop(&mut self) {
         self.shared.end(self.number);
     }
-}
-
-/// What a panic becomes for the client: the message goes to the log, for it is of no use to him.
-pub(crate) fn panic_error(panic: &(dyn std::any::Any + Send)) -> SqlError {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".into());
-    tracing::error!("a statement panicked: {text}");
-    SqlError::internal(text)
 }
 
 impl Session {
@@ -342,7 +311,7 @@ impl Session {
 
     /// Whether the user has SUPER, for whom the server keeps a connection.
     pub fn is_super(&self) -> bool {
-        self.access().global().has(crate::privileges::Privilege::Super)
+        self.access().global().has(crate::accounts::Privilege::Super)
     }
 
     /// COM_CHANGE_USER, after the server has authenticated the new user.

@@ -1,7 +1,7 @@
 //! Prepared statements: parsed once, bound with each execution's values.
 
-use super::{Session, query};
-use crate::Prepared;
+use super::Session;
+use crate::{Prepared, statement::query};
 use muster_sql::{Parameters, Statement};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;

@@ -1,7 +1,14 @@
 //! Which statement does what.
 
-use super::{Context, Done, Session, blocking, prepared::PreparedStatement, query, set};
-use crate::{Outcome, ddl, loading, privileges::Privilege, rows, session::explain, show};
+use super::{Session, explain, prepared::PreparedStatement, set};
+use crate::{
+    Outcome,
+    accounts::Privilege,
+    ddl, loading, rows,
+    statement::{Context, Done, query},
+    threads::blocking,
+    virtual_tables::show,
+};
 use futures::{FutureExt, future::BoxFuture};
 use muster_sql::{FlushOption, PrepareSource, Statement};
 use muster_types::{ErrorCode, Result, SqlError, Value};

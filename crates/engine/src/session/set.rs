@@ -1,7 +1,11 @@
 //! SET, and values of expressions outside queries.
 
-use super::{Session, Variables, definitions::Definition, query, variables};
-use crate::{privileges::Privilege, session::Context};
+use super::Session;
+use crate::{
+    accounts::Privilege,
+    statement::{Context, query},
+    variables::{self, Variables, definitions::Definition},
+};
 use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, Statement, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};

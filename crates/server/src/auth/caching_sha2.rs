@@ -4,7 +4,7 @@
 
 use super::Nonce;
 use crate::{ConnectionError, packet::PacketStream};
-use muster_engine::{privileges::password, session::Account};
+use muster_engine::accounts::{Account, password};
 use mysql_common::{packets::AuthMoreData, proto::MySerialize};
 use parking_lot::Mutex;
 use rsa::{Oaep, RsaPrivateKey, pkcs8::EncodePublicKey, pkcs8::LineEnding};

@@ -4,7 +4,7 @@ pub mod caching_sha2;
 pub mod native;
 
 use crate::{ConnectionError, packet::PacketStream};
-use muster_engine::{Database, session::Account};
+use muster_engine::{Database, accounts::Account};
 use mysql_common::{
     packets::{AuthPlugin, AuthSwitchRequest},
     proto::MySerialize,

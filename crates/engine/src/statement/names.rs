@@ -1,9 +1,9 @@
 //! The catalog as one statement sees it: a snapshot, `information_schema`, and statistics.
 
-use super::{Snapshot, TableEntry};
 use crate::{
-    information_schema::{self, Viewpoint},
-    privileges::{Access, Privilege},
+    accounts::{Access, Privilege},
+    catalog::{FIRST_VIRTUAL_TABLE, Snapshot, TableEntry},
+    virtual_tables::information_schema::{self, Viewpoint},
 };
 use muster_algebra::{Catalog, ColumnStatistics, Definer, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
 use muster_storage::{Store, Table};
@@ -90,7 +90,7 @@ pub fn view(
 
 /// [`Catalog::virtual_rows`] of a snapshot.
 pub fn virtual_rows(snapshot: &Snapshot, view: &dyn Viewpoint, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-    (table.id >= super::FIRST_VIRTUAL_TABLE).then(|| information_schema::rows(table, snapshot, view))
+    (table.id >= FIRST_VIRTUAL_TABLE).then(|| information_schema::rows(table, snapshot, view))
 }
 
 impl Catalog for StatementTables {

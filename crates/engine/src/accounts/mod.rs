@@ -17,7 +17,7 @@ pub use access::Access;
 pub use privilege::{Privilege, Privileges};
 pub use statements::{AccountKey, resolve};
 
-use crate::{persist, session::Account};
+use crate::persist;
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,17 @@ use std::{
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 1 };
 const FILE_NAME: &str = "accounts.mus";
+
+/// A stored account (mysql.user).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    pub user: String,
+    pub host: String,
+    /// `caching_sha2_password` or `mysql_native_password`.
+    pub plugin: String,
+    /// The stored hash in the plugin's own form; empty: no password.
+    pub authentication_string: String,
+}
 
 /// A row of mysql.user with its rows of mysql.db.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,11 +3,12 @@
 use super::{Listing, engine_status, select};
 use crate::{
     Outcome,
+    accounts::{self, Privilege},
     ddl::{self, show_create},
-    information_schema::{self, Viewpoint},
-    privileges::Privilege,
     rows::{self, text_column},
-    session::{Context, Level},
+    session::Level,
+    statement::Context,
+    virtual_tables::information_schema::{self, Viewpoint},
 };
 use muster_exec::Warning;
 use muster_sql::{Show, ShowFilter, VariableScope};
@@ -102,7 +103,7 @@ pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing,
             let row = |(name, database): (&str, bool)| {
                 vec![text(name), text(if database { "Databases,Tables" } else { "Server Admin" })]
             };
-            let rows = crate::privileges::Privileges::names().map(row).collect();
+            let rows = accounts::Privileges::names().map(row).collect();
             (Listing { columns, rows }, None)
         }
         Show::Empty { what } => (empty(what), None),
@@ -320,7 +321,7 @@ fn create_database(context: &Context, name: &str) -> Result<Listing> {
 fn grants(context: &Context, user: Option<&muster_sql::UserName>) -> Result<Listing> {
     let own = &context.account;
     let account = match user {
-        Some(name) => crate::privileges::resolve(name, own),
+        Some(name) => accounts::resolve(name, own),
         None => own.clone(),
     };
     if account != *own {
@@ -335,7 +336,7 @@ fn grants(context: &Context, user: Option<&muster_sql::UserName>) -> Result<List
 
 fn create_user(context: &Context, user: &muster_sql::UserName) -> Result<Listing> {
     let own = &context.account;
-    let account = crate::privileges::resolve(user, own);
+    let account = accounts::resolve(user, own);
     if account != *own {
         context.access.check_global(Privilege::CreateUser)?;
     }

@@ -5,7 +5,7 @@
 //! how often. Rates are averages since the server started.
 
 use super::{Viewpoint, text, uint};
-use crate::{catalog::Snapshot, privileges::Privilege};
+use crate::{accounts::Privilege, catalog::Snapshot};
 use muster_storage::{
     Counters, FileId,
     buffer_pool::{BufferPool, PoolPage, PoolStatistics},

@@ -1,7 +1,7 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::{Viewpoint, optional, text, uint};
-use crate::{catalog::Snapshot, privileges::Privilege};
+use crate::{accounts::Privilege, catalog::Snapshot};
 use muster_types::{Collation, Value};
 
 pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {

@@ -1,15 +1,16 @@
 //! What one statement runs with: the session as it was when the statement began.
 
-use super::{Variables, shared::SessionShared};
+use super::names::{self, StatementTables};
 use crate::{
     ColumnInfo, Database, ProcessInfo,
-    catalog::tables::StatementTables,
-    information_schema::{PoolFigures, Viewpoint},
-    privileges::{Access, AccountKey},
-    session::{
+    accounts::{Access, AccountKey},
+    processes::SessionShared,
+    variables::{
+        self, Variables,
         definitions::{DEFINITIONS, Definition, Scope},
-        optimizer_switch, variables,
+        optimizer_switch,
     },
+    virtual_tables::information_schema::{PoolFigures, Viewpoint},
 };
 use muster_algebra::{Definer, TableDef, ViewDef};
 use muster_exec::{Buffers, ExecContext, Warning, Warnings};
@@ -193,19 +194,19 @@ struct StatementTablesRef<'a> {
 
 impl muster_algebra::Catalog for StatementTablesRef<'_> {
     fn check_database(&self, database: &str) -> Result<()> {
-        crate::catalog::tables::check_database(&self.snapshot, database)
+        names::check_database(&self.snapshot, database)
     }
 
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
-        crate::catalog::tables::table(&self.snapshot, self.context, database, name, definer)
+        names::table(&self.snapshot, self.context, database, name, definer)
     }
 
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
-        crate::catalog::tables::view(&self.snapshot, self.context, database, name, definer)
+        names::view(&self.snapshot, self.context, database, name, definer)
     }
 
     fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-        crate::catalog::tables::virtual_rows(&self.snapshot, self.context, table)
+        names::virtual_rows(&self.snapshot, self.context, table)
     }
 }
 

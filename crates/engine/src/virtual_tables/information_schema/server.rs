@@ -2,8 +2,8 @@
 
 use super::{Viewpoint, optional, text, uint};
 use crate::{
+    accounts::Privilege,
     charset::{self, CHARSETS},
-    privileges::Privilege,
 };
 use muster_types::{Collation, Value};
 

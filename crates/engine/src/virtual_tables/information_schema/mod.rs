@@ -19,7 +19,7 @@ mod server;
 pub use buffer_pool::{PoolFigures, check_process};
 pub use columns::column_key;
 
-use crate::{ProcessInfo, catalog::Snapshot, privileges::Access};
+use crate::{ProcessInfo, accounts::Access, catalog::Snapshot};
 use muster_algebra::TableDef;
 use muster_storage::buffer_pool::BufferPool;
 use muster_types::{Result, SqlError, Value, time_zone::TimeZone};

@@ -10,8 +10,9 @@ mod engine_status;
 mod tables;
 
 use crate::{
-    ColumnInfo, Outcome, ddl, information_schema, rows,
-    session::{Context, Session, query},
+    ColumnInfo, Outcome, Session, ddl, rows,
+    statement::{Context, query},
+    virtual_tables::information_schema,
 };
 use muster_sql::{Show, ShowFilter, TableName};
 use muster_types::{Collation, Result, Value, collation::like::LikePattern};

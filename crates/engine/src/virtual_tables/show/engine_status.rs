@@ -2,9 +2,9 @@
 
 use super::Listing;
 use crate::{
-    information_schema::{Viewpoint, check_process},
     rows::text_column,
-    session::Context,
+    statement::Context,
+    virtual_tables::information_schema::{Viewpoint, check_process},
 };
 use muster_types::{Result, Value};
 

@@ -1,7 +1,12 @@
 //! A query's way: bind, optimize, execute; and its rows on their way out.
 
-use super::{Context, plan_counters};
-use crate::{ColumnInfo, ResultSet, RowStream, catalog::tables::StatementTables, information_schema, rows};
+use super::{Context, names::StatementTables};
+use crate::{
+    ColumnInfo, ResultSet, RowStream, rows,
+    session::plan_counters,
+    threads::{self, panic_error},
+    virtual_tables::information_schema,
+};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use futures::{FutureExt, Stream, StreamExt};
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
@@ -84,7 +89,7 @@ pub async fn select(context: &Arc<Context>, query: &Query, parameters: &[Value])
         ms => context.started.checked_add(Duration::from_millis(ms)),
     };
     let (planning, query, parameters) = (context.clone(), query.clone(), parameters.to_vec());
-    let planned = super::blocking(move || plan(&planning, &query, &parameters)).await?;
+    let planned = threads::blocking(move || plan(&planning, &query, &parameters)).await?;
     Ok((planned.outputs.len(), run(context, planned, deadline)?))
 }
 
@@ -112,7 +117,7 @@ pub fn run_profiled(
     context.shared.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.shared.counters);
     let exec = ExecContext { profile, ..context.exec(tables) };
-    let stream = super::threads::rows(|| muster_exec::execute(&plan, &columns, &exec))?;
+    let stream = threads::rows(|| muster_exec::execute(&plan, &columns, &exec))?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
     let stream = match identity {
         true => stream,
@@ -199,7 +204,7 @@ impl Stream for Guarded {
         let polled = match (stopped, &mut this.inner) {
             (Some(stopped), _) => Poll::Ready(Some(stopped)),
             (None, Some(inner)) => std::panic::catch_unwind(AssertUnwindSafe(|| inner.poll_next_unpin(cx)))
-                .unwrap_or_else(|panic| Poll::Ready(Some(Err(super::panic_error(&*panic))))),
+                .unwrap_or_else(|panic| Poll::Ready(Some(Err(panic_error(&*panic))))),
             (None, None) => Poll::Ready(None),
         };
         if matches!(polled, Poll::Ready(None | Some(Err(_)))) {

@@ -1,7 +1,7 @@
 //! What one session may do, and MySQL's answers when it may not.
 
 use super::{AccountList, Privilege, Privileges};
-use crate::information_schema;
+use crate::virtual_tables::information_schema;
 use muster_algebra::Definer;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;

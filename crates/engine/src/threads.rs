@@ -23,11 +23,19 @@ fn runtime() -> Result<&'static Runtime> {
     made.as_ref().map_err(SqlError::internal)
 }
 
+/// What a panic becomes for the client: the message goes to the log, for it is of no use to him.
+pub fn panic_error(panic: &(dyn std::any::Any + Send)) -> SqlError {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".into());
+    tracing::error!("a statement panicked: {text}");
+    SqlError::internal(text)
+}
+
 /// Runs work that blocks on a thread for such; a panic there is an error 1105 here.
 pub async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
     match runtime()?.spawn_blocking(work).await {
         Ok(result) => result,
-        Err(e) if e.is_panic() => Err(super::panic_error(&*e.into_panic())),
+        Err(e) if e.is_panic() => Err(panic_error(&*e.into_panic())),
         Err(_) => Err(SqlError::interrupted()),
     }
 }
@@ -63,7 +71,7 @@ pub fn rows(start: impl FnOnce() -> Result<RowStream>) -> Result<RowStream> {
             // The end of the channel is the end of the rows only if the task got there.
             None => match (&mut task.0).await {
                 Ok(()) => None,
-                Err(e) if e.is_panic() => Some((Err(super::panic_error(&*e.into_panic())), None)),
+                Err(e) if e.is_panic() => Some((Err(panic_error(&*e.into_panic())), None)),
                 Err(_) => Some((Err(SqlError::interrupted()), None)),
             },
         }
