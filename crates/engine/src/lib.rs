@@ -5,7 +5,6 @@
 //!   Session             one client                                  session/
 //!   virtual_tables      SHOW, information_schema                    virtual_tables/
 //!   loading             LOAD DATA, files and batches                loading/
-//!   load                readers of files                            load/
 //!   ddl                 CREATE, DROP, ALTER                         ddl/
 //!   statement           context, binding, planning, running         statement/
 //!   accounts            users, GRANT, passwords                     accounts/
@@ -23,7 +22,6 @@ mod charset;
 pub mod database;
 mod ddl;
 pub mod infile;
-pub mod load;
 mod loading;
 pub mod outcome;
 mod persist;

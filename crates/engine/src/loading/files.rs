@@ -1,13 +1,8 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
 use super::{load_into, parse_name, statement};
-use crate::{
-    Session,
-    ddl::storage_error,
-    load::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow},
-    statement::Context,
-    threads::blocking,
-};
+use crate::{Session, ddl::storage_error, statement::Context, threads::blocking};
+use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{

@@ -7,10 +7,10 @@ use crate::{
     catalog::TableEntry,
     charset,
     ddl::storage_error,
-    load::{DelimitedFormat, DelimitedOptions, FieldTarget, TargetColumn, read_delimited},
     statement::{Context, Done},
 };
 use muster_algebra::DefaultValue;
+use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::{DuplicatePolicy, TableLoader};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -63,7 +63,7 @@ pub(super) fn read(
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
     loader: &mut TableLoader,
-) -> Result<crate::load::DelimitedSummary> {
+) -> Result<DelimitedSummary> {
     read_delimited(source, options, &mut |code, message| context.warn(code, message), &mut |batch| {
         loader.push(&batch).map_err(|e| storage_error(&entry.def, e))
     })

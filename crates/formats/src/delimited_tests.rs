@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::{TargetColumn, csv_header};
+use crate::{TargetColumn, csv_header};
 use arrow_array::{Array, cast::AsArray, types::Int32Type};
 use muster_types::{Collation, IntWidth, TextKind, time_zone::TimeZone};
 
