@@ -11,6 +11,8 @@
 
 mod affinity;
 mod demo;
+#[cfg(test)]
+mod documented_commands_tests;
 mod generate;
 mod lab;
 mod load;

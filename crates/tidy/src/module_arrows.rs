@@ -1,0 +1,159 @@
+//! The order of the modules of one crate: each may know those that stand before it, and no others. So they form no circle, and
+//! a reader can understand them one by one from the ground up.
+
+use crate::{Checkout, Fault, source};
+use std::collections::BTreeMap;
+
+/// The modules of `engine` from the ground up.
+pub const ENGINE: [&str; 8] =
+    ["catalog", "accounts", "tables", "statement", "ddl", "loading", "virtual_tables", "session"];
+
+/// Looks at all files below `crates/NAME/src` but the root of the crate and tests.
+pub fn faults(checkout: &Checkout, name: &str, order: &[&str]) -> Vec<Fault> {
+    let folder = format!("crates/{name}/src/");
+    let root = source::code(checkout.text(&format!("{folder}lib.rs")).unwrap_or_default());
+    let exported = exports(&root);
+    let mut faults = Vec::new();
+    for (path, text) in checkout.below(&folder) {
+        let Some(module) = path[folder.len()..].strip_suffix(".rs").filter(|m| *m != "lib" && !is_test(m)) else {
+            continue;
+        };
+        let module: Vec<&str> = module.trim_end_matches("/mod").split('/').collect();
+        let Some(place) = order.iter().position(|m| *m == module[0]) else {
+            let what = format!("the order of the modules of `{name}` does not have `{}`", module[0]);
+            faults.push(Fault::new(path, 1, what));
+            continue;
+        };
+        for (line, seen) in references(&without_tests(&source::code(text)), module.len()) {
+            let seen = exported.get(seen).copied().unwrap_or(seen);
+            if order.iter().position(|m| *m == seen).is_some_and(|other| other > place) {
+                let what = format!("`{}` must not know `{seen}`, which stands above it", module[0]);
+                faults.push(Fault::new(path, line, what));
+            }
+        }
+    }
+    faults
+}
+
+fn is_test(module: &str) -> bool {
+    module.split('/').any(|part| part == "tests" || part == "testing" || part.ends_with("_tests"))
+}
+
+/// Code up to the module of tests, which stands last in a file.
+fn without_tests(code: &str) -> String {
+    let mut lines = Vec::new();
+    let mut before = "";
+    for line in code.lines() {
+        if before.trim() == "#[cfg(test)]" && source::declared(line, &["mod"]).is_some() && line.ends_with('{') {
+            break;
+        }
+        lines.push(line);
+        before = line;
+    }
+    lines.join("\n")
+}
+
+/// The first names of paths that begin at the root of the crate, with their lines: `x` of `crate::x::Y`, `x` and `z` of
+/// `crate::{x::Y, z}`, and `x` of `super::x` where `super` is the root. `depth` is how deep the module lies below the root.
+fn references(code: &str, depth: usize) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let up = "super::".repeat(depth);
+    for start in [String::from("crate::"), up] {
+        for (at, _) in code.match_indices(&start) {
+            let before = &code[..at];
+            if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') || before.ends_with("super::") {
+                continue;
+            }
+            let line = before.matches('\n').count() + 1;
+            found.extend(heads(&code[at + start.len()..]).into_iter().map(|name| (line, name)));
+        }
+    }
+    found
+}
+
+/// The first names of a path, or of the paths in a group.
+fn heads(path: &str) -> Vec<&str> {
+    let path = path.trim_start();
+    let Some(group) = path.strip_prefix('{') else { return vec![identifier(path)] };
+    let mut heads = Vec::new();
+    let (mut depth, mut begin) = (0, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                heads.push(identifier(group[begin..at].trim_start()));
+                begin = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn identifier(text: &str) -> &str {
+    &text[..text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len())]
+}
+
+/// The modules of the names that the root of the crate exports: `crate::Session` is a way to `session`, too.
+fn exports(root: &str) -> BTreeMap<&str, &str> {
+    let mut exports = BTreeMap::new();
+    for statement in root.split(';') {
+        let Some((_, path)) = statement.split_once("use ") else { continue };
+        let path = path.trim();
+        let module = identifier(path);
+        let rest = path.strip_prefix("crate::").unwrap_or(path);
+        for name in rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|n| !n.is_empty() && *n != module) {
+            exports.insert(name, module);
+        }
+    }
+    exports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDER: [&str; 3] = ["catalog", "accounts", "session"];
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        let root = "mod catalog;\npub use session::{Session, variables::Scope};\npub use muster_types as types;\n";
+        let files = [("crates/engine/src/lib.rs", root), (path, text)];
+        faults(&Checkout::of(files), "engine", &ORDER).iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn arrows_down_are_fine() {
+        assert_eq!(found("crates/engine/src/session/mod.rs", "use crate::{accounts::A, catalog};\n"), [""; 0]);
+        assert_eq!(found("crates/engine/src/catalog/mod.rs", "use crate::types::Value;\nuse super::*;\n"), [""; 0]);
+    }
+
+    #[test]
+    fn rights_know_no_session() {
+        let fault = "crates/engine/src/accounts/rights.rs:2: `accounts` must not know `session`, which stands above it";
+        for way in [
+            "use crate::session::Session;",
+            "use crate::{\n    catalog::C, session::{A, B}};",
+            "fn f(s: &crate::Session) {}",
+            "use crate::Scope;",
+            "use super::super::session;",
+        ] {
+            assert_eq!(found("crates/engine/src/accounts/rights.rs", &format!("\n{way}\n")), [fault], "{way}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_comments_and_tests_does_not_count() {
+        let text = "//! See crate::session.\n#[cfg(test)]\nmod tests {\n    use crate::session::Session;\n}\n";
+        assert_eq!(found("crates/engine/src/catalog/mod.rs", text), [""; 0]);
+        assert_eq!(found("crates/engine/src/catalog/stored_tests.rs", "use crate::session;"), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_without_a_place_is_a_fault() {
+        assert_eq!(found("crates/engine/src/status.rs", "").len(), 1);
+    }
+}

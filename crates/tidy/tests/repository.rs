@@ -1,0 +1,51 @@
+//! The rules applied to the checkout that this test stands in.
+
+use muster_tidy::{Checkout, Fault, code_paths, commands, crate_arrows, lengths, links, module_arrows, names};
+use std::path::Path;
+
+fn checkout() -> Checkout {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Checkout::read(&root).expect("the checkout can be read")
+}
+
+#[track_caller]
+fn none(faults: Vec<Fault>) {
+    let list: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), list.join("\n"));
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    none(lengths::faults(&checkout()));
+}
+
+#[test]
+fn names_say_what_they_name() {
+    none(names::faults(&checkout()));
+}
+
+#[test]
+fn crates_depend_as_the_map_says() {
+    none(crate_arrows::faults(&checkout()));
+}
+
+#[test]
+#[ignore = "the modules of the engine are being brought into this order"]
+fn modules_of_the_engine_know_only_what_stands_before_them() {
+    none(module_arrows::faults(&checkout(), "engine", &module_arrows::ENGINE));
+}
+
+#[test]
+fn links_of_documents_lead_somewhere() {
+    none(links::faults(&checkout()));
+}
+
+#[test]
+fn code_that_documents_name_exists() {
+    none(code_paths::faults(&checkout()));
+}
+
+#[test]
+fn commands_in_documents_exist() {
+    none(commands::faults(&checkout()));
+}
