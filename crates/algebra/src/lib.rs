@@ -3,10 +3,10 @@
 //! ```text
 //!   sql::bind -> Rel  (logical: what)      rel.rs, expr.rs
 //!   optimizer -> Plan (physical: how)      plan.rs
+//!   Actual                                 profile.rs: what a node of a plan did when it ran
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   Columns                                columns.rs: every column of one query has its own number
-//!   eval                                   eval.rs: the value of an expression
-//!   explain                                explain.rs: plans and expressions as text
+//!   expr_text                              expr_text.rs: expressions as text
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //! ```
 //!
@@ -14,11 +14,11 @@
 
 pub mod catalog;
 pub mod columns;
-pub mod eval;
-pub mod explain;
 pub mod expr;
+pub mod expr_text;
 pub mod hints;
 pub mod plan;
+pub mod profile;
 pub mod rel;
 pub mod statistics;
 
@@ -31,5 +31,6 @@ pub use expr::{
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
+pub use profile::Actual;
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};

@@ -24,7 +24,7 @@ mod profile;
 mod runtime;
 
 pub use ops::shared::SharedRows;
-pub use profile::{Actual, Profile};
+pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;

@@ -5,7 +5,7 @@
 
 use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
-use muster_algebra::{ColId, Plan, PlanOp};
+use muster_algebra::{Actual, ColId, Plan, PlanOp};
 use muster_storage::Counters;
 use parking_lot::Mutex;
 use std::{
@@ -35,35 +35,6 @@ pub struct NodeProfile {
     pub(crate) first_ns: AtomicU64,
     pub(crate) last_ns: AtomicU64,
     pub(crate) counters: Arc<Counters>,
-}
-
-/// What a node did.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Actual {
-    /// How often it ran.
-    pub loops: u64,
-    /// Rows of all runs.
-    pub rows: u64,
-    /// Milliseconds until the first row and until the last one, of one run on average, with its inputs.
-    pub first_ms: f64,
-    pub last_ms: f64,
-    pub pages_read: u64,
-    /// Keys that were looked up.
-    pub keys: u64,
-    /// Index entries on which a condition was checked, and those that passed.
-    pub icp_attempts: u64,
-    pub icp_match: u64,
-    /// Rows fetched by primary key.
-    pub rows_fetched: u64,
-    /// Refills of buffers of keys and of primary keys.
-    pub key_refills: u64,
-    pub rowid_refills: u64,
-    /// Rows that filters of joins and top-N operators dropped before they were delivered, or spilled.
-    pub rows_dropped: u64,
-    pub spills: u64,
-    pub spilled_bytes: u64,
-    /// Most memory that the operator reports.
-    pub memory_bytes: u64,
 }
 
 impl Profile {

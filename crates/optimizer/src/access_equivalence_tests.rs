@@ -252,7 +252,7 @@ fn check(seed: u64, seen: &mut Seen) {
     crate::plan::validate::validate(&plan, &Default::default()).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
     let found = in_order(data.plan_rows(&plan));
     if expected != found {
-        let text = muster_algebra::explain::tree(&plan, &columns);
+        let text = muster_explain::tree(&plan, &columns);
         panic!(
             "seed {seed}: expected {expected:?}, found {found:?}\n{text}\n{data:?}\n{:?}",
             case.definition().indexes

@@ -24,7 +24,7 @@ fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
             Ok(planned) => planned,
             Err(error) => panic!("{queries}/{name}: {error:?}"),
         };
-        let text = muster_algebra::explain::tree(&plan, &columns);
+        let text = muster_explain::tree(&plan, &columns);
         let path = root.join("tests/plans").join(plans).join(format!("{name}.plan"));
         if update {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");

@@ -1,10 +1,10 @@
 //! Random conditions over random tables: the ranges and the steering of every index, as bytes of keys, let every row
 //! through for which the conditions are TRUE, and conditions said to be implied are TRUE for all rows in the ranges.
 
-use muster_algebra::eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_algebra::{
     ColId, ColumnDef, CompareOp, Expr, IndexDef, KeyPart, LogicOp, SqlType, TableDef, TableId, Value,
 };
+use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_optimizer::Options;
 use muster_optimizer::ranges::{Domains, IndexRanges};
 use muster_storage::key::{ByteRange, KeyCodec};

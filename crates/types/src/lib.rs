@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   SqlType    what a column or an expression is        sql_type.rs
+//!              bytes of a declared type            declared_bytes.rs
 //!   Value      one value of it                          value.rs
 //!   Decimal    exact decimal numbers                    decimal.rs
 //!   wide       256-bit products for exact division      wide.rs
@@ -20,6 +21,7 @@ pub mod cast;
 pub mod charset;
 pub mod collation;
 pub mod decimal;
+mod declared_bytes;
 pub mod error;
 pub mod key;
 pub mod sql_type;

@@ -30,7 +30,7 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
         }
         columns.push(column(spec, collation, zone)?);
     }
-    let row: u64 = columns.iter().map(|c| stored_bytes(&c.ty)).sum();
+    let row: u64 = columns.iter().map(|c| c.ty.declared_bytes()).sum();
     if row > MAX_ROW_BYTES {
         let message = format!(
             "Row size too large. The maximum row size for the used table type, not counting BLOBs, is \
@@ -76,7 +76,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         Some(DefaultClause::CurrentTimestamp) => return Err(invalid_default()),
         Some(DefaultClause::Value(Value::Null)) if nullable => None,
         Some(DefaultClause::Value(Value::Null)) => return Err(invalid_default()),
-        Some(DefaultClause::Value(_)) if is_long(&ty) => {
+        Some(DefaultClause::Value(_)) if ty.is_long() => {
             let message = format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value");
             return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
         }
@@ -96,15 +96,6 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         auto_increment: spec.auto_increment,
         comment: spec.comment.clone(),
     })
-}
-
-/// Whether the type is of the TEXT or BLOB family.
-pub fn is_long(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Text { kind, .. } => !matches!(kind, TextKind::Char | TextKind::VarChar),
-        SqlType::Bytes { kind, .. } => !matches!(kind, BytesKind::Binary | BytesKind::VarBinary),
-        _ => false,
-    }
 }
 
 fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType> {
@@ -167,32 +158,4 @@ fn binary_type(kind: TextKind, length: u32) -> Result<SqlType, u64> {
         TextKind::LongText => (BytesKind::LongBlob, u64::MAX),
     };
     if u64::from(length) > max { Err(max) } else { Ok(SqlType::Bytes { kind, length }) }
-}
-
-/// Bytes that count for MySQL's limits on rows and keys; the TEXT and BLOB families count with their pointers.
-pub fn stored_bytes(ty: &SqlType) -> u64 {
-    use muster_types::IntWidth::*;
-    match *ty {
-        SqlType::Null => 0,
-        SqlType::Bool => 1,
-        SqlType::Int { width, .. } => match width {
-            Tiny => 1,
-            Small => 2,
-            Medium => 3,
-            Int => 4,
-            Big => 8,
-        },
-        SqlType::Decimal { precision, .. } => u64::from(precision).div_ceil(9) * 4,
-        SqlType::Float => 4,
-        SqlType::Double => 8,
-        SqlType::Date => 3,
-        SqlType::DateTime { .. } => 8,
-        SqlType::Timestamp { .. } => 7,
-        SqlType::Time { .. } => 6,
-        SqlType::Text { length, collation, .. } if !is_long(ty) => {
-            u64::from(length) * charset::max_bytes(collation) + 2
-        }
-        SqlType::Bytes { length, .. } if !is_long(ty) => u64::from(length) + 2,
-        SqlType::Text { .. } | SqlType::Bytes { .. } => 12,
-    }
 }

@@ -1,7 +1,6 @@
 //! Keys of a table: their parts, names, order and limits.
 
 use super::{check_length, columns};
-use crate::charset;
 use muster_algebra::{ColumnDef, IndexDef};
 use muster_sql::{IndexColumn, IndexKind, IndexSpec};
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType};
@@ -56,7 +55,7 @@ pub fn index(spec: &IndexSpec, columns: &[ColumnDef], existing: &[IndexDef]) -> 
             return Err(columns::duplicate_column(&c.name));
         }
         let column = &columns[part.column];
-        let own = part_bytes(&column.ty, part.prefix);
+        let own = column.ty.key_bytes(part.prefix);
         bytes += own;
         if own > MAX_KEY_BYTES || bytes > MAX_KEY_BYTES {
             let message = format!("Specified key was too long; max key length is {MAX_KEY_BYTES} bytes");
@@ -112,7 +111,7 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
              the storage engine doesn't support unique prefix keys",
         )
     };
-    let long = columns::is_long(ty);
+    let long = ty.is_long();
     let prefix = match (c.prefix, ty) {
         (None | Some(0), _) if long => {
             let message = format!("BLOB/TEXT column '{}' used in key specification without a key length", c.name);
@@ -130,16 +129,6 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
         (Some(_), _) => return Err(wrong_prefix()),
     };
     Ok(KeyPart { column: at, prefix, descending: c.descending })
-}
-
-/// Bytes of a key part, as MySQL counts them (`key_len` of EXPLAIN without the byte for NULL).
-pub fn part_bytes(ty: &SqlType, prefix: Option<u32>) -> u64 {
-    match (ty, prefix) {
-        (SqlType::Text { collation, .. }, Some(n)) => u64::from(n) * charset::max_bytes(*collation),
-        (SqlType::Text { length, collation, .. }, None) => u64::from(*length) * charset::max_bytes(*collation),
-        (SqlType::Bytes { length, .. }, prefix) => u64::from(prefix.unwrap_or(*length)),
-        (ty, _) => columns::stored_bytes(ty),
-    }
 }
 
 /// Where a key stands in MySQL's order: primary, unique without NULLs, unique, others; then as defined.

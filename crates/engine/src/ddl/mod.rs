@@ -23,12 +23,10 @@ pub mod show_create;
 mod tables;
 mod views;
 
-pub use columns::is_long;
 pub use create_table::create_table;
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use indexes::{alter_table, create_index, drop_index};
-pub use keys::part_bytes as key_bytes;
 pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
 pub use views::{create_view, drop_views};
 

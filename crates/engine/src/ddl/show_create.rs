@@ -111,7 +111,7 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
         Some(DefaultValue::Value(value)) => {
             let _ = write!(out, " DEFAULT {}", default_literal(value, fsp));
         }
-        None if c.nullable && !crate::ddl::is_long(&c.ty) => out.push_str(" DEFAULT NULL"),
+        None if c.nullable && !c.ty.is_long() => out.push_str(" DEFAULT NULL"),
         None => {}
     }
     if on_update_now {

@@ -1,16 +1,18 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::explain_analyze;
 use crate::{
     Outcome,
     rows::{self, text_column},
     statement::{Context, query},
     threads::blocking,
 };
-use muster_algebra::{Columns, Expr, KeyPart, Plan, PlanOp, RowFetch, Scan, Subplan};
+use futures::StreamExt;
+use muster_algebra::{Columns, Plan};
+use muster_exec::Profile;
+use muster_explain::analyze::Analyzed;
 use muster_sql::{Explain, ExplainFormat, Statement};
-use muster_types::{BytesKind, IntWidth, KeyRange, Result, SqlError, SqlType, TextKind, Value};
-use std::{collections::HashSet, ops::Bound, sync::Arc};
+use muster_types::{IntWidth, Result, SqlError, SqlType, Value};
+use std::sync::Arc;
 
 pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
     let Statement::Query(query) = &*explain.statement else {
@@ -27,10 +29,12 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
     let columns = vec![text_column("EXPLAIN", u32::MAX / 4)];
     let one = |text: String| rows::outcome(columns.clone(), &[vec![Value::Text(text)]]);
     match (explain.analyze, format) {
-        (true, ExplainFormat::Tree) => one(explain_analyze::run(context, planned).await?.tree()),
-        (true, ExplainFormat::Json) => one(explain_analyze::run(context, planned).await?.json()?),
+        (true, ExplainFormat::Tree) => one(analyze(context, planned, |run| Ok(run.tree())).await?),
+        (true, ExplainFormat::Json) => {
+            one(analyze(context, planned, |run| run.json().map_err(SqlError::internal)).await?)
+        }
         (true, _) => Err(SqlError::unsupported("EXPLAIN ANALYZE with a format other than TREE and JSON")),
-        (false, ExplainFormat::Tree) => one(muster_algebra::explain::tree(&planned.plan, &planned.columns)),
+        (false, ExplainFormat::Tree) => one(muster_explain::tree(&planned.plan, &planned.columns)),
         (false, ExplainFormat::Json) => {
             let json = serde_json::json!({ "plan": planned.plan, "columns": planned.columns });
             one(serde_json::to_string_pretty(&json).map_err(SqlError::internal)?)
@@ -39,34 +43,9 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
     }
 }
 
-/// One line of EXPLAIN.
-struct Line<'a> {
-    id: u64,
-    select_type: &'static str,
-    scan: Option<&'a Scan>,
-    /// Of a table whose rows are looked up: what its key is compared with.
-    keys: Option<Vec<String>>,
-    /// Indexes that are merged to find its rows: `union` or `intersect`.
-    merged: Option<(&'static str, Vec<&'a Scan>)>,
-    rows: f64,
-    extra: Vec<String>,
-}
-
 /// MySQL's table: a line for each table that is read, in the order of the plan.
 fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
-    let mut lines = Vec::new();
-    let has_subplan = collect(plan, columns, 1, "SIMPLE", &mut Vec::new(), &mut lines);
-    if lines.is_empty() {
-        lines.push(Line {
-            id: 1,
-            select_type: "SIMPLE",
-            scan: None,
-            keys: None,
-            merged: None,
-            rows: 0.0,
-            extra: vec!["No tables used".into()],
-        });
-    }
+    let lines = muster_explain::traditional::rows(plan, columns);
     let big = SqlType::Int { width: IntWidth::Big, unsigned: true };
     let columns = vec![
         rows::column("id", big, true),
@@ -82,268 +61,20 @@ fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
         rows::column("filtered", SqlType::Double, true),
         text_column("Extra", 255),
     ];
-    let values: Vec<Vec<Value>> = lines.iter().map(|line| values(line, has_subplan)).collect();
-    rows::outcome(columns, &values)
+    rows::outcome(columns, &lines)
 }
 
-fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
-    let text = |s: String| if s.is_empty() { Value::Null } else { Value::Text(s) };
-    let select_type = match line.select_type {
-        "SIMPLE" if has_subplan => "PRIMARY",
-        other => other,
-    };
-    let mut row = vec![Value::UInt(line.id), Value::Text(select_type.into())];
-    let Some(scan) = line.scan else {
-        row.extend(std::iter::repeat_n(Value::Null, 9));
-        row.push(text(line.extra.join("; ")));
-        return row;
-    };
-    let access = Access::of(line, scan);
-    let uses_key = access.name != "ALL";
-    let (key, key_len) = match &line.merged {
-        Some((_, scans)) => {
-            let names: Vec<&str> = scans.iter().map(|s| s.table.indexes[s.index].name.as_str()).collect();
-            let lens: Vec<String> = scans.iter().map(|s| key_bytes(s, constrained_parts(s)).to_string()).collect();
-            (names.join(","), lens.join(","))
-        }
-        None if uses_key => (scan.table.indexes[scan.index].name.clone(), key_bytes(scan, access.parts).to_string()),
-        None => (String::new(), String::new()),
-    };
-    let mut extra: Vec<String> = Vec::new();
-    if let Some((word, _)) = &line.merged {
-        extra.push(format!("Using {word}({key})"));
+/// Runs a query to its end, throws its rows away, and prints the plan with what its nodes did.
+async fn analyze(
+    context: &Arc<Context>,
+    planned: query::Planned,
+    print: impl FnOnce(&Analyzed<'_>) -> Result<String>,
+) -> Result<String> {
+    let profile = Profile::new(context.shared.counters.clone());
+    let (plan, columns) = (planned.plan.clone(), planned.columns.clone());
+    let mut result = query::run_profiled(context, planned, None, Some(profile.clone()))?;
+    while let Some(batch) = result.rows.next().await {
+        batch?;
     }
-    if !scan.index_condition.is_empty() {
-        extra.push("Using index condition".into());
-    }
-    if !scan.filter.is_empty() {
-        extra.push("Using where".into());
-    }
-    extra.extend(line.extra.iter().cloned());
-    let covering = scan.is_covering();
-    if scan.distinct_prefix.is_some() {
-        extra.push("Using index for group-by".into());
-    } else if skips(scan) {
-        extra.push("Using index for skip scan".into());
-    } else if uses_key && scan.index != 0 && covering {
-        extra.push("Using index".into());
-    }
-    if uses_key && !covering && scan.fetch == RowFetch::KeyOrder {
-        extra.push("Using MRR".into());
-    }
-    if scan.reverse {
-        extra.push("Backward index scan".into());
-    }
-    row.extend([
-        Value::Text(scan.alias.clone()),
-        Value::Null,
-        Value::Text(access.name.into()),
-        text(if access.name == "index" { String::new() } else { key.clone() }),
-        text(key),
-        text(key_len),
-        text(access.values.join(",")),
-        Value::UInt(line.rows.round().max(1.0) as u64),
-        Value::Double(100.0),
-        text(extra.join("; ")),
-    ]);
-    row
-}
-
-/// How a table is read, in MySQL's words (manual 10.8.2).
-struct Access {
-    name: &'static str,
-    /// Parts of the key that are used.
-    parts: usize,
-    /// What the key is compared with.
-    values: Vec<String>,
-}
-
-impl Access {
-    fn of(line: &Line, scan: &Scan) -> Access {
-        let index = &scan.table.indexes[scan.index];
-        let complete = |parts: usize| index.unique && parts >= index.parts.len();
-        if line.merged.is_some() {
-            return Access { name: "index_merge", parts: 0, values: Vec::new() };
-        }
-        if let Some(keys) = &line.keys {
-            let name = if complete(keys.len()) { "eq_ref" } else { "ref" };
-            return Access { name, parts: keys.len(), values: keys.clone() };
-        }
-        let whole = scan.ranges.iter().all(|r| *r == KeyRange::all());
-        let single = scan.ranges.len() == 1 && scan.ranges.iter().all(is_point);
-        let parts = constrained_parts(scan);
-        let (name, parts, values) = match () {
-            () if scan.distinct_prefix.is_some() => ("range", scan.distinct_prefix.unwrap_or(0).max(parts), 0),
-            () if skips(scan) => ("range", scan.steering.len(), 0),
-            () if whole && scan.index == 0 => ("ALL", 0, 0),
-            () if whole => ("index", index.parts.len(), 0),
-            () if single && complete(parts) => ("const", parts, parts),
-            () if single => ("ref", parts, parts),
-            () if is_value_or_null(&scan.ranges) => ("ref_or_null", parts, parts),
-            () => ("range", parts, 0),
-        };
-        Access { name, parts, values: vec!["const".into(); values] }
-    }
-}
-
-pub(super) fn is_point(range: &KeyRange) -> bool {
-    matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b)
-}
-
-/// Whether the ranges are the keys with some values, the last of which may also be NULL.
-fn is_value_or_null(ranges: &[KeyRange]) -> bool {
-    let [a, b] = ranges else { return false };
-    let (Bound::Included(x), Bound::Included(y)) = (&a.lower, &b.lower) else { return false };
-    let (Some((last_x, rest_x)), Some((last_y, rest_y))) = (x.split_last(), y.split_last()) else { return false };
-    is_point(a) && is_point(b) && rest_x == rest_y && (last_x.is_null() || last_y.is_null())
-}
-
-/// Whether a scan goes from value to value of the first parts, with conditions on later ones only.
-fn skips(scan: &Scan) -> bool {
-    !scan.steering.is_empty() && scan.ranges == [KeyRange::all()]
-}
-
-/// Parts of the key that ranges speak of.
-fn constrained_parts(scan: &Scan) -> usize {
-    scan.ranges.iter().map(used_parts).max().unwrap_or(0)
-}
-
-/// Bytes of so many parts of a scan's key, by MySQL's reckoning: one for NULL, two for a length that varies.
-fn key_bytes(scan: &Scan, parts: usize) -> u64 {
-    let bytes = |p: &KeyPart| {
-        let column = &scan.table.columns[p.column];
-        let varies = match column.ty {
-            SqlType::Text { kind, .. } => kind != TextKind::Char,
-            SqlType::Bytes { kind, .. } => kind != BytesKind::Binary,
-            _ => false,
-        };
-        crate::ddl::key_bytes(&column.ty, p.prefix) + u64::from(column.nullable) + 2 * u64::from(varies)
-    };
-    scan.table.key_parts(scan.index).iter().take(parts).map(bytes).sum()
-}
-
-fn used_parts(range: &KeyRange) -> usize {
-    let parts = |b: &Bound<Vec<Value>>| match b {
-        Bound::Included(v) | Bound::Excluded(v) => v.len(),
-        Bound::Unbounded => 0,
-    };
-    parts(&range.lower).max(parts(&range.upper))
-}
-
-/// Adds the scans below a node; whether there are subplans among them. `notes`: what the nodes above do.
-fn collect<'a>(
-    plan: &'a Plan,
-    columns: &Columns,
-    id: u64,
-    select_type: &'static str,
-    notes: &mut Vec<String>,
-    lines: &mut Vec<Line<'a>>,
-) -> bool {
-    let rows = plan.estimate.rows;
-    if let PlanOp::LookupJoin { left, lookup, .. } = &plan.op
-        && let Some(merged) = merged_indexes(left, lookup)
-    {
-        let (extra, merged) = (std::mem::take(notes), Some(merged));
-        lines.push(Line { id, select_type, scan: Some(lookup), keys: None, merged, rows, extra });
-        return false;
-    }
-    match &plan.op {
-        PlanOp::Scan(scan) => {
-            let extra = std::mem::take(notes);
-            lines.push(Line { id, select_type, scan: Some(scan), keys: None, merged: None, rows, extra });
-        }
-        PlanOp::HashAggregate { group, .. } if !group.is_empty() => notes.push("Using temporary".into()),
-        PlanOp::Sort { .. } => notes.push("Using filesort".into()),
-        PlanOp::Shared { id, .. } => notes.push(format!("Using shared rows #{id}")),
-        _ => {}
-    }
-    let mut found = false;
-    for (i, input) in plan.inputs().into_iter().enumerate() {
-        let before = lines.len();
-        found |= collect(input, columns, id, select_type, notes, lines);
-        // Every table after the first one is joined to those before it.
-        if i > 0
-            && let (PlanOp::HashJoin { .. }, Some(line)) = (&plan.op, lines.get_mut(before))
-        {
-            line.extra.push("Using join buffer (hash join)".into());
-        }
-    }
-    if let PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, key_ordered, incremental, .. } = &plan.op
-    {
-        let keys = keys.iter().map(|key| match key {
-            Expr::Literal { .. } => "const".into(),
-            Expr::Column(id) if !columns.get(*id).name.is_empty() => muster_algebra::explain::expr_text(key, columns),
-            _ => "func".into(),
-        });
-        let by_row_id = lookup.index != 0 && !lookup.is_covering();
-        let order = match (key_ordered, by_row_id) {
-            (true, true) => "; Key-ordered Rowid-ordered scan",
-            (true, false) => "; Key-ordered scan",
-            (false, true) => "; Rowid-ordered scan",
-            (false, false) => "",
-        };
-        let mut extra = Vec::new();
-        if !entry_condition.is_empty() && lookup.index_condition.is_empty() {
-            extra.push("Using index condition".to_string());
-        }
-        if *batched {
-            let incremental = if *incremental { "incremental, " } else { "" };
-            extra.push(format!("Using join buffer ({incremental}Batched Key Access){order}"));
-        }
-        // Rows found for one row of the tables before.
-        let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);
-        let keys = Some(keys.collect());
-        lines.push(Line { id, select_type, scan: Some(lookup), keys, merged: None, rows, extra });
-    }
-    for subplan in subplans(plan) {
-        let select_type = if subplan.params.is_empty() { "SUBQUERY" } else { "DEPENDENT SUBQUERY" };
-        collect(&subplan.plan, columns, id + 1, select_type, &mut Vec::new(), lines);
-        found = true;
-    }
-    found
-}
-
-/// The scans that give a lookup its primary keys, if they are of the same table: an index merge.
-fn merged_indexes<'a>(keys: &'a Plan, lookup: &Scan) -> Option<(&'static str, Vec<&'a Scan>)> {
-    fn scans<'a>(plan: &'a Plan, lookup: &Scan, found: &mut Vec<&'a Scan>) -> bool {
-        match &plan.op {
-            PlanOp::Scan(scan) => {
-                found.push(scan);
-                scan.table.id == lookup.table.id && scan.alias == lookup.alias
-            }
-            PlanOp::HashAggregate { .. } | PlanOp::UnionAll { .. } | PlanOp::HashJoin { .. } => {
-                plan.inputs().into_iter().all(|input| scans(input, lookup, found))
-            }
-            _ => false,
-        }
-    }
-    let word = match &keys.op {
-        PlanOp::HashAggregate { .. } => "union",
-        PlanOp::HashJoin { .. } => "intersect",
-        _ => return None,
-    };
-    let mut found = Vec::new();
-    (lookup.index == 0 && scans(keys, lookup, &mut found) && found.len() > 1).then_some((word, found))
-}
-
-pub(super) fn subplans(plan: &Plan) -> Vec<&Subplan> {
-    let exprs: Vec<&Expr> = match &plan.op {
-        PlanOp::Filter { predicates, .. } => predicates.iter().collect(),
-        PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
-        PlanOp::HashJoin { residual, .. } | PlanOp::MergeJoin { residual, .. } => residual.iter().collect(),
-        PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
-        _ => Vec::new(),
-    };
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
-    for expr in exprs {
-        expr.visit(&mut |e| {
-            if let Expr::Subplan(s) = e
-                && seen.insert(std::ptr::from_ref(&*s.plan))
-            {
-                found.push(&**s);
-            }
-        });
-    }
-    found
+    print(&Analyzed { plan: &plan, columns: &columns, actual: &|node| profile.of(node) })
 }

@@ -11,8 +11,6 @@
 
 mod charsets;
 mod explain;
-mod explain_analyze;
-pub(crate) mod plan_counters;
 mod prepared;
 mod run;
 mod set;

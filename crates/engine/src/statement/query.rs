@@ -3,7 +3,6 @@
 use super::{Context, names::StatementTables};
 use crate::{
     ColumnInfo, ResultSet, RowStream, rows,
-    session::plan_counters,
     threads::{self, panic_error},
     virtual_tables::information_schema,
 };
@@ -12,6 +11,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
 use muster_exec::{ExecContext, Profile};
 use muster_sql::{BindEnv, Bound, Parameters, Query};
+use muster_storage::{Counters, counters::Counter};
 use muster_types::{Result, SqlError, Value};
 use std::{
     panic::AssertUnwindSafe,
@@ -115,7 +115,7 @@ pub fn run_profiled(
         })
         .collect::<Result<Vec<_>>>()?;
     context.shared.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
-    plan_counters::count(&plan, &context.shared.counters);
+    count_plan(&plan, &context.shared.counters);
     let exec = ExecContext { profile, ..context.exec(tables) };
     let stream = threads::rows(|| muster_exec::execute(&plan, &columns, &exec))?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
@@ -124,6 +124,18 @@ pub fn run_profiled(
         false => stream.map(move |batch| project(&batch?, &positions)).boxed(),
     };
     Ok(ResultSet { columns: infos, rows: guard(context, stream, deadline) })
+}
+
+/// Counts up the status variables that tell how tables are read and sorted.
+fn count_plan(plan: &Plan, counters: &Counters) {
+    let counts = muster_explain::counters::count(plan);
+    counters.add(Counter::select_scan, counts.select_scan);
+    counters.add(Counter::select_full_join, counts.select_full_join);
+    counters.add(Counter::select_range, counts.select_range);
+    counters.add(Counter::select_full_range_join, counts.select_full_range_join);
+    counters.add(Counter::sort_range, counts.sort_range);
+    counters.add(Counter::sort_scan, counts.sort_scan);
+    counters.add(Counter::created_tmp_tables, counts.created_tmp_tables);
 }
 
 fn project(batch: &RecordBatch, positions: &[usize]) -> Result<RecordBatch> {

@@ -23,7 +23,8 @@ use arrow_schema::DataType;
 use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
-use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction, eval::text::lengthens};
+use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction};
+use muster_eval::text::lengthens;
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
 use std::sync::Arc;
 

@@ -13,7 +13,8 @@ use arrow_array::ArrayRef;
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_expr::ColumnarValue;
-use muster_algebra::{Expr, ScalarFunction, eval::Evaluator};
+use muster_algebra::{Expr, ScalarFunction};
+use muster_eval::Evaluator;
 use muster_types::{CastWarning, SqlError, SqlType, Value, cast_from};
 use std::{ops::Range, sync::Arc};
 

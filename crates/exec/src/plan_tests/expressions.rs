@@ -1,7 +1,8 @@
 //! Column-wise evaluation against the general evaluator, row by row.
 
 use super::*;
-use muster_algebra::{ArithmeticOp, CompareOp, IntervalUnit, LogicOp, ScalarFunction, eval::Evaluator};
+use muster_algebra::{ArithmeticOp, CompareOp, IntervalUnit, LogicOp, ScalarFunction};
+use muster_eval::Evaluator;
 use muster_types::{Decimal, ErrorCode, IntWidth};
 use proptest::prelude::*;
 

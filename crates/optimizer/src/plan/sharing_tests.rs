@@ -37,8 +37,8 @@ fn largest(bound: i64, options: &Options) -> Vec<usize> {
 fn equal_aggregates_are_computed_once() {
     let options = Options::default();
     assert_eq!(largest(5, &options), [1, 1]);
-    assert_eq!(largest(6, &options), [], "another condition");
-    assert_eq!(largest(5, &options.without("shared_rows")), []);
+    assert!(largest(6, &options).is_empty(), "another condition");
+    assert!(largest(5, &options.without("shared_rows")).is_empty());
 }
 
 #[test]

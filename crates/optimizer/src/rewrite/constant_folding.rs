@@ -2,8 +2,8 @@
 
 use super::{Context, logic, map_exprs};
 use crate::literal::{is_truth, literal};
-use muster_algebra::eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
+use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {

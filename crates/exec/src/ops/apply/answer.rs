@@ -3,7 +3,8 @@
 use super::members::{Members, Part};
 use crate::{arrow_value::value_at, expr::compare::common_type};
 use arrow_array::{ArrayRef, RecordBatch};
-use muster_algebra::{CompareOp, Quantifier, SubqueryKind, eval::compare::compare};
+use muster_algebra::{CompareOp, Quantifier, SubqueryKind};
+use muster_eval::compare::compare;
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, cast_from};
 
 /// The rows of one run, reduced to what decides.

@@ -334,7 +334,7 @@ fn known(item: Item) -> Item {
     if matches!(item.expr, Expr::Literal { .. }) {
         return item;
     }
-    match muster_algebra::eval::eval(&item.expr, &|_| None) {
+    match muster_eval::eval(&item.expr, &|_| None) {
         Some(Ok(value)) if !value.is_null() => Item { expr: Expr::literal(value, item.ty), kept: None, ..item },
         _ => item,
     }

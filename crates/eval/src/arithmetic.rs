@@ -1,6 +1,6 @@
 //! Arithmetic: integers that never wrap, exact decimals, doubles that never become infinite.
 
-use crate::ArithmeticOp;
+use muster_algebra::ArithmeticOp;
 use muster_types::{
     CastWarning, Decimal, ErrorCode, IntWidth, SqlError, SqlType, Value, cast, cast::to_double, decimal::pow10,
     wide::mul_div_round,

@@ -1,19 +1,43 @@
 //! Expressions as MySQL prints them: lower-case words, parentheses around every operator.
 
-use super::subquery_text;
 use crate::{
-    AggregateCall, AggregateFunction, ArithmeticOp, ColId, CompareOp, Expr, IntervalUnit, LogicOp, ScalarFunction,
-    SortKey, Subplan,
+    AggregateCall, AggregateFunction, ArithmeticOp, ColId, Columns, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier,
+    ScalarFunction, SortKey, Subplan, SubqueryKind,
 };
 use muster_types::{SqlType, Value};
 
-pub(super) struct Printer<'a> {
+/// An expression as MySQL prints it: `lineitem.l_quantity < 24.00`. Subqueries print as `(select)`.
+pub fn outermost(expr: &Expr, columns: &Columns) -> String {
+    outermost_with(expr, &|id| column_name(columns, id))
+}
+
+/// As [`outermost`], with other names for columns.
+pub fn outermost_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
+    Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
+}
+
+/// As [`outermost_with`], keeping the parentheses around the whole, as error messages have them.
+pub fn nested(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
+    Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
+}
+
+/// A column's name: `table.column`, or the name of what computes it.
+pub fn column_name(columns: &Columns, id: ColId) -> String {
+    let meta = columns.get(id);
+    match &meta.origin {
+        Some(origin) => format!("{}.{}", origin.alias, origin.column),
+        None => meta.name.clone(),
+    }
+}
+
+/// Prints expressions with the given names for columns and subqueries.
+pub struct Printer<'a> {
     pub name: &'a dyn Fn(ColId) -> String,
     /// `(select #n)`
     pub subplan: &'a dyn Fn(&Subplan) -> String,
 }
 
-pub(super) fn compare_sign(op: CompareOp) -> &'static str {
+pub fn compare_sign(op: CompareOp) -> &'static str {
     match op {
         CompareOp::Eq => "=",
         CompareOp::NotEq => "<>",
@@ -164,6 +188,28 @@ impl Printer<'_> {
     }
 }
 
+/// What stands around the `(select #n)` of a subquery.
+fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
+    match kind {
+        SubqueryKind::Scalar => select,
+        SubqueryKind::Exists { negated } => format!("{}exists{select}", if *negated { "not " } else { "" }),
+        SubqueryKind::In { left, negated } => {
+            let left = match left.as_slice() {
+                [single] => printer.expr(single),
+                many => format!("({})", printer.list(many)),
+            };
+            format!("({left} {}in {select})", if *negated { "not " } else { "" })
+        }
+        SubqueryKind::Compare { left, op, quantifier } => {
+            let word = match quantifier {
+                Quantifier::Any => "any",
+                Quantifier::All => "all",
+            };
+            format!("({} {} {word} {select})", printer.expr(left), compare_sign(*op))
+        }
+    }
+}
+
 /// The type as CAST takes it.
 fn cast_name(ty: SqlType) -> String {
     match ty {
@@ -177,7 +223,7 @@ fn cast_name(ty: SqlType) -> String {
     }
 }
 
-pub(super) fn unit_name(unit: IntervalUnit) -> &'static str {
+pub fn unit_name(unit: IntervalUnit) -> &'static str {
     match unit {
         IntervalUnit::Microsecond => "microsecond",
         IntervalUnit::Second => "second",
@@ -255,3 +301,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         ShiftRight => "shift_right",
     }
 }
+
+#[cfg(test)]
+#[path = "expr_text_tests.rs"]
+mod tests;

@@ -1,11 +1,11 @@
 //! Which part of an index a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
 
-use crate::Scan;
+use muster_algebra::Scan;
 use muster_types::{KeyInterval, KeyPart, KeyRange, Value};
 use std::ops::Bound;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub enum Access {
     Nothing,
     All,
     /// One whole key of a unique index.
@@ -19,7 +19,7 @@ pub(super) enum Access {
     Loose,
 }
 
-pub(super) fn access(scan: &Scan) -> Access {
+pub fn access(scan: &Scan) -> Access {
     let index = &scan.table.indexes[scan.index];
     match scan.ranges.as_slice() {
         [] => Access::Nothing,
@@ -50,7 +50,7 @@ fn fixed_values(range: &KeyRange) -> Option<&[Value]> {
 /// More ranges or intervals than these are only counted.
 const SHOWN_MAX: usize = 8;
 
-pub(super) fn ranges_text(scan: &Scan) -> String {
+pub fn ranges_text(scan: &Scan) -> String {
     let mut texts: Vec<String> =
         scan.ranges.iter().take(SHOWN_MAX).map(|r| format!("({})", range_text(scan, r))).collect();
     if scan.ranges.len() > SHOWN_MAX {
@@ -109,7 +109,7 @@ fn signed(bound: Bound<&Value>) -> Option<(&Value, &'static str)> {
 }
 
 /// What steering lets through: `(5 <= b < 9) AND (c = 1 OR c = 2)`.
-pub(super) fn steering_text(scan: &Scan) -> String {
+pub fn steering_text(scan: &Scan) -> String {
     let parts = Parts::of(scan);
     let one = |i: usize, intervals: &[KeyInterval]| {
         let mut texts: Vec<String> = intervals

@@ -1,7 +1,7 @@
 //! Functions: which arguments they look at, and what NULLs do to them.
 
 use super::{Evaluator, Outcome, compare, number, temporal, text, value};
-use crate::{Expr, ScalarFunction};
+use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
 

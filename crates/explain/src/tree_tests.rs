@@ -1,9 +1,9 @@
 use super::*;
-use crate::{
-    AggregateFunction, ArithmeticOp, ColumnDef, ColumnMeta, ColumnOrigin, CompareOp, Estimate, IndexDef, LogicOp,
-    TableDef, TableId,
+use muster_algebra::{
+    AggregateFunction, ColumnDef, ColumnMeta, ColumnOrigin, CompareOp, Estimate, IndexDef, SubqueryKind, TableDef,
+    TableId,
 };
-use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
+use muster_types::{Collation, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 use std::{ops::Bound, sync::Arc};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -98,50 +98,6 @@ fn ints(values: &[i64]) -> Vec<Value> {
 
 fn within(lower: Bound<Vec<Value>>, upper: Bound<Vec<Value>>) -> KeyRange {
     KeyRange { lower, upper }
-}
-
-#[test]
-fn expressions() {
-    let cs = columns();
-    let dec = |s: &str| Expr::literal(Value::Decimal(Decimal::parse(s).unwrap()), SqlType::decimal(4, 2));
-    let less = Expr::compare(CompareOp::Lt, col(1), dec("24.00"));
-    assert_eq!(expr_text(&less, &cs), "t.b < 24.00");
-    let like = Expr::Like {
-        arg: Box::new(col(0)),
-        pattern: Box::new(Expr::literal(Value::Text("it's%".into()), SqlType::varchar(9, Collation::DEFAULT))),
-        escape: Some('\\'),
-        negated: true,
-    };
-    let both = Expr::and(vec![less.clone(), like]);
-    assert_eq!(expr_text(&both, &cs), "(t.b < 24.00) and (t.a not like 'it''s%')");
-    let either = Expr::Logic { op: LogicOp::Or, args: vec![both, Expr::Not(Box::new(less))] };
-    assert_eq!(expr_text(&either, &cs), "((t.b < 24.00) and (t.a not like 'it''s%')) or (not(t.b < 24.00))");
-    let sum = Expr::Arithmetic {
-        op: ArithmeticOp::Mul,
-        left: Box::new(col(1)),
-        right: Box::new(Expr::Arithmetic {
-            op: ArithmeticOp::Sub,
-            left: Box::new(Expr::int(1)),
-            right: Box::new(col(2)),
-            ty: SqlType::BIGINT,
-        }),
-        ty: SqlType::BIGINT,
-    };
-    assert_eq!(expr_text(&sum, &cs), "t.b * (1 - t.c)");
-    let in_list = Expr::InList { arg: Box::new(col(1)), list: vec![Expr::int(1), Expr::int(2)], negated: false };
-    assert_eq!(expr_text(&in_list, &cs), "t.b in (1,2)");
-    let case =
-        Expr::Case { branches: vec![(in_list, sum)], otherwise: Some(Box::new(Expr::int(0))), ty: SqlType::BIGINT };
-    assert_eq!(expr_text(&case, &cs), "(case when (t.b in (1,2)) then (t.b * (1 - t.c)) else 0 end)");
-    let year = Expr::Call {
-        function: crate::ScalarFunction::Extract(crate::IntervalUnit::Year),
-        args: vec![Expr::Cast { arg: Box::new(col(0)), ty: SqlType::Date }],
-        ty: SqlType::BIGINT,
-    };
-    assert_eq!(expr_text(&year, &cs), "extract(year from cast(t.a as date))");
-    let call =
-        AggregateCall { function: AggregateFunction::Count, args: vec![col(1)], distinct: true, ty: SqlType::BIGINT };
-    assert_eq!(aggregate_text(&call, &cs), "count(distinct t.b)");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ArithmeticOp, CompareOp, IntervalUnit, ScalarFunction};
+use muster_algebra::{ArithmeticOp, CompareOp, IntervalUnit, ScalarFunction};
 use muster_types::{Decimal, ErrorCode, temporal};
 
 const BIG: SqlType = SqlType::BIGINT;

@@ -1,6 +1,6 @@
 //! Comparison and truth of values.
 
-use crate::CompareOp;
+use muster_algebra::CompareOp;
 use muster_types::{Collation, Decimal, SqlType, Value, cast, cast::to_double, temporal::MICROS_PER_DAY};
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! Functions over dates and times.
 
 use super::date_format;
-use crate::{IntervalUnit, ScalarFunction};
+use muster_algebra::{IntervalUnit, ScalarFunction};
 use muster_types::{
     CastWarning, Decimal, ErrorCode, SqlType, Value, cast,
     temporal::{

@@ -1,6 +1,6 @@
 //! Functions over text. Positions and lengths count characters; over byte strings they count bytes.
 
-use crate::ScalarFunction;
+use muster_algebra::ScalarFunction;
 use muster_types::{
     Collation, SqlType, Value, cast_from,
     charset::{self, Charset},

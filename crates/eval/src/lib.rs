@@ -1,16 +1,17 @@
-//! What an expression is worth: MySQL's semantics, one row at a time.
+//! The value of an expression for one row, with MySQL's semantics.
 //!
-//! Constant folding uses it, operators fall back on it, and tests compare faster implementations with it.
+//! Constant folding uses it, operators fall back on it, and tests compare faster implementations with it. It knows
+//! expressions and values only: neither plans nor storage.
 //!
 //! ```text
-//!   eval.rs             logic, CASE, IN, LIKE, CAST; which function
-//!   eval/compare.rs     comparison, truth
-//!   eval/arithmetic.rs  + - * / DIV %, unary minus
-//!   eval/number.rs      rounding, logarithms, bits
-//!   eval/text.rs        functions over text
-//!   eval/temporal.rs    functions over dates and times
-//!   eval/date_format.rs DATE_FORMAT and week numbers
-//!   eval/call.rs        arguments of functions
+//!   lib.rs         logic, CASE, IN, LIKE, CAST; which function
+//!   compare.rs     comparison, truth
+//!   arithmetic.rs  + - * / DIV %, unary minus
+//!   number.rs      rounding, logarithms, bits
+//!   text.rs        functions over text
+//!   temporal.rs    functions over dates and times
+//!   date_format.rs DATE_FORMAT and week numbers
+//!   call.rs        arguments of functions
 //! ```
 
 pub mod arithmetic;
@@ -21,7 +22,7 @@ pub mod number;
 pub mod temporal;
 pub mod text;
 
-use crate::{ColId, Expr, LogicOp};
+use muster_algebra::{ColId, Expr, LogicOp};
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlType, Value, cast_from, collation::LikePattern};
 use std::borrow::Cow;
 
@@ -246,7 +247,7 @@ impl Evaluator<'_> {
 
     /// The expression for an error message, with columns' values in their place.
     fn printed(&self, expr: &Expr) -> String {
-        crate::explain::nested_text_with(expr, &|id| match (self.value)(id) {
+        muster_algebra::expr_text::nested(expr, &|id| match (self.value)(id) {
             Some(value) => value.to_string(),
             None => format!("#{}", id.0),
         })
@@ -258,5 +259,4 @@ fn from_truth(truth: Option<bool>) -> Value {
 }
 
 #[cfg(test)]
-#[path = "eval_tests.rs"]
 mod tests;

@@ -1,51 +1,15 @@
-//! Plans and expressions as text, in the manner of MySQL's `EXPLAIN FORMAT=TREE`.
-//!
-//! ```text
-//!   explain.rs            the tree: one line per operator, inputs indented by four spaces
-//!   explain/expr_text.rs  expressions
-//!   explain/key_range.rs  ranges of an index
-//! ```
+//! A plan as a tree, in the manner of MySQL's `EXPLAIN FORMAT=TREE`: one line per operator, inputs indented by four
+//! spaces.
 //!
 //! Projections have no line, as in MySQL. Costs are milliseconds.
 
-mod expr_text;
-mod key_range;
-
-use crate::{
-    AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan, SubqueryKind,
+use crate::key_range;
+use muster_algebra::{
+    AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan,
+    expr_text::{Printer, column_name},
 };
-use expr_text::Printer;
 use muster_types::KeyRange;
 use std::{borrow::Borrow, fmt::Write};
-
-/// An expression as MySQL prints it: `lineitem.l_quantity < 24.00`. Subqueries print as `(select)`.
-pub fn expr_text(expr: &Expr, columns: &Columns) -> String {
-    expr_text_with(expr, &|id| column_name(columns, id))
-}
-
-/// As [`expr_text`], with other names for columns.
-pub fn expr_text_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
-}
-
-/// As [`expr_text_with`], keeping the parentheses around the whole, as error messages have them.
-pub(crate) fn nested_text_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
-    Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
-}
-
-/// An aggregate as MySQL prints it: `sum(lineitem.l_quantity)`.
-pub fn aggregate_text(call: &AggregateCall, columns: &Columns) -> String {
-    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into() }.aggregate(call)
-}
-
-/// A column's name: `table.column`, or the name of what computes it.
-fn column_name(columns: &Columns, id: ColId) -> String {
-    let meta = columns.get(id);
-    match &meta.origin {
-        Some(origin) => format!("{}.{}", origin.alias, origin.column),
-        None => meta.name.clone(),
-    }
-}
 
 /// The plan as a tree, each line with its estimates, ending in a newline.
 pub fn tree(plan: &Plan, columns: &Columns) -> String {
@@ -425,28 +389,6 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
     }
 }
 
-/// What stands around the `(select #n)` of a subquery.
-fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
-    match kind {
-        SubqueryKind::Scalar => select,
-        SubqueryKind::Exists { negated } => format!("{}exists{select}", if *negated { "not " } else { "" }),
-        SubqueryKind::In { left, negated } => {
-            let left = match left.as_slice() {
-                [single] => printer.expr(single),
-                many => format!("({})", printer.list(many)),
-            };
-            format!("({left} {}in {select})", if *negated { "not " } else { "" })
-        }
-        SubqueryKind::Compare { left, op, quantifier } => {
-            let word = match quantifier {
-                crate::Quantifier::Any => "any",
-                crate::Quantifier::All => "all",
-            };
-            format!("({} {} {word} {select})", printer.expr(left), expr_text::compare_sign(*op))
-        }
-    }
-}
-
 #[cfg(test)]
-#[path = "explain_tests.rs"]
+#[path = "tree_tests.rs"]
 mod tests;

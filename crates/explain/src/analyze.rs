@@ -1,54 +1,36 @@
 //! EXPLAIN ANALYZE: the plan with what each of its operators expected and did, as a tree or as JSON.
 
-use crate::statement::{Context, query};
-use futures::StreamExt;
-use muster_algebra::{
-    Columns, Plan,
-    explain::{self, ExplainLine},
-};
-use muster_exec::{Actual, Profile};
-use muster_types::{Result, SqlError};
+use crate::tree::{self, ExplainLine};
+use muster_algebra::{Actual, Columns, Plan};
 use serde_json::{Map, Value as Json, json};
-use std::sync::Arc;
 
 /// A plan that has run.
-pub struct Analyzed {
-    plan: Plan,
-    columns: Columns,
-    profile: Arc<Profile>,
+pub struct Analyzed<'a> {
+    pub plan: &'a Plan,
+    pub columns: &'a Columns,
+    /// What a node of the plan did.
+    pub actual: &'a dyn Fn(&Plan) -> Actual,
 }
 
-/// Runs a query to its end and throws its rows away.
-pub async fn run(context: &Arc<Context>, planned: query::Planned) -> Result<Analyzed> {
-    let profile = Profile::new(context.shared.counters.clone());
-    let (plan, columns) = (planned.plan.clone(), planned.columns.clone());
-    let mut result = query::run_profiled(context, planned, None, Some(profile.clone()))?;
-    while let Some(batch) = result.rows.next().await {
-        batch?;
-    }
-    Ok(Analyzed { plan, columns, profile })
-}
-
-impl Analyzed {
+impl Analyzed<'_> {
     /// MySQL's `(cost=.. rows=..) (actual time=first..last rows=.. loops=..)`, and behind it what was counted.
     pub fn tree(&self) -> String {
-        explain::tree_with(&self.plan, &self.columns, &|node| {
+        tree::tree_with(self.plan, self.columns, &|node| {
             let estimate = &node.estimate;
-            let expected =
-                format!("(cost={} rows={})", explain::figure(estimate.cost_ms), explain::figure(estimate.rows));
-            Some(format!("{expected} {}", actual_text(&self.profile.of(node))))
+            let expected = format!("(cost={} rows={})", tree::figure(estimate.cost_ms), tree::figure(estimate.rows));
+            Some(format!("{expected} {}", actual_text(&(self.actual)(node))))
         })
     }
 
     /// One object per line of the tree, with its inputs inside.
-    pub fn json(&self) -> Result<String> {
-        let mut lines = explain::lines(&self.plan, &self.columns).into_iter().peekable();
+    pub fn json(&self) -> serde_json::Result<String> {
+        let mut lines = tree::lines(self.plan, self.columns).into_iter().peekable();
         let mut roots = Vec::new();
         while lines.peek().is_some() {
             roots.extend(self.object(&mut lines));
         }
         let whole = json!({ "query_plan": roots.into_iter().next() });
-        serde_json::to_string_pretty(&whole).map_err(SqlError::internal)
+        serde_json::to_string_pretty(&whole)
     }
 
     /// The next line with those below it.
@@ -57,7 +39,7 @@ impl Analyzed {
         let mut object = Map::new();
         object.insert("operation".into(), line.text.into());
         if let Some(node) = line.node {
-            let actual = self.profile.of(node);
+            let actual = (self.actual)(node);
             object.insert("estimated_total_cost".into(), node.estimate.cost_ms.into());
             object.insert("estimated_rows".into(), node.estimate.rows.into());
             object.insert("actual_loops".into(), actual.loops.into());
@@ -88,7 +70,7 @@ fn actual_text(actual: &Actual) -> String {
         "(actual time={:.3}..{:.3} rows={} loops={})",
         actual.first_ms,
         actual.last_ms,
-        explain::figure(rows),
+        tree::figure(rows),
         actual.loops
     );
     let counted: Vec<String> = counted(actual).into_iter().map(|(name, n)| format!("{name}={n}")).collect();

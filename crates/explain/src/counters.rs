@@ -4,9 +4,8 @@
 //! once for several places begins another.
 //! The first table of a block is read by itself, all others for the rows of those before them. The order is EXPLAIN's.
 
-use super::explain::{is_point, subplans};
+use crate::scans::{is_point, subplans};
 use muster_algebra::{Plan, PlanOp, Scan};
-use muster_storage::{Counters, counters::Counter};
 use muster_types::KeyRange;
 use std::collections::HashSet;
 
@@ -29,18 +28,33 @@ fn access(scan: &Scan) -> Access {
     }
 }
 
-/// Counts what the plan is going to do.
-pub fn count(plan: &Plan, counters: &Counters) {
-    Walk { counters, kept: HashSet::new() }.block(plan);
+/// How often each of MySQL's status variables is going to be counted up by a run of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanCounts {
+    pub select_scan: u64,
+    pub select_full_join: u64,
+    pub select_range: u64,
+    pub select_full_range_join: u64,
+    pub sort_range: u64,
+    pub sort_scan: u64,
+    pub created_tmp_tables: u64,
 }
 
-struct Walk<'a> {
-    counters: &'a Counters,
+/// Counts what the plan is going to do.
+pub fn count(plan: &Plan) -> PlanCounts {
+    let mut walk = Walk::default();
+    walk.block(plan);
+    walk.counts
+}
+
+#[derive(Default)]
+struct Walk {
+    counts: PlanCounts,
     /// Relations that come more than once in the plan, but are computed once.
     kept: HashSet<usize>,
 }
 
-impl Walk<'_> {
+impl Walk {
     fn block(&mut self, plan: &Plan) {
         self.part(plan, &mut true);
     }
@@ -50,17 +64,17 @@ impl Walk<'_> {
         match &plan.op {
             PlanOp::Scan(scan) => self.table(scan, std::mem::take(first)),
             PlanOp::HashAggregate { group, .. } if !group.is_empty() => {
-                self.counters.add(Counter::created_tmp_tables, 1);
+                self.counts.created_tmp_tables += 1;
             }
             PlanOp::Shared { id, .. } => {
                 if !self.kept.insert(*id) {
                     return;
                 }
-                self.counters.add(Counter::created_tmp_tables, 1);
+                self.counts.created_tmp_tables += 1;
             }
             PlanOp::Sort { input, .. } => {
                 let by_key = matches!(&sorted(input).op, PlanOp::Scan(scan) if access(scan) != Access::Full);
-                self.counters.add(if by_key { Counter::sort_range } else { Counter::sort_scan }, 1);
+                *(if by_key { &mut self.counts.sort_range } else { &mut self.counts.sort_scan }) += 1;
             }
             _ => {}
         }
@@ -80,15 +94,15 @@ impl Walk<'_> {
         subplans(plan).into_iter().for_each(|subplan| self.block(&subplan.plan));
     }
 
-    fn table(&self, scan: &Scan, first: bool) {
+    fn table(&mut self, scan: &Scan, first: bool) {
         let counter = match (access(scan), first) {
-            (Access::Full, true) => Counter::select_scan,
-            (Access::Full, false) => Counter::select_full_join,
-            (Access::Range, true) => Counter::select_range,
-            (Access::Range, false) => Counter::select_full_range_join,
+            (Access::Full, true) => &mut self.counts.select_scan,
+            (Access::Full, false) => &mut self.counts.select_full_join,
+            (Access::Range, true) => &mut self.counts.select_range,
+            (Access::Range, false) => &mut self.counts.select_full_range_join,
             (Access::Key, _) => return,
         };
-        self.counters.add(counter, 1);
+        *counter += 1;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Functions over numbers.
 
 use super::arithmetic::{OutOfRange, bits, finite, to_decimal};
-use crate::ScalarFunction;
+use muster_algebra::ScalarFunction;
 use muster_types::{
     CastWarning, Decimal, ErrorCode, Value,
     cast::to_double,
