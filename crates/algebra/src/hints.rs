@@ -1,6 +1,6 @@
 //! Optimizer hints with their names resolved: a table is known by its columns, which no other table has.
 
-use crate::ColId;
+use crate::{ColId, Switch};
 use std::collections::BTreeSet;
 
 /// What a hint speaks of.
@@ -17,8 +17,7 @@ pub enum HintTarget {
 /// A switch set for some tables: `NO_ICP(t idx)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchHint {
-    /// The switch's name in `optimizer_switch`.
-    pub switch: &'static str,
+    pub switch: Switch,
     pub on: bool,
     pub target: HintTarget,
     pub columns: BTreeSet<ColId>,

@@ -8,6 +8,7 @@
 //!   Columns                                columns.rs: every column of one query has its own number
 //!   expr_text                              expr_text.rs: expressions as text
 //!   Hints                                  hints.rs: what /*+ .. */ says
+//!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
 //!
 //! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
@@ -21,6 +22,7 @@ pub mod plan;
 pub mod profile;
 pub mod rel;
 pub mod statistics;
+pub mod switch;
 
 pub use catalog::{Catalog, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewDef};
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
@@ -34,3 +36,4 @@ pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
 pub use profile::Actual;
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
+pub use switch::{Switch, Switches};

@@ -8,7 +8,7 @@ use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, CompareOp, Expr, IndexDef, IndexHint, IndexHintKind, IndexHintScope,
-    KeyPart, KeyRange, LogicOp, Plan, PlanOp, Rel, SortKey, SqlType, TableDef,
+    KeyPart, KeyRange, LogicOp, Plan, PlanOp, Rel, SortKey, SqlType, Switch, TableDef,
 };
 use std::collections::BTreeMap;
 
@@ -80,10 +80,9 @@ impl Case {
 
     fn options(&mut self) -> Options {
         let mut options = Options::default();
-        let names: Vec<&str> = options.switches().map(|(name, _)| name).collect();
         for _ in 0..self.random.below(4) {
-            let name = self.random.pick(&names);
-            options.set(name, !options.is_on(name));
+            let switch = self.random.pick(Switch::ALL);
+            options.set(switch, !options.is_on(switch));
         }
         if self.random.one_in(8) {
             options.range_optimizer_max_mem_size = 230 * self.random.below(4) as u64;

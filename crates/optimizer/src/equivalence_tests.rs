@@ -8,7 +8,7 @@ use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, CompareOp, Expr, JoinKind, LogicOp, Plan, PlanOp, Quantifier, Rel,
-    ScalarFunction, SortKey, SubqueryKind, TableDef,
+    ScalarFunction, SortKey, SubqueryKind, Switch, TableDef,
 };
 use muster_types::SqlType;
 use std::sync::Arc;
@@ -280,7 +280,7 @@ fn check(seed: u64, options: &Options) -> Plan {
     assert_eq!(plan.output, output, "seed {seed}");
     let found = sorted(data.plan_rows(&plan));
     if expected != found {
-        let off: Vec<&str> = options.switches().filter(|(_, on)| !on).map(|(name, _)| name).collect();
+        let off: Vec<&Switch> = Switch::ALL.iter().filter(|switch| !options.is_on(**switch)).collect();
         panic!("seed {seed}, off {off:?}: expected {expected:?}, found {found:?}");
     }
     plan
@@ -297,11 +297,10 @@ fn plans_give_the_rows_of_the_relation() {
 
 #[test]
 fn no_rewrite_is_needed_for_the_right_rows() {
-    let names: Vec<&str> = Options::default().switches().map(|(name, _)| name).collect();
     for seed in 0..QUERIES {
-        let name = names[seed as usize % names.len()];
+        let switch = Switch::ALL[seed as usize % Switch::ALL.len()];
         let mut options = Options::default();
-        options.set(name, !options.is_on(name));
+        options.set(switch, !options.is_on(switch));
         check(seed, &options);
     }
 }
@@ -325,9 +324,9 @@ fn merged(plan: &Plan, kinds: &mut Vec<JoinKind>) {
 
 #[test]
 fn joins_that_are_forced_give_the_same_rows() {
-    for name in ["hash_join", "batched_key_access"] {
+    for switch in [Switch::HashJoin, Switch::BatchedKeyAccess] {
         let mut options = Options::default();
-        options.force(name);
+        options.force(switch);
         (0..QUERIES).for_each(|seed| {
             check(seed, &options);
         });
@@ -337,7 +336,7 @@ fn joins_that_are_forced_give_the_same_rows() {
 #[test]
 fn joins_in_key_order_give_the_same_rows() {
     let mut options = Options::default();
-    options.force("merge_join");
+    options.force(Switch::MergeJoin);
     let mut kinds = Vec::new();
     (0..2 * QUERIES).for_each(|seed| merged(&check(seed, &options), &mut kinds));
     for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {

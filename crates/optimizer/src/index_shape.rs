@@ -3,7 +3,7 @@
 use crate::cost::Tree;
 use crate::join_order::cardinality::table_rows;
 use crate::options::Options;
-use muster_algebra::{KeyPart, Statistics, TableDef};
+use muster_algebra::{KeyPart, Statistics, Switch, TableDef};
 
 /// Rows on a clustered leaf and entries on a secondary one, where nothing is known.
 const ENTRIES_PER_LEAF: (f64, f64) = (150.0, 800.0);
@@ -27,7 +27,7 @@ pub fn tree_of(statistics: &dyn Statistics, table: &TableDef, index: usize) -> T
 /// The parts of an index's key that may be used: the primary key's at its end only with `use_index_extensions`.
 pub fn usable_parts(table: &TableDef, index: usize, options: &Options) -> Vec<KeyPart> {
     let mut parts = table.key_parts(index);
-    if !options.is_on("use_index_extensions") {
+    if !options.is_on(Switch::UseIndexExtensions) {
         parts.truncate(table.indexes[index].parts.len());
     }
     parts

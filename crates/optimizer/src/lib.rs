@@ -36,7 +36,7 @@ mod equivalence_tests;
 pub use options::Options;
 pub use trace::{OptimizeTrace, Step};
 
-use muster_algebra::{Columns, Plan, Rel, Statistics};
+use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};
 use muster_types::Result;
 use std::time::Instant;
 
@@ -87,7 +87,7 @@ fn run(
     let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
     let (kept, in_either_way) = run_once(rel, columns, statistics, options, trace)?;
     let Some((again, mut others)) = again.filter(|_| in_either_way) else { return Ok(kept) };
-    let exists = options.clone().without("materialized_in");
+    let exists = options.clone().without(Switch::MaterializedIn);
     let (run_each, _) = run_once(again, &mut others, statistics, &exists, None)?;
     if run_each.plan.estimate.cost_ms < kept.plan.estimate.cost_ms {
         *columns = others;
@@ -107,7 +107,7 @@ fn run_once(
     let outputs = rel.output();
     let mut rel = rel;
     let mut in_either_way = false;
-    for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.name)) {
+    for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.switch)) {
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
         let mut context = rewrite::Context { columns, options, in_either_way };
@@ -115,7 +115,7 @@ fn run_once(
         in_either_way = context.in_either_way;
         if let Some(trace) = trace.as_deref_mut() {
             let changed = before.as_ref() != Some(&rel);
-            trace.steps.push(Step { name: pass.name, changed, time: start.elapsed() });
+            trace.steps.push(Step { name: pass.switch.name(), changed, time: start.elapsed() });
         }
     }
     let start = Instant::now();

@@ -4,7 +4,7 @@
 mod golden;
 
 use golden::Workload;
-use muster_algebra::{Plan, PlanOp};
+use muster_algebra::{Plan, PlanOp, Switch};
 use muster_optimizer::Options;
 use std::path::PathBuf;
 
@@ -213,5 +213,5 @@ fn hints_decide_how_subqueries_are_joined() {
 fn set_operations_are_joined_by_keys() {
     let sql = "select o_clerk, o_shippriority from orders o intersect select c_name, c_nationkey from customer c";
     assert!(operators(sql, &Options::default()).contains(&"hash".to_string()));
-    assert!(operators(sql, &Options::default().without("null_safe_keys")).contains(&"loop".to_string()));
+    assert!(operators(sql, &Options::default().without(Switch::NullSafeKeys)).contains(&"loop".to_string()));
 }

@@ -2,7 +2,7 @@
 //! through for which the conditions are TRUE, and conditions said to be implied are TRUE for all rows in the ranges.
 
 use muster_algebra::{
-    ColId, ColumnDef, CompareOp, Expr, IndexDef, KeyPart, LogicOp, SqlType, TableDef, TableId, Value,
+    ColId, ColumnDef, CompareOp, Expr, IndexDef, KeyPart, LogicOp, SqlType, Switch, TableDef, TableId, Value,
 };
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_optimizer::Options;
@@ -322,6 +322,6 @@ fn little_memory_makes_wider_ranges() {
     options.range_optimizer_max_mem_size = 3 * 230;
     (0..2000).for_each(|seed| check(seed, &options, &mut Seen::default()));
     options.range_optimizer_max_mem_size = 0;
-    options.set("use_index_extensions", false);
+    options.set(Switch::UseIndexExtensions, false);
     (0..500).for_each(|seed| check(seed, &options, &mut Seen::default()));
 }

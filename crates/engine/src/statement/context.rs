@@ -12,7 +12,7 @@ use crate::{
     },
     virtual_tables::information_schema::{PoolFigures, Viewpoint},
 };
-use muster_algebra::{Definer, TableDef, ViewDef};
+use muster_algebra::{Definer, Switch, TableDef, ViewDef};
 use muster_exec::{Buffers, ExecContext, Warning, Warnings};
 use muster_sql::{BindEnv, Bound, Query, SessionValues, VariableScope};
 use muster_storage::{LoadProgress, ReadView, buffer_pool::BufferPool};
@@ -159,7 +159,7 @@ impl Context {
         let mut options = optimizer_switch::options(&self.variables.text("optimizer_switch"));
         // MariaDB's levels: from 3 on joins by hash, from 5 on batches of keys.
         let level = self.variables.unsigned("join_cache_level");
-        for (switch, from) in [("join_cache_hashed", 3), ("join_cache_bka", 5)] {
+        for (switch, from) in [(Switch::JoinCacheHashed, 3), (Switch::JoinCacheBka, 5)] {
             let on = options.is_on(switch) && level >= from;
             options.set(switch, on);
         }

@@ -6,7 +6,7 @@ use crate::index_shape::{entries_per_key, tree_of};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::IndexRanges;
-use muster_algebra::{ColId, Expr, Statistics};
+use muster_algebra::{ColId, Expr, Statistics, Switch};
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
 pub fn range_rows(
@@ -77,7 +77,7 @@ impl Context<'_> {
             on_entries.retain(|c| !steered.contains(c));
             let fetched = rows_read * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, table, 0);
-            cost_ms += match self.options.is_on_for("mrr", index) {
+            cost_ms += match self.options.is_on_for(Switch::Mrr, index) {
                 true => cost::fetches(&clustered, fetched),
                 false => cost::single_lookups(&clustered, fetched, fetched),
             };

@@ -22,7 +22,7 @@ use crate::scope::{self, ColSet};
 use costing::{Context, range_rows};
 use muster_algebra::{
     ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
-    TableDef,
+    Switch, TableDef,
 };
 use order::order_of;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
     let domains = Domains::new(table, request.columns, &request.conjuncts, options);
-    let mut share = match options.is_on("condition_fanout_filter") {
+    let mut share = match options.is_on(Switch::ConditionFanoutFilter) {
         true => estimator.selectivity(&request.conjuncts),
         false => 1.0,
     };
@@ -74,11 +74,11 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let mut steered: Vec<Path> = Vec::new();
     let context = Context { columns: &columns, request: &request, statistics, estimator, options };
     for index in 0..table.indexes.len() {
-        let usable = hints::may_read(index, request.hints) && options.is_on("access_path");
+        let usable = hints::may_read(index, request.hints) && options.is_on(Switch::AccessPath);
         if index > 0 && !usable {
             continue;
         }
-        let in_ranges = usable && options.is_on_for("range_optimization", index);
+        let in_ranges = usable && options.is_on_for(Switch::RangeOptimization, index);
         let ranges = if in_ranges { domains.ranges(index) } else { None };
         let covering = index == 0 || columns.iter().all(|(_, c)| table.index_has_column(index, *c));
         let fixed = ranges.as_ref().map_or(0, |r| r.fixed_parts);
@@ -117,7 +117,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         .min_by(|(a, x), (b, y)| {
             // FORCE INDEX: the table itself is scanned only if no index can be used.
             let scan = |p: &Path| forced && p.index == 0 && p.ranges.is_none() && p.ordered.is_none();
-            let skips = |p: &Path| options.is_forced("skip_scan") && p.steered;
+            let skips = |p: &Path| options.is_forced(Switch::SkipScan) && p.steered;
             let hinted = orders(y).cmp(&orders(x)).then(skips(y).cmp(&skips(x)));
             hinted.then(scan(x).cmp(&scan(y))).then(a.total_cmp(b)).then(x.index.cmp(&y.index))
         })
@@ -173,7 +173,7 @@ pub fn entries(
 
 /// Whether an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
 fn may_order(options: &Options, limit: Option<u64>) -> bool {
-    options.is_on("index_order") && (limit.is_none() || options.is_on("prefer_ordering_index"))
+    options.is_on(Switch::IndexOrder) && (limit.is_none() || options.is_on(Switch::PreferOrderingIndex))
 }
 
 /// The conjuncts that ranges do not imply.
@@ -189,7 +189,7 @@ pub fn split_conditions(
     conditions: Vec<Expr>,
     options: &Options,
 ) -> (Vec<Expr>, Vec<Expr>) {
-    if index == 0 || !options.is_on_for("index_condition_pushdown", index) {
+    if index == 0 || !options.is_on_for(Switch::IndexConditionPushdown, index) {
         return (Vec::new(), conditions);
     }
     let in_index = |id: &ColId| {
@@ -250,7 +250,7 @@ fn build(
     };
     // A buffer of primary keys would be filled before the first row comes.
     let stops_soon = path.ordered.is_some() && limit.is_some_and(|n| n as f64 * EARLY_STOP_CAUTION < rows);
-    let by_cost = options.is_on("mrr_cost_based") && !options.is_forced_for("mrr", path.index);
+    let by_cost = options.is_on(Switch::MrrCostBased) && !options.is_forced_for(Switch::Mrr, path.index);
     let fetch = if stops_soon && by_cost { RowFetch::EntryOrder } else { scan.fetch };
     let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);
     Plan {
@@ -304,7 +304,7 @@ impl Reading<'_> {
             filter_columns,
             index_condition,
             filter,
-            fetch: if options.is_on_for("mrr", index) { RowFetch::KeyOrder } else { RowFetch::EntryOrder },
+            fetch: if options.is_on_for(Switch::Mrr, index) { RowFetch::KeyOrder } else { RowFetch::EntryOrder },
             ordered: false,
             reverse: false,
             limit: None,

@@ -4,7 +4,7 @@
 use crate::options::Options;
 use crate::rewrite::or_implication;
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Expr, TableDef};
+use muster_algebra::{ColId, Expr, Switch, TableDef};
 
 /// What conditions of a join say about entries of one index, and about the rows they are joined with. `columns`: all of
 /// the table's, with their positions. Weaker than the conditions, which have to be checked again on the rows.
@@ -15,7 +15,7 @@ pub fn entry_condition<'a>(
     conditions: impl IntoIterator<Item = &'a Expr>,
     options: &Options,
 ) -> Vec<Expr> {
-    if index == 0 || !options.is_on_for("index_condition_pushdown", index) {
+    if index == 0 || !options.is_on_for(Switch::IndexConditionPushdown, index) {
         return Vec::new();
     }
     let (held, lacking): (Vec<_>, Vec<_>) = columns.iter().partition(|(_, c)| table.index_has_column(index, *c));

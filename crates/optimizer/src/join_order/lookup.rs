@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::scope::{self, ColSet};
 use muster_algebra::{
     ColId, Columns, CompareOp, Expr, IndexHint, JoinKind, KeyRange, Plan, PlanOp, Rel, Scan, SqlType, Statistics,
-    TableDef,
+    Switch, TableDef,
 };
 use muster_types::IntWidth;
 use std::borrow::Cow;
@@ -82,13 +82,13 @@ impl<'a> Lookups<'a> {
     /// The cheapest way to look up a unit's rows for so many rows of these other units.
     pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
         let options = &*self.unit_options[unit];
-        if !options.is_on("lookup_join") {
+        if !options.is_on(Switch::LookupJoin) {
             return None;
         }
         if let Role::Dependent { kind, on, .. } = &self.graph.units[unit].role {
             let forbidden = match kind {
                 JoinKind::NullAwareAnti => true,
-                JoinKind::Semi => !options.is_on("firstmatch"),
+                JoinKind::Semi => !options.is_on(Switch::Firstmatch),
                 _ => false,
             };
             if forbidden || on.iter().any(Expr::has_subquery) {
@@ -146,7 +146,7 @@ impl<'a> Lookups<'a> {
         let tree = tree_of(self.statistics, base.table, index);
         let options = &*self.unit_options[unit];
         let batched = options.batches_keys();
-        let key_ordered = batched && options.is_on("mrr_sort_keys");
+        let key_ordered = batched && options.is_on(Switch::MrrSortKeys);
         let mut cost_ms = match key_ordered {
             true => cost::lookups(&tree, lookups, entries),
             false => cost::single_lookups(&tree, left_rows, entries),
@@ -160,7 +160,7 @@ impl<'a> Lookups<'a> {
             let joined = entry_condition(base.table, index, base.columns, further, options);
             let fetched = entries * self.estimator.selectivity(&on_entries) * self.share(&joined);
             let clustered = tree_of(self.statistics, base.table, 0);
-            cost_ms += match options.is_on_for("mrr", index) {
+            cost_ms += match options.is_on_for(Switch::Mrr, index) {
                 true => cost::fetches(&clustered, fetched),
                 false => cost::single_lookups(&clustered, fetched, fetched),
             };
@@ -261,7 +261,7 @@ impl Lookup {
         let Lookup { batched, key_ordered, .. } = *self;
         let keys = self.keys.clone();
         let buffered = matches!(left.op, PlanOp::LookupJoin { batched: true, .. });
-        let incremental = batched && buffered && options.is_on("join_cache_incremental");
+        let incremental = batched && buffered && options.is_on(Switch::JoinCacheIncremental);
         PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, key_ordered, incremental }
     }
 }

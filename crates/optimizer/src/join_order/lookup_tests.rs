@@ -1,7 +1,7 @@
 use crate::testing::builder::*;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
-use muster_algebra::{CompareOp, Expr, IndexHint, IndexHintKind, IndexHintScope, JoinKind, Plan, PlanOp, Rel};
+use muster_algebra::{CompareOp, Expr, IndexHint, IndexHintKind, IndexHintScope, JoinKind, Plan, PlanOp, Rel, Switch};
 
 /// Orders and lines: lines(order, number, part, price), keyed by (order, number), with an index on part.
 struct Case {
@@ -117,14 +117,14 @@ fn what_is_not_in_the_key_is_checked() {
 fn switches_forbid() {
     let mut case = case();
     let rel = join(on_day(&case), case.lines.rel.clone(), vec![eq(case.orders.ids[0], case.lines.ids[0])]);
-    assert!(lookups(&case.plan(rel.clone(), &Options::default().without("lookup_join"))).is_empty());
+    assert!(lookups(&case.plan(rel.clone(), &Options::default().without(Switch::LookupJoin))).is_empty());
     let plan = case.plan(rel.clone(), &Options::default());
     let found = lookups(&plan);
     assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: true, key_ordered: true, .. }]), "{plan:?}");
-    let plan = case.plan(rel.clone(), &Options::default().without("mrr_sort_keys"));
+    let plan = case.plan(rel.clone(), &Options::default().without(Switch::MrrSortKeys));
     let found = lookups(&plan);
     assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: true, key_ordered: false, .. }]), "{plan:?}");
-    let plan = case.plan(rel, &Options::default().without("batched_key_access"));
+    let plan = case.plan(rel, &Options::default().without(Switch::BatchedKeyAccess));
     let found = lookups(&plan);
     assert!(matches!(found.as_slice(), [PlanOp::LookupJoin { batched: false, key_ordered: false, .. }]), "{plan:?}");
 }
@@ -142,7 +142,7 @@ fn index_hints_hold_for_lookups() {
     // All lines: joined by hash, if nothing is said; looked up or read in order, if the primary key is named.
     let forced = hinted(IndexHintKind::Force, vec![0], &case.lines);
     let all = join(case.orders.rel.clone(), forced, on.clone());
-    let plan = case.plan(all, &Options::default().without("merge_join"));
+    let plan = case.plan(all, &Options::default().without(Switch::MergeJoin));
     assert!(matches!(lookups(&plan).as_slice(), [PlanOp::LookupJoin { lookup, .. }] if lookup.index == 0), "{plan:?}");
     let by_part = vec![eq(case.orders.ids[1], case.lines.ids[2])];
     let plan = case.plan(join(case.orders.rel.clone(), case.lines.rel.clone(), by_part.clone()), &Options::default());
@@ -168,7 +168,7 @@ fn keys_go_on_into_the_primary_key() {
     let mut rel = case.lines.rel.clone();
     let Rel::Get { hints, .. } = &mut rel else { unreachable!("a table") };
     hints.push(IndexHint { kind: IndexHintKind::Force, scope: IndexHintScope::All, indexes: vec![1] });
-    for (options, parts) in [(Options::default(), 2), (Options::default().without("use_index_extensions"), 1)] {
+    for (options, parts) in [(Options::default(), 2), (Options::default().without(Switch::UseIndexExtensions), 1)] {
         let plan = case.plan(join(on_day(&case), rel.clone(), on.clone()), &options);
         let found = lookups(&plan);
         let [PlanOp::LookupJoin { keys, .. }] = found.as_slice() else { panic!("{plan:?}") };
@@ -197,7 +197,7 @@ fn conditions_on_both_sides_are_checked_on_entries() {
     hints.push(IndexHint { kind: IndexHintKind::Force, scope: IndexHintScope::All, indexes: vec![1] });
     for icp in [true, false] {
         let options = Options::default();
-        let options = if icp { options } else { options.without("index_condition_pushdown") };
+        let options = if icp { options } else { options.without(Switch::IndexConditionPushdown) };
         let few = filter(case.orders.rel.clone(), vec![eq(case.orders.ids[1], 5)]);
         let plan = case.plan(join(few, rel.clone(), on.clone()), &options);
         let found = lookups(&plan);

@@ -9,7 +9,9 @@ use super::split_keys;
 use crate::cost;
 use crate::plan::Planner;
 use crate::scope::ColSet;
-use muster_algebra::{ColId, Columns, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, SortKey, SqlType};
+use muster_algebra::{
+    ColId, Columns, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, SortKey, SqlType, Switch,
+};
 use muster_types::{Result, SqlError};
 use std::collections::HashMap;
 
@@ -76,7 +78,7 @@ impl Orders {
             }
             ways.extend(others);
             for (unit, column, (table, predicates)) in ways {
-                if !planner.options.for_rel(table).is_on("merge_join") {
+                if !planner.options.for_rel(table).is_on(Switch::MergeJoin) {
                     continue;
                 }
                 let by = [ascending(column)];

@@ -31,7 +31,7 @@ use graph::{Graph, Role, Units};
 use lookup::Lookups;
 use merge::Orders;
 use model::Model;
-use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side};
+use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side, Switch};
 use muster_types::Result;
 
 /// Plans a join, with conditions above it.
@@ -61,7 +61,7 @@ pub fn plan_joins_ordered(
 }
 
 fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: Option<ColId>) -> Result<Option<Plan>> {
-    let mut graph = Graph::of_order(rel, !planner.options.is_on("join_order"));
+    let mut graph = Graph::of_order(rel, !planner.options.is_on(Switch::JoinOrder));
     for hint in graph.order.add_hints(&planner.options.hints, &graph.units) {
         planner.ignored_hints.insert(hint.text.clone());
     }
@@ -78,7 +78,7 @@ fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: O
         plans.push(planner.plan(&unit.rel, &used)?);
     }
     let mut reduced = Vec::new();
-    if planner.options.is_on("semijoin_reduction") {
+    if planner.options.is_on(Switch::SemijoinReduction) {
         reduced = reduction::reduce(planner, &mut graph, &plans);
         for reduced in &reduced {
             plans[reduced.unit] = planner.plan(&graph.units[reduced.unit].rel, &used)?;

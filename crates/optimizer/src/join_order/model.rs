@@ -9,7 +9,7 @@ use super::reduction::Reduced;
 use crate::cost;
 use crate::options::Options;
 use crate::properties;
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel};
+use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Switch};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -97,7 +97,7 @@ impl<'a> Model<'a> {
             None => self.lookups.options.hash_joins(),
             Some(_) => {
                 let units: Vec<&Options> = units.map(of).collect();
-                units.iter().any(|o| o.is_forced("hash_join")) || units.iter().all(|o| o.hash_joins())
+                units.iter().any(|o| o.is_forced(Switch::HashJoin)) || units.iter().all(|o| o.hash_joins())
             }
         }
     }
@@ -106,11 +106,11 @@ impl<'a> Model<'a> {
     fn may_read_alone(&self, unit: usize) -> bool {
         let is_subquery =
             matches!(self.graph.units[unit].role, Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. });
-        !is_subquery || self.lookups.unit_options[unit].is_on("materialization")
+        !is_subquery || self.lookups.unit_options[unit].is_on(Switch::Materialization)
     }
 
     /// What it costs that a unit among the inputs is not joined as a hint for it says.
-    fn if_forced(&self, switch: &str, left: Units, right: Units) -> f64 {
+    fn if_forced(&self, switch: Switch, left: Units, right: Units) -> f64 {
         let single = [left, right].into_iter().filter(|units| units.count_ones() == 1);
         let forced =
             single.filter(|units| self.lookups.unit_options[units.trailing_zeros() as usize].is_forced(switch));
@@ -119,7 +119,7 @@ impl<'a> Model<'a> {
 
     /// What a hint makes a unit cost that is not joined as the hint says.
     fn disobedience(&self, unit: usize) -> f64 {
-        if self.lookups.unit_options[unit].is_forced("batched_key_access") { DISOBEDIENCE_MS } else { 0.0 }
+        if self.lookups.unit_options[unit].is_forced(Switch::BatchedKeyAccess) { DISOBEDIENCE_MS } else { 0.0 }
     }
 
     pub fn lookups(&self) -> &Lookups<'a> {
@@ -188,7 +188,8 @@ impl JoinModel for Model<'_> {
 
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
         let unit_bit = 1 << unit;
-        let disobeyed = self.if_forced("hash_join", left, unit_bit) + self.if_forced("merge_join", left, unit_bit);
+        let disobeyed =
+            self.if_forced(Switch::HashJoin, left, unit_bit) + self.if_forced(Switch::MergeJoin, left, unit_bit);
         self.lookup(left, unit).map(|l| l.cost_ms + disobeyed)
     }
 
@@ -204,7 +205,7 @@ impl JoinModel for Model<'_> {
         } else {
             cost::nested_loop_join(left_rows, right_rows, output)
         };
-        own + self.if_forced("merge_join", left, right)
+        own + self.if_forced(Switch::MergeJoin, left, right)
     }
 
     fn orders(&self) -> usize {
@@ -227,7 +228,7 @@ impl JoinModel for Model<'_> {
             _ => self.rows(right),
         };
         let own = cost::merge_join(self.rows(left), right_rows, self.rows(left | right));
-        Some(own + self.if_forced("hash_join", left, right))
+        Some(own + self.if_forced(Switch::HashJoin, left, right))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::properties;
 use crate::rewrite::group_by_key;
 use crate::scope::{self, ColSet};
-use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel};
+use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, Switch};
 
 /// The join region with semi joins made inner ones, as far as switches and hints allow; none if there are no semi joins.
 /// `required`: columns wanted above.
@@ -60,7 +60,7 @@ fn distinct_keys(right: &Rel, on: &[Expr], options: &Options) -> Option<Rel> {
 }
 
 fn may_weed_out(right: &Rel, on: &[Expr], options: &Options) -> bool {
-    options.for_rel(right).is_on("duplicateweedout")
+    options.for_rel(right).is_on(Switch::Duplicateweedout)
         && !on.iter().any(Expr::has_subquery)
         && scope::free_columns(right).is_empty()
 }
@@ -97,7 +97,7 @@ fn keys_of(right: &Rel, on: &[Expr]) -> Option<Vec<ColId>> {
 /// Whether switches and hints allow it: with an index on the keys as LooseScan, else by materializing.
 fn may_turn(right: &Rel, keys: &[ColId], options: &Options) -> bool {
     let options = options.for_rel(right);
-    if options.is_forced("merge_join") {
+    if options.is_forced(Switch::MergeJoin) {
         // What is merged comes in the order of an index, its distinct keys do not.
         return false;
     }
@@ -115,7 +115,7 @@ fn may_turn(right: &Rel, keys: &[ColId], options: &Options) -> bool {
         }),
         _ => false,
     };
-    options.is_on("materialization") || (by_index && options.is_on("loosescan"))
+    options.is_on(Switch::Materialization) || (by_index && options.is_on(Switch::Loosescan))
 }
 
 #[cfg(test)]
@@ -135,10 +135,10 @@ mod tests {
         let Some(Rel::Join { kind: JoinKind::Inner, right, .. }) = by_value else { panic!("{by_value:?}") };
         assert!(matches!(*right, Rel::Aggregate { ref group, .. } if *group == [y]));
         assert_eq!(turned(vec![eq(x, y), lt(a, b)], &options), None);
-        assert_eq!(turned(vec![eq(x, y)], &options.clone().without("materialization")), None, "no index on y");
+        assert_eq!(turned(vec![eq(x, y)], &options.clone().without(Switch::Materialization)), None, "no index on y");
         let by_key = || vec![eq(x, b)];
-        assert!(turned(by_key(), &options.clone().without("materialization")).is_some(), "LooseScan");
-        assert_eq!(turned(by_key(), &options.without("materialization").without("loosescan")), None);
+        assert!(turned(by_key(), &options.clone().without(Switch::Materialization)).is_some(), "LooseScan");
+        assert_eq!(turned(by_key(), &options.without(Switch::Materialization).without(Switch::Loosescan)), None);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let Rel::Aggregate { input, group, .. } = &**input else { panic!("{found:?}") };
         assert_eq!(*group, [a]);
         assert!(matches!(**input, Rel::Join { kind: JoinKind::Inner, .. }));
-        assert!(variants(&semi, &required, &mut t.columns, &options.without("duplicateweedout")).is_empty());
+        assert!(variants(&semi, &required, &mut t.columns, &options.without(Switch::Duplicateweedout)).is_empty());
         assert!(variants(&l, &required, &mut t.columns, &Options::default()).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use super::Planner;
 use crate::cost;
 use crate::join_order;
 use crate::scope::{self, ColSet};
-use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
+use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Switch};
 use muster_types::{Result, SqlError};
 
 impl Planner<'_> {
@@ -31,7 +31,7 @@ impl Planner<'_> {
             call_exprs_mut(call).into_iter().for_each(|e| scope::add_expr_columns(e, &mut below));
         }
         let block = self.options.for_block(input).into_owned();
-        let may_stream = !group.is_empty() && block.is_on("stream_aggregate");
+        let may_stream = !group.is_empty() && block.is_on(Switch::StreamAggregate);
         let plain = self.plan(input, &below)?;
         let rows = self.estimator.groups(group, plain.estimate.rows);
         let own_ms = |input: &Plan, streams: bool| match streams {
@@ -46,7 +46,7 @@ impl Planner<'_> {
             ways.push((fewer.plan, false));
         }
         let ordered = if may_stream { self.plan_grouped(input, group, &below)? } else { None };
-        if block.is_forced("stream_aggregate") && ordered.is_some() {
+        if block.is_forced(Switch::StreamAggregate) && ordered.is_some() {
             ways.clear();
         }
         ways.extend(ordered.map(|plan| (plan, true)));

@@ -6,7 +6,9 @@ use crate::access_path::loose::{self, End};
 use crate::access_path::{Request, hints};
 use crate::copy;
 use crate::scope::{self, ColSet};
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, IndexHintScope, Plan, PlanOp, Rel, SortKey};
+use muster_algebra::{
+    AggregateCall, AggregateFunction, ColId, Expr, IndexHintScope, Plan, PlanOp, Rel, SortKey, Switch,
+};
 use muster_types::Result;
 use std::collections::BTreeMap;
 
@@ -52,13 +54,13 @@ impl Planner<'_> {
     ) -> Result<Option<Fewer>> {
         let (Some(table), Some(mut wanted)) = (Table::of(input), wanted_ends(aggregates)) else { return Ok(None) };
         if group.is_empty() {
-            let plan = match !wanted.is_empty() && self.options.is_on("min_max_by_index") {
+            let plan = match !wanted.is_empty() && self.options.is_on(Switch::MinMaxByIndex) {
                 true => self.ends_of_all(table, &wanted, below)?,
                 false => None,
             };
             return Ok(plan.map(|plan| Fewer { plan, forced: false }));
         }
-        if !self.options.is_on("loose_index_scan") || !self.options.is_on("access_path") {
+        if !self.options.is_on(Switch::LooseIndexScan) || !self.options.is_on(Switch::AccessPath) {
             return Ok(None);
         }
         // Any row of a group has the group's own columns.

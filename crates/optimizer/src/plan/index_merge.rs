@@ -17,7 +17,7 @@ use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{
     ColId, ColumnMeta, ColumnOrigin, Estimate, Expr, IndexHint, JoinKind, KeyRange, LogicOp, Plan, PlanOp, Rel, Side,
-    SortKey, SqlType, TableDef,
+    SortKey, SqlType, Switch, TableDef,
 };
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Planner<'_> {
     /// The cheapest plan that merges indexes, if the table and its conditions allow it.
     pub(super) fn index_merge(&mut self, merged: Merged<'_>) -> Option<Plan> {
         let options = merged.options;
-        if !options.is_on("index_merge") || !options.is_on("access_path") || !has_exact_key(merged.table) {
+        if !options.is_on(Switch::IndexMerge) || !options.is_on(Switch::AccessPath) || !has_exact_key(merged.table) {
             return None;
         }
         let mut best: Option<Plan> = None;
@@ -61,7 +61,7 @@ impl Planner<'_> {
                 best = Some(plan);
             }
         };
-        if options.is_on("index_merge_union") || options.is_on("index_merge_sort_union") {
+        if options.is_on(Switch::IndexMergeUnion) || options.is_on(Switch::IndexMergeSortUnion) {
             for (i, conjunct) in merged.conjuncts.iter().enumerate() {
                 if let Expr::Logic { op: LogicOp::Or, args } = conjunct
                     && args.len() <= BRANCHES_MAX
@@ -71,7 +71,7 @@ impl Planner<'_> {
                 }
             }
         }
-        if options.is_on("index_merge_intersection") && options.hash_joins() {
+        if options.is_on(Switch::IndexMergeIntersection) && options.hash_joins() {
             let keys = self.intersection(merged);
             consider(keys.map(|keys| self.rows_of(merged, keys)));
         }

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::scope::{self, ColSet};
 use index_merge::Merged;
 use muster_algebra::{
-    ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind,
+    ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind, Switch,
 };
 use muster_types::Result;
 use sharing::Sharing;
@@ -45,7 +45,7 @@ impl<'a> Planner<'a> {
     ) -> Planner<'a> {
         let mut estimator = Estimator::default();
         estimator.learn(rel, statistics);
-        let sharing = match options.is_on("shared_rows") {
+        let sharing = match options.is_on(Switch::SharedRows) {
             true => Sharing::of(rel),
             false => Sharing::default(),
         };
@@ -129,7 +129,7 @@ impl<'a> Planner<'a> {
         let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
         let scan = access_path::choose(request, self.statistics, &self.estimator, options);
         let scan = match merge {
-            Some(merge) if options.is_forced("index_merge") && order.is_empty() => merge,
+            Some(merge) if options.is_forced(Switch::IndexMerge) && order.is_empty() => merge,
             Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit) => merge,
             _ => scan,
         };
@@ -204,7 +204,7 @@ impl<'a> Planner<'a> {
 
     /// The wanted ones of some columns, if nodes may drop columns.
     pub fn narrow(&self, output: Vec<ColId>, required: &ColSet) -> Vec<ColId> {
-        if self.options.is_on("join_projection") {
+        if self.options.is_on(Switch::JoinProjection) {
             output.into_iter().filter(|id| required.contains(id)).collect()
         } else {
             output

@@ -3,7 +3,7 @@ use crate::{
     Options, optimize,
     testing::{builder::*, statistics::Injected},
 };
-use muster_algebra::{AggregateFunction, SubqueryKind, TableDef};
+use muster_algebra::{AggregateFunction, SubqueryKind, Switch, TableDef};
 use std::sync::Arc;
 
 /// Totals of `f` (b, x) by b, rows with x below `bound` only; the columns of the result.
@@ -38,7 +38,7 @@ fn equal_aggregates_are_computed_once() {
     let options = Options::default();
     assert_eq!(largest(5, &options), [1, 1]);
     assert!(largest(6, &options).is_empty(), "another condition");
-    assert!(largest(5, &options.without("shared_rows")).is_empty());
+    assert!(largest(5, &options.without(Switch::SharedRows)).is_empty());
 }
 
 #[test]

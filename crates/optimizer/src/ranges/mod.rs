@@ -22,7 +22,7 @@ use crate::options::Options;
 use column_values::ColumnValues;
 use flatten::FlatPart;
 use key_set::{KeySet, KeySets};
-use muster_algebra::{ColId, Expr, KeyInterval, KeyPart, KeyRange, LogicOp, SqlType, TableDef, Value};
+use muster_algebra::{ColId, Expr, KeyInterval, KeyPart, KeyRange, LogicOp, SqlType, Switch, TableDef, Value};
 use part_values::Part;
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -57,7 +57,7 @@ pub struct IndexRanges {
 impl IndexRanges {
     /// Whether a scan may go by the steering: by index conditions behind a range, by `skip_scan` without one.
     pub fn may_be_steered(&self, index: usize, options: &Options) -> bool {
-        let switch = if self.parts > 0 { "index_condition_pushdown" } else { "skip_scan" };
+        let switch = if self.parts > 0 { Switch::IndexConditionPushdown } else { Switch::SkipScan };
         !self.steering.is_empty() && !self.ranges.is_empty() && options.is_on_for(switch, index)
     }
 

@@ -23,7 +23,7 @@ pub mod semijoin_to_inner;
 pub mod subquery_unnesting;
 
 use crate::Options;
-use muster_algebra::{Columns, Expr, Rel};
+use muster_algebra::{Columns, Expr, Rel, Switch};
 use muster_types::Result;
 
 /// What a pass may use.
@@ -36,40 +36,46 @@ pub struct Context<'a> {
 
 /// One rewrite.
 pub struct Pass {
-    pub name: &'static str,
+    /// Its switch, whose name is that of the pass.
+    pub switch: Switch,
     pub run: fn(Rel, &mut Context<'_>) -> Result<Rel>,
 }
 
 macro_rules! passes {
-    ($($name:ident),* $(,)?) => {
+    ($($name:ident $switch:ident),* $(,)?) => {
         /// All passes in the order they run.
-        pub const PASSES: &[Pass] = &[$(Pass { name: stringify!($name), run: $name::run }),*];
+        pub const PASSES: &[Pass] = &[$(Pass { switch: Switch::$switch, run: $name::run }),*];
+
+        #[test]
+        fn passes_are_named_as_their_switches() {
+            $(assert_eq!(Switch::$switch.name(), stringify!($name));)*
+        }
     };
 }
 
 passes![
-    projection_merging,
-    constant_folding,
-    not_pushdown,
-    cast_unwrapping,
-    or_factoring,
-    predicate_pushdown,
-    subquery_unnesting,
-    projection_merging,
-    outer_join_simplification,
-    null_safe_keys,
-    semijoin_to_inner,
-    equality_closure,
-    or_implication,
-    predicate_pushdown,
-    cast_unwrapping,
-    constant_folding,
-    group_by_key,
-    aggregate_pushdown,
-    distinct_aggregate,
-    projection_merging,
-    limit_pushdown,
-    empty_relation,
+    projection_merging ProjectionMerging,
+    constant_folding ConstantFolding,
+    not_pushdown NotPushdown,
+    cast_unwrapping CastUnwrapping,
+    or_factoring OrFactoring,
+    predicate_pushdown PredicatePushdown,
+    subquery_unnesting SubqueryUnnesting,
+    projection_merging ProjectionMerging,
+    outer_join_simplification OuterJoinSimplification,
+    null_safe_keys NullSafeKeys,
+    semijoin_to_inner SemijoinToInner,
+    equality_closure EqualityClosure,
+    or_implication OrImplication,
+    predicate_pushdown PredicatePushdown,
+    cast_unwrapping CastUnwrapping,
+    constant_folding ConstantFolding,
+    group_by_key GroupByKey,
+    aggregate_pushdown AggregatePushdown,
+    distinct_aggregate DistinctAggregate,
+    projection_merging ProjectionMerging,
+    limit_pushdown LimitPushdown,
+    empty_relation EmptyRelation,
 ];
 
 /// Rebuilds a relation bottom-up, the relations of subqueries included.

@@ -4,7 +4,7 @@ use super::Context;
 use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
-use muster_algebra::{Expr, JoinKind, Rel};
+use muster_algebra::{Expr, JoinKind, Rel, Switch};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -45,7 +45,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         Rel::Aggregate { input, group, aggregates } => {
             let keys: ColSet = group.iter().copied().collect();
             let outputs: Vec<_> = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
-            let allowed = context.options.for_derived(&outputs).is_on("derived_condition_pushdown");
+            let allowed = context.options.for_derived(&outputs).is_on(Switch::DerivedConditionPushdown);
             let (go, stay): (Vec<Expr>, Vec<Expr>) = predicates.into_iter().partition(|p| {
                 let whole_groups = allowed && !group.is_empty() && respects_equality(p, context.columns);
                 whole_groups && mentions_within(p, &keys, &input, &aggregates)
@@ -76,8 +76,8 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
 
 /// Whether no hint keeps conditions out of a derived table.
 fn enters_derived(rel: &Rel, context: &Context<'_>) -> bool {
-    let general = context.options.is_on("derived_condition_pushdown");
-    let hinted = context.options.for_derived(&rel.output()).is_on("derived_condition_pushdown");
+    let general = context.options.is_on(Switch::DerivedConditionPushdown);
+    let hinted = context.options.for_derived(&rel.output()).is_on(Switch::DerivedConditionPushdown);
     hinted || !general
 }
 

@@ -7,7 +7,7 @@
 use super::Context;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel};
+use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -159,7 +159,7 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
 /// Whether a projection is a derived table with NO_MERGE.
 fn is_kept_apart(exprs: &[(ColId, Expr)], context: &Context<'_>) -> bool {
     let ids: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
-    !context.options.for_derived(&ids).is_on("derived_merge")
+    !context.options.for_derived(&ids).is_on(Switch::DerivedMerge)
 }
 
 /// Takes what is trivial out of a projection; what is left is a projection of all columns of the input and the computed

@@ -11,7 +11,8 @@
 use super::{binder::Binder, from::Joined};
 use crate::{OptimizerHint, hints::HintArgument};
 use muster_algebra::{
-    ColId, HintTarget, Hints, IndexHint, IndexHintKind, IndexHintScope, OrderHint, OrderKind, Rel, SwitchHint, TableDef,
+    ColId, HintTarget, Hints, IndexHint, IndexHintKind, IndexHintScope, OrderHint, OrderKind, Rel, Switch, SwitchHint,
+    TableDef,
 };
 use muster_types::{ErrorCode, SqlError};
 use sqlparser::ast;
@@ -40,9 +41,9 @@ struct BlockTable {
 #[derive(Debug, Clone, Copy)]
 enum Meaning {
     /// Of tables, or of all tables of a block.
-    Tables(&'static [&'static str]),
+    Tables(&'static [Switch]),
     /// Of a table and some of its indexes.
-    Indexes(&'static str),
+    Indexes(Switch),
     /// USE, IGNORE or FORCE INDEX in another form.
     Use(IndexHintScope),
     Order(OrderKind),
@@ -51,7 +52,7 @@ enum Meaning {
     Semijoin,
     Subquery,
     /// Of a block.
-    Block(&'static str),
+    Block(Switch),
     /// Looked at elsewhere, or without effect here.
     Elsewhere,
 }
@@ -59,16 +60,16 @@ enum Meaning {
 /// The meaning of a hint without its `NO_`.
 fn meaning(name: &str) -> Meaning {
     match name {
-        "BKA" => Meaning::Tables(&["batched_key_access", "join_cache_bka"]),
-        "BNL" | "HASH_JOIN" => Meaning::Tables(&["hash_join", "block_nested_loop", "join_cache_hashed"]),
-        "MERGE_JOIN" => Meaning::Tables(&["merge_join"]),
-        "MERGE" => Meaning::Tables(&["derived_merge"]),
-        "DERIVED_CONDITION_PUSHDOWN" => Meaning::Tables(&["derived_condition_pushdown"]),
-        "MRR" => Meaning::Indexes("mrr"),
-        "ICP" => Meaning::Indexes("index_condition_pushdown"),
-        "RANGE_OPTIMIZATION" => Meaning::Indexes("range_optimization"),
-        "SKIP_SCAN" => Meaning::Indexes("skip_scan"),
-        "INDEX_MERGE" => Meaning::Indexes("index_merge"),
+        "BKA" => Meaning::Tables(&[Switch::BatchedKeyAccess, Switch::JoinCacheBka]),
+        "BNL" | "HASH_JOIN" => Meaning::Tables(&[Switch::HashJoin, Switch::BlockNestedLoop, Switch::JoinCacheHashed]),
+        "MERGE_JOIN" => Meaning::Tables(&[Switch::MergeJoin]),
+        "MERGE" => Meaning::Tables(&[Switch::DerivedMerge]),
+        "DERIVED_CONDITION_PUSHDOWN" => Meaning::Tables(&[Switch::DerivedConditionPushdown]),
+        "MRR" => Meaning::Indexes(Switch::Mrr),
+        "ICP" => Meaning::Indexes(Switch::IndexConditionPushdown),
+        "RANGE_OPTIMIZATION" => Meaning::Indexes(Switch::RangeOptimization),
+        "SKIP_SCAN" => Meaning::Indexes(Switch::SkipScan),
+        "INDEX_MERGE" => Meaning::Indexes(Switch::IndexMerge),
         "INDEX" => Meaning::Use(IndexHintScope::All),
         "JOIN_INDEX" => Meaning::Use(IndexHintScope::Join),
         "ORDER_INDEX" => Meaning::Use(IndexHintScope::OrderBy),
@@ -79,17 +80,17 @@ fn meaning(name: &str) -> Meaning {
         "JOIN_FIXED_ORDER" => Meaning::FixedOrder,
         "SEMIJOIN" => Meaning::Semijoin,
         "SUBQUERY" => Meaning::Subquery,
-        "STREAM_AGGREGATE" => Meaning::Block("stream_aggregate"),
+        "STREAM_AGGREGATE" => Meaning::Block(Switch::StreamAggregate),
         _ => Meaning::Elsewhere,
     }
 }
 
 /// Strategies of semi joins: MySQL's word and the switch.
-const STRATEGIES: [(&str, &str); 4] = [
-    ("FIRSTMATCH", "firstmatch"),
-    ("MATERIALIZATION", "materialization"),
-    ("LOOSESCAN", "loosescan"),
-    ("DUPSWEEDOUT", "duplicateweedout"),
+const STRATEGIES: [(&str, Switch); 4] = [
+    ("FIRSTMATCH", Switch::Firstmatch),
+    ("MATERIALIZATION", Switch::Materialization),
+    ("LOOSESCAN", Switch::Loosescan),
+    ("DUPSWEEDOUT", Switch::Duplicateweedout),
 ];
 
 impl Binder<'_> {
@@ -292,20 +293,13 @@ impl<'b> Resolver<'b> {
         }
     }
 
-    fn block_switch(&mut self, block: usize, switch: &'static str, on: bool) {
+    fn block_switch(&mut self, block: usize, switch: Switch, on: bool) {
         let columns = self.tables_of(block).into_iter().flat_map(|t| t.columns.clone()).collect();
         let hint = SwitchHint { switch, on, target: HintTarget::Block, columns, indexes: None };
         self.switches.push((Rank::Block, hint));
     }
 
-    fn table_switch(
-        &mut self,
-        rank: Rank,
-        table: &BlockTable,
-        switch: &'static str,
-        on: bool,
-        indexes: Option<Vec<usize>>,
-    ) {
+    fn table_switch(&mut self, rank: Rank, table: &BlockTable, switch: Switch, on: bool, indexes: Option<Vec<usize>>) {
         let (target, columns) = match &table.table {
             Some(_) => (HintTarget::Table, &table.columns),
             None => (HintTarget::Derived, &table.outputs),
@@ -314,12 +308,12 @@ impl<'b> Resolver<'b> {
     }
 
     /// `BKA([@qb] [t, ..])`.
-    fn tables(&mut self, hint: &OptimizerHint, block: usize, name: &str, switches: &[&'static str], on: bool) {
+    fn tables(&mut self, hint: &OptimizerHint, block: usize, name: &str, switches: &[Switch], on: bool) {
         if hint.arguments.is_empty() {
             let shown = at(&self.names[block]);
             if self.is_first(&format!("{name} {block}"), hint, &shown) {
                 for table in self.tables_of(block) {
-                    switches.iter().for_each(|switch| self.table_switch(Rank::Block, table, switch, on, None));
+                    switches.iter().for_each(|switch| self.table_switch(Rank::Block, table, *switch, on, None));
                 }
             }
             return;
@@ -331,7 +325,7 @@ impl<'b> Resolver<'b> {
                 continue;
             }
             for table in tables {
-                switches.iter().for_each(|switch| self.table_switch(Rank::Table, table, switch, on, None));
+                switches.iter().for_each(|switch| self.table_switch(Rank::Table, table, *switch, on, None));
             }
         }
     }
@@ -391,7 +385,7 @@ impl<'b> Resolver<'b> {
         (!positions.is_empty()).then_some((tables, positions))
     }
 
-    fn indexes(&mut self, hint: &OptimizerHint, block: usize, name: &str, switch: &'static str, on: bool) {
+    fn indexes(&mut self, hint: &OptimizerHint, block: usize, name: &str, switch: Switch, on: bool) {
         let Some((tables, positions)) = self.table_and_indexes(hint, block, name) else { return };
         let (rank, positions) = match positions.is_empty() {
             true => (Rank::Table, None),
@@ -434,12 +428,12 @@ impl<'b> Resolver<'b> {
             return;
         }
         if hint.arguments.is_empty() {
-            self.block_switch(block, "semijoin", on);
+            self.block_switch(block, Switch::Semijoin, on);
             return;
         }
         let named = |word: &str| hint.arguments.iter().any(|a| a.name.eq_ignore_ascii_case(word));
         if on {
-            self.block_switch(block, "semijoin", true);
+            self.block_switch(block, Switch::Semijoin, true);
         }
         for (word, switch) in STRATEGIES {
             if named(word) || on {
@@ -455,9 +449,9 @@ impl<'b> Resolver<'b> {
             return;
         }
         let materialize = hint.arguments.first().is_some_and(|a| a.name.eq_ignore_ascii_case("MATERIALIZATION"));
-        self.block_switch(block, "semijoin", false);
-        self.block_switch(block, "materialization", materialize);
-        self.block_switch(block, "in_to_exists", !materialize);
+        self.block_switch(block, Switch::Semijoin, false);
+        self.block_switch(block, Switch::Materialization, materialize);
+        self.block_switch(block, Switch::InToExists, !materialize);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::testing::builder::*;
 use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
-use muster_algebra::{Expr, Plan, PlanOp, SubqueryKind};
+use muster_algebra::{Expr, Plan, PlanOp, SubqueryKind, Switch};
 
 /// Whether the plan's only subquery is run for each row.
 fn runs_for_each_row(plan: &Plan) -> bool {
@@ -31,10 +31,10 @@ fn an_in_does_what_costs_less() {
     for (few, switches, each) in [
         (true, &[][..], true),
         (false, &[], false),
-        (true, &["subquery_materialization_cost_based"], false),
-        (true, &["in_to_exists"], false),
-        (false, &["materialization"], true),
-        (false, &["materialized_in"], true),
+        (true, &[Switch::SubqueryMaterializationCostBased], false),
+        (true, &[Switch::InToExists], false),
+        (false, &[Switch::Materialization], true),
+        (false, &[Switch::MaterializedIn], true),
     ] {
         let mut t = Tables::new();
         let (orders, id, day) = t.table("orders", &["id", "day"]).pair();
@@ -47,7 +47,8 @@ fn an_in_does_what_costs_less() {
             .distinct("lines", 0, 4e6);
         let kind = SubqueryKind::In { left: vec![Expr::Column(id)], negated: false };
         let rel = filter(orders, vec![eq(day, 5), subquery(kind, lines, &[order])]);
-        let options = switches.iter().fold(Options::default().without("semijoin"), |o, name| o.without(name));
+        let options =
+            switches.iter().fold(Options::default().without(Switch::Semijoin), |o, switch| o.without(*switch));
         let plan = optimize(rel, &mut t.columns, &statistics, &options).expect("a plan");
         assert_eq!(runs_for_each_row(&plan), each, "{few} {switches:?}: {plan:?}");
     }

@@ -18,7 +18,7 @@ mod scalar;
 
 use super::Context;
 use crate::scope;
-use muster_algebra::{ColId, Expr, JoinKind, Rel, SubqueryKind};
+use muster_algebra::{ColId, Expr, JoinKind, Rel, SubqueryKind, Switch};
 use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
@@ -127,7 +127,8 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
         match predicate {
             Expr::Subquery(q) if !matches!(q.kind, SubqueryKind::Scalar) => {
                 let options = context.options.for_block(&q.rel);
-                let joined = if options.is_on("semijoin") { quantified::as_join(&rel, &q, context) } else { None };
+                let joined =
+                    if options.is_on(Switch::Semijoin) { quantified::as_join(&rel, &q, context) } else { None };
                 match joined {
                     Some((kind, right, on)) => {
                         let (left, right) = (Box::new(rel), Box::new(right));
@@ -156,7 +157,7 @@ fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel 
     }
     if let Expr::Subquery(q) = expr
         && matches!(q.kind, SubqueryKind::Scalar)
-        && context.options.is_on("subquery_to_derived")
+        && context.options.is_on(Switch::SubqueryToDerived)
     {
         match scalar::join(rel, q, context) {
             Ok((joined, value)) => {

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::properties::may_be_null;
 use crate::rewrite::Context;
 use crate::scope::{self, ColSet};
-use muster_algebra::{CompareOp, Expr, JoinKind, Quantifier, Rel, Subquery, SubqueryKind};
+use muster_algebra::{CompareOp, Expr, JoinKind, Quantifier, Rel, Subquery, SubqueryKind, Switch};
 
 /// What joining a subquery that is one of a relation's conditions takes: the kind of join, its right input, its
 /// condition. `None` when no rule fits.
@@ -45,11 +45,11 @@ pub fn as_join(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(Jo
 /// A subquery that stays one of the conditions: an IN keeps its rows or runs for each row of the query around it.
 /// `either_way` is set if it may do both.
 pub fn kept(q: Subquery, options: &Options, either_way: &mut bool) -> Expr {
-    let keeps = options.is_on("materialization") && options.is_on("materialized_in");
-    match (keeps, options.is_on("in_to_exists")) {
+    let keeps = options.is_on(Switch::Materialization) && options.is_on(Switch::MaterializedIn);
+    match (keeps, options.is_on(Switch::InToExists)) {
         (false, true) => in_to_exists(q),
         (true, true) => {
-            let by_cost = options.is_on("subquery_materialization_cost_based");
+            let by_cost = options.is_on(Switch::SubqueryMaterializationCostBased);
             *either_way |= by_cost && matches!(q.kind, SubqueryKind::In { negated: false, .. });
             Expr::Subquery(Box::new(q))
         }

@@ -178,7 +178,7 @@ fn subqueries() {
 fn hints_name_tables_of_any_block() {
     let switches = |sql: &str| -> Vec<(&str, bool, Option<Vec<usize>>)> {
         let hints = bind(sql).hints.switches;
-        hints.into_iter().map(|h| (h.switch, h.on, h.indexes)).collect()
+        hints.into_iter().map(|h| (h.switch.name(), h.on, h.indexes)).collect()
     };
     assert_eq!(
         switches("select /*+ NO_ICP(t kb) BKA(t) */ a from t"),
