@@ -7,6 +7,7 @@
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   Columns                                columns.rs: every column of one query has its own number
 //!   expr_text                              expr_text.rs: expressions as text
+//!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
 //! ```
@@ -18,6 +19,7 @@ pub mod columns;
 pub mod expr;
 pub mod expr_text;
 pub mod hints;
+mod movable;
 pub mod plan;
 pub mod profile;
 pub mod rel;

@@ -254,7 +254,7 @@ fn grow(rel: &Rel, known: &mut ColSet, columns: &Columns) {
         Rel::Join { kind: JoinKind::Inner, on, .. } => equate(on),
         Rel::Project { exprs, .. } => {
             for (id, e) in exprs {
-                let is_function = !e.has_subquery() && scope::is_movable(e) && respects_equality(e, columns);
+                let is_function = !e.has_subquery() && e.is_movable() && respects_equality(e, columns);
                 if is_function && scope::expr_columns(e).is_subset(known) {
                     known.insert(*id);
                 }

@@ -95,17 +95,6 @@ pub fn has_subquery(rel: &Rel) -> bool {
     rel.exprs().into_iter().any(Expr::has_subquery) || rel.inputs().into_iter().any(has_subquery)
 }
 
-/// Whether the expression gives the same value whenever it is computed, so that it may be moved or repeated.
-pub fn is_movable(expr: &Expr) -> bool {
-    let mut movable = true;
-    expr.visit(&mut |e| {
-        if matches!(e, Expr::Call { function: muster_algebra::ScalarFunction::Sleep, .. }) {
-            movable = false;
-        }
-    });
-    movable
-}
-
 /// Whether the subquery is `EXISTS` or `NOT EXISTS`.
 pub fn is_exists(kind: &SubqueryKind) -> bool {
     matches!(kind, SubqueryKind::Exists { .. })

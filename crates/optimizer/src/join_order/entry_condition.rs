@@ -23,7 +23,7 @@ pub fn entry_condition<'a>(
     let (held, lacking) = (set(held), set(lacking));
     let on_entries = |condition: &Expr| {
         let mentioned = scope::expr_columns(condition);
-        if condition.has_subquery() || !scope::is_movable(condition) || mentioned.is_disjoint(&held) {
+        if condition.has_subquery() || !condition.is_movable() || mentioned.is_disjoint(&held) {
             None
         } else if mentioned.is_disjoint(&lacking) {
             Some(condition.clone())

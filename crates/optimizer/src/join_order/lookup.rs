@@ -34,7 +34,7 @@ fn base_of(rel: &Rel) -> Option<Base<'_>> {
         _ => (rel, &[][..]),
     };
     let Rel::Get { table, alias, columns, hints } = get else { return None };
-    let checkable = predicates.iter().all(|p| !p.has_subquery() && scope::is_movable(p));
+    let checkable = predicates.iter().all(|p| !p.has_subquery() && p.is_movable());
     checkable.then_some(Base { table, alias, columns, hints, predicates })
 }
 

@@ -5,7 +5,7 @@ use super::{Planner, append};
 use crate::access_path::loose::{self, End};
 use crate::access_path::{Request, hints};
 use crate::copy;
-use crate::scope::{self, ColSet};
+use crate::scope::ColSet;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, Expr, IndexHintScope, Plan, PlanOp, Rel, SortKey, Switch,
 };
@@ -33,7 +33,7 @@ impl<'a> Table<'a> {
         match rel {
             Rel::Get { .. } => Some(Table { rel, get: rel, predicates: &[] }),
             Rel::Filter { input, predicates } if matches!(**input, Rel::Get { .. }) => {
-                let checkable = predicates.iter().all(|p| !p.has_subquery() && scope::is_movable(p));
+                let checkable = predicates.iter().all(|p| !p.has_subquery() && p.is_movable());
                 checkable.then_some(Table { rel, get: input, predicates })
             }
             // Of columns that are passed through.

@@ -112,7 +112,7 @@ impl<'a> Planner<'a> {
             return Err(muster_types::SqlError::internal("not a table"));
         };
         let (above, conjuncts): (Vec<Expr>, Vec<Expr>) =
-            predicates.iter().cloned().partition(|p| p.has_subquery() || !scope::is_movable(p));
+            predicates.iter().cloned().partition(|p| p.has_subquery() || !p.is_movable());
         let mut below = required.clone();
         below.extend(scope::exprs_columns(&above));
         if order.is_empty()

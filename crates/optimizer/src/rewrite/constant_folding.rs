@@ -37,7 +37,7 @@ fn count_rows(call: &mut AggregateCall) {
 fn conjuncts(input: Rel, predicates: Vec<Expr>) -> Rel {
     let mut conjuncts: Vec<Expr> = Vec::new();
     for conjunct in predicates.into_iter().flat_map(Expr::into_conjuncts) {
-        if !conjuncts.contains(&conjunct) {
+        if !conjunct.is_movable() || !conjuncts.contains(&conjunct) {
             conjuncts.push(conjunct);
         }
     }
@@ -81,7 +81,7 @@ fn and_or(op: LogicOp, args: Vec<Expr>) -> Expr {
         if is_truth(&arg, deciding) {
             return Expr::bool(deciding);
         }
-        if !is_truth(&arg, !deciding) && !kept.contains(&arg) {
+        if !is_truth(&arg, !deciding) && (!arg.is_movable() || !kept.contains(&arg)) {
             kept.push(arg);
         }
     }
@@ -124,7 +124,7 @@ fn case(
 /// The value of an expression of literals. The expression stays as it is when computing it fails or warns: then it has to
 /// do so when it runs.
 fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
-    if expr.children().iter().any(|c| !matches!(c, Expr::Literal { .. })) {
+    if !expr.is_movable() || expr.children().iter().any(|c| !matches!(c, Expr::Literal { .. })) {
         return expr;
     }
     let mut warned = false;

@@ -66,3 +66,14 @@ fn filters_lose_what_is_true() {
     assert_eq!(t.run(run, filter(rel.clone(), predicates)), filter(rel.clone(), vec![eq(a, 1)]));
     assert_eq!(t.run(run, filter(rel.clone(), vec![Expr::bool(true)])), rel);
 }
+
+#[test]
+fn calls_that_do_something_are_neither_computed_nor_left_out() {
+    let wait = || Expr::Call { function: ScalarFunction::Sleep, args: vec![Expr::int(0)], ty: SqlType::BIGINT };
+    let is_zero = || Expr::eq(wait(), Expr::int(0));
+    assert_eq!(folded(and(vec![is_zero(), is_zero()])), and(vec![is_zero(), is_zero()]));
+    let mut t = Tables::new();
+    let (table, _, _) = t.table("t", &["a", "b"]).pair();
+    let Rel::Filter { predicates, .. } = conjuncts(table, vec![is_zero(), is_zero()]) else { panic!("a filter") };
+    assert_eq!(predicates.len(), 2);
+}

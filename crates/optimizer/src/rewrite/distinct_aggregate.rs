@@ -22,7 +22,7 @@ fn is_single_distinct(aggregates: &[(ColId, AggregateCall)]) -> bool {
     aggregates.iter().all(|(_, call)| {
         let known = matches!(call.function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         call.distinct && known && call.args == first.args && !call.args.is_empty()
-    }) && first.args.iter().all(|a| !a.has_subquery() && crate::scope::is_movable(a))
+    }) && first.args.iter().all(|a| !a.has_subquery() && a.is_movable())
 }
 
 fn two_levels(

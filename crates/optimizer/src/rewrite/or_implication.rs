@@ -64,7 +64,7 @@ pub fn implied(expr: &Expr, columns: &ColSet) -> Option<Expr> {
             .clone()
             .into_conjuncts()
             .into_iter()
-            .filter(|c| !c.has_subquery() && scope::is_movable(c))
+            .filter(|c| !c.has_subquery() && c.is_movable())
             .filter(|c| {
                 let mentioned = scope::expr_columns(c);
                 !mentioned.is_empty() && mentioned.is_subset(columns)

@@ -33,7 +33,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         Rel::Project { input, exprs } => {
             let map: Substitution = exprs.iter().cloned().collect();
             let heavy: ColSet =
-                exprs.iter().filter(|(_, e)| e.has_subquery() || !scope::is_movable(e)).map(|(id, _)| *id).collect();
+                exprs.iter().filter(|(_, e)| e.has_subquery() || !e.is_movable()).map(|(id, _)| *id).collect();
             let (stay, go): (Vec<Expr>, Vec<Expr>) =
                 predicates.into_iter().partition(|p| !scope::expr_columns(p).is_disjoint(&heavy));
             let go = go.into_iter().map(|p| substitute(p, &map)).collect();

@@ -195,7 +195,7 @@ fn lift_projections(kind: JoinKind, left: Rel, right: Rel, on: Vec<Expr>, straig
         Rel::Project { input, exprs } => {
             let output = input.output();
             let passes = exprs.iter().all(|(id, e)| !is_trivial(e) || (*e == Expr::Column(*id) && output.contains(id)));
-            let liftable = exprs.iter().all(|(_, e)| !e.has_subquery() && scope::is_movable(e));
+            let liftable = exprs.iter().all(|(_, e)| !e.has_subquery() && e.is_movable());
             if passes && liftable {
                 above.extend(exprs.into_iter().filter(|(_, e)| !is_trivial(e)));
                 *input

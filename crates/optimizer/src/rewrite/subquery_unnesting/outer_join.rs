@@ -47,6 +47,6 @@ pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut Context<'_>) ->
 /// Whether a copy has the same rows.
 fn is_repeatable(rel: &Rel) -> bool {
     !matches!(rel, Rel::Limit { .. })
-        && rel.exprs().iter().all(|e| !e.has_subquery() && scope::is_movable(e))
+        && rel.exprs().iter().all(|e| !e.has_subquery() && e.is_movable())
         && rel.inputs().into_iter().all(is_repeatable)
 }
