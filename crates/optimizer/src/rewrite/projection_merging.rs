@@ -53,9 +53,8 @@ fn is_trivial(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_) | Expr::Literal { .. })
 }
 
-/// The relation without needless projections, and what stands for each column that it delivers no longer.
-fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)> {
-    // Subqueries are statements of their own.
+/// Merges the projections in the subqueries of a relation's expressions: they are statements of their own.
+fn merge_subqueries(rel: &mut Rel, context: &mut Context<'_>) -> Result<()> {
     for expr in rel.exprs_mut() {
         let mut outcome = Ok(());
         scope::for_each_subquery(expr, &mut |inner| {
@@ -68,6 +67,12 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
         });
         outcome?;
     }
+    Ok(())
+}
+
+/// The relation without needless projections, and what stands for each column that it delivers no longer.
+fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)> {
+    merge_subqueries(&mut rel, context)?;
     match rel {
         Rel::Get { .. } => Ok((rel, Substitution::new())),
         Rel::Values { .. } => Ok((rel, Substitution::new())),

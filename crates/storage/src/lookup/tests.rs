@@ -7,8 +7,8 @@ use crate::{
     },
     key::KeyPartCodec,
     rows::fixtures::{
-        EvenOnes, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of, scan_request,
-        sort_rows, sortable, table_and_rows,
+        EvenOnes, Home, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of,
+        scan_request, sort_rows, sortable, table_and_rows,
     },
     tree::{ColumnSource, TreeLayout, block::cut_value},
 };
@@ -98,6 +98,73 @@ fn how() -> impl Strategy<Value = How> {
     })
 }
 
+/// The table's columns that a key consists of, up to the hidden row number.
+fn key_columns(layout: &TreeLayout) -> Vec<usize> {
+    let table_column = |part: &KeyPartCodec| match layout.columns[part.column].source {
+        ColumnSource::Table { column, .. } => Some(column),
+        ColumnSource::RowNumber => None,
+    };
+    layout.key.parts.iter().map_while(table_column).collect()
+}
+
+/// The keys of some rows, ascending and distinct. Each must be what the values of its row encode to.
+fn checked_keys(table: &Table, index: usize, columns: &[usize], rows: &[Vec<Value>]) -> Vec<Vec<u8>> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let layout = TreeLayout::new(table.schema(), index);
+    let batch = batch_of(table, rows);
+    let arrays: Vec<ArrayRef> = columns.iter().map(|c| batch.column(*c).clone()).collect();
+    let made = table.lookup_keys(index, &arrays).unwrap();
+    let encoded = |row: &Vec<Value>| {
+        let parts = layout.key.parts[..columns.len()].iter().zip(columns);
+        let values: Vec<Value> = parts.map(|(codec, column)| cut_value(&row[*column], codec.prefix)).collect();
+        let mut bytes = Vec::new();
+        layout.key.append_values(&values, &mut bytes).unwrap();
+        bytes
+    };
+    let mut keys: Vec<Vec<u8>> = rows.iter().map(encoded).collect();
+    made.iter().zip(&keys).for_each(|(key, bytes)| assert_eq!(key, bytes.as_slice()));
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// Rows with the numbers of the keys that found them, as texts that can be compared in any order.
+fn in_any_order(found: &Found) -> Vec<String> {
+    sortable(&found.iter().map(|(o, row)| [&[Value::Int(*o as i64)], &row[..]].concat()).collect::<Vec<_>>())
+}
+
+/// A filter that keeps rows with an even value in a column.
+fn even_filter(schema: &TableSchema, column: Option<usize>) -> Option<Arc<dyn BatchFilter>> {
+    column.map(|c| {
+        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+    })
+}
+
+/// Bytes of the primary key of a row, or of its hidden row number.
+fn primary_key_len(schema: &TableSchema, row: &[Value]) -> usize {
+    let parts = &schema.indexes[0].parts;
+    if parts.is_empty() {
+        return 8;
+    }
+    let values: Vec<_> = parts.iter().map(|p| row[p.column].clone()).collect();
+    let mut key = Vec::new();
+    TreeLayout::new(schema, 0).key.append_values(&values, &mut key).unwrap();
+    key.len()
+}
+
+/// Discards the pages of a table. Returns true if all frames of the pool are free then, so that nothing is latched.
+fn all_frames_are_free_after_discarding(home: &Home, table: &Table) -> bool {
+    let pool = Arc::clone(home.store.buffer_pool());
+    table.flush().unwrap();
+    while pool.statistics().reading > 0 {
+        std::thread::yield_now();
+    }
+    table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
+    pool.statistics().free == pool.frame_count()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
@@ -119,11 +186,7 @@ proptest! {
         schema.indexes[1..].iter_mut().for_each(|i| i.unique &= unique);
         let index = which.index(schema.indexes.len());
         let layout = TreeLayout::new(&schema, index);
-        let table_column = |part: &KeyPartCodec| match layout.columns[part.column].source {
-            ColumnSource::Table { column, .. } => Some(column),
-            ColumnSource::RowNumber => None,
-        };
-        let key_columns: Vec<usize> = layout.key.parts.iter().map_while(table_column).collect();
+        let key_columns = key_columns(&layout);
         prop_assume!(!key_columns.is_empty());
         let parts = parts.index(key_columns.len()) + 1;
         let home = home(4096, how.frames * 4096);
@@ -135,23 +198,7 @@ proptest! {
         // Keys of some rows, ascending and distinct.
         let candidates: Vec<Vec<Value>> = stored.iter().map(|(_, row)| row.clone()).step_by(seldom)
             .chain(missing.into_iter().map(|(_, row)| row)).collect();
-        let mut keys = Vec::new();
-        if !candidates.is_empty() {
-            let batch = batch_of(&table, &candidates);
-            let arrays: Vec<ArrayRef> =
-                key_columns[..parts].iter().map(|c| batch.column(*c).clone()).collect();
-            let made = table.lookup_keys(index, &arrays).unwrap();
-            for (key, row) in made.iter().zip(&candidates) {
-                let mut bytes = Vec::new();
-                let values: Vec<Value> = layout.key.parts[..parts].iter().zip(&key_columns)
-                    .map(|(codec, column)| cut_value(&row[*column], codec.prefix)).collect();
-                layout.key.append_values(&values, &mut bytes).unwrap();
-                prop_assert_eq!(key, bytes.as_slice());
-                keys.push(bytes);
-            }
-        }
-        keys.sort();
-        keys.dedup();
+        let keys = checked_keys(&table, index, &key_columns[..parts], &candidates);
 
         let columns: Vec<usize> = wanted.iter().map(|i| i.index(schema.columns.len())).collect();
         let held: Vec<usize> = (0..schema.columns.len()).filter(|c| layout.column_of(*c).is_some()).collect();
@@ -174,12 +221,9 @@ proptest! {
                 }
             }
         }
-        let filter = |column: Option<usize>| column.map(|c| {
-            Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
-        });
         let request = LookupRequest {
-            index_filter: filter(index_column),
-            filter: filter(filter_column),
+            index_filter: even_filter(&schema, index_column),
+            filter: even_filter(&schema, filter_column),
             fetch: how.fetch,
             batched: how.batched,
             batch_rows: how.batch_rows,
@@ -198,10 +242,7 @@ proptest! {
             let mut got = drain(&table, &mut lookup).unwrap();
             prop_assert!(lookup.next_batch().unwrap().is_none());
             if !covering && how.fetch != Fetch::EntryOrder {
-                let text = |found: &Found| {
-                    sortable(&found.iter().map(|(o, row)| [&[Value::Int(*o as i64)], &row[..]].concat()).collect::<Vec<_>>())
-                };
-                prop_assert_eq!(text(&got), text(&want));
+                prop_assert_eq!(in_any_order(&got), in_any_order(&want));
                 got = want.clone();
             }
             prop_assert_eq!(&got, &want);
@@ -215,18 +256,8 @@ proptest! {
             prop_assert_eq!((c.handler_icp_attempts(), c.handler_icp_match()), tested);
             let refills = match how.fetch {
                 Fetch::KeyOrder { buffer_bytes } if !covering => {
-                    let primary = TreeLayout::new(&schema, 0);
-                    let len = |row: &Vec<Value>| {
-                        let mut key = Vec::new();
-                        let parts = &schema.indexes[0].parts;
-                        if parts.is_empty() {
-                            return 8;
-                        }
-                        let values: Vec<_> = parts.iter().map(|p| row[p.column].clone()).collect();
-                        primary.key.append_values(&values, &mut key).unwrap();
-                        key.len()
-                    };
-                    (1, fills(fetched.iter().map(len), buffer_bytes).saturating_sub(1))
+                    let keys = fetched.iter().map(|row| primary_key_len(&schema, row));
+                    (1, fills(keys, buffer_bytes).saturating_sub(1))
                 }
                 _ => (0, 0),
             };
@@ -235,13 +266,7 @@ proptest! {
         // Nothing is held, in the middle or at the end.
         lookup.begin(keys_of(&keys));
         lookup.next_batch().unwrap();
-        let pool = Arc::clone(home.store.buffer_pool());
-        table.flush().unwrap();
-        while pool.statistics().reading > 0 {
-            std::thread::yield_now();
-        }
-        table.trees().iter().for_each(|tree| pool.discard_file(tree.file()));
-        prop_assert_eq!(pool.statistics().free, pool.frame_count());
+        prop_assert!(all_frames_are_free_after_discarding(&home, &table));
     }
 
     /// A failing device is an error, never wrong rows, and leaves nothing latched.

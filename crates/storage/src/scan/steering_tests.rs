@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     ColumnSchema, IndexSchema, StorageError, TableSchema,
-    key::{ByteRange, KeyCodec},
+    key::{ByteRange, KeyCodec, KeyPartCodec},
     rows::fixtures::{
         EvenOnes, Home, any_fetch, empty_table, even, home, loaded_table, rows_of, sort_rows, sortable, table_and_rows,
     },
@@ -77,6 +77,48 @@ fn part_is_in(layout: &TreeLayout, part: usize, value: &Value, ranges: &[ByteRan
     ranges.iter().any(|range| range.contains(&bytes))
 }
 
+/// Steering of the declared parts of a key by those of their ranges that do not overlap, and the same ranges as bytes.
+fn steering_of(
+    layout: &TreeLayout,
+    parts: &[KeyPart],
+    part_ranges: &[Option<Vec<KeyInterval>>],
+) -> (Steering, Vec<Option<Vec<ByteRange>>>) {
+    let mut steering = Steering::default();
+    let mut bytes: Vec<Option<Vec<ByteRange>>> = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        let mut encoded: Vec<(KeyInterval, ByteRange)> = Vec::new();
+        let codec = KeyCodec { parts: vec![layout.key.parts[i].clone()] };
+        for range in part_ranges[part.column].iter().flatten() {
+            let Some(b) = codec.byte_range(&range.into()).unwrap() else { continue };
+            let apart = |r: &ByteRange| {
+                r.upper.as_ref().is_some_and(|u| *u <= b.lower) || b.upper.as_ref().is_some_and(|u| *u <= r.lower)
+            };
+            if encoded.iter().all(|(_, r)| apart(r)) {
+                encoded.push((range.clone(), b));
+            }
+        }
+        encoded.sort_by(|a, b| a.1.lower.cmp(&b.1.lower));
+        let (ranges, encoded): (Vec<_>, Vec<_>) = encoded.into_iter().unzip();
+        let free = part_ranges[part.column].is_none();
+        steering.parts.push((!free).then_some(ranges));
+        bytes.push((!free).then_some(encoded));
+    }
+    (steering, bytes)
+}
+
+/// The bytes of the first parts of a key.
+fn prefix<'a>(layout: &TreeLayout, parts: usize, key: &'a [u8]) -> &'a [u8] {
+    let len = |at: usize, part: &KeyPartCodec| at + part.len_in(&key[at..]).unwrap();
+    &key[..layout.key.parts[..parts].iter().fold(0, len)]
+}
+
+/// A filter that keeps rows with an even value in a column.
+fn even_filter(schema: &TableSchema, column: Option<usize>) -> Option<Arc<dyn BatchFilter>> {
+    column.map(|c| {
+        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -113,26 +155,7 @@ proptest! {
         let parts = &schema.indexes[index].parts;
         let held: Vec<usize> = (0..schema.columns.len()).filter(|c| layout.column_of(*c).is_some()).collect();
         // Steering of the declared parts.
-        let mut steering = Steering::default();
-        let mut bytes: Vec<Option<Vec<ByteRange>>> = Vec::new();
-        for (i, part) in parts.iter().enumerate() {
-            let mut encoded: Vec<(KeyInterval, ByteRange)> = Vec::new();
-            let codec = KeyCodec { parts: vec![layout.key.parts[i].clone()] };
-            for range in part_ranges[part.column].iter().flatten() {
-                let Some(b) = codec.byte_range(&range.into()).unwrap() else { continue };
-                let apart = |r: &ByteRange| {
-                    r.upper.as_ref().is_some_and(|u| *u <= b.lower) || b.upper.as_ref().is_some_and(|u| *u <= r.lower)
-                };
-                if encoded.iter().all(|(_, r)| apart(r)) {
-                    encoded.push((range.clone(), b));
-                }
-            }
-            encoded.sort_by(|a, b| a.1.lower.cmp(&b.1.lower));
-            let (ranges, encoded): (Vec<_>, Vec<_>) = encoded.into_iter().unzip();
-            let free = part_ranges[part.column].is_none();
-            steering.parts.push((!free).then_some(ranges));
-            bytes.push((!free).then_some(encoded));
-        }
+        let (steering, bytes) = steering_of(&layout, parts, &part_ranges);
         let distinct = match distinct {
             Some(n) if !parts.is_empty() => Some(n.index(parts.len()) + 1),
             _ => None,
@@ -160,10 +183,8 @@ proptest! {
         let mut want: Vec<(Vec<u8>, Vec<Value>)> = sort_rows(&schema, index, &stored)
             .into_iter()
             .filter(|(key, row)| {
-                let number = stored.iter().position(|(n, r)| {
-                    r == row && sort_rows(&schema, index, &[(*n, r.clone())])[0].0 == *key
-                });
-                seen[number.unwrap()]
+                let is_it = |(n, r): &(i64, Vec<Value>)| r == row && sort_rows(&schema, index, &[(*n, r.clone())])[0].0 == *key;
+                seen[stored.iter().position(is_it).unwrap()]
                     && inside.as_ref().is_some_and(|range| range.contains(key))
                     && passes(filter_column, row)
                     && passes(index_column, row)
@@ -176,28 +197,18 @@ proptest! {
             want.reverse();
         }
         if let Some(parts) = distinct {
-            let prefix = |key: &[u8]| {
-                let mut at = 0;
-                for part in &layout.key.parts[..parts] {
-                    at += part.len_in(&key[at..]).unwrap();
-                }
-                key[..at].to_vec()
-            };
-            want.dedup_by(|b, a| prefix(&a.0) == prefix(&b.0));
+            want.dedup_by(|b, a| prefix(&layout, parts, &a.0) == prefix(&layout, parts, &b.0));
         }
         let want: Vec<Vec<Value>> =
             want.into_iter().map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect()).collect();
 
-        let filter = |column: Option<usize>| column.map(|c| {
-            Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
-        });
         let request = ScanRequest {
             view: ReadView { low_limit: 5 },
             ranges: vec![range],
             steering,
             distinct_prefix: distinct,
-            index_filter: filter(index_column),
-            filter: filter(filter_column),
+            index_filter: even_filter(&schema, index_column),
+            filter: even_filter(&schema, filter_column),
             fetch,
             ordered,
             reverse,

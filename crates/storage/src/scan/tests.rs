@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    Counters, ReadView, StorageError,
-    key::KeyCodec,
+    Counters, ReadView, StorageError, TableSchema,
+    key::{ByteRange, KeyCodec},
     rows::fixtures::{
         EvenOnes, any_fetch, empty_table, even, home, number_table, rows_of, scan_request as request, sort_rows,
         sortable, table_and_rows,
@@ -39,6 +39,41 @@ fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Valu
     }
     assert_eq!(counters.rows_read(), rows.len() as u64);
     rows
+}
+
+/// Ranges of an index between values of stored rows, with their bytes, put in order; those that overlap are left out. All keys
+/// without any.
+fn ranges_between(
+    schema: &TableSchema,
+    index: usize,
+    stored: &[(i64, Vec<Value>)],
+    bounds: &[(prop::sample::Index, prop::sample::Index, usize)],
+) -> Vec<(KeyRange, ByteRange)> {
+    let layout = TreeLayout::new(schema, index);
+    let parts = &schema.indexes[index].parts;
+    let mut ranges = Vec::new();
+    if !stored.is_empty() && !parts.is_empty() {
+        for (a, b, len) in bounds {
+            let values = |i: &prop::sample::Index| -> Vec<Value> {
+                let row = i.get(stored);
+                parts.iter().take((*len).max(1)).map(|p| row.1[p.column].clone()).collect()
+            };
+            let range = KeyRange { lower: Bound::Included(values(a)), upper: Bound::Included(values(b)) };
+            let Some(bytes) = layout.key.byte_range(&range).unwrap() else { continue };
+            let apart = ranges.iter().all(|(_, r): &(KeyRange, ByteRange)| {
+                r.upper.as_ref().is_some_and(|u| *u <= bytes.lower)
+                    || bytes.upper.as_ref().is_some_and(|u| *u <= r.lower)
+            });
+            if apart {
+                ranges.push((range, bytes));
+            }
+        }
+    }
+    ranges.sort_by(|a, b| a.1.lower.cmp(&b.1.lower));
+    if ranges.is_empty() {
+        ranges.push((KeyRange::all(), Default::default()));
+    }
+    ranges
 }
 
 proptest! {
@@ -80,31 +115,7 @@ proptest! {
         let index_column = index_filtered.filter(|_| !held.is_empty()).map(|i| held[i.index(held.len())]);
 
         let sorted = sort_rows(&schema, index, &stored);
-        let layout = TreeLayout::new(&schema, index);
-        // Ranges between rows' values, put in order.
-        let parts = &schema.indexes[index].parts;
-        let mut ranges = Vec::new();
-        if !stored.is_empty() && !parts.is_empty() {
-            for (a, b, len) in bounds {
-                let values = |i: prop::sample::Index| -> Vec<Value> {
-                    let row = i.get(&stored);
-                    parts.iter().take(len.max(1)).map(|p| row.1[p.column].clone()).collect()
-                };
-                let range = KeyRange { lower: Bound::Included(values(a)), upper: Bound::Included(values(b)) };
-                let Some(bytes) = layout.key.byte_range(&range).unwrap() else { continue };
-                let apart = ranges.iter().all(|(_, r): &(KeyRange, crate::key::ByteRange)| {
-                    r.upper.as_ref().is_some_and(|u| *u <= bytes.lower)
-                        || bytes.upper.as_ref().is_some_and(|u| *u <= r.lower)
-                });
-                if apart {
-                    ranges.push((range, bytes));
-                }
-            }
-        }
-        ranges.sort_by(|a, b| a.1.lower.cmp(&b.1.lower));
-        if ranges.is_empty() {
-            ranges.push((KeyRange::all(), Default::default()));
-        }
+        let ranges = ranges_between(&schema, index, &stored, &bounds);
         let inside = |key: &[u8]| ranges.iter().any(|(_, bytes)| bytes.contains(key));
         let within = sorted.iter().filter(|(key, _)| inside(key)).count() as u64;
         let passes = |column: Option<usize>, row: &[Value]| column.is_none_or(|c| even(&row[c]) == Some(true));
