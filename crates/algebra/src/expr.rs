@@ -40,7 +40,7 @@ pub enum ArithmeticOp {
     Mod,
 }
 
-/// Unit of an INTERVAL.
+/// Unit of an INTERVAL. A unit of several parts (`DAY_HOUR`) has its numbers in one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IntervalUnit {
     Microsecond,
@@ -52,13 +52,59 @@ pub enum IntervalUnit {
     Month,
     Quarter,
     Year,
+    SecondMicrosecond,
+    MinuteMicrosecond,
+    MinuteSecond,
+    HourMicrosecond,
+    HourSecond,
+    HourMinute,
+    DayMicrosecond,
+    DaySecond,
+    DayMinute,
+    DayHour,
+    YearMonth,
+}
+
+impl IntervalUnit {
+    /// The units that a unit of several parts has, the largest first; none for a simple unit.
+    pub fn parts(self) -> &'static [IntervalUnit] {
+        use IntervalUnit::*;
+        match self {
+            SecondMicrosecond => &[Second, Microsecond],
+            MinuteMicrosecond => &[Minute, Second, Microsecond],
+            MinuteSecond => &[Minute, Second],
+            HourMicrosecond => &[Hour, Minute, Second, Microsecond],
+            HourSecond => &[Hour, Minute, Second],
+            HourMinute => &[Hour, Minute],
+            DayMicrosecond => &[Day, Hour, Minute, Second, Microsecond],
+            DaySecond => &[Day, Hour, Minute, Second],
+            DayMinute => &[Day, Hour, Minute],
+            DayHour => &[Day, Hour],
+            YearMonth => &[Year, Month],
+            _ => &[],
+        }
+    }
+
+    /// Returns true if a date moved by this unit is still a date without a time of day.
+    pub fn keeps_dates(self) -> bool {
+        use IntervalUnit::*;
+        matches!(self, Day | Week | Month | Quarter | Year | YearMonth)
+    }
+
+    /// Returns true if the unit is or ends with microseconds.
+    pub fn has_microseconds(self) -> bool {
+        self == IntervalUnit::Microsecond || self.parts().last() == Some(&IntervalUnit::Microsecond)
+    }
 }
 
 /// Functions over the values of one row. Argument order is MySQL's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarFunction {
-    /// `(date or datetime, integer count)`: `DATE_ADD`; `DATE_SUB` negates the count.
+    /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of several
+    /// parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
     DateAdd(IntervalUnit),
+    /// As [`ScalarFunction::DateAdd`], backwards: `DATE_SUB`.
+    DateSub(IntervalUnit),
     /// `EXTRACT(unit FROM x)`, also YEAR(), MONTH(), DAY(), HOUR(), QUARTER() ...
     Extract(IntervalUnit),
     DayOfWeek,

@@ -148,6 +148,9 @@ impl Printer<'_> {
             (DateAdd(unit), [date, count]) => {
                 format!("({} + interval {} {})", self.expr(date), self.expr(count), unit_name(unit))
             }
+            (DateSub(unit), [date, count]) => {
+                format!("({} - interval {} {})", self.expr(date), self.expr(count), unit_name(unit))
+            }
             (Extract(unit), [arg]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
@@ -234,6 +237,17 @@ pub fn unit_name(unit: IntervalUnit) -> &'static str {
         IntervalUnit::Month => "month",
         IntervalUnit::Quarter => "quarter",
         IntervalUnit::Year => "year",
+        IntervalUnit::SecondMicrosecond => "second_microsecond",
+        IntervalUnit::MinuteMicrosecond => "minute_microsecond",
+        IntervalUnit::MinuteSecond => "minute_second",
+        IntervalUnit::HourMicrosecond => "hour_microsecond",
+        IntervalUnit::HourSecond => "hour_second",
+        IntervalUnit::HourMinute => "hour_minute",
+        IntervalUnit::DayMicrosecond => "day_microsecond",
+        IntervalUnit::DaySecond => "day_second",
+        IntervalUnit::DayMinute => "day_minute",
+        IntervalUnit::DayHour => "day_hour",
+        IntervalUnit::YearMonth => "year_month",
     }
 }
 
@@ -241,6 +255,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
     use ScalarFunction::*;
     match function {
         DateAdd(_) => "date_add",
+        DateSub(_) => "date_sub",
         Extract(_) => "extract",
         DayOfWeek => "dayofweek",
         Weekday => "weekday",

@@ -13,6 +13,7 @@ impl ScalarFunction {
         matches!(
             self,
             DateAdd(_)
+                | DateSub(_)
                 | Extract(_)
                 | DayOfWeek
                 | Weekday

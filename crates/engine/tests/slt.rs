@@ -139,6 +139,7 @@ files! {
     subqueries
     switches
     tables
+    temporal
     timestamps
     variables
     views

@@ -48,8 +48,11 @@ impl Evaluator<'_> {
             return Some(Ok(Value::Null));
         }
         if matches!(function, ScalarFunction::Greatest | ScalarFunction::Least) {
-            let i = extreme(&values, collation, function == ScalarFunction::Greatest)?;
-            return Some(Ok(self.conform(values.swap_remove(i), types[i], ty)));
+            let greatest = function == ScalarFunction::Greatest;
+            return Some(Ok(match extreme(&values, collation, greatest) {
+                Some(i) => self.conform(values.swap_remove(i), types[i], ty),
+                None => Value::Null,
+            }));
         }
         let result = match number::call(function, &values, self.warn) {
             Some(Ok(result)) => result,
@@ -72,7 +75,7 @@ impl Evaluator<'_> {
                 }
                 match text::call(function, &text_args) {
                     Some(result) => result,
-                    None => temporal::call(function, &values, self.warn)?,
+                    None => temporal::call(function, &values, ty, self.warn)?,
                 }
             }
         };
@@ -80,12 +83,18 @@ impl Evaluator<'_> {
     }
 }
 
-/// Position of the greatest or least value, the first of equal ones.
+/// Position of the greatest or least value, the first of equal ones. Next to a date, texts are compared as dates; `None`
+/// if one of them is none.
 fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usize> {
     let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
+    let among_dates = values.iter().any(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
+    let order = |a: &Value, b: &Value| match among_dates {
+        true => Some(compare::micros(a)?.cmp(&compare::micros(b)?)),
+        false => compare::order(a, b, collation),
+    };
     let mut best = 0;
     for i in 1..values.len() {
-        if compare::order(&values[i], &values[best], collation)? == wanted {
+        if order(&values[i], &values[best])? == wanted {
             best = i;
         }
     }

@@ -49,7 +49,8 @@ fn exact(value: &Value) -> Option<Decimal> {
     })
 }
 
-fn micros(value: &Value) -> Option<i64> {
+/// Microseconds since 1970 of what a value means as a date and time of day.
+pub(super) fn micros(value: &Value) -> Option<i64> {
     match value {
         Value::Date(d) => Some(*d as i64 * MICROS_PER_DAY),
         other => match cast(other, SqlType::DateTime { fsp: 6 }).0 {

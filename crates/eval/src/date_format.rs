@@ -1,6 +1,6 @@
 //! `DATE_FORMAT` (manual 14.7) and the numbering of weeks.
 
-use muster_types::temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
+use muster_types::temporal::{MICROS_PER_SECOND, Moment, civil_from_days, days_from_civil};
 use std::fmt::Write;
 
 const MONTHS: [&str; 12] = [
@@ -79,11 +79,14 @@ pub fn week(days: i32, mode: WeekMode) -> (i32, u32) {
     }
 }
 
-/// `micros`: since 1970-01-01 00:00:00. A `%` before a character without a meaning is dropped.
-pub fn date_format(micros: i64, format: &str) -> String {
-    let days = micros.div_euclid(MICROS_PER_DAY) as i32;
-    let clock = micros.rem_euclid(MICROS_PER_DAY);
-    let (year, month, day) = civil_from_days(days);
+/// The moment in this format. A `%` before a character without a meaning is dropped. `None` for the name of a month that
+/// is zero.
+pub fn date_format(moment: &Moment, format: &str) -> Option<String> {
+    // A fraction that was rounded up can have made the time of day a whole day.
+    let moment = moment.micros().map_or(*moment, Moment::of_micros);
+    let Moment { year, month, day, clock } = moment;
+    let days = days_from_civil(year, month, day);
+    let month_name = || MONTHS.get((month as usize).wrapping_sub(1));
     let seconds = clock / MICROS_PER_SECOND;
     let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let h12 = (h + 11) % 12 + 1;
@@ -101,7 +104,7 @@ pub fn date_format(micros: i64, format: &str) -> String {
         };
         let written = match specifier {
             'a' => write!(out, "{}", &WEEKDAYS[weekday(days) as usize][..3]),
-            'b' => write!(out, "{}", &MONTHS[month as usize - 1][..3]),
+            'b' => write!(out, "{}", &month_name()?[..3]),
             'c' => write!(out, "{month}"),
             'D' => write!(out, "{day}{}", ordinal_suffix(day)),
             'd' => write!(out, "{day:02}"),
@@ -113,7 +116,7 @@ pub fn date_format(micros: i64, format: &str) -> String {
             'j' => write!(out, "{:03}", day_of_year(days)),
             'k' => write!(out, "{h}"),
             'l' => write!(out, "{h12}"),
-            'M' => write!(out, "{}", MONTHS[month as usize - 1]),
+            'M' => write!(out, "{}", month_name()?),
             'm' => write!(out, "{month:02}"),
             'p' => write!(out, "{am_pm}"),
             'r' => write!(out, "{h12:02}:{m:02}:{s:02} {am_pm}"),
@@ -133,7 +136,7 @@ pub fn date_format(micros: i64, format: &str) -> String {
         };
         written.expect("writing to a string cannot fail");
     }
-    out
+    Some(out)
 }
 
 fn ordinal_suffix(day: u32) -> &'static str {
@@ -162,7 +165,8 @@ mod tests {
             ("2006-06-01", "%d", "01"),
             ("2024-01-01 00:05:00.000120", "%h %l %p %f %% %q %", "12 12 AM 000120 % q %"),
         ] {
-            assert_eq!(date_format(parse_datetime(at).unwrap(), format), want);
+            let moment = Moment::of_micros(parse_datetime(at).unwrap());
+            assert_eq!(date_format(&moment, format).unwrap(), want);
         }
     }
 

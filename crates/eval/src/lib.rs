@@ -10,6 +10,7 @@
 //!   number.rs      rounding, logarithms, bits
 //!   text.rs        functions over text
 //!   temporal.rs    functions over dates and times
+//!   interval.rs    what an INTERVAL moves a date by
 //!   date_format.rs DATE_FORMAT and week numbers
 //!   call.rs        arguments of functions
 //! ```
@@ -18,6 +19,7 @@ pub mod arithmetic;
 mod call;
 pub mod compare;
 pub mod date_format;
+mod interval;
 pub mod number;
 pub mod temporal;
 pub mod text;

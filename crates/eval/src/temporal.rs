@@ -1,22 +1,35 @@
 //! Functions over dates and times.
 
-use super::date_format;
+use super::{
+    date_format,
+    interval::{Interval, interval},
+};
 use muster_algebra::{IntervalUnit, ScalarFunction};
 use muster_types::{
-    CastWarning, Decimal, ErrorCode, SqlType, Value, cast,
+    CastWarning, ErrorCode, SqlType, Value, cast,
     temporal::{
-        MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS, add_months, civil_from_days, days_from_civil,
-        days_in_month, parse_date,
+        self, MICROS_PER_DAY, MICROS_PER_SECOND, Moment, TIME_MAX_MICROS, add_months, civil_from_days, days_from_civil,
+        days_in_month,
     },
     time_zone::{self, TimeZone},
 };
 
-/// `None` for functions of other topics, or without the arguments they need. No argument is NULL.
-pub(super) fn call(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMut(CastWarning)) -> Option<Value> {
+/// `None` for functions of other topics, or without the arguments they need. No argument is NULL; `ty` is the type of
+/// the result.
+pub(super) fn call(
+    function: ScalarFunction,
+    args: &[Value],
+    ty: SqlType,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Option<Value> {
     use ScalarFunction::*;
     let day = |i: usize, warn: &mut dyn FnMut(CastWarning)| days(args.get(i)?, warn);
     Some(match function {
-        DateAdd(unit) => date_add(&args[0], args.get(1)?, unit, warn),
+        DateAdd(unit) => moved_by(&args[0], interval(args.get(1)?, unit), unit, ty, warn),
+        DateSub(unit) => {
+            let back = interval(args.get(1)?, unit).map(Interval::negated);
+            moved_by(&args[0], back, unit, ty, warn)
+        }
         Extract(unit) => extract(&args[0], unit, warn).map_or(Value::Null, Value::Int),
         DayOfWeek => int(day(0, warn).map(|d| (date_format::weekday(d) as i64 + 1) % 7 + 1)),
         Weekday => int(day(0, warn).map(|d| date_format::weekday(d) as i64)),
@@ -42,11 +55,8 @@ pub(super) fn call(function: ScalarFunction, args: &[Value], warn: &mut dyn FnMu
         }),
         DateFormat => {
             let format = args.get(1)?.to_text(0)?;
-            let micros = match &args[0] {
-                Value::Time(t) => Some(*t),
-                other => datetime(other, warn),
-            };
-            micros.map_or(Value::Null, |t| Value::Text(date_format::date_format(t, &format)))
+            let written = moment(&args[0], warn).and_then(|m| date_format::date_format(&m, &format));
+            written.map_or(Value::Null, Value::Text)
         }
         ConvertTz => {
             let zone = |i: usize| TimeZone::from_name(&args.get(i)?.to_text(0)?);
@@ -83,120 +93,129 @@ fn datetime(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
     }
 }
 
-/// What one step of an interval is.
-enum Step {
-    Months(i64),
-    Micros(i64),
-}
-
-fn step(unit: IntervalUnit) -> Step {
-    match unit {
-        IntervalUnit::Microsecond => Step::Micros(1),
-        IntervalUnit::Second => Step::Micros(MICROS_PER_SECOND),
-        IntervalUnit::Minute => Step::Micros(60 * MICROS_PER_SECOND),
-        IntervalUnit::Hour => Step::Micros(3600 * MICROS_PER_SECOND),
-        IntervalUnit::Day => Step::Micros(MICROS_PER_DAY),
-        IntervalUnit::Week => Step::Micros(7 * MICROS_PER_DAY),
-        IntervalUnit::Month => Step::Months(1),
-        IntervalUnit::Quarter => Step::Months(3),
-        IntervalUnit::Year => Step::Months(12),
+/// The moment that a value means, whose month and day may be zero; warning 1292 and `None` for what is no date.
+fn moment(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
+    let of = cast::moment(value, "datetime");
+    if of.is_none() {
+        convert(value, SqlType::DateTime { fsp: 6 }, warn);
     }
+    let of = of?;
+    of.warning.into_iter().for_each(warn);
+    Some(of.moment)
 }
 
-/// `value + INTERVAL count unit`. A date stays one under units of a day and more; a result outside the years 0 to
-/// 9999 is NULL with warning 1441.
-fn date_add(value: &Value, count: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Value {
-    let whole_days =
-        !matches!(unit, IntervalUnit::Microsecond | IntervalUnit::Second | IntervalUnit::Minute | IntervalUnit::Hour);
-    let start = match value {
-        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => value.clone(),
-        Value::Text(s) if whole_days && !s.trim().contains([' ', 'T', ':']) && parse_date(s).is_some() => {
-            convert(value, SqlType::Date, warn)
-        }
-        other => convert(other, SqlType::DateTime { fsp: 6 }, warn),
-    };
-    let moved = match &start {
-        Value::Null => return Value::Null,
-        Value::Date(d) => moved(*d as i64 * MICROS_PER_DAY, count, unit).map(|t| match whole_days {
-            true => Value::Date(t.div_euclid(MICROS_PER_DAY) as i32),
-            false => Value::DateTime(t),
-        }),
-        Value::DateTime(t) => moved(*t, count, unit).map(Value::DateTime),
-        Value::Time(t) => match (amount(count, unit), step(unit)) {
-            (Some(by), Step::Micros(_)) => t.checked_add(by).filter(|t| t.abs() <= TIME_MAX_MICROS).map(Value::Time),
-            _ => None,
-        },
-        _ => None,
-    };
-    moved.unwrap_or_else(|| {
-        let name = if matches!(start, Value::Time(_)) { "time" } else { "datetime" };
-        let message = format!("Datetime function: {name} field overflow");
-        warn(CastWarning { code: ErrorCode::DatetimeFunctionOverflow, message });
-        Value::Null
-    })
-}
-
-/// The interval in microseconds, or in months for units made of months. Seconds may have a fraction.
-fn amount(count: &Value, unit: IntervalUnit) -> Option<i64> {
-    let quiet: &mut dyn FnMut(CastWarning) = &mut |_| {};
-    if unit == IntervalUnit::Second && !matches!(count, Value::Int(_) | Value::UInt(_)) {
-        return match convert(count, SqlType::Decimal { precision: 38, scale: 6 }, quiet) {
-            Value::Decimal(Decimal { unscaled, .. }) => i64::try_from(unscaled).ok(),
-            _ => None,
+/// `start + interval`, of type `ty`. NULL with warning 1441 outside of the years 0 to 9999 or the range of TIME.
+fn moved_by(
+    start: &Value,
+    interval: Option<Interval>,
+    unit: IntervalUnit,
+    ty: SqlType,
+    warn: &mut dyn FnMut(CastWarning),
+) -> Value {
+    if let Value::Time(t) = start {
+        let Some(by) = interval else { return Value::Null };
+        let sum = i128::from(*t) + by.micros;
+        return match i64::try_from(sum).ok().filter(|t| by.months == 0 && t.abs() <= TIME_MAX_MICROS) {
+            Some(t) => Value::Time(t),
+            None => overflow("time", warn),
         };
     }
-    let n = match convert(count, SqlType::BIGINT, quiet) {
-        Value::Int(n) => n,
-        _ => return None,
+    let (start, has_clock) = match start {
+        Value::Date(d) => (Some(i64::from(*d) * MICROS_PER_DAY), false),
+        Value::DateTime(t) => (Some(*t), true),
+        other => {
+            let has_clock = cast::moment(other, "datetime").is_some_and(|of| of.has_clock);
+            (datetime(other, warn), has_clock)
+        }
     };
-    match step(unit) {
-        Step::Months(each) | Step::Micros(each) => n.checked_mul(each),
+    let (Some(start), Some(by)) = (start, interval) else { return Value::Null };
+    let Some(moved) = moved(start, by) else { return overflow("datetime", warn) };
+    let moved = match has_clock || !unit.keeps_dates() {
+        true => Value::DateTime(moved),
+        false => Value::Date(moved.div_euclid(MICROS_PER_DAY) as i32),
+    };
+    match (&moved, ty) {
+        // Of text the result is text, with a fraction only if there is one.
+        (Value::DateTime(t), SqlType::Text { .. }) if t % MICROS_PER_SECOND == 0 => {
+            moved.to_text(0).map_or(Value::Null, Value::Text)
+        }
+        _ => moved,
     }
 }
 
-fn moved(micros: i64, count: &Value, unit: IntervalUnit) -> Option<i64> {
-    let by = amount(count, unit)?;
-    let t = match step(unit) {
-        Step::Months(_) => {
-            let day = add_months(micros.div_euclid(MICROS_PER_DAY) as i32, i32::try_from(by).ok()?)?;
-            day as i64 * MICROS_PER_DAY + micros.rem_euclid(MICROS_PER_DAY)
-        }
-        Step::Micros(_) => micros.checked_add(by)?,
-    };
-    let first = days_from_civil(0, 1, 1) as i64 * MICROS_PER_DAY;
-    let end = days_from_civil(10_000, 1, 1) as i64 * MICROS_PER_DAY;
-    (first..end).contains(&t).then_some(t)
+/// NULL, with warning 1441.
+fn overflow(what: &str, warn: &mut dyn FnMut(CastWarning)) -> Value {
+    let message = format!("Datetime function: {what} field overflow");
+    warn(CastWarning { code: ErrorCode::DatetimeFunctionOverflow, message });
+    Value::Null
 }
 
-/// `EXTRACT(unit FROM value)`; `None` for what is no date.
+/// Microseconds since 1970 moved by an interval; `None` outside of the calendar. By days and less no moment of the year
+/// 0 is reached, which MySQL makes its zero date.
+fn moved(micros: i64, by: Interval) -> Option<i64> {
+    if by.micros == 0 {
+        let day = add_months(micros.div_euclid(MICROS_PER_DAY) as i32, i32::try_from(by.months).ok()?)?;
+        return Some(i64::from(day) * MICROS_PER_DAY + micros.rem_euclid(MICROS_PER_DAY));
+    }
+    let moved = i64::try_from(i128::from(micros) + by.micros).ok()?;
+    let first = i64::from(days_from_civil(1, 1, 1)) * MICROS_PER_DAY;
+    let end = i64::from(days_from_civil(10_000, 1, 1)) * MICROS_PER_DAY;
+    (first..end).contains(&moved).then_some(moved)
+}
+
+/// `EXTRACT(unit FROM value)`; `None` for what is no date or time.
 fn extract(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
     use IntervalUnit::*;
-    if matches!(unit, Microsecond | Second | Minute | Hour) {
-        let (t, sign) = match value {
-            Value::DateTime(t) => (t.rem_euclid(MICROS_PER_DAY), 1),
-            Value::Date(_) => (0, 1),
-            other => match convert(other, SqlType::Time { fsp: 6 }, warn) {
-                Value::Time(t) => (t.abs(), t.signum()),
-                _ => return None,
-            },
-        };
-        let seconds = t / MICROS_PER_SECOND;
-        return Some(
-            sign * match unit {
-                Microsecond => t % MICROS_PER_SECOND,
-                Second => seconds % 60,
-                Minute => seconds / 60 % 60,
-                _ => seconds / 3600,
-            },
-        );
+    match unit {
+        Day | Month | Quarter | Year | YearMonth => {
+            let Moment { year, month, day, .. } = moment(value, warn)?;
+            Some(match unit {
+                Day => i64::from(day),
+                Month => i64::from(month),
+                Quarter => (i64::from(month) + 2) / 3,
+                YearMonth => i64::from(year) * 100 + i64::from(month),
+                _ => i64::from(year),
+            })
+        }
+        Week => Some(date_format::week(days(value, warn)?, date_format::WeekMode::SUNDAY).1 as i64),
+        _ => extract_clock(value, unit, warn),
     }
-    let d = days(value, warn)?;
-    let (year, month, day) = civil_from_days(d);
-    Some(match unit {
-        Day => day as i64,
-        Week => date_format::week(d, date_format::WeekMode::SUNDAY).1 as i64,
-        Month => month as i64,
-        Quarter => (month as i64 + 2) / 3,
-        _ => year as i64,
-    })
+}
+
+/// Parts of a TIME, negative for a negative one, or of a datetime, whose day counts: those of a unit of several parts
+/// are written behind each other, two digits each and six of the microseconds.
+fn extract_clock(value: &Value, unit: IntervalUnit, warn: &mut dyn FnMut(CastWarning)) -> Option<i64> {
+    let of_datetime = |t: i64| (i64::from(Moment::of_micros(t).day), t.rem_euclid(MICROS_PER_DAY));
+    let (day, clock) = match value {
+        Value::DateTime(t) => of_datetime(*t),
+        Value::Date(d) => of_datetime(i64::from(*d) * MICROS_PER_DAY),
+        other => match convert(other, SqlType::Time { fsp: 6 }, warn) {
+            Value::Time(t) => (datetime_day(other), t),
+            _ => return None,
+        },
+    };
+    let micros = clock.abs();
+    let seconds = micros / MICROS_PER_SECOND;
+    let part = |unit: IntervalUnit| match unit {
+        IntervalUnit::Microsecond => micros % MICROS_PER_SECOND,
+        IntervalUnit::Second => seconds % 60,
+        IntervalUnit::Minute => seconds / 60 % 60,
+        IntervalUnit::Hour => seconds / 3600,
+        _ => day,
+    };
+    let magnitude = match unit.parts() {
+        [] => part(unit),
+        parts => parts.iter().fold(0, |written, unit| {
+            written * if *unit == IntervalUnit::Microsecond { 1_000_000 } else { 100 } + part(*unit)
+        }),
+    };
+    Some(if clock < 0 { -magnitude } else { magnitude })
+}
+
+/// The day of the month of a text that is a datetime where a TIME is wanted, else 0.
+fn datetime_day(value: &Value) -> i64 {
+    let Value::Text(text) = value else { return 0 };
+    let is_datetime = temporal::read_time(text).is_some_and(|read| read.is_datetime);
+    let datetime = if is_datetime { temporal::read_datetime(text) } else { None };
+    datetime.map_or(0, |read| i64::from(read.moment.day))
 }

@@ -3,7 +3,7 @@
 use super::problem::ProblemKind;
 use muster_types::{
     decimal::pow10,
-    temporal,
+    temporal::{self, MICROS_PER_DAY, TIME_MAX_MICROS},
     time_zone::{self, TimeZone},
 };
 
@@ -205,17 +205,27 @@ pub(super) fn date(text: &[u8]) -> Result<i32, Bad<i32>> {
             return Ok(temporal::days_from_civil(year as i32, month, day));
         }
     }
-    let parsed = std::str::from_utf8(text).ok().and_then(temporal::parse_date);
-    parsed.ok_or(Bad { kind: ProblemKind::Incorrect("date"), instead: None })
+    moment(text, "date")
+        .map(|t| t.div_euclid(MICROS_PER_DAY) as i32)
+        .map_err(|bad| Bad { kind: bad.kind, instead: bad.instead.map(|t| t.div_euclid(MICROS_PER_DAY) as i32) })
 }
 
 /// Microseconds since 1970-01-01, rounded to `fsp` digits.
 pub(super) fn datetime(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
-    let parsed = std::str::from_utf8(text).ok().and_then(temporal::parse_datetime);
     // Before 1970 too the half is rounded to the later moment.
     let unit = unit_of(fsp);
-    let rounded = parsed.map(|t| (t + unit / 2).div_euclid(unit) * unit);
-    rounded.ok_or(Bad { kind: ProblemKind::Incorrect("datetime"), instead: None })
+    let round = |t: i64| (t + unit / 2).div_euclid(unit) * unit;
+    moment(text, "datetime").map(round).map_err(|bad| Bad { kind: bad.kind, instead: bad.instead.map(round) })
+}
+
+/// Microseconds since 1970-01-01. IGNORE stores the date in front of a text that goes on with something else.
+fn moment(text: &[u8], what: &'static str) -> Result<i64, Bad<i64>> {
+    let read = std::str::from_utf8(text).ok().and_then(temporal::read_datetime);
+    let micros = read.and_then(|read| read.moment.micros());
+    match (micros, read.is_some_and(|read| read.is_cut)) {
+        (Some(t), false) => Ok(t),
+        (instead, _) => Err(Bad { kind: ProblemKind::Incorrect(what), instead }),
+    }
 }
 
 /// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2).
@@ -231,12 +241,14 @@ pub(super) fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Bad<i64>> {
     if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(bad(None)) }
 }
 
-/// Microseconds, rounded to `fsp` digits.
+/// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
+/// and the end of TIME's range for a time that is out of it.
 pub(super) fn time(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
-    let parsed = std::str::from_utf8(text).ok().and_then(temporal::parse_time);
-    let unit = unit_of(fsp);
-    let rounded = parsed.map(|t| (t.abs() + unit / 2) / unit * unit * t.signum());
-    rounded.ok_or(Bad { kind: ProblemKind::Incorrect("time"), instead: Some(0) })
+    let bad = |instead| Err(Bad { kind: ProblemKind::Incorrect("time"), instead: Some(instead) });
+    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return bad(0) };
+    let rounded = temporal::round_fraction(read.micros, fsp);
+    let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
+    if read.is_cut || read.is_clamped || in_range != rounded { bad(in_range) } else { Ok(in_range) }
 }
 
 fn unit_of(fsp: u8) -> i64 {

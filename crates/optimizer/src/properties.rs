@@ -184,6 +184,7 @@ pub fn is_null_with(expr: &Expr, columns: &ColSet) -> bool {
             let strict = matches!(
                 function,
                 F::DateAdd(_)
+                    | F::DateSub(_)
                     | F::Extract(_)
                     | F::Substring
                     | F::Upper

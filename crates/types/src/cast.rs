@@ -15,6 +15,7 @@ mod temporal;
 mod text;
 
 pub use number::{decimal_prefix, double_prefix, integer_prefix, to_double};
+pub use temporal::{MomentOfValue, moment};
 
 use crate::{ErrorCode, SqlType, Value};
 

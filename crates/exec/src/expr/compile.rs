@@ -324,14 +324,15 @@ impl Compiler<'_> {
             matches!(t, Some(SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. }))
         };
         match function {
-            ScalarFunction::DateAdd(unit)
+            ScalarFunction::DateAdd(unit) | ScalarFunction::DateSub(unit)
                 if types.first() == Some(&SqlType::Date)
                     && ty == SqlType::Date
                     && types.get(1).is_some_and(|t| t.is_integer() && !t.is_unsigned())
                     && DateAdd::handles(unit) =>
             {
                 let args = vec![self.compile(&args[0])?, self.compile_as(&args[1], SqlType::BIGINT)?];
-                Ok(KernelExpr::build(DateAdd { unit }, args, DataType::Date32, true))
+                let subtract = matches!(function, ScalarFunction::DateSub(_));
+                Ok(KernelExpr::build(DateAdd { unit, subtract }, args, DataType::Date32, true))
             }
             ScalarFunction::Extract(unit) if temporal(types.first()) && Extract::handles(unit) => {
                 let args = vec![self.compile(&args[0])?];

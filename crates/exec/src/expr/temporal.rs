@@ -87,9 +87,10 @@ impl Kernel for Extract {
     }
 }
 
-/// `date + INTERVAL n unit` for units of whole days; NULL outside the calendar.
+/// `date + INTERVAL n unit` for units of whole days, or `-`; NULL outside the calendar.
 pub struct DateAdd {
     pub unit: IntervalUnit,
+    pub subtract: bool,
 }
 
 impl DateAdd {
@@ -100,12 +101,12 @@ impl DateAdd {
     }
 }
 
-/// `None`: outside of years 0 to 9999.
+/// `None`: outside of the years 0 to 9999, and by days also in the year 0 (MySQL's zero date).
 fn move_date(unit: IntervalUnit, days: i32, n: i64) -> Option<i32> {
     let month_steps = |k: i64| add_months(days, i32::try_from(n.checked_mul(k)?).ok()?);
     let day_steps = |k: i64| {
         let moved = (days as i64).checked_add(n.checked_mul(k)?)?;
-        let range = days_from_civil(0, 1, 1) as i64..=days_from_civil(9999, 12, 31) as i64;
+        let range = days_from_civil(1, 1, 1) as i64..=days_from_civil(9999, 12, 31) as i64;
         range.contains(&moved).then_some(moved as i32)
     };
     match unit {
@@ -120,14 +121,16 @@ fn move_date(unit: IntervalUnit, days: i32, n: i64) -> Option<i32> {
 
 impl Kernel for DateAdd {
     fn label(&self) -> String {
-        format!("date_add_{:?}", self.unit)
+        format!("date_{}_{:?}", if self.subtract { "sub" } else { "add" }, self.unit)
     }
 
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let (dates, counts) = (args[0].to_array(rows)?, args[1].to_array(rows)?);
         let counts = arrow_cast::cast(&counts, &DataType::Int64)?;
         let (dates, counts) = (dates.as_primitive::<Date32Type>(), counts.as_primitive::<Int64Type>());
-        let moved: Date32Array = dates.iter().zip(counts.iter()).map(|(d, n)| move_date(self.unit, d?, n?)).collect();
+        let signed = |n: i64| if self.subtract { n.checked_neg() } else { Some(n) };
+        let moved = dates.iter().zip(counts.iter()).map(|(d, n)| move_date(self.unit, d?, signed(n?)?));
+        let moved: Date32Array = moved.collect();
         Ok(Arc::new(moved))
     }
 }

@@ -159,10 +159,14 @@ impl<'a> Binder<'a> {
                 | ScalarFunction::Abs
                 | ScalarFunction::Round
                 | ScalarFunction::Ceil
-                | ScalarFunction::Floor
-                | ScalarFunction::Greatest
-                | ScalarFunction::Least => any(args.iter().collect()),
-                ScalarFunction::Extract(_) => any(args.iter().collect()),
+                | ScalarFunction::Floor => any(args.iter().collect()),
+                // Next to a date a text may be none.
+                ScalarFunction::Greatest | ScalarFunction::Least => {
+                    let is_dated_text = |a: &Expr| self.type_of(expr).is_text() && self.type_of(a).is_temporal();
+                    args.iter().any(|a| self.nullable(a) || is_dated_text(a))
+                }
+                // What is no date or time has no parts.
+                ScalarFunction::Extract(_) => args.iter().any(|a| self.nullable(a) || !self.type_of(a).is_temporal()),
                 _ => true,
             },
             Expr::Subquery(q) => !matches!(q.kind, SubqueryKind::Exists { .. }),

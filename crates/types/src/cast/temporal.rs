@@ -3,8 +3,9 @@
 use super::{CastWarning, number::to_decimal};
 use crate::{
     Decimal, ErrorCode, Value,
+    decimal::div_round,
     temporal::{
-        MICROS_PER_DAY, TIME_MAX_MICROS, datetime_from_number, days_from_civil, parse_datetime, parse_time,
+        MICROS_PER_DAY, Moment, TIME_MAX_MICROS, days_from_civil, moment_from_number, read_datetime, read_time,
         round_fraction, time_from_number,
     },
 };
@@ -14,36 +15,53 @@ fn incorrect(what: &str, value: &Value) -> (Value, Option<CastWarning>) {
     (Value::Null, CastWarning::new(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{text}'")))
 }
 
+/// The moment that a value means, and how it was written.
+pub struct MomentOfValue {
+    pub moment: Moment,
+    /// A time of day is part of the value, if only midnight.
+    pub has_clock: bool,
+    /// Text stands behind the moment.
+    pub warning: Option<CastWarning>,
+}
+
 pub(super) fn to_date(value: &Value) -> (Value, Option<CastWarning>) {
-    match micros(value, "date") {
-        Some((t, warning)) => (Value::Date(t.div_euclid(MICROS_PER_DAY) as i32), warning),
-        None => incorrect("datetime", value),
+    match moment(value, "date").map(|of| (of.moment.days(), of.warning)) {
+        Some((Some(days), warning)) => (Value::Date(days), warning),
+        _ => incorrect("datetime", value),
     }
 }
 
 pub(super) fn to_datetime(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
     let last = days_from_civil(10_000, 1, 1) as i64 * MICROS_PER_DAY;
-    match micros(value, "datetime") {
-        Some((t, warning)) if round_fraction(t, fsp) < last => (Value::DateTime(round_fraction(t, fsp)), warning),
+    match moment(value, "datetime").map(|of| (of.moment.micros(), of.warning)) {
+        Some((Some(t), warning)) if round_fraction(t, fsp) < last => (Value::DateTime(round_fraction(t, fsp)), warning),
         _ => incorrect("datetime", value),
     }
 }
 
-/// Microseconds since 1970 that a value means as a date and time of day.
-fn micros(value: &Value, what: &str) -> Option<(i64, Option<CastWarning>)> {
-    let t = match value {
-        Value::Date(d) => *d as i64 * MICROS_PER_DAY,
-        Value::DateTime(t) => *t,
+/// The date and time of day that a value means; month and day may be zero. `what` is the wanted type's name in the
+/// warning for a text that goes on behind the moment. `None` for NULL and what is no date.
+pub fn moment(value: &Value, what: &str) -> Option<MomentOfValue> {
+    let (moment, has_clock) = match value {
+        Value::Date(d) => (Moment::new(*d, 0), false),
+        Value::DateTime(t) => (Moment::of_micros(*t), true),
         // A time is one of today.
-        Value::Time(t) => today()? * MICROS_PER_DAY + t,
-        Value::Text(s) => return text_micros(s, what),
-        Value::Bytes(b) => return text_micros(std::str::from_utf8(b).ok()?, what),
+        Value::Time(t) => (Moment::of_micros(today()? * MICROS_PER_DAY + t), true),
+        Value::Text(s) => return text_moment(s, what),
+        Value::Bytes(b) => return text_moment(std::str::from_utf8(b).ok()?, what),
         _ => {
-            let (whole, fraction) = whole_and_micros(value)?;
-            datetime_from_number(whole)? + fraction
+            let (whole, fraction) = whole_and_micros(value).filter(|(_, fraction)| *fraction >= 0)?;
+            let (moment, has_clock) = moment_from_number(whole)?;
+            (Moment { clock: moment.clock + if has_clock { fraction } else { 0 }, ..moment }, has_clock)
         }
     };
-    Some((t, None))
+    Some(MomentOfValue { moment, has_clock, warning: None })
+}
+
+fn text_moment(text: &str, what: &str) -> Option<MomentOfValue> {
+    let read = read_datetime(text)?;
+    let warning = if read.is_cut { CastWarning::truncated(what, text) } else { None };
+    Some(MomentOfValue { moment: read.moment, has_clock: read.has_clock, warning })
 }
 
 fn today() -> Option<i64> {
@@ -51,25 +69,14 @@ fn today() -> Option<i64> {
     Some((now.as_secs() / 86_400) as i64)
 }
 
-/// A number's integer part and its fraction as microseconds.
+/// A number's integer part, and its fraction as microseconds of the number's sign: a million of them for .9999999, which
+/// does not round the integer part up, since 59 seconds are not followed by 60.
 fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
-    let Value::Decimal(Decimal { unscaled, .. }) = to_decimal(value, 38, 6).0 else { return None };
-    Some((i64::try_from(unscaled / 1_000_000).ok()?, (unscaled % 1_000_000) as i64))
-}
-
-fn text_micros(text: &str, what: &str) -> Option<(i64, Option<CastWarning>)> {
-    if let Some(t) = parse_datetime(text) {
-        return Some((t, None));
-    }
-    // What begins like a date and goes on with something else is a date, with a warning.
-    let text = text.trim();
-    let is_part = |c: char| c.is_ascii_digit() || c.is_ascii_punctuation() || c == ' ';
-    let end = text.char_indices().find(|(i, c)| !(is_part(*c) || (*c == 'T' && *i > 0))).map_or(text.len(), |(i, _)| i);
-    let front = text[..end].trim_end_matches(|c: char| !c.is_ascii_digit());
-    if front.is_empty() || front.len() == text.len() {
-        return None;
-    }
-    Some((parse_datetime(front)?, CastWarning::truncated(what, text)))
+    // Digits behind the point that are looked at: more than a double has behind a date.
+    const SCALE: u8 = 12;
+    let Value::Decimal(Decimal { unscaled, .. }) = to_decimal(value, 38, SCALE).0 else { return None };
+    let unit = 10i128.pow(SCALE as u32);
+    Some((i64::try_from(unscaled / unit).ok()?, div_round(unscaled % unit, unit / 1_000_000) as i64))
 }
 
 pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
@@ -85,7 +92,7 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
                 None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return cut(whole < 0, value),
-                None => datetime_from_number(whole).map(|t| t.rem_euclid(MICROS_PER_DAY) + fraction),
+                None => moment_from_number(whole).map(|(moment, _)| moment.clock + fraction),
             },
             None => None,
         },
@@ -94,32 +101,14 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
 }
 
 fn text_to_time(text: &str, value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
-    let text = text.trim();
-    // A date in front has at least two more separators than a time with days.
-    if text.len() > 10
-        && text.contains('-')
-        && !text.starts_with('-')
-        && let Some(t) = parse_datetime(text)
-    {
-        return fit(t.rem_euclid(MICROS_PER_DAY), value, fsp);
-    }
-    if let Some(t) = parse_time(text) {
-        return fit(t, value, fsp);
-    }
-    if is_long_time(text) {
-        return cut(text.starts_with('-'), value);
-    }
-    let front = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    match (front.len() < text.len()).then(|| parse_time(front)).flatten() {
-        Some(t) => (Value::Time(round_fraction(t, fsp)), CastWarning::truncated("time", text)),
+    match read_time(text) {
         None => incorrect("time", value),
+        Some(read) if read.is_clamped => cut(read.micros < 0, value),
+        Some(read) if read.is_cut => {
+            (Value::Time(round_fraction(read.micros, fsp)), CastWarning::truncated("time", text))
+        }
+        Some(read) => fit(read.micros, value, fsp),
     }
-}
-
-/// Whether a text is `hhh:mm[:ss]` with too many hours.
-fn is_long_time(text: &str) -> bool {
-    let Some((hours, rest)) = text.trim_start_matches('-').split_once(':') else { return false };
-    hours.len() >= 3 && hours.bytes().all(|b| b.is_ascii_digit()) && parse_time(&format!("0:{rest}")).is_some()
 }
 
 fn fit(t: i64, value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {

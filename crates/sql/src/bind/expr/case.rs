@@ -68,6 +68,12 @@ impl Binder<'_> {
         cx: &mut Context,
     ) -> Result<Item> {
         let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
+        if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
+            let refs: Vec<&Item> = items.iter().collect();
+            let ty = result::result_type(&refs, self.default_collation(), name)?;
+            let args = items.into_iter().map(|i| i.expr).collect();
+            return Ok(Item::new(Expr::Call { function, args, ty }, ty));
+        }
         let (args, model, shown) = self.unified(items, name)?;
         let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
         Ok(self.shown_as(item, shown))
@@ -89,4 +95,10 @@ impl Binder<'_> {
         }
         Ok((items.into_iter().map(|i| self.operand(i, ty).expr).collect(), model, shown))
     }
+}
+
+/// Returns true if GREATEST and LEAST compare these values as dates and give one of them as text.
+fn compared_as_dates(items: &[Item]) -> bool {
+    let is_date = |i: &Item| i.ty.is_temporal() && !matches!(i.ty, SqlType::Time { .. });
+    items.iter().any(is_date) && items.iter().any(|i| i.ty.is_text())
 }

@@ -5,8 +5,8 @@ use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, collation, comparison},
 };
-use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, temporal};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -50,7 +50,22 @@ impl Binder<'_> {
             return Ok((literal, r));
         }
         let ty = comparison::comparison_type(l.ty, r.ty);
-        Ok((self.convert(l, ty), self.convert(r, ty)))
+        Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
+    }
+
+    /// The value in the type that it is compared in. A text that is not constant and is no date is less than every date:
+    /// MySQL's zero date.
+    fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
+        let is_text = is_string(&item) && item.as_literal().is_none() && !item.expr.has_subquery();
+        if !is_text || !matches!(ty, SqlType::DateTime { .. }) {
+            return self.convert(item, ty);
+        }
+        let is_null = Expr::IsNull { arg: Box::new(item.expr.clone()), negated: false };
+        let zero = Expr::literal(Value::DateTime(temporal::BEFORE_ALL_DATES), ty);
+        let args = vec![self.convert(item, ty).expr, zero];
+        let date = Expr::Call { function: ScalarFunction::Coalesce, args, ty };
+        let branches = vec![(is_null, Expr::null(ty))];
+        Item::new(Expr::Case { branches, otherwise: Some(Box::new(date)), ty }, ty)
     }
 
     /// The literal `item` as an exact value of the other side's type. Of two literals only text next to a date adapts.
@@ -204,7 +219,7 @@ impl Binder<'_> {
             },
         };
         Ok(items.map(|i| match is_string(&i) {
-            true => self.convert(if ty == SqlType::Double { bytes_as_number(i) } else { i }, ty),
+            true => self.compared_as(if ty == SqlType::Double { bytes_as_number(i) } else { i }, ty),
             false => i,
         }))
     }

@@ -38,6 +38,8 @@ enum Signature {
     /// One date; the result is an integer.
     DateToInt(F),
     Extract(IntervalUnit),
+    /// A part of a TIME without its sign.
+    ClockPart(IntervalUnit),
 }
 
 /// Signature and number of arguments.
@@ -78,10 +80,10 @@ fn signature(name: &str) -> Option<(Signature, std::ops::RangeInclusive<usize>)>
         "YEAR" => (Extract(IntervalUnit::Year), 1..=1),
         "MONTH" => (Extract(IntervalUnit::Month), 1..=1),
         "DAY" | "DAYOFMONTH" => (Extract(IntervalUnit::Day), 1..=1),
-        "HOUR" => (Extract(IntervalUnit::Hour), 1..=1),
-        "MINUTE" => (Extract(IntervalUnit::Minute), 1..=1),
-        "SECOND" => (Extract(IntervalUnit::Second), 1..=1),
-        "MICROSECOND" => (Extract(IntervalUnit::Microsecond), 1..=1),
+        "HOUR" => (ClockPart(IntervalUnit::Hour), 1..=1),
+        "MINUTE" => (ClockPart(IntervalUnit::Minute), 1..=1),
+        "SECOND" => (ClockPart(IntervalUnit::Second), 1..=1),
+        "MICROSECOND" => (ClockPart(IntervalUnit::Microsecond), 1..=1),
         "QUARTER" => (Extract(IntervalUnit::Quarter), 1..=1),
         _ => return None,
     })
@@ -146,8 +148,10 @@ impl Binder<'_> {
         args: &[&ast::Expr],
         cx: &mut Context,
     ) -> Result<Item> {
-        if let Signature::Extract(unit) = signature {
-            return self.extract_unit(unit, args[0], cx);
+        match signature {
+            Signature::Extract(unit) => return self.extract_unit(unit, args[0], cx),
+            Signature::ClockPart(unit) => return self.clock_part(unit, args[0], cx),
+            _ => {}
         }
         let items = self.items(args, cx)?;
         Ok(match signature {
@@ -168,7 +172,7 @@ impl Binder<'_> {
                 let args = items.into_iter().map(|i| self.convert(i, SqlType::Date)).collect();
                 call(function, args, SqlType::BIGINT)
             }
-            Signature::Extract(_) => return Err(SqlError::internal("handled above")),
+            Signature::Extract(_) | Signature::ClockPart(_) => return Err(SqlError::internal("handled above")),
         })
     }
 
@@ -248,11 +252,7 @@ impl Binder<'_> {
         let (Some(time), Some(from), Some(to)) = (items.next(), items.next(), items.next()) else {
             return Err(wrong_count("CONVERT_TZ"));
         };
-        let fsp = match (time.ty, time.as_literal()) {
-            (ty, _) if ty.is_temporal() || ty.is_integer() => ty.fsp(),
-            (_, Some(Value::Text(text))) if !text.contains('.') => 0,
-            _ => 6,
-        };
+        let fsp = self.fraction_digits(&time, false);
         let ty = SqlType::DateTime { fsp };
         let collation = self.default_collation();
         let zones = [from, to].map(|zone| self.convert_to_text(zone, collation));
@@ -299,8 +299,16 @@ impl Binder<'_> {
         let (Some(date), mode) = (items.next(), items.next()) else { return Err(wrong_count(name)) };
         let mode = mode.unwrap_or_else(|| self.given(Value::Int(if name == "WEEKOFYEAR" { 3 } else { 0 })));
         let function = if name == "YEARWEEK" { F::YearWeek } else { F::Week };
-        let args = vec![self.convert(date, SqlType::Date), self.convert(mode, SqlType::BIGINT)];
-        Ok(call(function, args, SqlType::BIGINT))
+        // A mode that is NULL is 0.
+        let mode = match mode.as_literal() {
+            Some(Value::Null) => self.given(Value::Int(0)),
+            Some(_) => self.convert(mode, SqlType::BIGINT),
+            None => {
+                let mode = self.convert(mode, SqlType::BIGINT);
+                call(F::Coalesce, vec![mode, self.given(Value::Int(0))], SqlType::BIGINT)
+            }
+        };
+        Ok(call(function, vec![self.convert(date, SqlType::Date), mode], SqlType::BIGINT))
     }
 
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
@@ -366,30 +374,23 @@ impl Binder<'_> {
     }
 
     fn date_function(&mut self, name: &str, items: Vec<Item>) -> Item {
-        let fsp = |ty: SqlType| if ty.is_text() { 6 } else { ty.fsp() };
         let mut items = items.into_iter();
         let (Some(first), second) = (items.next(), items.next()) else { return Item::null() };
-        let precision = fsp(first.ty);
+        let fsp = self.fraction_digits(&first, name == "TIME");
         match (name, second) {
             ("DATE", _) => self.convert(first, SqlType::Date),
-            ("TIME", _) => self.convert(first, SqlType::Time { fsp: precision }),
-            ("TIMESTAMP", _) => self.convert(first, SqlType::DateTime { fsp: precision }),
+            ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
+            ("TIMESTAMP", _) => self.convert(first, SqlType::DateTime { fsp }),
             ("DATEDIFF", Some(second)) => {
                 let args = vec![self.convert(first, SqlType::Date), self.convert(second, SqlType::Date)];
                 call(F::DateDiff, args, SqlType::BIGINT)
             }
             ("DATE_FORMAT", Some(format)) => {
                 let collation = self.default_collation();
-                let date = match first.ty {
-                    SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. } => {
-                        first
-                    }
-                    _ => self.convert(first, SqlType::DateTime { fsp: 6 }),
-                };
                 // A letter of the format becomes at most the name of a month.
                 let length = display_length(text_type(format.ty, collation)) as u64 * 10;
                 let format = self.convert_to_text(format, collation);
-                self.text_call(F::DateFormat, length, vec![date, format], (collation, Derivation::Literal))
+                self.text_call(F::DateFormat, length, vec![first, format], (collation, Derivation::Literal))
             }
             _ => {
                 let date = self.convert(first, SqlType::Date);

@@ -122,19 +122,34 @@ impl Binder<'_> {
         let (ast::Value::SingleQuotedString(text) | ast::Value::DoubleQuotedString(text)) = &typed.value.value else {
             return Err(SqlError::syntax(typed, 1));
         };
-        let (what, value) = match typed.data_type {
-            DataType::Date => ("DATE", temporal::parse_date(text).map(Value::Date)),
-            DataType::Time(None, _) => ("TIME", temporal::parse_time(text).map(Value::Time)),
-            DataType::Timestamp(None, _) | DataType::Datetime(None) => {
-                ("DATETIME", temporal::parse_datetime(text).map(Value::DateTime))
-            }
+        let (what, literal) = match typed.data_type {
+            DataType::Date => ("DATE", date_literal(text)),
+            DataType::Time(None, _) => ("TIME", time_literal(text)),
+            DataType::Timestamp(None, _) | DataType::Datetime(None) => ("DATETIME", datetime_literal(text)),
             _ => return Err(SqlError::syntax(typed, 1)),
         };
-        match value {
-            Some(value) => Ok(self.given(value)),
+        match literal {
+            Some((value, ty)) => Ok(Item::literal(value, ty)),
             None => Err(SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))),
         }
     }
+}
+
+fn date_literal(text: &str) -> Option<(Value, SqlType)> {
+    let read = temporal::read_datetime(text).filter(|read| !read.is_cut && !read.has_clock)?;
+    Some((Value::Date(read.moment.days()?), SqlType::Date))
+}
+
+/// The type has the digits of the fraction that are written, `.0` too.
+fn datetime_literal(text: &str) -> Option<(Value, SqlType)> {
+    let read = temporal::read_datetime(text).filter(|read| !read.is_cut && read.has_clock)?;
+    Some((Value::DateTime(read.moment.micros()?), SqlType::DateTime { fsp: read.fsp }))
+}
+
+fn time_literal(text: &str) -> Option<(Value, SqlType)> {
+    let is_time = |read: &temporal::TimeText| !read.is_cut && !read.is_clamped && !read.is_datetime;
+    let read = temporal::read_time(text).filter(is_time)?;
+    Some((Value::Time(read.micros), SqlType::Time { fsp: read.fsp }))
 }
 
 /// `b'0101'`: bytes, of which a number is made where one is wanted.

@@ -1,13 +1,21 @@
 //! Dates: INTERVAL arithmetic, EXTRACT.
 
-use super::Context;
+use super::{Context, function::call};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
 };
 use muster_algebra::{Expr, IntervalUnit, ScalarFunction};
-use muster_types::{Decimal, Result, SqlError, SqlType, Value, temporal};
+use muster_types::{
+    Result, SqlError, SqlType, Value,
+    temporal::{self, FSP_MAX},
+};
 use sqlparser::ast::{self, DateTimeField};
+
+/// Characters of a text that was moved by an interval, as MySQL declares it.
+const MOVED_TEXT_LENGTH: u32 = 29;
+/// Type of a count of seconds that is no decimal.
+const SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
 
 /// An interval: so many of a unit.
 struct Interval {
@@ -45,155 +53,98 @@ impl Binder<'_> {
     /// `TIMESTAMPADD(unit, n, date)`.
     pub fn timestamp_add(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
         let ast::Expr::Identifier(unit) = args[0] else { return Err(SqlError::syntax(args[0], 1)) };
-        let unit = unit_by_name(&unit.value).ok_or_else(|| SqlError::syntax(&unit.value, 1))?;
+        let simple = unit_by_name(&unit.value).filter(|unit| unit.parts().is_empty());
+        let unit = simple.ok_or_else(|| SqlError::syntax(&unit.value, 1))?;
         let (count, date) = (self.expr(args[1], cx)?, self.expr(args[2], cx)?);
         self.add_interval(date, Interval { unit, count }, false)
     }
 
     fn interval(&mut self, interval: &ast::Interval, cx: &mut Context) -> Result<Interval> {
-        let name = match &interval.leading_field {
-            Some(field) => field.to_string(),
-            None => return Err(SqlError::syntax(interval, 1)),
-        };
-        let count = self.expr(&interval.value, cx)?;
-        if let Some(unit) = unit_by_name(&name) {
-            return Ok(Interval { unit, count });
-        }
-        match compound(&name, count.as_literal()) {
-            Some(_) if matches!(count.as_literal(), Some(Value::Null)) => {
-                Ok(Interval { unit: IntervalUnit::Day, count })
-            }
-            Some(Some((unit, n))) => Ok(Interval { unit, count: self.given(Value::Int(n)) }),
-            Some(None) => Err(SqlError::unsupported(format!("INTERVAL expr {name}"))),
-            None => Err(SqlError::syntax(&name, 1)),
-        }
+        let Some(field) = &interval.leading_field else { return Err(SqlError::syntax(interval, 1)) };
+        let unit = unit_by_name(&field.to_string()).ok_or_else(|| SqlError::syntax(field, 1))?;
+        Ok(Interval { unit, count: self.expr(&interval.value, cx)? })
     }
 
-    fn add_interval(&mut self, date: Item, interval: Interval, subtract: bool) -> Result<Item> {
-        let Interval { mut unit, count } = interval;
-        // Seconds can have a fraction: they are counted in microseconds then.
-        let fraction = match (unit, &count.as_literal(), count.ty) {
-            (IntervalUnit::Second, Some(Value::Text(text)), _) => {
-                Decimal::parse(text.trim()).is_some_and(|d| d.scale > 0)
-            }
-            (IntervalUnit::Second, _, SqlType::Decimal { scale, .. }) => scale > 0,
-            _ => false,
-        };
-        let mut count = if fraction {
-            unit = IntervalUnit::Microsecond;
-            let seconds = self.convert(count, SqlType::decimal(26, 6));
-            let million = self.given(Value::Int(1_000_000));
-            let micros = self.arithmetic(muster_algebra::ArithmeticOp::Mul, seconds, million);
-            self.convert(micros, SqlType::BIGINT)
-        } else {
-            self.convert(count, SqlType::BIGINT)
-        };
-        if subtract {
-            count = match count.as_literal() {
-                Some(Value::Int(i)) => self.given(Value::Int(i.saturating_neg())),
-                _ => {
-                    let ty = SqlType::BIGINT;
-                    Item::new(Expr::Negate { arg: Box::new(count.expr), ty }, ty)
-                }
-            };
-        }
-        let in_days = matches!(
-            unit,
-            IntervalUnit::Day | IntervalUnit::Week | IntervalUnit::Month | IntervalUnit::Quarter | IntervalUnit::Year
-        );
-        let is_text = date.ty.is_text();
-        let date = match date.ty {
-            SqlType::Date if in_days => date,
-            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
-                let fsp = if unit == IntervalUnit::Microsecond { 6 } else { fsp };
-                self.convert(date, SqlType::DateTime { fsp })
-            }
-            SqlType::Time { .. } => return Err(SqlError::unsupported("TIME + INTERVAL")),
-            // Text stays text: with a time of day only if there is one.
-            _ if is_text => match date.as_literal() {
-                Some(Value::Text(text)) => self.date_of_text(text.clone(), in_days),
-                _ => {
-                    let ty = if in_days { SqlType::Date } else { SqlType::DateTime { fsp: 6 } };
-                    self.convert(date, ty)
-                }
-            },
-            _ => {
-                let fsp = if unit == IntervalUnit::Microsecond { 6 } else { 0 };
-                let ty = if in_days && date.ty.is_numeric() { SqlType::Date } else { SqlType::DateTime { fsp } };
-                self.convert(date, ty)
-            }
-        };
-        let ty = date.ty;
-        let folded = match (date.as_literal(), count.as_literal()) {
-            (Some(d), Some(Value::Int(n))) => fold::date_add(d, unit, *n),
-            _ => None,
-        };
-        let item = match folded {
-            Some(value) => Item::literal(value, ty),
-            None => {
-                let args = vec![date.expr, count.expr];
-                Item::new(Expr::Call { function: ScalarFunction::DateAdd(unit), args, ty }, ty)
-            }
-        };
-        if !is_text {
-            return Ok(item);
-        }
+    fn add_interval(&mut self, start: Item, interval: Interval, subtract: bool) -> Result<Item> {
+        let Interval { unit, count } = interval;
         let collation = self.default_collation();
-        Ok(Item { derivation: Derivation::Literal, ..self.convert_to_text(item, collation) })
-    }
-
-    /// What a text literal means where a date is wanted; NULL with a warning if nothing.
-    fn date_of_text(&mut self, text: String, in_days: bool) -> Item {
-        let has_clock = text.contains(':');
-        match temporal::parse_datetime(&text) {
-            Some(t) if in_days && !has_clock => {
-                Item::literal(Value::Date(t.div_euclid(temporal::MICROS_PER_DAY) as i32), SqlType::Date)
+        let digits = interval_digits(unit, count.ty);
+        let (start, ty) = match start.ty {
+            SqlType::Date if unit.keeps_dates() => (start, SqlType::Date),
+            SqlType::Date => (start, SqlType::DateTime { fsp: digits }),
+            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => {
+                let ty = SqlType::DateTime { fsp: fsp.max(digits) };
+                (self.convert(start, ty), ty)
             }
-            Some(t) => {
-                let fsp = if t % temporal::MICROS_PER_SECOND == 0 { 0 } else { 6 };
-                Item::literal(Value::DateTime(t), SqlType::DateTime { fsp })
-            }
-            None => {
-                let message = format!("Incorrect datetime value: '{text}'");
-                self.warn(muster_types::ErrorCode::TruncatedWrongValue, message);
-                Item::literal(Value::Null, SqlType::Date)
-            }
-        }
+            SqlType::Time { fsp } => (start, SqlType::Time { fsp: fsp.max(digits) }),
+            _ => (start, SqlType::varchar(MOVED_TEXT_LENGTH, collation)),
+        };
+        let count = match unit {
+            _ if !unit.parts().is_empty() => self.convert_to_text(count, collation),
+            IntervalUnit::Second if digits > 0 => match count.ty {
+                SqlType::Decimal { .. } => count,
+                _ => self.convert(count, SECONDS),
+            },
+            _ => self.convert(count, SqlType::BIGINT),
+        };
+        let function = if subtract { ScalarFunction::DateSub(unit) } else { ScalarFunction::DateAdd(unit) };
+        let call = Expr::Call { function, args: vec![start.expr, count.expr], ty };
+        // A constant is known at once: how a column compares with it depends on its value.
+        let item = match fold::constant(&call) {
+            Some(value) => Item::literal(value, ty),
+            None => Item::new(call, ty),
+        };
+        Ok(if ty.is_text() { Item { derivation: Derivation::Literal, ..item } } else { item })
     }
 
     pub fn extract(&mut self, field: &DateTimeField, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
-        let name = field.to_string();
-        match unit_by_name(&name) {
-            Some(unit) => self.extract_unit(unit, expr, cx),
-            None if compound(&name, None).is_some() => Err(SqlError::unsupported(format!("EXTRACT({name} FROM ..)"))),
-            None => Err(SqlError::syntax(name, 1)),
-        }
+        let unit = unit_by_name(&field.to_string()).ok_or_else(|| SqlError::syntax(field, 1))?;
+        self.extract_unit(unit, expr, cx)
     }
 
+    /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
     pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
-        let item = self.expr(expr, cx)?;
-        let clock = matches!(
-            unit,
-            IntervalUnit::Microsecond | IntervalUnit::Second | IntervalUnit::Minute | IntervalUnit::Hour
-        );
-        let arg = match item.ty {
-            t if t.is_temporal() => item,
-            // A text may be a time alone.
-            _ if clock => match item.as_literal() {
-                Some(Value::Text(text)) if !text.trim().contains([' ', 'T']) && text.contains(':') => {
-                    self.convert(item, SqlType::Time { fsp: 6 })
-                }
-                _ => self.convert(item, SqlType::DateTime { fsp: 6 }),
+        let arg = self.expr(expr, cx)?;
+        Ok(call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT))
+    }
+
+    /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
+    pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+        let arg = self.expr(expr, cx)?;
+        let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+        let part = call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT);
+        Ok(if has_sign { call(ScalarFunction::Abs, vec![part], SqlType::BIGINT) } else { part })
+    }
+
+    /// Digits of fractional seconds that a value has as a datetime or, where `time` is wanted, as a TIME: those that a
+    /// constant text is written with, all six of a text that is not known.
+    pub fn fraction_digits(&self, item: &Item, time: bool) -> u8 {
+        match item.ty {
+            SqlType::Null | SqlType::Bool | SqlType::Int { .. } => 0,
+            SqlType::Decimal { scale, .. } => scale.min(FSP_MAX),
+            ty if ty.is_temporal() => ty.fsp(),
+            _ => match fold::constant(&item.expr) {
+                Some(Value::Text(text)) if time => temporal::read_time(&text).map_or(0, |read| read.fsp),
+                Some(Value::Text(text)) => temporal::read_datetime(&text).map_or(0, |read| read.fsp),
+                _ => FSP_MAX,
             },
-            _ => self.convert(item, SqlType::Date),
-        };
-        let ty = SqlType::BIGINT;
-        Ok(Item::new(Expr::Call { function: ScalarFunction::Extract(unit), args: vec![arg.expr], ty }, ty))
+        }
+    }
+}
+
+/// Digits of fractional seconds that a datetime gets from an interval.
+fn interval_digits(unit: IntervalUnit, count: SqlType) -> u8 {
+    match (unit, count) {
+        _ if unit.has_microseconds() => FSP_MAX,
+        (IntervalUnit::Second, SqlType::Decimal { scale, .. }) => scale.min(FSP_MAX),
+        (IntervalUnit::Second, SqlType::Float | SqlType::Double) => FSP_MAX,
+        (IntervalUnit::Second, SqlType::Text { .. } | SqlType::Bytes { .. }) => FSP_MAX,
+        _ => 0,
     }
 }
 
 fn unit_by_name(name: &str) -> Option<IntervalUnit> {
-    Some(match name.trim_start_matches("SQL_TSI_").to_ascii_uppercase().as_str() {
+    Some(match name.to_ascii_uppercase().trim_start_matches("SQL_TSI_") {
         "MICROSECOND" => IntervalUnit::Microsecond,
         "SECOND" => IntervalUnit::Second,
         "MINUTE" => IntervalUnit::Minute,
@@ -203,46 +154,17 @@ fn unit_by_name(name: &str) -> Option<IntervalUnit> {
         "MONTH" => IntervalUnit::Month,
         "QUARTER" => IntervalUnit::Quarter,
         "YEAR" => IntervalUnit::Year,
+        "SECOND_MICROSECOND" => IntervalUnit::SecondMicrosecond,
+        "MINUTE_MICROSECOND" => IntervalUnit::MinuteMicrosecond,
+        "MINUTE_SECOND" => IntervalUnit::MinuteSecond,
+        "HOUR_MICROSECOND" => IntervalUnit::HourMicrosecond,
+        "HOUR_SECOND" => IntervalUnit::HourSecond,
+        "HOUR_MINUTE" => IntervalUnit::HourMinute,
+        "DAY_MICROSECOND" => IntervalUnit::DayMicrosecond,
+        "DAY_SECOND" => IntervalUnit::DaySecond,
+        "DAY_MINUTE" => IntervalUnit::DayMinute,
+        "DAY_HOUR" => IntervalUnit::DayHour,
+        "YEAR_MONTH" => IntervalUnit::YearMonth,
         _ => return None,
     })
-}
-
-/// `'1:30' MINUTE_SECOND` as one count. `None`: no such unit; `Some(None)`: not a literal that can be read.
-fn compound(name: &str, value: Option<&Value>) -> Option<Option<(IntervalUnit, i64)>> {
-    // Parts from the largest to the smallest, in microseconds (or months for the first).
-    const SECOND: i64 = 1_000_000;
-    let parts: &[i64] = match name.to_ascii_uppercase().as_str() {
-        "YEAR_MONTH" => &[12, 1],
-        "DAY_HOUR" => &[86_400 * SECOND, 3_600 * SECOND],
-        "DAY_MINUTE" => &[86_400 * SECOND, 3_600 * SECOND, 60 * SECOND],
-        "DAY_SECOND" => &[86_400 * SECOND, 3_600 * SECOND, 60 * SECOND, SECOND],
-        "DAY_MICROSECOND" => &[86_400 * SECOND, 3_600 * SECOND, 60 * SECOND, SECOND, 1],
-        "HOUR_MINUTE" => &[3_600 * SECOND, 60 * SECOND],
-        "HOUR_SECOND" => &[3_600 * SECOND, 60 * SECOND, SECOND],
-        "HOUR_MICROSECOND" => &[3_600 * SECOND, 60 * SECOND, SECOND, 1],
-        "MINUTE_SECOND" => &[60 * SECOND, SECOND],
-        "MINUTE_MICROSECOND" => &[60 * SECOND, SECOND, 1],
-        "SECOND_MICROSECOND" => &[SECOND, 1],
-        _ => return None,
-    };
-    let text = match value {
-        Some(Value::Text(text)) => text.clone(),
-        Some(v @ (Value::Int(_) | Value::Decimal(_))) => v.to_string(),
-        _ => return Some(None),
-    };
-    let negative = text.trim_start().starts_with('-');
-    let numbers: Option<Vec<i64>> =
-        text.split(|c: char| !c.is_ascii_digit()).filter(|t| !t.is_empty()).map(|t| t.parse().ok()).collect();
-    // Fewer numbers than parts: the largest are missing.
-    let Some(numbers) = numbers.filter(|n| n.len() <= parts.len()) else { return Some(None) };
-    let used = &parts[parts.len() - numbers.len()..];
-    let total = numbers.iter().zip(used).try_fold(0i64, |sum, (n, part)| sum.checked_add(n.checked_mul(*part)?));
-    let Some(total) = total else { return Some(None) };
-    let total = if negative { -total } else { total };
-    let unit = match parts {
-        [12, 1] => IntervalUnit::Month,
-        [.., 1] => IntervalUnit::Microsecond,
-        _ => return Some(Some((IntervalUnit::Second, total / SECOND))),
-    };
-    Some(Some((unit, total)))
 }

@@ -1,0 +1,90 @@
+//! The calendar: the proleptic Gregorian one, but for the year 0, which has 365 days as in MySQL.
+//!
+//! Conversions follow Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". There the year 0 is a leap year;
+//! here the days in front of its 29 February are one day later, so that days go on without a gap.
+
+/// 0000-03-01, in days since 1970-01-01.
+const MARCH_OF_YEAR_ZERO: i32 = -719_468;
+
+/// Days since 1970-01-01 of a civil date. The fields are not checked: a day of 0 is the day before the month's first.
+pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
+    let days = gregorian_days(year, month, day);
+    if days < MARCH_OF_YEAR_ZERO { days + 1 } else { days }
+}
+
+fn gregorian_days(year: i32, month: u32, day: u32) -> i32 {
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let yoe = y.rem_euclid(400);
+    let mp = (month as i32 + 9) % 12;
+    let doy = (153 * mp + 2) / 5 + day as i32 - 1;
+    let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    era * 146_097 + doe - 719_468
+}
+
+/// Year, month and day of a number of days since 1970-01-01.
+pub fn civil_from_days(days: i32) -> (i32, u32, u32) {
+    if days < MARCH_OF_YEAR_ZERO { gregorian_civil(days - 1) } else { gregorian_civil(days) }
+}
+
+fn gregorian_civil(days: i32) -> (i32, u32, u32) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = (doy - (153 * mp + 2) / 5 + 1) as u32;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 } as u32;
+    (yoe + era * 400 + (month <= 2) as i32, month, day)
+}
+
+/// Returns true if the year has a 29 February; in MySQL the year 0 has none.
+pub fn is_leap_year(year: i32) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) && year != 0
+}
+
+pub fn days_in_month(year: i32, month: u32) -> u32 {
+    match month {
+        2 => 28 + is_leap_year(year) as u32,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// The date moved by whole months; the day is cut to the month's last (MySQL's `DATE_ADD .. MONTH`). `None` outside of
+/// the years 0 to 9999.
+pub fn add_months(days: i32, months: i32) -> Option<i32> {
+    let (y, m, d) = civil_from_days(days);
+    let index = y.checked_mul(12)?.checked_add(m as i32 - 1)?.checked_add(months)?;
+    let (y, m) = (index.div_euclid(12), index.rem_euclid(12) as u32 + 1);
+    (0..=9999).contains(&y).then(|| days_from_civil(y, m, d.min(days_in_month(y, m))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_goes_both_ways() {
+        let mut days = days_from_civil(0, 1, 1);
+        for y in (0..8).chain(1600..2400) {
+            if y == 1600 {
+                days = days_from_civil(1600, 1, 1);
+            }
+            for m in 1..=12 {
+                for d in 1..=days_in_month(y, m) {
+                    assert_eq!(days_from_civil(y, m, d), days);
+                    assert_eq!(civil_from_days(days), (y, m, d));
+                    days += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_year_zero_has_365_days() {
+        assert_eq!(days_from_civil(1, 1, 1) - days_from_civil(0, 1, 1), 365);
+        assert_eq!(civil_from_days(days_from_civil(0, 1, 1) + 3_652_423), (9999, 12, 31));
+    }
+}

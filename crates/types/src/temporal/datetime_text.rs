@@ -1,0 +1,196 @@
+//! Reading a date and a time of day from text (manual 11.1.3 "Date and Time Literals").
+//!
+//! Text without delimiters is cut into fields by their widths: `YYYYMMDDhhmmss` with the year in four digits if there
+//! are 8 or at least 14 of them, else in two. With delimiters a field ends where its digits end; any punctuation
+//! stands between two fields, and space only behind the day.
+
+use super::{MICROS_PER_SECOND, Moment};
+
+/// What a text says about a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateTimeText {
+    pub moment: Moment,
+    /// A time of day is written.
+    pub has_clock: bool,
+    /// Digits of the fraction of a second that are written, at most 6.
+    pub fsp: u8,
+    /// Something else stands behind the moment, which was not read.
+    pub is_cut: bool,
+}
+
+/// Position of the day among the fields, of the second, and of its fraction.
+const DAY: usize = 2;
+const SECOND: usize = 5;
+const FRACTION: usize = 6;
+/// Largest number that is read as a field; a larger one is no date.
+const FIELD_MAX: u32 = 999_999;
+
+/// The fields as numbers, with the digits each was written in.
+#[derive(Default)]
+struct Fields {
+    values: [u32; FRACTION + 1],
+    widths: [usize; FRACTION + 1],
+    count: usize,
+    /// There is punctuation or space between fields.
+    delimited: bool,
+    /// There is space between fields.
+    spaced: bool,
+}
+
+/// Reads a date with or without a time of day at the beginning of a text; a seventh digit of the fraction rounds.
+/// `None` if there is no date, a field is out of its range, or all are zero (MySQL's mode NO_ZERO_DATE).
+pub fn read_datetime(text: &str) -> Option<DateTimeText> {
+    let text = text.trim_start_matches(is_space);
+    let (fields, rest) = read_fields(text)?;
+    moment(&fields, rest).filter(|read| !read.moment.is_zero())
+}
+
+/// As [`read_datetime`], for text where a TIME is wanted: `None` also without a space between date and time of day, so
+/// that `2001-01-01` is not a date there. `Some(None)` for a datetime with a field out of range.
+pub(super) fn read_full_datetime(text: &str) -> Option<Option<DateTimeText>> {
+    let (fields, rest) = read_fields(text)?;
+    if fields.delimited && !fields.spaced {
+        return None;
+    }
+    Some(moment(&fields, rest))
+}
+
+pub(super) fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r')
+}
+
+/// The fields, and the text behind them. `None` for text that is no date from the start.
+fn read_fields(text: &str) -> Option<(Fields, &str)> {
+    let bytes = text.as_bytes();
+    bytes.first().filter(|b| b.is_ascii_digit())?;
+    let run = bytes.iter().take_while(|b| b.is_ascii_digit() || **b == b'T').count();
+    let by_width = matches!(bytes.get(run), None | Some(b'.'));
+    let year_width = if by_width && !matches!(run, 4 | 8 | 14..) { 2 } else { 4 };
+    let mut fields = Fields::default();
+    let (mut at, mut end) = (0, 0);
+    while fields.count <= FRACTION && bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        let i = fields.count;
+        let width_max = match i {
+            FRACTION => 6,
+            _ if !by_width => usize::MAX,
+            0 => year_width,
+            _ => 2,
+        };
+        let width = bytes[at..].iter().take(width_max).take_while(|b| b.is_ascii_digit()).count();
+        let value: u32 = text[at..at + width].parse().ok().filter(|n| *n <= FIELD_MAX)?;
+        (fields.values[i], fields.widths[i]) = (value, width);
+        fields.count += 1;
+        at += width;
+        end = at;
+        match bytes.get(at) {
+            None => break,
+            Some(b'T') if i == DAY => at += 1,
+            // The point in front of no digits is part of the moment.
+            Some(b'.') if i == SECOND => (at, end) = (at + 1, at + 1),
+            Some(_) if i == SECOND => break,
+            Some(_) => {
+                at = skip_delimiters(bytes, at, &mut fields)?;
+                end = at;
+            }
+        }
+    }
+    Some((fields, &text[end..]))
+}
+
+/// Where the next field begins. `None`: a space where none may stand.
+fn skip_delimiters(bytes: &[u8], mut at: usize, fields: &mut Fields) -> Option<usize> {
+    while let Some(b) = bytes.get(at).filter(|b| b.is_ascii_punctuation() || is_space(**b as char)) {
+        if is_space(*b as char) {
+            if !matches!(fields.count - 1, DAY | FRACTION) {
+                return None;
+            }
+            fields.spaced = true;
+        }
+        fields.delimited = true;
+        at += 1;
+    }
+    Some(at)
+}
+
+fn moment(fields: &Fields, mut rest: &str) -> Option<DateTimeText> {
+    let [year, month, day, hour, minute, second, fraction] = fields.values;
+    if fields.count < 3 || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let is_zero = fields.values.iter().all(|v| *v == 0);
+    let year = match fields.widths[0] {
+        2 if !is_zero => year + if year < 70 { 2000 } else { 1900 },
+        _ => year,
+    };
+    let digits = fields.widths[FRACTION];
+    let mut micros = fraction as i64 * 10i64.pow(6 - digits as u32);
+    if digits == 6 && rest.starts_with(|c: char| c.is_ascii_digit()) {
+        micros += i64::from(rest.starts_with(|c: char| c >= '5'));
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    let clock = ((hour as i64 * 60 + minute as i64) * 60 + second as i64) * MICROS_PER_SECOND + micros;
+    Some(DateTimeText {
+        moment: Moment::checked(i32::try_from(year).ok()?, month, day, clock)?,
+        has_clock: fields.count > 3,
+        fsp: digits as u8,
+        is_cut: !rest.trim_start_matches(is_space).is_empty(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::temporal::format_datetime;
+
+    #[test]
+    fn every_shape() {
+        for (text, want) in [
+            ("2001-02-03", "2001-02-03 00:00:00.000000"),
+            (" 2001-2-3 4:5", "2001-02-03 04:05:00.000000"),
+            ("01/02/03", "2001-02-03 00:00:00.000000"),
+            ("70.1.2", "1970-01-02 00:00:00.000000"),
+            ("20010203T040506", "2001-02-03 04:05:06.000000"),
+            ("2001-02-03T04:05:06.7", "2001-02-03 04:05:06.700000"),
+            ("20071108181000", "2007-11-08 18:10:00.000000"),
+            ("071108181000", "2007-11-08 18:10:00.000000"),
+            ("20071108181000.25", "2007-11-08 18:10:00.250000"),
+            ("2001-12-31 23:59:59.9999999", "2002-01-01 00:00:00.000000"),
+            ("2001-01-01 00:00:00.", "2001-01-01 00:00:00.000000"),
+            ("2001-01-01  ", "2001-01-01 00:00:00.000000"),
+        ] {
+            let read = read_datetime(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (format_datetime(read.moment.micros().unwrap(), 6).as_str(), read.is_cut),
+                (want, false),
+                "{text}"
+            );
+        }
+        for text in [
+            "",
+            "-1",
+            "x",
+            "2001",
+            "2001-01",
+            "20010101 101112",
+            "2001-01-01 25:00:00",
+            "2001-02-30",
+            "0000-00-00",
+            "2001 01 01",
+        ] {
+            assert_eq!(read_datetime(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_is_cut() {
+        for text in ["2001-01-01x", "2001-01-01 10:11:12 x", "2001-01-01 10:11:12x", "2001-01-01 10:11:12.5x"] {
+            assert!(read_datetime(text).unwrap().is_cut, "{text}");
+        }
+    }
+
+    #[test]
+    fn zero_parts_are_fields_but_no_day() {
+        let read = read_datetime("2001-02-00").unwrap();
+        assert_eq!((read.moment.month, read.moment.day, read.moment.days()), (2, 0, None));
+    }
+}
