@@ -2,7 +2,9 @@
 
 use muster_algebra::ScalarFunction;
 use muster_types::{
-    Collation, SqlType, Value, cast_from,
+    Collation, SqlType, Value,
+    cast::to_double,
+    cast_from,
     charset::{self, Charset},
     collation,
 };
@@ -246,8 +248,16 @@ fn locate(needle: &str, haystack: &str, from: i64, collation: Collation) -> i64 
 
 /// Numbers as hexadecimal numbers, text as the hexadecimal digits of its bytes.
 fn hex(args: &TextArgs<'_>) -> Option<String> {
-    if args.is_number(0) {
-        return Some(format!("{:X}", super::arithmetic::bits(&args.values[0])));
+    match &args.values[0] {
+        // Of a double that is half way the number farther from zero is taken, not the even one.
+        Value::Double(_) | Value::Float(_) => {
+            let x = to_double(&args.values[0]).0.round();
+            let in_range = x > i64::MIN as f64 && x < u64::MAX as f64;
+            let bits = if x < 0.0 { x as i64 as u64 } else { x as u64 };
+            return Some(format!("{:X}", if in_range { bits } else { u64::MAX }));
+        }
+        number if args.is_number(0) => return Some(format!("{:X}", super::arithmetic::bits(number))),
+        _ => {}
     }
     let digit = |d: u8| char::from_digit(d as u32, 16).unwrap_or_default().to_ascii_uppercase();
     Some(args.bytes(0)?.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect())

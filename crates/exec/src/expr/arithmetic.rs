@@ -176,11 +176,10 @@ impl Arithmetic {
             ArithmeticOp::Sub => run(|x, y| x - y),
             ArithmeticOp::Mul => run(|x, y| x * y),
             ArithmeticOp::Div => run(|x, y| x / y),
-            ArithmeticOp::IntDiv => run(|x, y| (x / y).trunc()),
+            ArithmeticOp::IntDiv => return Err(external(SqlError::internal("DIV divides decimals"))),
             ArithmeticOp::Mod => run(|x, y| x % y),
         }?;
-        let array: ArrayRef = Arc::new(Float64Array::new(values, nulls));
-        if self.op == ArithmeticOp::IntDiv { narrow(array, &self.result) } else { Ok(array) }
+        Ok(Arc::new(Float64Array::new(values, nulls)))
     }
 
     fn decimals(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
@@ -236,7 +235,12 @@ impl Arithmetic {
                 rescale(x.checked_mul(fa)? % y.checked_mul(fb)?, common, sr)
             }),
         }?;
-        Ok(Arc::new(Decimal128Array::new(values, nulls).with_data_type(self.result.clone())))
+        let array = Decimal128Array::new(values, nulls);
+        // Integers of different sign are computed as decimals.
+        match self.result.is_integer() {
+            true => narrow(Arc::new(array.with_precision_and_scale(38, 0)?), &self.result),
+            false => Ok(Arc::new(array.with_data_type(self.result.clone()))),
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Compiler<'_> {
                 let kernel = IsTruth { truth: *truth, negated: *negated };
                 Ok(KernelExpr::build(kernel, vec![self.predicate(arg)?], DataType::Boolean, false))
             }
-            Expr::Arithmetic { op, left, right, ty } => self.arithmetic(*op, left, right, *ty),
+            Expr::Arithmetic { op, left, right, ty } => self.arithmetic(*op, left, right, *ty, expr),
             Expr::Negate { arg, ty } => self.negate(arg, *ty),
             Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
             Expr::Like { arg, pattern, escape, negated } => self.like(arg, pattern, *escape, *negated),
@@ -212,7 +212,7 @@ impl Compiler<'_> {
             .unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
     }
 
-    fn arithmetic(&self, op: ArithmeticOp, left: &Expr, right: &Expr, ty: SqlType) -> Result<Physical> {
+    fn arithmetic(&self, op: ArithmeticOp, left: &Expr, right: &Expr, ty: SqlType, node: &Expr) -> Result<Physical> {
         let (lt, rt) = (left.ty(self.columns), right.ty(self.columns));
         let is_double = |t: SqlType| !(t.is_integer() || matches!(t, SqlType::Decimal { .. } | SqlType::Null));
         let is_decimal = |t: SqlType| matches!(t, SqlType::Decimal { .. });
@@ -242,10 +242,13 @@ impl Compiler<'_> {
                 (vec![l, r], (sl, sr, scale))
             }
         };
+        // The quotient of doubles is that of their decimals, which a division of doubles can miss by one.
+        if op == ArithmeticOp::IntDiv && family == Family::Double {
+            return self.row_wise(node.clone(), ty);
+        }
         let divides = matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
         let nullable = divides || self.nullable(&args);
         let computed = match (family, ty) {
-            (Family::Double, SqlType::Int { .. }) if op == ArithmeticOp::IntDiv => arrow_type(&ty),
             (Family::Double, _) => DataType::Float64,
             _ => arrow_type(&ty),
         };

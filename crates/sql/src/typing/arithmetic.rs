@@ -13,9 +13,8 @@ pub(crate) struct ArithmeticType {
     /// Types the two sides are converted to.
     pub left: SqlType,
     pub right: SqlType,
+    /// Integers of different sign are computed as decimals; a result that does not fit this type is error 1690.
     pub result: SqlType,
-    /// Convert the result to this at last (integers of different sign go through decimals).
-    pub convert: Option<SqlType>,
     /// [`Item::kept`] of the result.
     pub kept: Option<u32>,
 }
@@ -52,7 +51,7 @@ pub(crate) fn kept(scale: u32, shown: SqlType) -> Option<u32> {
 
 pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {
     let (lt, rt) = (numeric_type(l.ty), numeric_type(r.ty));
-    let same = |ty, result| ArithmeticType { left: ty, right: ty, result, convert: None, kept: None };
+    let same = |ty, result| ArithmeticType { left: ty, right: ty, result, kept: None };
     if lt == SqlType::Double || rt == SqlType::Double {
         let result = if op == ArithmeticOp::IntDiv { SqlType::BIGINT } else { SqlType::Double };
         return same(SqlType::Double, result);
@@ -81,7 +80,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
         _ => kept(k1.max(k2), result),
     };
     let (left, right) = (SqlType::decimal(p1 - s1 + k1, k1), SqlType::decimal(p2 - s2 + k2, k2));
-    ArithmeticType { left, right, result, convert: None, kept }
+    ArithmeticType { left, right, result, kept }
 }
 
 fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsigned: bool) -> ArithmeticType {
@@ -91,19 +90,14 @@ fn integer(op: ArithmeticOp, l: &Item, r: &Item, left_unsigned: bool, right_unsi
         ArithmeticOp::Mod => big(left_unsigned),
         _ => big(left_unsigned || right_unsigned),
     };
-    let same = ArithmeticType { left: result, right: result, result, convert: None, kept: None };
+    let same = ArithmeticType { left: result, right: result, result, kept: None };
     if left_unsigned == right_unsigned || is_unsigned_literal(if left_unsigned { r } else { l }) {
         let unsigned = left_unsigned || right_unsigned;
         return ArithmeticType { left: big(unsigned), right: big(unsigned), ..same };
     }
     // One side can be negative, the other beyond the largest signed: only decimals hold both.
     let wide = SqlType::decimal(20, 0);
-    let digits = match op {
-        ArithmeticOp::Mul => 40,
-        ArithmeticOp::IntDiv => return ArithmeticType { left: wide, right: wide, result, convert: None, kept: None },
-        _ => 21,
-    };
-    ArithmeticType { left: wide, right: wide, result: SqlType::decimal(digits, 0), convert: Some(result), kept: None }
+    ArithmeticType { left: wide, right: wide, result, kept: None }
 }
 
 fn is_unsigned_literal(item: &Item) -> bool {
@@ -138,8 +132,7 @@ mod tests {
     }
 
     fn result(op: ArithmeticOp, l: Item, r: Item) -> String {
-        let t = arithmetic(op, &l, &r);
-        t.convert.unwrap_or(t.result).to_string()
+        arithmetic(op, &l, &r).result.to_string()
     }
 
     #[test]
@@ -198,8 +191,8 @@ mod tests {
     #[test]
     fn integers_of_different_sign_meet_as_decimals() {
         let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &column(SqlType::BIGINT));
-        assert_eq!((t.left, t.convert), (SqlType::decimal(20, 0), Some(SqlType::BIGINT_UNSIGNED)));
+        assert_eq!((t.left, t.result), (SqlType::decimal(20, 0), SqlType::BIGINT_UNSIGNED));
         let t = arithmetic(Add, &column(SqlType::BIGINT_UNSIGNED), &int(5));
-        assert_eq!((t.right, t.convert), (SqlType::BIGINT_UNSIGNED, None));
+        assert_eq!(t.right, SqlType::BIGINT_UNSIGNED);
     }
 }

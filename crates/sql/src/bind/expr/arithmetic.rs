@@ -51,10 +51,7 @@ impl Binder<'_> {
                 Item::new(Expr::Arithmetic { op, left, right, ty: types.result }, types.result)
             }
         };
-        match types.convert {
-            Some(ty) => self.convert(item, ty),
-            None => Item { kept: types.kept, ..item },
-        }
+        Item { kept: types.kept, ..item }
     }
 
     /// A decimal of more digits behind the point than it shows, as what it shows.

@@ -323,7 +323,7 @@ impl Binder<'_> {
         let digits = first.decimal_digits().unwrap_or((19, 0));
         let arg = self.convert(first, ty);
         let whole = |ty: SqlType| match ty {
-            SqlType::Decimal { precision, scale } if precision - scale < 18 => SqlType::BIGINT,
+            SqlType::Decimal { precision, scale } if precision - scale + (scale > 0) as u8 <= 18 => SqlType::BIGINT,
             SqlType::Decimal { precision, scale } => SqlType::decimal((precision - scale) as u32 + 1, 0),
             other => other,
         };
@@ -353,7 +353,7 @@ impl Binder<'_> {
             _ => {
                 let function = if name == "ROUND" { F::Round } else { F::Truncate };
                 let places = second.unwrap_or_else(|| self.given(Value::Int(0)));
-                let places = self.convert(places, SqlType::BIGINT);
+                let places = self.count(places);
                 let result = match ty {
                     SqlType::Decimal { .. } => {
                         let (p, s) = digits;

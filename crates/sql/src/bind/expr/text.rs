@@ -39,7 +39,9 @@ impl Binder<'_> {
             "HEX" => {
                 let item = items.remove(0);
                 let length = if item.ty.is_numeric() { 16 } else { display_length(item.ty) as u64 * 8 };
-                let arg = if item.ty.is_numeric() {
+                let arg = if matches!(item.ty, SqlType::Float | SqlType::Double) {
+                    item.expr
+                } else if item.ty.is_numeric() {
                     self.bits_of(item)
                 } else if item.ty.is_bytes() {
                     item.expr
@@ -82,7 +84,7 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             args.push(match text.contains(&i).then(|| texts.next()).flatten() {
                 Some(text) => text,
-                None => self.convert(item, SqlType::BIGINT),
+                None => self.count(item),
             });
         }
         if function == F::Locate {
@@ -106,5 +108,19 @@ impl Binder<'_> {
             }
         };
         Ok(self.text_call(function, length, args, model))
+    }
+
+    /// A number of characters or digits as a signed integer; an unsigned number beyond those is the largest of them.
+    pub(super) fn count(&mut self, item: Item) -> Item {
+        let most = i64::MAX;
+        match item.as_literal() {
+            Some(Value::UInt(n)) => self.given(Value::Int(i64::try_from(*n).unwrap_or(most))),
+            None if item.ty == SqlType::BIGINT_UNSIGNED => {
+                let most = Item::literal(Value::UInt(most as u64), SqlType::BIGINT_UNSIGNED);
+                let cut = call(F::Least, vec![item, most], SqlType::BIGINT_UNSIGNED);
+                self.convert(cut, SqlType::BIGINT)
+            }
+            _ => self.convert(item, SqlType::BIGINT),
+        }
     }
 }
