@@ -1,13 +1,16 @@
 //! One file of pages: its header page, how it grows, how it is checked when opened, how it goes away.
 //!
-//! Page 0 is the header and stays out of the buffer pool: [`PageFile`] keeps it in memory and writes it with
-//! [`PageFile::write_header`]. The free list is a chain of pages of type `Free` and is worked by the buffer pool
+//! Page 0 is the header. [`PageFile`] keeps its fields decoded in memory. Whoever changes them holds the page latched in
+//! the buffer pool ([`crate::buffer_pool::BufferPool::header_mut`]), so the header is sealed and written like any other
+//! page. Only a new file, of which no page is in the pool yet, has its header written directly
+//! ([`PageFile::write_new_header`]). The free list is a chain of pages of type `Free` and is worked by the buffer pool
 //! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
 //! fills a file with a [`SequentialWriter`].
 
 pub use crate::sequential_writer::SequentialWriter;
 use crate::{
     FileId, Result, StorageError,
+    buffer_pool::PageGuardMut,
     io::{AlignedBuf, IoFile, OpenMode, PageIo, ReadOp, WriteOp},
     page::{self, FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
 };
@@ -21,6 +24,11 @@ use std::{
 };
 
 const FILE_MAGIC: [u8; 8] = *b"MUSTER\r\n";
+/// Page number of the file header.
+pub const HEADER_PAGE: u32 = 0;
+/// A file grows by a quarter, but by at least and at most so many pages at once.
+const GROWTH_MIN: u32 = 4;
+const GROWTH_MAX: u32 = 1024;
 /// Numbers in the file header that belong to the tree.
 pub const TREE_FIELDS: usize = 8;
 
@@ -106,10 +114,10 @@ pub struct PageFile {
     index_id: u32,
     /// Whether syncing is asked for at all.
     sync: bool,
+    /// The fields of page 0.
     header: Mutex<FileHeader>,
-    header_dirty: AtomicBool,
-    /// Held while pages are taken from or put on the free list.
-    allocation: Mutex<()>,
+    /// Number of pages that the file has room for on the disk. Locked while pages are taken from or put on the free list.
+    allocated: Mutex<u32>,
     deleted: AtomicBool,
     resident: AtomicU64,
 }
@@ -121,14 +129,39 @@ pub fn file_path(directory: &Path, id: FileId) -> PathBuf {
 
 /// The number in the name of a table file; `None` for other names.
 pub fn file_id(path: &Path) -> Option<FileId> {
-    if path.extension()? != "mus" {
+    if path.extension()? != "mus" { None } else { number_in(path) }
+}
+
+/// A small file that belongs to a table file and is deleted with it. What is in it is its writer's business.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Companion {
+    /// What is known of the table's values.
+    Statistics,
+    /// A number that only grows.
+    Counter,
+}
+
+impl Companion {
+    pub const ALL: [Companion; 2] = [Companion::Statistics, Companion::Counter];
+
+    /// Path of the companion of a table file.
+    pub fn path(self, directory: &Path, id: FileId) -> PathBuf {
+        let extension = match self {
+            Companion::Statistics => "stats",
+            Companion::Counter => "counter",
+        };
+        file_path(directory, id).with_extension(extension)
+    }
+}
+
+/// The number of the table file to which a file belongs, by its name (`00000017.stats`, `00000017.stats.new`): table
+/// files themselves, companions, and what a crash left of writing them. `None` for other names.
+pub fn number_in(path: &Path) -> Option<FileId> {
+    let (number, rest) = path.file_name()?.to_str()?.split_once('.')?;
+    if rest.is_empty() || number.len() < 8 || !number.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let stem = path.file_stem()?.to_str()?;
-    if stem.len() < 8 || !stem.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    stem.parse().ok().map(FileId)
+    number.parse().ok().map(FileId)
 }
 
 impl PageFile {
@@ -147,8 +180,7 @@ impl PageFile {
         let file = io.open(&path, OpenMode::CreateNew).map_err(|e| StorageError::io(&path, e))?;
         let header = FileHeader { page_size: page_size as u32, index_id, page_count: 1, ..FileHeader::default() };
         let created = PageFile::with_header(io, file, id, header, sync);
-        created.header_dirty.store(true, Ordering::Relaxed);
-        if let Err(e) = created.write_header() {
+        if let Err(e) = created.write_new_header(|_| ()) {
             // The first error is the one to tell.
             let _ = created.io.remove(&path);
             return Err(e);
@@ -223,8 +255,7 @@ impl PageFile {
             index_id: header.index_id,
             sync,
             header: Mutex::new(header),
-            header_dirty: AtomicBool::new(false),
-            allocation: Mutex::new(()),
+            allocated: Mutex::new(header.page_count),
             deleted: AtomicBool::new(false),
             resident: AtomicU64::new(0),
         }
@@ -251,20 +282,39 @@ impl PageFile {
         *self.header.lock()
     }
 
-    /// Changes the header in memory; [`PageFile::write_header`] writes it. `page_size`, `index_id`, `page_count` and
-    /// the free list are not the caller's to change.
-    pub fn update_header<T>(&self, change: impl FnOnce(&mut FileHeader) -> T) -> T {
+    /// Changes the header, in memory and in page 0, which the caller has latched. `page_size` and `index_id` are not the
+    /// caller's to change; the page count and the free list are the buffer pool's.
+    pub fn update_header(&self, page: &mut PageGuardMut, change: impl FnOnce(&mut FileHeader)) {
+        debug_assert_eq!((page.file_id(), page.page_no()), (self.id, HEADER_PAGE));
         let mut header = self.header.lock();
-        let result = change(&mut header);
-        self.header_dirty.store(true, Ordering::Release);
-        result
+        change(&mut header);
+        header.encode(page);
+    }
+
+    /// Changes the header and writes it directly, past the buffer pool. Only for a new file: nobody else has it open, and
+    /// none of its pages is in the pool.
+    pub(crate) fn write_new_header(&self, change: impl FnOnce(&mut FileHeader)) -> Result<()> {
+        debug_assert_eq!(self.resident_pages(), 0);
+        let header = {
+            let mut header = self.header.lock();
+            change(&mut header);
+            *header
+        };
+        *self.allocated.lock() = header.page_count;
+        let mut page = AlignedBuf::zeroed(self.page_size);
+        header.encode(&mut page);
+        page::seal(&mut page);
+        let mut ops = [WriteOp::new(&self.file, 0, vec![&page])];
+        self.io.write(&mut ops);
+        let [op] = ops;
+        op.result.map_err(|e| self.error(e))
     }
 
     pub fn page_count(&self) -> u32 {
         self.header.lock().page_count
     }
 
-    /// Pages of this file in the buffer pool now.
+    /// Pages of this file in the buffer pool now, the header not counted.
     pub fn resident_pages(&self) -> u64 {
         self.resident.load(Ordering::Relaxed)
     }
@@ -273,19 +323,31 @@ impl PageFile {
         self.resident.fetch_add(change as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn lock_allocation(&self) -> MutexGuard<'_, ()> {
-        self.allocation.lock()
+    /// Keeps others from taking pages and from giving them back. The number is that of [`PageFile::make_room`].
+    pub(crate) fn lock_allocation(&self) -> MutexGuard<'_, u32> {
+        self.allocated.lock()
     }
 
-    /// A page at the end of the file: its number.
-    pub(crate) fn extend(&self) -> Result<u32> {
-        self.update_header(|h| {
-            let page_no = h.page_count;
-            h.page_count = page_no.checked_add(1).ok_or_else(|| {
-                StorageError::io(self.path(), std::io::Error::other("the file has as many pages as it can have"))
-            })?;
-            Ok(page_no)
-        })
+    /// Makes sure that the file has room on the disk for one page more than it has pages; returns that page's number.
+    /// A header that counts a page may be written before the page is, so the file grows first, and durably. Errors:
+    /// `DiskFull`, I/O.
+    pub(crate) fn make_room(&self, allocated: &mut u32) -> Result<u32> {
+        let page_no = self.page_count();
+        if page_no < *allocated {
+            return Ok(page_no);
+        }
+        let wanted = page_no.saturating_add((page_no / 4).clamp(GROWTH_MIN, GROWTH_MAX));
+        if page_no == u32::MAX {
+            return Err(self.error(std::io::Error::other("the file has as many pages as it can have")));
+        }
+        let bytes = self.offset(wanted);
+        let grown = self.io.allocate(&self.file, bytes).map(|()| wanted);
+        // A nearly full disk may still have room for the one page.
+        let grown = grown.or_else(|_| self.io.allocate(&self.file, self.offset(page_no + 1)).map(|()| page_no + 1));
+        let grown = grown.map_err(|e| self.error(e))?;
+        self.sync()?;
+        *allocated = grown;
+        Ok(page_no)
     }
 
     pub(crate) fn io(&self) -> &Arc<dyn PageIo> {
@@ -303,23 +365,6 @@ impl PageFile {
     /// Names the file in an I/O error.
     pub(crate) fn error(&self, e: std::io::Error) -> StorageError {
         StorageError::io(self.path(), e)
-    }
-
-    /// Writes the header page when it has changed.
-    pub fn write_header(&self) -> Result<()> {
-        if !self.header_dirty.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
-        let mut page = AlignedBuf::zeroed(self.page_size);
-        self.header().encode(&mut page);
-        page::seal(&mut page);
-        let mut ops = [WriteOp::new(&self.file, 0, vec![&page])];
-        self.io.write(&mut ops);
-        let [op] = ops;
-        op.result.map_err(|e| {
-            self.header_dirty.store(true, Ordering::Release);
-            self.error(e)
-        })
     }
 
     /// Makes what was written durable.

@@ -18,8 +18,7 @@ fn open(io: &Arc<MemoryIo>) -> Result<Arc<PageFile>> {
 fn tampered(change: impl FnOnce(&mut Vec<u8>)) -> StorageError {
     let io = Arc::new(MemoryIo::new());
     let file = create(&io);
-    file.update_header(|h| h.page_count = 5);
-    file.write_header().unwrap();
+    file.write_new_header(|h| h.page_count = 5).unwrap();
     io.tamper(file.path(), |bytes| {
         bytes.resize(5 * SIZE, 0);
         change(bytes);
@@ -48,9 +47,8 @@ fn header_fields_round_trip() {
         next_row_id: 99,
         tree: [1, 2, 3, 4, 5, 6, 7, u64::MAX],
     };
-    file.update_header(|h| *h = header);
+    file.write_new_header(|h| *h = header).unwrap();
     io.tamper(file.path(), |bytes| bytes.resize(2 * SIZE, 0));
-    file.write_header().unwrap();
     let opened = open(&io).unwrap();
     assert_eq!(opened.header(), header);
     assert_eq!((opened.page_size(), opened.index_id(), opened.id()), (SIZE, 11, FileId(3)));

@@ -125,11 +125,10 @@ impl SequentialWriter {
         let pages = self.next_page_no();
         self.chunk.offset = self.file.offset(self.first);
         self.chunk.write(&self.file, &self.counters)?;
-        self.file.update_header(|h| {
+        self.file.write_new_header(|h| {
             change(h);
             h.page_count = pages;
-        });
-        self.file.write_header()?;
+        })?;
         self.file.sync()?;
         self.file.sync_directory()?;
         Ok(Arc::clone(&self.file))

@@ -3,11 +3,11 @@
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     key::Keys,
-    tree::{ColumnSource, Tree, TreeLayout},
+    tree::{ColumnSource, MiniTransaction, Tree, TreeLayout},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::sync::Arc;
 
 /// Ranges that an estimate descends to; the rest is taken to be like them.
@@ -20,6 +20,9 @@ pub struct Table {
     files: Vec<FileId>,
     statistics: TableStatistics,
     trees: Vec<Arc<Tree>>,
+    /// Held exclusively while a row changes in all trees, and shared for each step of reading, so that no step sees the
+    /// row in some trees as it was and in others as it will be. Taken before any latch of a tree or of a page.
+    changing: RwLock<()>,
     /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
 }
@@ -46,7 +49,15 @@ impl Table {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
             return Err(StorageError::Corrupt { path: store.directory().to_path_buf(), page: 0, reason });
         }
-        Ok(Arc::new(Table { store, schema, files, statistics, trees, dropped: Mutex::default() }))
+        Ok(Arc::new(Table {
+            store,
+            schema,
+            files,
+            statistics,
+            trees,
+            changing: RwLock::new(()),
+            dropped: Mutex::default(),
+        }))
     }
 
     pub fn store(&self) -> &Arc<Store> {
@@ -136,8 +147,16 @@ impl Table {
         Ok(())
     }
 
+    /// Keeps rows from changing during one step of reading: while it is held, all trees agree. A reader may hold it
+    /// more than once.
+    pub(crate) fn reading(&self) -> RwLockReadGuard<'_, ()> {
+        // A reader passes waiting writers: it may be inside another reader's step, whose end a writer waits for.
+        self.changing.read_recursive()
+    }
+
     /// The row with this primary key (one value per part).
     pub fn get(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+        let _reading = self.reading();
         Ok(self.get_stored(key, view, counters)?.map(|mut stored| {
             stored.truncate(self.schema.columns.len());
             stored
@@ -152,65 +171,81 @@ impl Table {
         tree.rows(range, false, view, counters)?.next()
     }
 
-    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`.
+    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, and those of reading and
+    /// allocating pages.
     pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
-        let clustered = &self.trees[0];
-        let number = match clustered.layout().row_number() {
-            Some(_) => clustered.file().update_header(|h| {
-                h.next_row_id += 1;
-                h.next_row_id as i64 - 1
-            }),
-            None => 0,
-        };
-        self.insert_stored(row, number, trx_id, counters)
-    }
-
-    fn insert_stored(&self, row: &[Value], number: i64, trx_id: u64, counters: &Counters) -> Result<()> {
-        if row.len() != self.schema.columns.len() {
-            let value = format!("{} values for {} columns", row.len(), self.schema.columns.len());
-            return Err(StorageError::WrongType { value });
-        }
-        for (done, tree) in self.trees.iter().enumerate() {
-            if let Err(e) = tree.insert(&tree.layout().stored_values(row, number), trx_id, counters) {
-                for tree in self.trees[..done].iter().rev() {
-                    let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
-                    tree.delete(&key, counters)?;
-                }
-                return Err(e);
+        self.check_width(row)?;
+        let _changing = self.changing.write();
+        let mut number = 0;
+        self.change_all(counters, |tree, change| {
+            if tree.layout().index == 0 && tree.layout().row_number().is_some() {
+                number = change.take_row_id() as i64;
             }
-        }
-        Ok(())
+            change.insert(&tree.layout().stored_values(row, number), trx_id)
+        })
     }
 
-    /// Removes the row with this primary key from all trees. Returns whether there was one.
+    /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
     pub fn delete(&self, key: &[Value], counters: &Counters) -> Result<bool> {
+        let _changing = self.changing.write();
         let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
         let (row, number) = self.split_stored(&stored);
-        for tree in self.trees.iter().rev() {
+        self.change_all(counters, |tree, change| {
             let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
-            tree.delete(&key, counters)?;
-        }
+            change.delete(&key).map(drop)
+        })?;
         Ok(true)
     }
 
     /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
-    /// such a row. Errors: `Duplicate`, `RowTooLarge`, `WrongType`.
+    /// such a row. Errors: as [`Table::insert`].
     pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
+        self.check_width(new)?;
+        let _changing = self.changing.write();
         let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
-        if new.len() != old.len() {
-            let value = format!("{} values for {} columns", new.len(), old.len());
+        self.change_all(counters, |tree, change| {
+            let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
+            if old == new {
+                return Ok(());
+            }
+            let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
+            if old_key == new_key {
+                return change.replace(&new, trx_id).map(drop);
+            }
+            // The old entry goes first: the new one may be equal in the declared parts.
+            change.delete(&old_key)?;
+            change.insert(&new, trx_id)
+        })?;
+        Ok(true)
+    }
+
+    /// Changes all trees or none. All that can fail comes before the first tree changes.
+    fn change_all<'a>(
+        &'a self,
+        counters: &'a Counters,
+        mut change: impl FnMut(&Tree, &mut MiniTransaction<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let changes = self.trees.iter().map(|tree| {
+            let mut transaction = tree.begin(counters);
+            change(tree, &mut transaction)?;
+            Ok(transaction)
+        });
+        let changes = changes.collect::<Result<Vec<_>>>()?;
+        let prepared = changes.into_iter().map(MiniTransaction::prepare).collect::<Result<Vec<_>>>()?;
+        for tree in prepared {
+            tree.commit();
+        }
+        Ok(())
+    }
+
+    /// Error: `WrongType` for a row with another number of values than the table has columns.
+    fn check_width(&self, row: &[Value]) -> Result<()> {
+        if row.len() != self.schema.columns.len() {
+            let value = format!("{} values for {} columns", row.len(), self.schema.columns.len());
             return Err(StorageError::WrongType { value });
         }
-        for (done, tree) in self.trees.iter().enumerate() {
-            if let Err(e) = change(tree, old, new, number, trx_id, counters) {
-                for tree in self.trees[..done].iter().rev() {
-                    change(tree, new, old, number, trx_id, counters)?;
-                }
-                return Err(e);
-            }
-        }
-        Ok(true)
+        Ok(())
     }
 
     /// A row of the clustered tree as table columns and hidden row number.
@@ -230,24 +265,6 @@ impl Table {
     }
 }
 
-/// Puts a row's new entry in the place of its old one in one tree; on an error the old one is there.
-fn change(tree: &Tree, old: &[Value], new: &[Value], number: i64, trx_id: u64, counters: &Counters) -> Result<()> {
-    let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
-    if old == new {
-        return Ok(());
-    }
-    let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
-    if old_key == new_key {
-        return tree.replace(&new, trx_id, counters).map(drop);
-    }
-    // The old entry goes first: the new one may be equal in the declared parts.
-    tree.delete(&old_key, counters)?;
-    tree.insert(&new, trx_id, counters).or_else(|e| {
-        tree.insert(&old, trx_id, counters)?;
-        Err(e)
-    })
-}
-
 impl Drop for Table {
     fn drop(&mut self) {
         for id in self.dropped.get_mut().drain(..) {
@@ -265,3 +282,7 @@ impl std::fmt::Debug for Table {
         f.debug_struct("Table").field("files", &self.files).field("trees", &self.trees).finish()
     }
 }
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

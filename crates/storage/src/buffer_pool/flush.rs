@@ -10,14 +10,13 @@ const BATCH: usize = 64;
 const WRITE_BYTES: usize = 1 << 20;
 
 impl BufferPool {
-    /// Writes all dirty pages of a file and its header. Does not sync. Waits for pages that are being changed, so that
-    /// the caller must hold none. On an error the unwritten pages stay dirty and in memory.
+    /// Writes all dirty pages of a file. Does not sync. Waits for pages that are being changed, so that the caller must
+    /// hold none. On an error the unwritten pages stay dirty and in memory.
     pub fn flush_file(&self, file: &PageFile, counters: &Counters) -> Result<()> {
-        self.flush(|key| key.file() == file.id(), counters)?;
-        file.write_header()
+        self.flush(|key| key.file() == file.id(), counters)
     }
 
-    /// Writes all dirty pages of all files, not their headers.
+    /// Writes all dirty pages of all files.
     pub fn flush_all(&self, counters: &Counters) -> Result<()> {
         self.flush(|_| true, counters)
     }

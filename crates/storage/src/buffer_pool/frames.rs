@@ -20,7 +20,7 @@ use std::{
 pub(super) struct PageKey(pub u64);
 
 impl PageKey {
-    /// No page: never asked for, because page 0 of a file is not cached.
+    /// No page: no file has the number 0.
     pub const NONE: PageKey = PageKey(0);
 
     pub fn new(file: FileId, page_no: u32) -> PageKey {

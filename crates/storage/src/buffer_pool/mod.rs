@@ -12,6 +12,7 @@
 //! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
 //! the page table or of replacement. So whoever has waited for a latch looks at the key again.
 
+mod allocation;
 mod clear;
 mod contents;
 mod departed;
@@ -29,9 +30,9 @@ pub use guard::{PageGuard, PageGuardMut};
 use crate::{
     Counters, Result, StorageError,
     counters::Counter,
-    file::PageFile,
+    file::{HEADER_PAGE, PageFile},
     io::{PageIo, ReadOp},
-    page::{self, PageType},
+    page,
 };
 use frames::{Frames, PageKey};
 use page_table::PageTable;
@@ -160,6 +161,9 @@ impl BufferPool {
     /// A page for reading. Waits for a writer of it, or for its read to finish. Errors: `Corrupt`, I/O, `NoFreeFrame`.
     #[inline]
     pub fn fetch(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuard> {
+        if page_no == page::NO_PAGE {
+            return Err(out_of_file(file, page_no));
+        }
         let frame = self.latch(file, page_no, counters, Mode::Shared)?;
         Ok(PageGuard::new(Arc::clone(self), frame))
     }
@@ -171,6 +175,19 @@ impl BufferPool {
         page_no: u32,
         counters: &Counters,
     ) -> Result<PageGuardMut> {
+        if page_no == page::NO_PAGE {
+            return Err(out_of_file(file, page_no));
+        }
+        self.latch_mut(file, page_no, counters)
+    }
+
+    /// The header page of a file for changing, with [`PageFile::update_header`]. Readers never latch it, so a caller may
+    /// hold other pages of the file. Errors: as [`BufferPool::fetch_mut`].
+    pub fn header_mut(self: &Arc<Self>, file: &Arc<PageFile>, counters: &Counters) -> Result<PageGuardMut> {
+        self.latch_mut(file, HEADER_PAGE, counters)
+    }
+
+    fn latch_mut(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuardMut> {
         counters.add(Counter::buffer_pool_write_requests, 1);
         let frame = self.latch(file, page_no, counters, Mode::Exclusive)?;
         self.frames.get(frame).dirty.store(true, Relaxed);
@@ -240,10 +257,8 @@ impl BufferPool {
     #[cold]
     fn read(&self, file: &Arc<PageFile>, key: PageKey, counters: &Counters, mode: Mode) -> Result<Option<u32>> {
         let page_no = key.page_no();
-        let pages = file.page_count();
-        if page_no == page::NO_PAGE || page_no >= pages {
-            let reason = format!("asked for, but the file has pages 1 to {}", pages - 1);
-            return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: page_no, reason });
+        if page_no >= file.page_count() {
+            return Err(out_of_file(file, page_no));
         }
         let frame = self.take_frame(counters)?;
         if !self.map(file, key, frame) {
@@ -279,60 +294,6 @@ impl BufferPool {
         }
     }
 
-    /// Appends a page to a file, or takes one from its free list. It is zeroed but for its identity.
-    pub fn new_page(
-        self: &Arc<Self>,
-        file: &Arc<PageFile>,
-        page_type: PageType,
-        counters: &Counters,
-    ) -> Result<PageGuardMut> {
-        let _allocation = file.lock_allocation();
-        let free = file.header().free_head;
-        if free != page::NO_PAGE {
-            let mut page = self.fetch_mut(file, free, counters)?;
-            let next = page.header().next();
-            if page.header().page_type() != Some(PageType::Free) || next >= file.page_count() {
-                let reason = "the free list leads here, but it is not a free page".to_string();
-                return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: free, reason });
-            }
-            page.header_mut().init(page_type, free, file.index_id());
-            file.update_header(|h| {
-                h.free_head = next;
-                h.free_count = h.free_count.saturating_sub(1);
-            });
-            return Ok(page);
-        }
-        let frame = self.take_frame(counters)?;
-        let page_no = match file.extend() {
-            Ok(page_no) => page_no,
-            Err(e) => {
-                self.give_back(frame);
-                return Err(e);
-            }
-        };
-        counters.add(Counter::pages_created, 1);
-        let mapped = self.map(file, PageKey::new(file.id(), page_no), frame);
-        assert!(mapped, "a page that did not exist cannot be in memory");
-        self.frames.get(frame).dirty.store(true, Relaxed);
-        self.replacement.insert(&self.frames, frame, self.is_filling());
-        let mut page = PageGuardMut::new(Arc::clone(self), frame);
-        page.header_mut().init(page_type, page_no, file.index_id());
-        Ok(page)
-    }
-
-    /// Puts a page on the free list of its file. Nothing may lead to it any more.
-    pub fn free_page(&self, file: &Arc<PageFile>, mut page: PageGuardMut) {
-        debug_assert_eq!(page.file_id(), file.id());
-        let _allocation = file.lock_allocation();
-        let page_no = page.page_no();
-        page.header_mut().init(PageType::Free, page_no, file.index_id());
-        file.update_header(|h| {
-            page.header_mut().set_next(h.free_head);
-            h.free_head = page_no;
-            h.free_count += 1;
-        });
-    }
-
     /// Puts a frame, latched exclusively, into the page table; false if the page is there already.
     fn map(&self, file: &Arc<PageFile>, key: PageKey, frame: u32) -> bool {
         let mut shard = self.table.shard(key);
@@ -343,7 +304,9 @@ impl BufferPool {
         f.set_key(key);
         *f.owner.lock() = Some(Arc::clone(file));
         shard.frames.insert(key, frame);
-        file.count_resident(1);
+        if key.page_no() != HEADER_PAGE {
+            file.count_resident(1);
+        }
         true
     }
 
@@ -354,7 +317,8 @@ impl BufferPool {
         self.table.shard(key).frames.remove(&key);
         f.set_key(PageKey::NONE);
         f.dirty.store(false, Relaxed);
-        if let Some(file) = f.owner.lock().take() {
+        let owner = f.owner.lock().take();
+        if let Some(file) = owner.filter(|_| key.page_no() != HEADER_PAGE) {
             file.count_resident(-1);
         }
     }
@@ -450,6 +414,13 @@ impl BufferPool {
     }
 }
 
+/// The error of a page number that leads to no page that can be asked for.
+#[cold]
+fn out_of_file(file: &PageFile, page_no: u32) -> StorageError {
+    let reason = format!("asked for, but the file has pages 1 to {}", file.page_count() - 1);
+    StorageError::Corrupt { path: file.path().to_path_buf(), page: page_no, reason }
+}
+
 /// A page beyond the end of the file is a damaged file, not a failing device.
 fn read_error(file: &PageFile, page_no: u32, e: std::io::Error) -> StorageError {
     if e.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -471,6 +442,8 @@ impl std::fmt::Debug for BufferPool {
     }
 }
 
+#[cfg(test)]
+mod allocation_tests;
 #[cfg(test)]
 mod pool_bench;
 #[cfg(test)]

@@ -2,7 +2,12 @@
 //! `cargo test --release -p muster-storage pool_bench -- --ignored --nocapture`.
 
 use super::{pool_tests::Fixture, *};
-use crate::{IoBackend, file::SequentialWriter, io::open_backend, page::PageHeaderMut};
+use crate::{
+    IoBackend,
+    file::SequentialWriter,
+    io::open_backend,
+    page::{PageHeaderMut, PageType},
+};
 
 fn ns_per_fetch(pages: u32, random: bool) -> f64 {
     let f = Fixture::new(pages as usize + 64, 16384, pages);

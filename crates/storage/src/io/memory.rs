@@ -1,5 +1,7 @@
 //! Files in memory, with injected faults and a durable image beside the live one: for tests.
 //!
+//! Small files ([`PageIo::write_small`]) are in the file system as with other back ends; faults meet them too.
+//!
 //! What was written is in the live image at once, and in the durable image after a sync. [`MemoryIo::crash`] makes
 //! the file system that a power failure would leave.
 
@@ -7,7 +9,7 @@ use super::{IoFile, OpenMode, PageIo, ReadOp, WriteOp, file::FileKind};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,6 +19,12 @@ pub enum Operation {
     Read,
     Write,
     Sync,
+    Allocate,
+    /// Of a small file; it then has half of its bytes.
+    WriteSmall,
+    Rename,
+    /// Making a directory's names durable.
+    SyncDirectory,
 }
 
 /// What goes wrong.
@@ -201,16 +209,23 @@ impl MemoryIo {
         let end = at + bytes.len();
         let target = memory(op.file)?;
         let grows = end.saturating_sub(target.images.lock().live.len()) as u64;
-        let capacity = *self.capacity.lock();
-        if capacity.is_some_and(|capacity| grows > 0 && self.used() + grows > capacity) {
-            return Err(io::Error::from_raw_os_error(libc::ENOSPC));
-        }
+        self.check_room(grows)?;
         let mut images = target.images.lock();
         if images.live.len() < end {
             images.live.resize(end, 0);
         }
         images.live[at..end].copy_from_slice(&bytes);
         if fault == Some(FaultKind::Short) { Err(io::ErrorKind::WriteZero.into()) } else { Ok(()) }
+    }
+
+    /// Fails with `ENOSPC` if all files together may not have so many bytes more.
+    fn check_room(&self, grows: u64) -> io::Result<()> {
+        match *self.capacity.lock() {
+            Some(capacity) if grows > 0 && self.used() + grows > capacity => {
+                Err(io::Error::from_raw_os_error(libc::ENOSPC))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Bytes of all files.
@@ -272,8 +287,25 @@ impl PageIo for MemoryIo {
         Ok(())
     }
 
+    fn write_small(&self, path: &Path, bytes: &[u8], _sync: bool) -> io::Result<()> {
+        match self.fault(Operation::WriteSmall) {
+            Some(FaultKind::Error(code)) => {
+                fs::write(path, &bytes[..bytes.len() / 2])?;
+                Err(io::Error::from_raw_os_error(code))
+            }
+            _ => fs::write(path, bytes),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.fault(Operation::Rename) {
+            Some(FaultKind::Error(code)) => Err(io::Error::from_raw_os_error(code)),
+            _ => fs::rename(from, to),
+        }
+    }
+
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        match self.fault(Operation::Sync) {
+        match self.fault(Operation::SyncDirectory) {
             Some(FaultKind::Error(code)) => return Err(io::Error::from_raw_os_error(code)),
             Some(FaultKind::Lost) => return Ok(()),
             _ => {}
@@ -291,9 +323,17 @@ impl PageIo for MemoryIo {
         Ok(memory(file)?.images.lock().live.len() as u64)
     }
 
-    fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+        if let Some(FaultKind::Error(code)) = self.fault(Operation::Allocate) {
+            return Err(io::Error::from_raw_os_error(code));
+        }
         let len = usize::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
-        memory(file)?.images.lock().live.resize(len, 0);
+        let file = memory(file)?;
+        let grows = len.saturating_sub(file.images.lock().live.len()) as u64;
+        self.check_room(grows)?;
+        let mut images = file.images.lock();
+        let len = len.max(images.live.len());
+        images.live.resize(len, 0);
         Ok(())
     }
 }

@@ -18,7 +18,13 @@ pub use aligned::AlignedBuf;
 pub use file::IoFile;
 
 use crate::IoBackend;
-use std::{fmt, io, path::Path, sync::Arc};
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
 
 /// Alignment of buffers, offsets and lengths: what direct I/O asks for on any disk in use.
 pub const ALIGN: usize = 4096;
@@ -80,8 +86,21 @@ pub trait PageIo: Send + Sync + fmt::Debug {
     fn sync(&self, file: &IoFile) -> io::Result<()>;
     /// Makes creations and removals in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// Writes a small file, one that is no [`IoFile`]: made, or cut to nothing first. With `sync` its content is durable
+    /// when this returns; its name is not. This and [`PageIo::rename`] are here so that tests can make them fail: all
+    /// back ends keep small files in the file system.
+    fn write_small(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+        let mut file = File::create(path)?;
+        file.write_all(bytes)?;
+        if sync { file.sync_all() } else { Ok(()) }
+    }
+    /// Gives a small file the name of another, which it replaces.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
     fn file_len(&self, file: &IoFile) -> io::Result<u64>;
-    fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()>;
+    /// Makes the file at least so long, with room on the disk for all of it. New bytes are zero.
+    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()>;
 }
 
 /// The back end for `backend`; for `Auto` the best that this kernel has.

@@ -146,12 +146,20 @@ impl PageIo for TraceIo {
         self.inner.sync_directory(path)
     }
 
+    fn write_small(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+        self.inner.write_small(path, bytes, sync)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+
     fn file_len(&self, file: &IoFile) -> io::Result<u64> {
         self.inner.file_len(file)
     }
 
-    fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
-        self.inner.set_len(file, bytes)
+    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+        self.inner.allocate(file, bytes)
     }
 }
 

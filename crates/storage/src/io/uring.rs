@@ -183,7 +183,7 @@ impl PageIo for UringIo {
         self.plain.file_len(file)
     }
 
-    fn set_len(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
-        self.plain.set_len(file, bytes)
+    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+        self.plain.allocate(file, bytes)
     }
 }

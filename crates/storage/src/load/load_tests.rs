@@ -189,7 +189,12 @@ fn many(n: i32) -> Vec<Row> {
     (0..n)
         .map(|i| {
             let text = if i % 7 == 0 { "a longer text than a view holds".to_string() } else { format!("t{}", i % 50) };
-            (i / 3, format!("k{}", i % 3), (i % 11 > 0).then_some(i * 7919 % 1000), (i % 5 > 0).then_some(text))
+            (
+                i / 3,
+                format!("k{}", i % 3),
+                (i % 11 > 0).then_some(i.wrapping_mul(7919) % 1000),
+                (i % 5 > 0).then_some(text),
+            )
         })
         .collect()
 }

@@ -88,6 +88,7 @@ impl ScanCursor {
     /// [`muster_types::SqlType`] documents. `None` at the end. Never an empty batch. After an error there is no more.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let scan = Arc::clone(&self.scan);
+        let _reading = scan.access.table.reading();
         let counters = &*scan.counters;
         let batch = loop {
             match &mut self.output {
@@ -271,7 +272,6 @@ impl ScanCursor {
     }
 }
 
-/// Rows of a leaf that the scan's view sees, in reading order.
 /// Keeps the first `left` rows of the leaves' ranges and takes them from `left`. How many entries are read until then.
 fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut usize, reverse: bool) -> usize {
     let mut read = 0;
@@ -292,6 +292,7 @@ fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut us
     read
 }
 
+/// Rows of a leaf that the scan's view sees, in reading order.
 fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
     let LeafSlice { page, rows } = slice;
     let seen = visible(&scan.access.tree.leaf(&page)?, rows, &scan.access.view)

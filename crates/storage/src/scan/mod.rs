@@ -34,6 +34,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use steering::Sets;
 
 /// What a reader wants.
+#[derive(Clone)]
 pub struct ScanRequest {
     pub view: ReadView,
     /// Position in the schema's indexes; 0 is the clustered tree.

@@ -1,8 +1,8 @@
 //! An open tree: pages of one file, found from its root.
 //!
 //! Readers hold `shape` shared only while they descend and latch leaves; they then read the latched leaves without it.
-//! Writers hold it exclusively, and wait for the latches of readers. So a reader never asks for `shape` while it holds
-//! a latch. A reader that comes back looks at `version`: if a writer was there, it descends again by key.
+//! Writers ([`super::mini_transaction`]) hold it exclusively, and wait for the latches of readers. So a reader never asks
+//! for `shape` while it holds a latch. A reader that comes back looks at `version`: if a writer was there, it descends again by key.
 
 use super::{
     block::{OverflowPointer, RowBlock},
@@ -21,14 +21,14 @@ use crate::{
     file::PageFile,
 };
 use muster_types::Value;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 /// More levels than any tree has; a damaged page cannot send a descent around in circles.
-const MAX_HEIGHT: usize = 32;
+pub(super) const MAX_HEIGHT: usize = 32;
 
 pub struct Tree {
     pub(super) pool: Arc<BufferPool>,
@@ -37,6 +37,8 @@ pub struct Tree {
     pub(super) fit: Fit,
     pub(super) shape: RwLock<()>,
     pub(super) version: AtomicU64,
+    /// Numbers of pages that nothing leads to and that are not on the free list yet.
+    pub(super) unlinked: Mutex<Vec<u32>>,
 }
 
 /// A step of a descent: an inner page and the child that was taken.
@@ -54,7 +56,15 @@ impl Tree {
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
         }
         let fit = fit(&layout, file.page_size());
-        Ok(Tree { pool, file, layout, fit, shape: RwLock::new(()), version: AtomicU64::new(0) })
+        Ok(Tree {
+            pool,
+            file,
+            layout,
+            fit,
+            shape: RwLock::new(()),
+            version: AtomicU64::new(0),
+            unlinked: Mutex::default(),
+        })
     }
 
     pub fn layout(&self) -> &Arc<TreeLayout> {
@@ -88,7 +98,12 @@ impl Tree {
 
     /// The leaf in a latched page.
     pub fn leaf<'a>(&self, page: &'a PageGuard) -> Result<Leaf<'a>> {
-        Leaf::of(page, &self.layout).map_err(|e| self.corrupt(page.page_no(), e))
+        self.leaf_of(page, page.page_no())
+    }
+
+    /// The leaf in the bytes of a page.
+    pub(super) fn leaf_of<'a>(&self, page: &'a [u8], page_no: u32) -> Result<Leaf<'a>> {
+        Leaf::of(page, &self.layout).map_err(|e| self.corrupt(page_no, e))
     }
 
     /// Names the page in an error of decoding it.
@@ -124,9 +139,14 @@ impl Tree {
 
     /// The inner page of this level in a latched page.
     pub(super) fn inner<'a>(&self, page: &'a PageGuard, level: usize) -> Result<Inner<'a>> {
-        let inner = Inner::new(page).map_err(|e| self.corrupt(page.page_no(), e))?;
+        self.inner_of(page, page.page_no(), level)
+    }
+
+    /// The inner page of this level in the bytes of a page.
+    pub(super) fn inner_of<'a>(&self, page: &'a [u8], page_no: u32, level: usize) -> Result<Inner<'a>> {
+        let inner = Inner::new(page).map_err(|e| self.corrupt(page_no, e))?;
         if inner.level() as usize != level {
-            return Err(self.corrupt(page.page_no(), BadPage("inner page of another level")));
+            return Err(self.corrupt(page_no, BadPage("inner page of another level")));
         }
         Ok(inner)
     }

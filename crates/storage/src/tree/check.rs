@@ -12,6 +12,8 @@ pub struct TreeReport {
     pub inner_pages: u64,
     pub overflow_pages: u64,
     pub free_pages: u64,
+    /// Pages that wait to be put on the free list.
+    pub unlinked_pages: u64,
     /// Leaves that are less than a quarter full.
     pub sparse_leaves: u64,
 }
@@ -39,6 +41,10 @@ impl Tree {
         check.page(header.root, header.height.saturating_sub(1), &[], None)?;
         check.ensure(check.prev_next == NO_PAGE, check.prev, "the last leaf has a next one")?;
         check.free_list()?;
+        for page_no in self.unlinked.lock().iter() {
+            check.visit(*page_no)?;
+            check.report.unlinked_pages += 1;
+        }
         let r = check.report;
         check.ensure(r.rows == header.row_count, 0, "wrong number of rows")?;
         check.ensure(r.leaf_pages == header.leaf_count, 0, "wrong number of leaves")?;
@@ -91,7 +97,7 @@ impl Check<'_> {
         let block = leaf.to_block(tree.layout()).map_err(|e| tree.corrupt(page_no, e))?;
         let extents = super::leaf::RowExtents::of(&block, 0..block.rows());
         let bytes = extents.bytes(&block, &tree.fit.widths);
-        self.report.sparse_leaves += (bytes < super::modify::min_leaf_bytes(page.len())) as u64;
+        self.report.sparse_leaves += (bytes < super::split::min_leaf_bytes(page.len())) as u64;
         drop(page);
         for row in 0..block.rows() {
             let mut key = Vec::new();

@@ -8,7 +8,9 @@
 //!   overflow.rs  values too long for a leaf
 //!   builder.rs   a tree bottom-up from sorted rows
 //!   btree.rs     an open tree: descents, counts
-//!   modify.rs    insert, replace, delete; split and merge
+//!   modify.rs    insert, replace, delete
+//!   split.rs     pages that become too full or too empty
+//!   mini_transaction.rs  changes of several pages, made whole or not at all
 //!   run.rs       ranges of keys as runs of leaves
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
@@ -27,10 +29,12 @@ pub mod gallop;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
+mod mini_transaction;
 mod modify;
 pub mod overflow;
 mod prefixes;
 mod run;
+mod split;
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +43,7 @@ pub use builder::{TreeBuilder, TreeShape};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
+pub use mini_transaction::{MiniTransaction, Prepared};
 pub use modify::fsp;
 pub use prefixes::{PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice, Skipped};
