@@ -2,11 +2,13 @@
 
 use crate::{
     Result, StorageError,
+    io::PageIo,
     page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE},
+    small_file::{self, ReplaceError},
 };
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io,
     os::fd::AsRawFd,
     path::Path,
 };
@@ -97,23 +99,13 @@ pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
     }
 }
 
-/// Replaces `MUSTER`, all or nothing.
-pub(crate) fn write_identity(directory: &Path, identity: Identity, sync: bool) -> Result<()> {
-    let new = directory.join(IDENTITY_NEW);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&new)?;
-        let Identity { page_size, next_file } = identity;
-        write!(file, "{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\n")?;
-        if sync {
-            file.sync_all()?;
-        }
-        fs::rename(&new, directory.join(IDENTITY))?;
-        if sync {
-            File::open(directory)?.sync_all()?;
-        }
-        Ok(())
-    };
-    write().map_err(|e| StorageError::io(&new, e))
+/// Replaces `MUSTER`. After an error either content may be there: both are of numbers that are not in use.
+pub(crate) fn write_identity(io: &dyn PageIo, directory: &Path, identity: Identity, sync: bool) -> Result<()> {
+    let Identity { page_size, next_file } = identity;
+    let text = format!("{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\n");
+    small_file::replace(io, &directory.join(IDENTITY), text.as_bytes(), sync).map_err(|e| match e {
+        ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
+    })
 }
 
 pub(crate) fn valid_page_size(bytes: usize) -> bool {

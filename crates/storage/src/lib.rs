@@ -6,7 +6,7 @@
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
-//!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs
+//!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs, small_file.rs
 //!   PageIo     io_uring, pread, memory with faults         io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //! ```
@@ -32,6 +32,7 @@ pub mod rows;
 pub mod scan;
 pub mod schema;
 mod sequential_writer;
+pub mod small_file;
 pub mod statistics;
 pub mod store;
 pub mod table;

@@ -1,5 +1,6 @@
-//! What a load learns about the data; kept by the catalog, given back when the table is opened.
+//! What a load learns about the data; kept by whoever opens the table, and given back when it is opened.
 
+use crate::{IndexSchema, TableSchema};
 use muster_types::{Value, collation::TextTraits};
 use serde::{Deserialize, Serialize};
 
@@ -29,4 +30,17 @@ pub struct TableStatistics {
     pub rows: u64,
     pub columns: Vec<ColumnStats>,
     pub indexes: Vec<IndexStats>,
+}
+
+impl TableStatistics {
+    /// What is known of a table that has no rows.
+    pub fn of_no_rows(schema: &TableSchema) -> TableStatistics {
+        let index =
+            |index: &IndexSchema| IndexStats { distinct: vec![0.0; index.parts.len()], leaf_pages: 1, height: 1 };
+        TableStatistics {
+            rows: 0,
+            columns: vec![ColumnStats::default(); schema.columns.len()],
+            indexes: schema.indexes.iter().map(index).collect(),
+        }
+    }
 }

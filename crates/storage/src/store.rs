@@ -4,7 +4,7 @@ use crate::{
     Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,
     buffer_pool::BufferPool,
     directory::{self, Identity},
-    file::{self, PageFile, SequentialWriter},
+    file::{self, Companion, PageFile, SequentialWriter},
     io::{self, PageIo},
     tree::{TreeBuilder, TreeLayout},
 };
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Weak},
 };
@@ -87,7 +88,7 @@ impl Store {
             Some(identity) => identity,
             None => {
                 let identity = Identity { page_size: options.page_size, next_file: 1 };
-                directory::write_identity(directory, identity, options.sync)?;
+                directory::write_identity(&*io, directory, identity, options.sync)?;
                 identity
             }
         };
@@ -116,6 +117,16 @@ impl Store {
         &self.counters
     }
 
+    /// How files are reached.
+    pub fn io(&self) -> &Arc<dyn PageIo> {
+        &self.io
+    }
+
+    /// Whether what is written is synced before it counts as written.
+    pub fn is_synced(&self) -> bool {
+        self.sync
+    }
+
     pub fn buffer_pool(&self) -> &Arc<BufferPool> {
         &self.pool
     }
@@ -134,7 +145,7 @@ impl Store {
         if next > files.reserved {
             let reserved = next.saturating_add(FILE_NUMBERS_AT_ONCE - 1);
             let identity = Identity { page_size: self.page_size, next_file: reserved };
-            directory::write_identity(&self.directory, identity, self.sync)?;
+            directory::write_identity(&*self.io, &self.directory, identity, self.sync)?;
             files.reserved = reserved;
         }
         files.next = next;
@@ -159,10 +170,18 @@ impl Store {
         Ok(file)
     }
 
-    /// Deletes a file and forgets its pages. Whoever still has it open can read what is in memory or on disk.
+    /// Deletes a file with its companions and forgets its pages. Whoever still has it open can read what is in memory or
+    /// on disk.
     pub fn delete_file(&self, file: &PageFile) -> Result<()> {
         file.delete()?;
         self.pool.discard_file(file);
+        for companion in Companion::ALL {
+            let path = companion.path(&self.directory, file.id());
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(StorageError::io(path, e)),
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -202,10 +221,17 @@ impl Store {
         Ok(!table_files(&self.directory)?.is_empty())
     }
 
-    /// Removes all table files but these (what a crash left behind). Called once after opening.
+    /// Removes all table files but these, with their companions (what a crash left behind). Called once after opening. `known` has been read from
+    /// a file that may have been renamed shortly before: only when the rename is durable, nothing leads to the others.
     pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
+        if self.sync
+            && let Err(e) = self.io.sync_directory(&self.directory)
+        {
+            tracing::warn!("files that no table has stay until the next start: {}: {e}", self.directory.display());
+            return Ok(());
+        }
         let known: HashSet<FileId> = known.iter().copied().collect();
-        for (id, path) in table_files(&self.directory)? {
+        for (id, path) in belonging_to_tables(&self.directory)? {
             if !known.contains(&id) {
                 fs::remove_file(&path).map_err(|e| StorageError::io(&path, e))?;
             }
@@ -216,11 +242,18 @@ impl Store {
 
 /// Table files in a directory, by their names.
 fn table_files(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
+    let mut files = belonging_to_tables(directory)?;
+    files.retain(|(_, path)| file::file_id(path).is_some());
+    Ok(files)
+}
+
+/// Table files in a directory and their companions, by their names.
+fn belonging_to_tables(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
     let fail = |e| StorageError::io(directory, e);
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
-        if let Some(id) = file::file_id(&path) {
+        if let Some(id) = file::number_in(&path) {
             files.push((id, path));
         }
     }

@@ -126,13 +126,21 @@ fn unknown_table_files_are_removed_and_nothing_else() {
     let store = open(directory.path()).unwrap();
     let files: Vec<FileId> = (0..4).map(|_| store.new_file(1).unwrap().id()).collect();
     fs::write(directory.path().join("catalog.json"), "{}").unwrap();
+    for (file, companion) in [(0, Companion::Statistics), (1, Companion::Statistics), (2, Companion::Counter)] {
+        fs::write(companion.path(directory.path(), files[file]), "{}").unwrap();
+    }
+    fs::write(directory.path().join("00000004.counter.new"), "{").unwrap();
     store.remove_unknown_files(&files[1..3]).unwrap();
     let mut names: Vec<_> = fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["00000002.mus", "00000003.mus", "LOCK", "MUSTER", "catalog.json"]);
+    let left = ["00000002.mus", "00000002.stats", "00000003.counter", "00000003.mus"];
+    assert_eq!(names, [&left[..], &["LOCK", "MUSTER", "catalog.json"]].concat());
+    let file = store.open_file(files[1]).unwrap();
+    store.delete_file(&file).unwrap();
+    assert!(!Companion::Statistics.path(directory.path(), files[1]).exists(), "it goes with its file");
 }
 
 #[test]
