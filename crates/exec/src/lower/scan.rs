@@ -6,7 +6,7 @@ use crate::{
     expr::{Scope, scope::TraitMap},
     ops::{
         compact::used_bytes,
-        scan::{ScanExec, ScanSpec},
+        scan::{ScanConditions, ScanExec},
         scan_filter::ScanFilter,
         values::ValuesExec,
     },
@@ -15,7 +15,7 @@ use crate::{
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use muster_algebra::{ColId, Expr, Plan, RowFetch, Scan};
-use muster_storage::{Fetch, Steering, Table};
+use muster_storage::{Fetch, ScanRequest, Steering, Table};
 use muster_types::{Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
 
@@ -27,8 +27,11 @@ impl Lowerer<'_> {
         let row_bytes = width::of_table(&table, scan.columns.iter().map(|(_, c)| *c));
         self.row_bytes += row_bytes;
         let batch_rows = self.context.runtime.batch_rows(self.threads(), row_bytes);
-        let spec = ScanSpec {
-            name: scan.alias.clone(),
+        let conditions = ScanConditions {
+            on_entries: self.scan_filter(&table, scan, &scan.index_condition)?,
+            on_rows: self.scan_filter(&table, scan, &scan.filter)?,
+        };
+        let request = ScanRequest {
             view: self.context.view.clone(),
             counters: self.counters(plan),
             index: scan.index,
@@ -36,19 +39,19 @@ impl Lowerer<'_> {
             steering: Steering { parts: scan.steering.clone() },
             distinct_prefix: scan.distinct_prefix,
             columns: scan.columns.iter().map(|(_, c)| *c).collect(),
-            index_filter: self.scan_filter(&table, scan, &scan.index_condition)?,
-            filter: self.scan_filter(&table, scan, &scan.filter)?,
+            index_filter: None,
+            filter: None,
             fetch: self.fetch(scan.fetch),
             ordered: scan.ordered,
             reverse: scan.reverse,
             limit: scan.limit,
             batch_rows: scan.limit.map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
-            table,
         };
         let single = scan.ordered || scan.limit.is_some() || scan.distinct_prefix.is_some();
         let partitions = if single { 1 } else { self.threads() };
         let columns = scan.columns.iter().map(|(id, _)| *id).collect();
-        Ok(Node::new(Arc::new(ScanExec::new(spec, schema, partitions)), columns, traits))
+        let exec = ScanExec::new(table, scan.alias.clone(), request, conditions, schema, partitions);
+        Ok(Node::new(Arc::new(exec), columns, traits))
     }
 
     /// Conditions of a scan as storage runs them, over the columns they mention; `None` if there are none.

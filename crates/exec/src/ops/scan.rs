@@ -19,7 +19,7 @@ use datafusion_physical_plan::{
     metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet},
     stream::RecordBatchStreamAdapter,
 };
-use muster_storage::{BatchFilter, Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Table};
+use muster_storage::{BatchFilter, Scan, ScanRequest, StorageError, Table};
 use muster_types::{KeyPart, KeyRange, SqlError};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
@@ -27,31 +27,13 @@ use std::{fmt, sync::Arc};
 /// Of the metrics: rows that filters of joins and of top-N operators dropped.
 pub const ROWS_DROPPED: &str = "rows_dropped";
 
-/// What to read.
-#[derive(Clone)]
-pub struct ScanSpec {
-    pub table: Arc<Table>,
-    /// Name for EXPLAIN.
-    pub name: String,
-    pub view: ReadView,
-    pub counters: Arc<Counters>,
-    pub index: usize,
-    pub ranges: Vec<KeyRange>,
-    /// Values of key parts that entries within the ranges need to have.
-    pub steering: Steering,
-    /// Leading key parts of which each combination is delivered once; one cursor does the work.
-    pub distinct_prefix: Option<usize>,
-    /// Table column of each field of the output.
-    pub columns: Vec<usize>,
+/// Conditions of the plan, which storage checks.
+#[derive(Clone, Default)]
+pub struct ScanConditions {
     /// Checked on entries of a secondary index, before rows are fetched; over columns that the index holds.
-    pub index_filter: Option<ScanFilter>,
+    pub on_entries: Option<ScanFilter>,
     /// Checked on rows.
-    pub filter: Option<ScanFilter>,
-    pub fetch: Fetch,
-    pub ordered: bool,
-    pub reverse: bool,
-    pub limit: Option<u64>,
-    pub batch_rows: usize,
+    pub on_rows: Option<ScanFilter>,
 }
 
 /// The operator.
@@ -63,7 +45,12 @@ pub struct ScanExec {
 
 /// What all partitions share.
 struct Source {
-    spec: ScanSpec,
+    table: Arc<Table>,
+    /// Name for EXPLAIN.
+    name: String,
+    /// What to read. The conditions are put in when the scan starts.
+    request: ScanRequest,
+    conditions: ScanConditions,
     schema: SchemaRef,
     /// Published while the query runs; over the output columns.
     dynamic: Vec<Physical>,
@@ -78,23 +65,43 @@ struct Started {
 }
 
 impl ScanExec {
-    /// `partitions`: cursors that share the work.
-    pub fn new(spec: ScanSpec, schema: SchemaRef, partitions: usize) -> ScanExec {
+    /// `name`: for EXPLAIN. `schema`: names of the columns that `request` asks for; it has no filters, `conditions` has
+    /// them. `partitions`: cursors that share the work.
+    pub fn new(
+        table: Arc<Table>,
+        name: String,
+        request: ScanRequest,
+        conditions: ScanConditions,
+        schema: SchemaRef,
+        partitions: usize,
+    ) -> ScanExec {
         let properties = unordered(schema.clone(), partitions);
-        let source = Source { spec, schema, dynamic: Vec::new(), started: Mutex::default() };
+        let source =
+            Source { table, name, request, conditions, schema, dynamic: Vec::new(), started: Mutex::default() };
         ScanExec { source: Arc::new(source), properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> ScanExec {
-        let Source { spec, schema, dynamic, .. } = &*self.source;
-        let dynamic = dynamic.iter().cloned().chain(filters).collect();
-        let source = Source { spec: spec.clone(), schema: schema.clone(), dynamic, started: Mutex::default() };
+        let source = self.source.with_dynamic(filters);
         let (properties, metrics) = (self.properties.clone(), ExecutionPlanMetricsSet::new());
         ScanExec { source: Arc::new(source), properties, metrics }
     }
 }
 
 impl Source {
+    /// The same, not started, with more filters.
+    fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> Source {
+        Source {
+            table: self.table.clone(),
+            name: self.name.clone(),
+            request: self.request.clone(),
+            conditions: self.conditions.clone(),
+            schema: self.schema.clone(),
+            dynamic: self.dynamic.iter().cloned().chain(filters).collect(),
+            started: Mutex::default(),
+        }
+    }
+
     /// The scan, started by the first partition that asks, with as narrow ranges as published filters allow by now.
     /// `dropped` counts rows that these filters leave out of the ranges.
     fn scan(&self, dropped: &Count) -> Result<Arc<Scan>> {
@@ -118,56 +125,40 @@ impl Source {
     }
 
     fn start(&self, dropped: &Count) -> Result<Arc<Scan>> {
-        let spec = &self.spec;
-        let (index_filter, filter) = self.filters(dropped)?;
+        let ScanConditions { on_entries, on_rows } = self.conditions_now(dropped)?;
         let boxed = |f: Option<ScanFilter>| f.map(|f| Arc::new(f) as Arc<dyn BatchFilter>);
-        let request = ScanRequest {
-            view: spec.view.clone(),
-            index: spec.index,
-            ranges: spec.ranges.clone(),
-            steering: spec.steering.clone(),
-            distinct_prefix: spec.distinct_prefix,
-            columns: spec.columns.clone(),
-            index_filter: boxed(index_filter),
-            filter: boxed(filter),
-            fetch: spec.fetch,
-            ordered: spec.ordered,
-            reverse: spec.reverse,
-            limit: spec.limit,
-            batch_rows: spec.batch_rows,
-            counters: spec.counters.clone(),
-        };
-        Scan::new(spec.table.clone(), request).map_err(storage)
+        let request = ScanRequest { index_filter: boxed(on_entries), filter: boxed(on_rows), ..self.request.clone() };
+        Scan::new(self.table.clone(), request).map_err(storage)
     }
 
     /// The leading parts of the index's key that are columns of the output. Texts are compared by other bytes there than
     /// in filters.
     fn parts(&self) -> Vec<Part> {
-        let schema = self.spec.table.schema();
-        let parts = schema.indexes.get(self.spec.index).map_or(&[][..], |index| &index.parts);
+        let schema = self.table.schema();
+        let parts = schema.indexes.get(self.request.index).map_or(&[][..], |index| &index.parts);
         let part = |part: &KeyPart| {
-            let column = self.spec.columns.iter().position(|c| *c == part.column)?;
+            let column = self.request.columns.iter().position(|c| *c == part.column)?;
             (!schema.columns[part.column].ty.is_text()).then_some(Part { column, descending: part.descending })
         };
         parts.iter().map_while(part).collect()
     }
 
-    /// The plan's conditions and those published while the query runs: on entries, and on rows.
-    fn filters(&self, dropped: &Count) -> Result<(Option<ScanFilter>, Option<ScanFilter>)> {
-        let (spec, output) = (&self.spec, &self.schema);
-        let (mut on_entries, mut on_rows) = (spec.index_filter.clone(), spec.filter.clone());
-        let table_column = |c: usize| (spec.columns[c], output.fields()[c].clone());
+    /// The plan's conditions and those published while the query runs.
+    fn conditions_now(&self, dropped: &Count) -> Result<ScanConditions> {
+        let (request, output) = (&self.request, &self.schema);
+        let mut conditions = self.conditions.clone();
+        let table_column = |c: usize| (request.columns[c], output.fields()[c].clone());
         // Whether there is such an index is for storage to say.
-        let tree = spec.table.trees().get(spec.index);
+        let tree = self.table.trees().get(request.index);
         let covers = |columns: &[usize]| tree.is_some_and(|t| t.layout().covers(columns));
         for filter in &self.dynamic {
-            let columns: Vec<usize> = collect_columns(filter).iter().map(|c| spec.columns[c.index()]).collect();
-            let of_index = spec.index > 0 && !covers(&spec.columns) && covers(&columns);
-            let place = if of_index { &mut on_entries } else { &mut on_rows };
+            let columns: Vec<usize> = collect_columns(filter).iter().map(|c| request.columns[c.index()]).collect();
+            let of_index = request.index > 0 && !covers(&request.columns) && covers(&columns);
+            let place = if of_index { &mut conditions.on_entries } else { &mut conditions.on_rows };
             let none = || ScanFilter::new(Vec::new(), Arc::new(Schema::empty()), Vec::new());
             place.get_or_insert_with(none).add_dynamic(filter, table_column, dropped.clone())?;
         }
-        Ok((on_entries, on_rows))
+        Ok(conditions)
     }
 }
 
@@ -177,9 +168,9 @@ fn storage(e: StorageError) -> DataFusionError {
 
 impl DisplayAs for ScanExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let Source { spec, dynamic, .. } = &*self.source;
-        write!(f, "ScanExec: {} index={} ranges={}", spec.name, spec.index, spec.ranges.len())?;
-        let of_plan = spec.index_filter.iter().chain(&spec.filter).flat_map(ScanFilter::predicates);
+        let Source { name, request, conditions, dynamic, .. } = &*self.source;
+        write!(f, "ScanExec: {name} index={} ranges={}", request.index, request.ranges.len())?;
+        let of_plan = conditions.on_entries.iter().chain(&conditions.on_rows).flat_map(ScanFilter::predicates);
         for predicate in of_plan.chain(dynamic) {
             write!(f, ", {predicate}")?;
         }
@@ -222,10 +213,10 @@ impl ExecutionPlan for ScanExec {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
         // A limited scan must count the rows the plan meant.
-        if !matches!(phase, FilterPushdownPhase::Post) || self.source.spec.limit.is_some() {
+        if !matches!(phase, FilterPushdownPhase::Post) || self.source.request.limit.is_some() {
             return Ok(FilterPushdownPropagation::all_unsupported(result));
         }
-        let fields = self.source.spec.columns.len();
+        let fields = self.source.request.columns.len();
         let usable = |f: &Physical| collect_columns(f).iter().all(|c| c.index() < fields);
         let taken: Vec<Physical> =
             result.parent_filters.iter().map(|f| f.filter.clone()).filter(|f| usable(f)).collect();
@@ -246,7 +237,7 @@ impl ExecutionPlan for ScanExec {
         let schema = self.schema();
         let dropped = MetricBuilder::new(&self.metrics).counter(ROWS_DROPPED, partition);
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let mut left = source.spec.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let mut left = source.request.limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let stream_schema = schema.clone();
         let mut next = move || -> Result<Option<RecordBatch>> {
             if left == 0 {
