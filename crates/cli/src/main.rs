@@ -24,6 +24,11 @@ mod shell;
 mod size;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
+
+/// Batches of columns are of the size at which the C library asks the kernel for every single one.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 #[command(
