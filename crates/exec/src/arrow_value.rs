@@ -57,7 +57,13 @@ pub fn scalar(value: &Value, ty: SqlType) -> Result<ScalarValue> {
                 _ => Decimal::new(int()?, 0),
             };
             let d = d.rescale(scale).ok_or_else(wrong)?;
-            ScalarValue::Decimal128(Some(d.unscaled), precision.min(38), scale as i8)
+            match arrow_type(&ty) {
+                DataType::Decimal64(..) => {
+                    let unscaled = i64::try_from(d.unscaled).map_err(|_| wrong())?;
+                    ScalarValue::Decimal64(Some(unscaled), precision, scale as i8)
+                }
+                _ => ScalarValue::Decimal128(Some(d.unscaled), precision.min(38), scale as i8),
+            }
         }
         SqlType::Float => ScalarValue::Float32(Some(double()? as f32)),
         SqlType::Double => ScalarValue::Float64(Some(double()?)),

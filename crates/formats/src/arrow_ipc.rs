@@ -11,7 +11,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchReader, StringViewArray, TimestampMicrosecondArray,
     builder::BinaryViewBuilder,
     cast::AsArray,
-    types::{Decimal128Type, Float64Type, Int32Type, TimestampMicrosecondType, UInt32Type},
+    types::{Decimal64Type, Decimal128Type, Float64Type, Int32Type, TimestampMicrosecondType, UInt32Type},
 };
 use arrow_cast::{
     CastOptions, cast_with_options,
@@ -214,8 +214,14 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, ProblemKind)>
             Some((row?, ProblemKind::OutOfRange))
         }
         SqlType::Decimal { precision, .. } => {
-            let (values, max) = (array.as_primitive::<Decimal128Type>().values(), decimal_max(precision));
-            Some((find(&|row| values[row].unsigned_abs() > max as u128)?, ProblemKind::OutOfRange))
+            let max = decimal_max(precision);
+            let row = if let Some(array) = array.as_primitive_opt::<Decimal64Type>() {
+                find(&|row| i128::from(array.value(row)).abs() > max)
+            } else {
+                let values = array.as_primitive::<Decimal128Type>().values();
+                find(&|row| values[row].unsigned_abs() > max as u128)
+            };
+            Some((row?, ProblemKind::OutOfRange))
         }
         SqlType::Text { kind, length, .. } => {
             let texts: &StringViewArray = array.as_string_view();

@@ -61,7 +61,7 @@ fn files_and_streams_are_cast_to_the_tables_types() {
         let got = &load(file, &batch, &columns()).unwrap()[0];
         assert_eq!(got.column(0).as_primitive::<I32>().values(), &[1, 2, 4]);
         assert_eq!(got.column(1).as_string_view().iter().collect::<Vec<_>>(), [Some("a"), None, Some("a")]);
-        assert_eq!(got.column(2).as_primitive::<Decimal128Type>().value(2), -99_900);
+        assert_eq!(got.column(2).as_primitive::<Decimal64Type>().value(2), -99_900);
         assert_eq!(got.column(3).as_primitive::<arrow_array::types::Date32Type>().value(1), 0);
         assert_eq!(got.column(4).as_ref(), &Int64Array::from(vec![3; 3]) as &dyn Array);
     }

@@ -9,14 +9,17 @@ use arrow_array::{
     Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray,
     builder::{BinaryViewBuilder, StringViewBuilder, make_view},
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type,
-        Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
+        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
+        UInt32Type, UInt64Type,
     },
 };
 use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use muster_storage::{array_of, arrow_type};
-use muster_types::{BytesKind, IntWidth, Result, SqlError, SqlType, TextKind, Value, decimal::pow10};
+use muster_types::{
+    BytesKind, IntWidth, Result, SqlError, SqlType, TextKind, Value, decimal::pow10, sql_type::DECIMAL64_MAX_PRECISION,
+};
 use std::sync::Arc;
 
 /// Where a field stands in the bytes of its chunk.
@@ -119,9 +122,16 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         }
         SqlType::Decimal { precision, scale } => {
             let max = decimal_max(precision);
-            let array = ctx.primitive::<Decimal128Type>(problems, Some(0), |text| parse::decimal(text, scale, max));
-            let array = array.with_precision_and_scale(precision.min(38), scale as i8);
-            Arc::new(array.map_err(SqlError::internal)?)
+            if precision <= DECIMAL64_MAX_PRECISION {
+                // At most 18 digits: the largest value fits.
+                let narrow = |bad: Bad<i128>| Bad { kind: bad.kind, instead: bad.instead.map(|v| v as i64) };
+                let parse = |text: &[u8]| parse::decimal(text, scale, max).map(|v| v as i64).map_err(narrow);
+                let array = ctx.primitive::<Decimal64Type>(problems, Some(0), parse);
+                Arc::new(array.with_data_type(arrow_type(&column.ty)))
+            } else {
+                let array = ctx.primitive::<Decimal128Type>(problems, Some(0), |text| parse::decimal(text, scale, max));
+                Arc::new(array.with_data_type(arrow_type(&column.ty)))
+            }
         }
         SqlType::Float => ctx.numbers::<Float32Type>(problems, 0.0, |text| {
             let cast = |bad: Bad<f64>| Bad { kind: bad.kind, instead: bad.instead.map(|v| v as f32) };

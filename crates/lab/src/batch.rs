@@ -1,7 +1,7 @@
 //! Rows of a generator as Arrow columns.
 
 use arrow_array::{
-    ArrayRef, Date32Array, Decimal128Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
+    ArrayRef, Date32Array, Decimal64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
 };
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl<'a, R> BatchBuilder<'a, R> {
 
     /// Unscaled values.
     pub fn decimal(self, precision: u8, scale: i8, value: impl Fn(&R) -> i64) -> Self {
-        let column = Decimal128Array::from_iter_values(self.rows.iter().map(|r| value(r) as i128))
+        let column = Decimal64Array::from_iter_values(self.rows.iter().map(|r| value(r)))
             .with_precision_and_scale(precision, scale)
             .expect("the schema's precision and scale are valid");
         self.add(Arc::new(column))

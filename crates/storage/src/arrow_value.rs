@@ -6,12 +6,15 @@ use arrow_array::{
     cast::AsArray,
     new_null_array,
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type,
-        Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
+        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
+        UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, TimeUnit};
-use muster_types::{Decimal, IntWidth, Result, SqlError, SqlType, Value, temporal::MICROS_PER_DAY};
+use muster_types::{
+    Decimal, IntWidth, Result, SqlError, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION, temporal::MICROS_PER_DAY,
+};
 use std::sync::Arc;
 
 /// The Arrow type of a column, as [`SqlType`] documents it.
@@ -29,6 +32,9 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
             (IntWidth::Medium | IntWidth::Int, true) => DataType::UInt32,
             (IntWidth::Big, true) => DataType::UInt64,
         },
+        SqlType::Decimal { precision, scale } if precision <= DECIMAL64_MAX_PRECISION => {
+            DataType::Decimal64(precision, scale as i8)
+        }
         SqlType::Decimal { precision, scale } => DataType::Decimal128(precision.min(38), scale.min(38) as i8),
         SqlType::Float => DataType::Float32,
         SqlType::Double => DataType::Float64,
@@ -60,6 +66,9 @@ pub fn value_at(array: &dyn Array, row: usize) -> Result<Value> {
         DataType::UInt16 => Value::UInt(native!(UInt16Type).into()),
         DataType::UInt32 => Value::UInt(native!(UInt32Type).into()),
         DataType::UInt64 => Value::UInt(native!(UInt64Type)),
+        DataType::Decimal64(_, scale) => {
+            Value::Decimal(Decimal::new(native!(Decimal64Type).into(), (*scale).max(0) as u8))
+        }
         DataType::Decimal128(_, scale) => Value::Decimal(Decimal::new(native!(Decimal128Type), (*scale).max(0) as u8)),
         DataType::Float32 => Value::Float(native!(Float32Type)),
         DataType::Float64 => Value::Double(native!(Float64Type)),
@@ -90,12 +99,12 @@ pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) ->
         DataType::UInt16 => values.integers::<UInt16Type>()?,
         DataType::UInt32 => values.integers::<UInt32Type>()?,
         DataType::UInt64 => values.integers::<UInt64Type>()?,
+        DataType::Decimal64(precision, scale) => {
+            let array = values.primitive::<Decimal64Type>(|v| i64::try_from(unscaled(v, scale)?).ok())?;
+            Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
+        }
         DataType::Decimal128(precision, scale) => {
-            let unscaled = |v: &Value| match v {
-                Value::Decimal(d) => d.rescale(scale as u8),
-                v => Decimal::new(whole(v)?, 0).rescale(scale as u8),
-            };
-            let array = values.primitive::<Decimal128Type>(|v| unscaled(v).map(|d| d.unscaled))?;
+            let array = values.primitive::<Decimal128Type>(|v| unscaled(v, scale))?;
             Arc::new(array.with_precision_and_scale(precision, scale).map_err(SqlError::internal)?)
         }
         DataType::Float32 => Arc::new(values.primitive::<Float32Type>(|v| match v {
@@ -157,6 +166,15 @@ fn whole(value: &Value) -> Option<i128> {
     })
 }
 
+/// The digits of a number at this scale, rounded.
+fn unscaled(value: &Value, scale: i8) -> Option<i128> {
+    let decimal = match value {
+        Value::Decimal(d) => *d,
+        v => Decimal::new(whole(v)?, 0),
+    };
+    Some(decimal.rescale(scale as u8)?.unscaled)
+}
+
 fn double(value: &Value) -> Option<f64> {
     Some(match value {
         Value::Double(x) => *x,
@@ -204,6 +222,7 @@ mod tests {
             (Value::Int(-128), SqlType::TINYINT),
             (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED),
             (Value::Decimal(Decimal::new(-12345, 2)), SqlType::decimal(65, 2)),
+            (Value::Decimal(Decimal::new(-999_999_999_999_999_999, 4)), SqlType::decimal(18, 4)),
             (Value::Float(1.5), SqlType::Float),
             (Value::Double(-0.1), SqlType::Double),
             (Value::Date(10_000), SqlType::Date),

@@ -11,6 +11,9 @@ pub const DECIMAL_MAX_SCALE: u8 = 30;
 /// Largest precision of a stored column: what 128 bits hold.
 pub const DECIMAL_MAX_STORED_PRECISION: u8 = 38;
 
+/// Largest precision whose unscaled values always fit 64 bits.
+pub const DECIMAL64_MAX_PRECISION: u8 = 18;
+
 /// Bytes of an integer column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum IntWidth {
@@ -46,8 +49,8 @@ pub enum BytesKind {
 /// The type of a column or an expression.
 ///
 /// In memory (Arrow) a value of each type is: `Null` -> `Null`, `Bool` -> `Boolean`, `Int` -> `Int8/16/32/64` or
-/// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal128(min(precision, 38), scale)`, `Float` ->
-/// `Float32`, `Double` -> `Float64`, `Date` -> `Date32`, `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`,
+/// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits and
+/// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`, `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`,
 /// `Time` -> `Duration(Microsecond)`, `Text` -> `Utf8View`, `Bytes` -> `BinaryView`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {

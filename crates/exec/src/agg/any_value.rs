@@ -31,6 +31,7 @@ pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
         DataType::UInt64 => primitive!(UInt64Type),
         DataType::Float32 => primitive!(Float32Type),
         DataType::Float64 => primitive!(Float64Type),
+        DataType::Decimal64(_, _) => primitive!(Decimal64Type),
         DataType::Decimal128(_, _) => primitive!(Decimal128Type),
         DataType::Date32 => primitive!(Date32Type),
         DataType::Timestamp(TimeUnit::Microsecond, _) => primitive!(TimestampMicrosecondType),

@@ -1,19 +1,17 @@
 //! SUM of integers and decimals in 128 bits, with an error where it does not fit.
 
-use super::fold::Fold;
+use super::{
+    fold::Fold,
+    lanes::{FEW, LANES, in_lanes},
+};
 use crate::error::external;
-use arrow_array::{Array, ArrayRef, BooleanArray, Decimal128Array, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, BooleanArray, Decimal128Array, PrimitiveArray, cast::AsArray, types::*};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::EmitTo;
 use muster_types::{ErrorCode, SqlError, decimal::beyond_i64};
 use std::sync::Arc;
-
-/// So many groups are summed in lanes at most.
-const FEW: usize = 64;
-/// Lanes of few groups: neighbouring rows, often of one group, do not wait for each other's sum.
-const LANES: usize = 4;
 
 /// Sums by group; the result has `scale` digits behind the point, as the argument has.
 pub struct ExactSum {
@@ -26,6 +24,23 @@ pub struct ExactSum {
 impl ExactSum {
     pub fn new(scale: i8) -> ExactSum {
         ExactSum { sums: Vec::new(), seen: Vec::new(), scale }
+    }
+
+    fn add_all<T: ArrowPrimitiveType>(
+        &mut self,
+        groups: &[usize],
+        array: &PrimitiveArray<T>,
+        filter: Option<&BooleanArray>,
+        few: bool,
+    ) -> Result<()>
+    where
+        T::Native: Addend,
+    {
+        let values = array.values();
+        match few {
+            true => self.add_to_few(groups, values),
+            false => self.add(groups, array.nulls(), filter, |row| values[row].into()),
+        }
     }
 
     fn add(
@@ -61,37 +76,57 @@ impl ExactSum {
         }
     }
 
-    /// Adds all rows' values to the sums of at most [`FEW`] groups. Does nothing and returns false if a value does not
-    /// fit 64 bits: without such, lanes cannot overflow.
-    fn add_to_few<T: Copy + Into<i128>>(&mut self, groups: &[usize], values: &[T]) -> Result<bool> {
-        let mut lanes = [[0i128; FEW]; LANES];
-        let mut beyond = 0;
-        let (fours, rest) = groups.as_chunks::<LANES>();
-        let (value_fours, value_rest) = values.as_chunks::<LANES>();
-        for (four, values) in fours.iter().zip(value_fours) {
-            for lane in 0..LANES {
-                let value: i128 = values[lane].into();
-                beyond |= beyond_i64(value);
-                lanes[lane][four[lane] % FEW] += value as i64 as i128;
-            }
-        }
-        for (group, value) in rest.iter().zip(value_rest) {
-            let value: i128 = (*value).into();
-            beyond |= beyond_i64(value);
-            lanes[0][group % FEW] += value as i64 as i128;
-        }
-        if beyond != 0 {
-            return Ok(false);
-        }
+    /// Adds all rows' values, none of them NULL, to the sums of at most [`FEW`] groups.
+    fn add_to_few<V: Addend>(&mut self, groups: &[usize], values: &[V]) -> Result<()> {
+        let Some(sums) = V::sums(groups, values) else {
+            return self.add(groups, None, None, |row| values[row].into());
+        };
         if self.seen.contains(&false) {
             groups.iter().for_each(|group| self.seen[*group] = true);
         }
-        for (group, sum) in self.sums.iter_mut().enumerate() {
-            let all: i128 = lanes.iter().map(|lane| lane[group]).sum();
-            *sum = sum.checked_add(all).ok_or_else(out_of_range)?;
+        for (sum, add) in self.sums.iter_mut().zip(sums) {
+            *sum = sum.checked_add(add).ok_or_else(out_of_range)?;
         }
-        Ok(true)
+        Ok(())
     }
+}
+
+/// A value that is summed: of a 64-bit or a 128-bit column.
+trait Addend: Copy + Into<i128> {
+    /// The sums of the rows' values by group; `None` if they might overflow.
+    fn sums(groups: &[usize], values: &[Self]) -> Option<[i128; FEW]>;
+}
+
+impl Addend for i64 {
+    fn sums(groups: &[usize], values: &[i64]) -> Option<[i128; FEW]> {
+        let bits = values.iter().fold(0, |all, v| all | (v ^ (v >> 63)));
+        // So many values of so many bits, and a sign.
+        let sum_bits = (64 - bits.leading_zeros()) + (usize::BITS - values.len().leading_zeros());
+        if sum_bits > 63 {
+            return i128_sums(groups, values);
+        }
+        let mut lanes = [[0i64; FEW]; LANES];
+        in_lanes(groups, values, |lane, group, value| lanes[lane][group] += value);
+        Some(std::array::from_fn(|group| lanes.iter().map(|lane| i128::from(lane[group])).sum()))
+    }
+}
+
+impl Addend for i128 {
+    fn sums(groups: &[usize], values: &[i128]) -> Option<[i128; FEW]> {
+        i128_sums(groups, values)
+    }
+}
+
+/// Sums in 128 bits. `None` if a value does not fit 64: without such, lanes cannot overflow.
+fn i128_sums<V: Copy + Into<i128>>(groups: &[usize], values: &[V]) -> Option<[i128; FEW]> {
+    let mut lanes = [[0i128; FEW]; LANES];
+    let mut beyond = 0;
+    in_lanes(groups, values, |lane, group, value| {
+        let value: i128 = value.into();
+        beyond |= beyond_i64(value);
+        lanes[lane][group] += value as i64 as i128;
+    });
+    (beyond == 0).then(|| std::array::from_fn(|group| lanes.iter().map(|lane| lane[group]).sum()))
 }
 
 fn out_of_range() -> DataFusionError {
@@ -110,20 +145,9 @@ impl Fold for ExactSum {
         self.seen.resize(total, false);
         let few = total <= FEW && values.null_count() == 0 && filter.is_none();
         match values.data_type() {
-            DataType::Int64 => {
-                let v = values.as_primitive::<Int64Type>().values();
-                if few && self.add_to_few(groups, v)? {
-                    return Ok(());
-                }
-                self.add(groups, values.nulls(), filter, |row| v[row] as i128)
-            }
-            _ => {
-                let v = values.as_primitive::<Decimal128Type>().values();
-                if few && self.add_to_few(groups, v)? {
-                    return Ok(());
-                }
-                self.add(groups, values.nulls(), filter, |row| v[row])
-            }
+            DataType::Int64 => self.add_all(groups, values.as_primitive::<Int64Type>(), filter, few),
+            DataType::Decimal64(..) => self.add_all(groups, values.as_primitive::<Decimal64Type>(), filter, few),
+            _ => self.add_all(groups, values.as_primitive::<Decimal128Type>(), filter, few),
         }
     }
 

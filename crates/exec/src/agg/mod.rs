@@ -1,37 +1,67 @@
-//! Aggregates of ours: exact sums, any value, extremes under a collation, GROUP_CONCAT.
+//! All aggregates.
 //!
-//! Each is written once, over many groups ([`GroupsAccumulator`]); [`OneGroup`] serves a query without GROUP BY. Those
-//! whose state is a value are a [`fold::Fold`].
+//! ```text
+//!   count.rs        COUNT
+//!   exact_sum.rs    SUM of integers and decimals; lanes.rs: of few groups
+//!   number.rs       SUM of doubles, MIN and MAX of numbers and dates, BIT_AND, BIT_OR, BIT_XOR
+//!   extreme.rs      MIN and MAX of texts and byte strings
+//!   variance.rs     STDDEV and VARIANCE
+//!   any_value.rs    ANY_VALUE
+//!   group_concat.rs GROUP_CONCAT
+//!   distinct.rs     COUNT, SUM and AVG of DISTINCT values
+//! ```
+//!
+//! Each is written once, over many groups ([`GroupsAccumulator`]); without GROUP BY there is one. Those whose state is a
+//! value are a [`fold::Fold`].
 
 mod any_value;
+mod count;
+mod distinct;
 mod exact_sum;
 mod extreme;
 mod fold;
 mod group_concat;
+mod lanes;
+mod number;
+mod variance;
 
 pub use group_concat::{Cuts, GroupConcat};
+pub use number::BitOp;
+pub use variance::Spread;
 
-use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field, FieldRef};
-use datafusion_common::{Result, ScalarValue};
+use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
     function::{AccumulatorArgs, StateFieldsArgs},
 };
 use fold::Folded;
 use muster_types::Collation;
-use parking_lot::Mutex;
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 /// Which aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Of `Int64` or decimals; a `Decimal128(38, scale)`, error 1690 when it does not fit.
+    /// Of `Int64` or decimals of either width; a `Decimal128(38, scale)`, error 1690 when it does not fit.
     ExactSum { scale: i8 },
+    /// `Int64`: rows in which the argument is not NULL.
+    Count,
+    /// `Int64`: rows, whatever the argument.
+    CountRows,
+    /// Of `Float64`.
+    DoubleSum,
     /// Some value that is not NULL, if there is one. For one Arrow type.
     AnyValue(DataType),
+    /// Smallest or largest value of a type whose order is that of the values, or of their bytes.
+    Extreme { ty: DataType, largest: bool },
     /// Smallest or largest text.
-    Extreme { collation: Collation, largest: bool },
+    CollatedExtreme { collation: Collation, largest: bool },
+    /// Of `UInt64`.
+    Bits(BitOp),
+    /// Of `Float64`.
+    Spread(Spread),
+    /// Of the distinct values, which have this type. NULL is none.
+    Distinct(Box<Kind>, DataType),
     /// Arguments: text, sort key (`BinaryView`).
     GroupConcat(GroupConcat),
 }
@@ -48,41 +78,78 @@ pub fn function(kind: Kind) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::from(Function { kind, signature: Signature::variadic_any(Volatility::Immutable) }))
 }
 
-impl Function {
+impl Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Kind::ExactSum { .. } => "exact_sum",
+            Kind::Count => "count",
+            Kind::CountRows => "count_rows",
+            Kind::DoubleSum => "sum",
+            Kind::AnyValue(_) => "any_value",
+            Kind::Extreme { largest: true, .. } => "max",
+            Kind::Extreme { largest: false, .. } => "min",
+            Kind::CollatedExtreme { largest: true, .. } => "collated_max",
+            Kind::CollatedExtreme { largest: false, .. } => "collated_min",
+            Kind::Bits(BitOp::And) => "bit_and",
+            Kind::Bits(BitOp::Or) => "bit_or",
+            Kind::Bits(BitOp::Xor) => "bit_xor",
+            Kind::Spread(Spread { deviation: true, .. }) => "stddev",
+            Kind::Spread(Spread { deviation: false, .. }) => "variance",
+            Kind::GroupConcat(_) => "group_concat",
+            Kind::Distinct(..) => "distinct",
+        }
+    }
+
     fn result(&self) -> DataType {
-        match &self.kind {
+        match self {
             Kind::ExactSum { scale } => DataType::Decimal128(38, *scale),
-            Kind::AnyValue(ty) => ty.clone(),
-            Kind::Extreme { .. } | Kind::GroupConcat(_) => DataType::Utf8View,
+            Kind::Count | Kind::CountRows => DataType::Int64,
+            Kind::DoubleSum | Kind::Spread(_) => DataType::Float64,
+            Kind::AnyValue(ty) | Kind::Extreme { ty, .. } => ty.clone(),
+            Kind::Bits(_) => DataType::UInt64,
+            Kind::CollatedExtreme { .. } | Kind::GroupConcat(_) => DataType::Utf8View,
+            Kind::Distinct(of, _) => of.result(),
         }
     }
 
-    fn state(&self) -> DataType {
-        match &self.kind {
-            Kind::GroupConcat(_) => DataType::BinaryView,
-            _ => self.result(),
+    /// Types of what partitions hand over.
+    fn states(&self) -> Vec<DataType> {
+        match self {
+            Kind::GroupConcat(_) => vec![DataType::BinaryView],
+            Kind::Spread(_) => vec![DataType::UInt64, DataType::Float64, DataType::Float64],
+            Kind::Distinct(_, ty) => vec![distinct::state_type(ty)],
+            _ => vec![self.result()],
         }
     }
 
-    fn groups(&self) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(match &self.kind {
+    fn accumulator(&self) -> Result<Box<dyn GroupsAccumulator>> {
+        Ok(match self {
             Kind::ExactSum { scale } => Box::new(Folded(exact_sum::ExactSum::new(*scale))),
+            Kind::Count => Box::new(count::Count::new(false)),
+            Kind::CountRows => Box::new(count::Count::new(true)),
+            Kind::DoubleSum => number::double_sum(),
             Kind::AnyValue(ty) => any_value::accumulator(ty)?,
-            Kind::Extreme { collation, largest } => Box::new(Folded(extreme::Extreme::new(*collation, *largest))),
+            Kind::Extreme { ty: DataType::Utf8View, largest } => {
+                Box::new(Folded(extreme::Extreme::of_texts(None, *largest)))
+            }
+            Kind::Extreme { ty: DataType::BinaryView, largest } => {
+                Box::new(Folded(extreme::Extreme::of_bytes(*largest)))
+            }
+            Kind::Extreme { ty, largest } => number::extreme(ty, *largest)?,
+            Kind::CollatedExtreme { collation, largest } => {
+                Box::new(Folded(extreme::Extreme::of_texts(Some(*collation), *largest)))
+            }
+            Kind::Bits(op) => number::bits(*op),
+            Kind::Spread(spread) => Box::new(variance::Variance::new(*spread)),
             Kind::GroupConcat(settings) => Box::new(group_concat::Groups::new(settings.clone())),
+            Kind::Distinct(of, ty) => Box::new(distinct::Distinct::new(of.accumulator()?, ty.clone())?),
         })
     }
 }
 
 impl AggregateUDFImpl for Function {
     fn name(&self) -> &str {
-        match &self.kind {
-            Kind::ExactSum { .. } => "exact_sum",
-            Kind::AnyValue(_) => "any_value",
-            Kind::Extreme { largest: true, .. } => "collated_max",
-            Kind::Extreme { largest: false, .. } => "collated_min",
-            Kind::GroupConcat(_) => "group_concat",
-        }
+        self.kind.name()
     }
 
     fn signature(&self) -> &Signature {
@@ -90,22 +157,20 @@ impl AggregateUDFImpl for Function {
     }
 
     fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
-        Ok(self.result())
+        Ok(self.kind.result())
+    }
+
+    fn is_nullable(&self) -> bool {
+        !matches!(self.kind, Kind::Count | Kind::CountRows)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        Ok(vec![Arc::new(Field::new(format!("{}[state]", args.name), self.state(), true))])
+        let field = |(i, ty)| Arc::new(Field::new(format!("{}[state {i}]", args.name), ty, true));
+        Ok(self.kind.states().into_iter().enumerate().map(field).collect())
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let mut groups = self.groups()?;
-        // The group exists even if no row comes.
-        let no_rows: Vec<ArrayRef> = match &self.kind {
-            Kind::GroupConcat(_) => vec![new_empty_array(&DataType::Utf8View), new_empty_array(&DataType::BinaryView)],
-            _ => vec![new_empty_array(&self.result())],
-        };
-        groups.update_batch(&no_rows, &[], None, 1)?;
-        Ok(Box::new(Shared(Mutex::new(OneGroup { groups, zeros: Vec::new(), name: self.name().to_string() }))))
+        Err(DataFusionError::Internal(format!("{} has no accumulator of one group", self.name())))
     }
 
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
@@ -113,68 +178,6 @@ impl AggregateUDFImpl for Function {
     }
 
     fn create_groups_accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        self.groups()
-    }
-}
-
-/// A groups accumulator with a single group.
-struct OneGroup {
-    groups: Box<dyn GroupsAccumulator>,
-    zeros: Vec<usize>,
-    name: String,
-}
-
-impl OneGroup {
-    fn zeros(&mut self, rows: usize) {
-        if self.zeros.len() < rows {
-            self.zeros.resize(rows, 0);
-        }
-    }
-}
-
-impl fmt::Debug for OneGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-impl OneGroup {
-    fn update(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, |v| v.len());
-        self.zeros(rows);
-        self.groups.update_batch(values, &self.zeros[..rows], None, 1)
-    }
-
-    fn merge(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let rows = states.first().map_or(0, |v| v.len());
-        self.zeros(rows);
-        self.groups.merge_batch(states, &self.zeros[..rows], 1)
-    }
-}
-
-/// Accumulators must be `Sync`, groups accumulators are not.
-#[derive(Debug)]
-struct Shared(Mutex<OneGroup>);
-
-impl Accumulator for Shared {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.get_mut().update(values)
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        ScalarValue::try_from_array(&self.0.get_mut().groups.evaluate(EmitTo::All)?, 0)
-    }
-
-    fn size(&self) -> usize {
-        self.0.lock().groups.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let states = self.0.get_mut().groups.state(EmitTo::All)?;
-        states.iter().map(|s| ScalarValue::try_from_array(s, 0)).collect()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.0.get_mut().merge(states)
+        self.kind.accumulator()
     }
 }

@@ -6,6 +6,7 @@ use super::{
     compare::common_type,
     control::{Coalesce, IsTruth},
     convert::{ArrowCast, fast_cast},
+    decimal::scale_of,
     kernel::{KernelExpr, literal_of},
     like::{LikeColumn, LikeConstant},
     numbers::{Negate, Rescale},
@@ -83,7 +84,7 @@ impl Compiler<'_> {
                 let kernel = IsTruth { truth: *truth, negated: *negated };
                 Ok(KernelExpr::build(kernel, vec![self.predicate(arg)?], DataType::Boolean, false))
             }
-            Expr::Arithmetic { op, left, right, ty } => self.arithmetic(*op, left, right, *ty, expr),
+            Expr::Arithmetic { op, left, right, ty } => self.arithmetic(*op, left, right, *ty, expr, false),
             Expr::Negate { arg, ty } => self.negate(arg, *ty),
             Expr::InList { arg, list, negated } => self.in_list(arg, list, *negated),
             Expr::Like { arg, pattern, escape, negated } => self.like(arg, pattern, *escape, *negated),
@@ -212,7 +213,16 @@ impl Compiler<'_> {
             .unwrap_or_else(|| Arc::new(Literal::new(ScalarValue::Boolean(Some(op == LogicOp::And))))))
     }
 
-    fn arithmetic(&self, op: ArithmeticOp, left: &Expr, right: &Expr, ty: SqlType, node: &Expr) -> Result<Physical> {
+    /// `node`: the whole expression; `adaptive`: whoever reads the result takes decimals of both widths.
+    fn arithmetic(
+        &self,
+        op: ArithmeticOp,
+        left: &Expr,
+        right: &Expr,
+        ty: SqlType,
+        node: &Expr,
+        adaptive: bool,
+    ) -> Result<Physical> {
         let (lt, rt) = (left.ty(self.columns), right.ty(self.columns));
         let is_double = |t: SqlType| !(t.is_integer() || matches!(t, SqlType::Decimal { .. } | SqlType::Null));
         let is_decimal = |t: SqlType| matches!(t, SqlType::Decimal { .. });
@@ -252,7 +262,9 @@ impl Compiler<'_> {
             (Family::Double, _) => DataType::Float64,
             _ => arrow_type(&ty),
         };
-        let kernel = Arithmetic { op, family, scales, result: computed.clone(), warnings: self.warnings.clone() };
+        let adaptive = adaptive && family == Family::Decimal && matches!(computed, DataType::Decimal128(..));
+        let warnings = self.warnings.clone();
+        let kernel = Arithmetic { op, family, scales, result: computed.clone(), adaptive, warnings };
         let result = KernelExpr::build(kernel, args, computed.clone(), nullable);
         Ok(match computed == arrow_type(&ty) {
             true => result,
@@ -260,10 +272,22 @@ impl Compiler<'_> {
         })
     }
 
-    /// The argument as a decimal, and its scale.
+    /// The expression for a reader that takes decimals of both widths: `Decimal64` may come where its type is
+    /// `Decimal128`.
+    pub fn compile_adaptive(&self, expr: &Expr) -> Result<Physical> {
+        match expr {
+            Expr::Arithmetic { op, left, right, ty } if !self.is_long_text(left) && !self.is_long_text(right) => {
+                self.arithmetic(*op, left, right, *ty, expr, true)
+            }
+            _ => self.compile(expr),
+        }
+    }
+
+    /// The argument as a decimal of either width or a 64-bit integer, and its scale.
     fn as_decimal(&self, expr: &Expr) -> Result<(Physical, u8)> {
         match expr.ty(self.columns) {
-            SqlType::Decimal { scale, .. } => Ok((self.compile(expr)?, scale)),
+            SqlType::Decimal { scale, .. } => Ok((self.compile_adaptive(expr)?, scale)),
+            SqlType::Bool | SqlType::Int { unsigned: false, .. } => Ok((self.compile_as(expr, SqlType::BIGINT)?, 0)),
             other => {
                 let digits = other.decimal_digits().map_or(20, |d| d.0);
                 Ok((self.compile_as(expr, SqlType::decimal(digits as u32, 0))?, 0))
@@ -397,9 +421,9 @@ impl Compiler<'_> {
             return Ok(physical);
         }
         let nullable = self.nullable(std::slice::from_ref(&physical));
-        Ok(match (&from, &target) {
-            (DataType::Decimal128(_, s), DataType::Decimal128(_, t)) => {
-                let kernel = Rescale { from: *s as u8, to: *t as u8, result: target.clone() };
+        Ok(match (scale_of(&from), scale_of(&target)) {
+            (Some(from), Some(to)) => {
+                let kernel = Rescale { from, to, result: target.clone() };
                 KernelExpr::build(kernel, vec![physical], target, nullable)
             }
             _ => KernelExpr::build(ArrowCast { result: target.clone() }, vec![physical], target, nullable),

@@ -88,6 +88,7 @@ impl Kernel for NotZero {
             DataType::UInt16 => UInt16Type,
             DataType::UInt32 => UInt32Type,
             DataType::UInt64 => UInt64Type,
+            DataType::Decimal64(_, _) => Decimal64Type,
             DataType::Decimal128(_, _) => Decimal128Type,
             DataType::Float32 => Float32Type,
             DataType::Float64 => Float64Type,

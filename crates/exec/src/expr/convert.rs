@@ -2,12 +2,13 @@
 
 use super::{
     control::NotZero,
+    decimal::{map_decimals, out_of_range},
     kernel::{Kernel, KernelExpr},
     numbers::Rescale,
     temporal::{DateTimeToDate, DateToDateTime},
 };
 use crate::arrow_value::arrow_type;
-use arrow_array::{Array, ArrayRef, Decimal128Array, Float64Array, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, Float64Array, cast::AsArray, types::*};
 use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
@@ -44,15 +45,13 @@ impl Kernel for IntegerToDecimal {
 
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let array = args[0].to_array(rows)?;
-        // Types were checked: the product has at most 38 digits.
+        // Types were checked: the product has at most 38 digits, or 18.
         let factor = 10i128.pow(self.scale as u32);
-        let decimals: Decimal128Array = if array.data_type() == &DataType::UInt64 {
-            array.as_primitive::<UInt64Type>().unary(|x| x as i128 * factor)
-        } else {
-            let array = arrow_cast::cast(&array, &DataType::Int64)?;
-            array.as_primitive::<Int64Type>().unary(|x| x as i128 * factor)
+        let integers = match array.data_type() {
+            DataType::UInt64 => array,
+            _ => arrow_cast::cast(&array, &DataType::Int64)?,
         };
-        Ok(Arc::new(decimals.with_data_type(self.result.clone())))
+        map_decimals(&integers, &self.result, |x| x.checked_mul(factor), |_| out_of_range(""))
     }
 }
 
@@ -72,9 +71,13 @@ impl Kernel for DecimalToDouble {
         // Both numbers are exact doubles, so that one division rounds correctly.
         let exact = scale <= 22;
         let power = 10f64.powi(scale as i32);
-        let doubles: Float64Array = array.as_primitive::<Decimal128Type>().unary(|x| {
+        let double = |x: i128| {
             if exact && x.unsigned_abs() < 1 << 53 { x as i64 as f64 / power } else { Decimal::new(x, scale).to_f64() }
-        });
+        };
+        let doubles: Float64Array = match array.as_primitive_opt::<Decimal64Type>() {
+            Some(narrow) => narrow.unary(|x| double(x.into())),
+            None => array.as_primitive::<Decimal128Type>().unary(double),
+        };
         Ok(Arc::new(doubles))
     }
 }

@@ -25,6 +25,10 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_pure(&self) -> bool {
         true
     }
+    /// Whether results may come as `Decimal64` where the expression's type is `Decimal128`.
+    fn is_adaptive(&self) -> bool {
+        false
+    }
 }
 
 /// A kernel with its arguments.
@@ -119,7 +123,12 @@ impl PhysicalExpr for KernelExpr {
         let args: Vec<ColumnarValue> = self.args.iter().map(|a| a.evaluate(batch)).collect::<Result<_>>()?;
         let array = self.kernel.call(&args, batch.num_rows())?;
         debug_assert_eq!(array.len(), batch.num_rows(), "{self}");
-        debug_assert_eq!(array.data_type(), &self.data_type, "{self}");
+        debug_assert!(
+            array.data_type() == &self.data_type
+                || self.kernel.is_adaptive() && matches!(array.data_type(), DataType::Decimal64(..)),
+            "{self}: {}",
+            array.data_type()
+        );
         Ok(ColumnarValue::Array(array))
     }
 

@@ -5,7 +5,8 @@
 //!   compare.rs     comparisons and IN: which representation decides
 //!   scope.rs       which column is where, and what is known of texts
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
-//!   arithmetic.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs     column-wise functions
+//!   arithmetic.rs  decimal.rs  operand.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs
+//!                  column-wise functions
 //!   row_key.rs     several values as one
 //!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
 //!   text_memory.rs what texts may take
@@ -19,9 +20,11 @@ pub mod compare;
 pub mod compile;
 pub mod control;
 pub mod convert;
+pub mod decimal;
 pub mod kernel;
 pub mod like;
 pub mod numbers;
+mod operand;
 pub mod row_key;
 pub mod rowwise;
 pub mod scope;

@@ -1,7 +1,8 @@
 //! Functions of one number (and a count): unary minus, another scale, the average from sum and count.
 
 use super::{
-    arithmetic::{divide, narrow, rescale},
+    arithmetic::narrow,
+    decimal::{divide, map_decimals, out_of_range, rescale, scale_of},
     kernel::Kernel,
 };
 use crate::error::external;
@@ -29,16 +30,16 @@ impl Kernel for Negate {
                 let array = array.as_primitive::<Float64Type>();
                 Ok(Arc::new(array.unary::<_, Float64Type>(|x| -x)))
             }
-            DataType::Decimal128(_, scale) => {
-                let DataType::Decimal128(_, to) = &self.result else {
+            DataType::Decimal64(..) | DataType::Decimal128(..) => {
+                let (Some(from), Some(to)) = (scale_of(array.data_type()), scale_of(&self.result)) else {
                     return Err(external(SqlError::internal("negated decimal")));
                 };
-                let (from, to) = (*scale as u8, *to as u8);
-                let array = array.as_primitive::<Decimal128Type>();
-                let negated = array.try_unary::<_, Decimal128Type, _>(|x| {
-                    rescale(-x, from, to).ok_or_else(|| external(out_of_range_negation("DECIMAL", x)))
-                })?;
-                Ok(Arc::new(negated.with_data_type(self.result.clone())))
+                let negated = |x: i128| rescale(x.checked_neg()?, from, to);
+                map_decimals(&array, &self.result, negated, |x| out_of_range_negation("DECIMAL", x))
+            }
+            DataType::Int64 if scale_of(&self.result).is_some() => {
+                let to = scale_of(&self.result).unwrap_or(0);
+                map_decimals(&array, &self.result, |x| rescale(-x, 0, to), |x| out_of_range_negation("DECIMAL", x))
             }
             DataType::UInt64 => {
                 // -18446744073709551615 does not fit; -9223372036854775808 does.
@@ -78,16 +79,17 @@ impl Kernel for Rescale {
 
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         let array = args[0].to_array(rows)?;
-        let array = array.as_primitive::<Decimal128Type>();
-        let scaled = if self.from == self.to {
-            array.clone()
-        } else {
-            array.try_unary::<_, Decimal128Type, _>(|x| {
-                rescale(x, self.from, self.to)
-                    .ok_or_else(|| external(SqlError::new(ErrorCode::DataOutOfRange, "DECIMAL value is out of range")))
-            })?
-        };
-        Ok(Arc::new(scaled.with_data_type(self.result.clone())))
+        if self.from == self.to
+            && let (DataType::Decimal128(..), DataType::Decimal128(..)) = (array.data_type(), &self.result)
+        {
+            return Ok(Arc::new(array.as_primitive::<Decimal128Type>().clone().with_data_type(self.result.clone())));
+        }
+        if self.from == self.to
+            && let (DataType::Decimal64(..), DataType::Decimal64(..)) = (array.data_type(), &self.result)
+        {
+            return Ok(Arc::new(array.as_primitive::<Decimal64Type>().clone().with_data_type(self.result.clone())));
+        }
+        map_decimals(&array, &self.result, |x| rescale(x, self.from, self.to), |_| out_of_range(""))
     }
 }
 
@@ -113,11 +115,10 @@ impl Kernel for AverageOf {
                 None
             } else {
                 let quotient = divide(sum.value(i), count.value(i) as i128, shift);
-                Some(quotient.ok_or_else(|| {
-                    external(SqlError::new(ErrorCode::DataOutOfRange, "DECIMAL value is out of range in 'avg'"))
-                })?)
+                Some(quotient.ok_or_else(|| external(out_of_range(" in 'avg'")))?)
             });
         }
-        Ok(Arc::new(Decimal128Array::from(out).with_data_type(self.result.clone())))
+        let averages: ArrayRef = Arc::new(Decimal128Array::from(out));
+        map_decimals(&averages, &self.result, Some, |_| out_of_range(" in 'avg'"))
     }
 }

@@ -9,7 +9,7 @@ use super::{
     df, field_name,
 };
 use crate::{
-    agg::{self, Kind},
+    agg::Kind,
     expr::{Physical, Scope, scope::TraitMap},
     ops::group::{GroupExec, Method},
 };
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
                 true => {
                     let column = compiler.compile(&expr)?;
                     let ty = df(column.data_type(&node.scope.schema))?;
-                    Some(parts.add(agg::function(Kind::AnyValue(ty)), vec![column], false))
+                    Some(parts.add(Kind::AnyValue(ty), vec![column]))
                 }
             });
         }
@@ -142,7 +142,7 @@ impl Lowerer<'_> {
         self.grouped(mode, last, functions, together, schema)
     }
 
-    /// With groups, an operator that spills.
+    /// With keys, an operator that spills.
     fn grouped(
         &self,
         mode: AggregateMode,
@@ -152,10 +152,11 @@ impl Lowerer<'_> {
         schema: SchemaRef,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = Arc::new(aggregate_exec(mode, by, functions, input, schema)?);
-        if plan.group_expr().is_true_no_grouping() {
-            return Ok(plan);
-        }
-        Ok(Arc::new(df(GroupExec::new(plan, Method::Hash(self.spill_space())))?))
+        let method = match plan.group_expr().is_true_no_grouping() {
+            true => Method::Whole,
+            false => Method::Hash(self.spill_space()),
+        };
+        Ok(Arc::new(df(GroupExec::new(plan, method))?))
     }
 
     /// The calls, with columns that the returned node computes in place of subplans and long texts.
@@ -322,8 +323,7 @@ fn functions(parts: &Parts, schema: &SchemaRef) -> Result<Vec<Arc<AggregateFunct
     let build = |(i, part): (usize, &super::calls::Part)| {
         let builder = AggregateExprBuilder::new(part.function.clone(), part.args.clone())
             .schema(schema.clone())
-            .alias(format!("a{i}"))
-            .with_distinct(part.distinct);
+            .alias(format!("a{i}"));
         Ok(Arc::new(df(builder.build())?))
     };
     parts.list.iter().enumerate().map(build).collect()

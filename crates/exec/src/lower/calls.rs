@@ -4,22 +4,15 @@
 
 use super::{Lowerer, df};
 use crate::{
-    agg::{self, Cuts, GroupConcat, Kind},
+    agg::{self, BitOp, Cuts, GroupConcat, Kind, Spread},
     expr::{
-        Physical, Scope, control::Coalesce, convert::ArrowCast, kernel::KernelExpr, numbers::AverageOf, row_key::RowKey,
+        Physical, Scope, control::Coalesce, convert::ArrowCast, decimal::scale_of, kernel::KernelExpr,
+        numbers::AverageOf, row_key::RowKey,
     },
 };
 use arrow_schema::{DataType, SortOptions};
 use datafusion_common::ScalarValue;
 use datafusion_expr::{AggregateUDF, Operator};
-use datafusion_functions_aggregate::{
-    bit_and_or_xor::{bit_and_udaf, bit_or_udaf, bit_xor_udaf},
-    count::count_udaf,
-    min_max::{max_udaf, min_udaf},
-    stddev::{stddev_pop_udaf, stddev_udaf},
-    sum::sum_udaf,
-    variance::{var_pop_udaf, var_samp_udaf},
-};
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_null};
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction};
 use muster_types::{Collation, Result, SqlError, SqlType};
@@ -29,7 +22,6 @@ use std::sync::Arc;
 pub(super) struct Part {
     pub function: Arc<AggregateUDF>,
     pub args: Vec<Physical>,
-    pub distinct: bool,
 }
 
 /// Everything that is accumulated for one node, each thing once.
@@ -40,12 +32,13 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Position of this part, which is added unless it is there.
-    pub fn add(&mut self, function: Arc<AggregateUDF>, args: Vec<Physical>, distinct: bool) -> usize {
-        let same = |p: &Part| p.distinct == distinct && p.function == function && p.args == args;
+    pub fn add(&mut self, kind: Kind, args: Vec<Physical>) -> usize {
+        let function = agg::function(kind);
+        let same = |p: &Part| p.function == function && p.args == args;
         match self.list.iter().position(same) {
             Some(found) => found,
             None => {
-                self.list.push(Part { function, args, distinct });
+                self.list.push(Part { function, args });
                 self.list.len() - 1
             }
         }
@@ -86,23 +79,26 @@ impl Lowerer<'_> {
             AggregateFunction::Min | AggregateFunction::Max => {
                 let largest = call.function == AggregateFunction::Max;
                 let ty = arg()?.ty(&self.columns);
-                let physical = compiler.compile(arg()?)?;
-                let function = match ty {
+                // Truth values are ordered as the numbers that they are.
+                let physical = match ty {
+                    SqlType::Bool => compiler.compile_as(arg()?, SqlType::TINYINT)?,
+                    _ => compiler.compile(arg()?)?,
+                };
+                let kind = match ty {
                     SqlType::Text { collation, .. }
                         if !scope.text_traits(arg()?).is_some_and(|t| t.bytes_decide_order(collation)) =>
                     {
-                        agg::function(Kind::Extreme { collation, largest })
+                        Kind::CollatedExtreme { collation, largest }
                     }
-                    SqlType::Null => agg::function(Kind::AnyValue(DataType::Null)),
-                    _ if largest => max_udaf(),
-                    _ => min_udaf(),
+                    SqlType::Null => Kind::AnyValue(DataType::Null),
+                    _ => Kind::Extreme { ty: df(physical.data_type(&scope.schema))?, largest },
                 };
-                Finish::Part(parts.add(function, vec![physical], false))
+                Finish::Part(parts.add(kind, vec![physical]))
             }
             AggregateFunction::AnyValue => {
                 let physical = compiler.compile(arg()?)?;
                 let ty = df(physical.data_type(&scope.schema))?;
-                Finish::Part(parts.add(agg::function(Kind::AnyValue(ty)), vec![physical], false))
+                Finish::Part(parts.add(Kind::AnyValue(ty), vec![physical]))
             }
             AggregateFunction::GroupConcat { separator, order } => {
                 let texts: Vec<Expr> = call.args.iter().map(|a| as_text(a, a.ty(&self.columns))).collect();
@@ -124,8 +120,7 @@ impl Lowerer<'_> {
                 let distinct = call.distinct.then(|| ty.collation().unwrap_or(Collation::DEFAULT));
                 let cuts = Cuts::new(self.context.warnings.clone());
                 let settings = GroupConcat { separator: separator.clone(), distinct, cuts };
-                let function = agg::function(Kind::GroupConcat(settings));
-                Finish::Part(parts.add(function, vec![text, key], false))
+                Finish::Part(parts.add(Kind::GroupConcat(settings), vec![text, key]))
             }
             AggregateFunction::StdDevPop
             | AggregateFunction::StdDevSamp
@@ -134,22 +129,20 @@ impl Lowerer<'_> {
                 if call.distinct {
                     return Err(SqlError::unsupported("DISTINCT in a standard deviation beside other aggregates"));
                 }
-                let function = match call.function {
-                    AggregateFunction::StdDevPop => stddev_pop_udaf(),
-                    AggregateFunction::StdDevSamp => stddev_udaf(),
-                    AggregateFunction::VarPop => var_pop_udaf(),
-                    _ => var_samp_udaf(),
+                let spread = Spread {
+                    sample: matches!(call.function, AggregateFunction::StdDevSamp | AggregateFunction::VarSamp),
+                    deviation: matches!(call.function, AggregateFunction::StdDevPop | AggregateFunction::StdDevSamp),
                 };
-                Finish::Part(parts.add(function, vec![compiler.compile_as(arg()?, SqlType::Double)?], false))
+                Finish::Part(parts.add(Kind::Spread(spread), vec![compiler.compile_as(arg()?, SqlType::Double)?]))
             }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 let physical = compiler.compile_as(arg()?, SqlType::BIGINT_UNSIGNED)?;
-                let (function, none) = match call.function {
-                    AggregateFunction::BitAnd => (bit_and_udaf(), u64::MAX),
-                    AggregateFunction::BitOr => (bit_or_udaf(), 0),
-                    _ => (bit_xor_udaf(), 0),
+                let (op, none) = match call.function {
+                    AggregateFunction::BitAnd => (BitOp::And, u64::MAX),
+                    AggregateFunction::BitOr => (BitOp::Or, 0),
+                    _ => (BitOp::Xor, 0),
                 };
-                Finish::PartOr(parts.add(function, vec![physical], false), ScalarValue::UInt64(Some(none)))
+                Finish::PartOr(parts.add(Kind::Bits(op), vec![physical]), ScalarValue::UInt64(Some(none)))
             }
         })
     }
@@ -157,7 +150,6 @@ impl Lowerer<'_> {
     /// COUNT of rows in which no argument is NULL.
     fn count(&self, args: &[Expr], distinct: bool, scope: &Scope, parts: &mut Parts) -> Result<usize> {
         let compiler = self.compiler(scope);
-        let one: Physical = Arc::new(Literal::new(ScalarValue::Int64(Some(1))));
         let nullable = |e: &Physical| e.nullable(&scope.schema).unwrap_or(true);
         if distinct {
             let keys = args.iter().map(|a| Ok(compiler.grouping_key(a)?.0)).collect::<Result<Vec<_>>>()?;
@@ -168,7 +160,8 @@ impl Lowerer<'_> {
                     KernelExpr::build(kernel, keys, DataType::BinaryView, true)
                 }
             };
-            return Ok(parts.add(count_udaf(), vec![key], true));
+            let ty = df(key.data_type(&scope.schema))?;
+            return Ok(parts.add(Kind::Distinct(Box::new(Kind::CountRows), ty), vec![key]));
         }
         let mut tested: Vec<Physical> = Vec::new();
         for arg in args {
@@ -178,7 +171,8 @@ impl Lowerer<'_> {
             }
         }
         let counted = match tested.len() {
-            0 => one,
+            // An array of NULLs has no values that would have to be made.
+            0 => return Ok(parts.add(Kind::CountRows, vec![Arc::new(Literal::new(ScalarValue::Null))])),
             1 => tested.remove(0),
             _ => {
                 let mut any: Option<Physical> = None;
@@ -189,41 +183,39 @@ impl Lowerer<'_> {
                         Some(any) => Arc::new(BinaryExpr::new(any, Operator::Or, null)),
                     });
                 }
-                let none: Physical = Arc::new(Literal::new(ScalarValue::Int64(None)));
+                let value = |v: Option<i64>| Arc::new(Literal::new(ScalarValue::Int64(v))) as Physical;
                 match any {
-                    Some(any) => df(case(None, vec![(any, none)], Some(one)))?,
-                    None => one,
+                    Some(any) => df(case(None, vec![(any, value(None))], Some(value(Some(1)))))?,
+                    None => value(Some(1)),
                 }
             }
         };
-        Ok(parts.add(count_udaf(), vec![counted], false))
+        Ok(parts.add(Kind::Count, vec![counted]))
     }
 
     /// The sum, and its scale if it is exact.
     fn sum(&self, arg: &Expr, call: &AggregateCall, scope: &Scope, parts: &mut Parts) -> Result<(usize, Option<u8>)> {
         let compiler = self.compiler(scope);
-        let exact = |scale: u8| agg::function(Kind::ExactSum { scale: scale as i8 });
+        let exact = |scale: u8| Kind::ExactSum { scale: scale as i8 };
+        let mut add = |kind: Kind, arg: Physical| -> Result<usize> {
+            let kind = match call.distinct {
+                true => Kind::Distinct(Box::new(kind), df(arg.data_type(&scope.schema))?),
+                false => kind,
+            };
+            Ok(parts.add(kind, vec![arg]))
+        };
         let decimal = |ty: SqlType| matches!(ty, SqlType::Decimal { .. } | SqlType::Int { .. });
         Ok(match arg.ty(&self.columns) {
             SqlType::Decimal { scale, .. } if decimal(call.ty) => {
-                let physical = compiler.compile(arg)?;
-                // DataFusion's own distinct sum; ours sees every row.
-                let function = if call.distinct { sum_udaf() } else { exact(scale) };
-                (parts.add(function, vec![physical], call.distinct), Some(scale))
+                // Distinct values are told apart by DataFusion, which takes one width.
+                let physical = if call.distinct { compiler.compile(arg)? } else { compiler.compile_adaptive(arg)? };
+                (add(exact(scale), physical)?, Some(scale))
             }
             ty @ (SqlType::Int { .. } | SqlType::Bool | SqlType::Null) if decimal(call.ty) => {
-                let physical = if ty.is_unsigned() || call.distinct {
-                    compiler.compile_as(arg, SqlType::decimal(20, 0))?
-                } else {
-                    compiler.compile_as(arg, SqlType::BIGINT)?
-                };
-                let function = if call.distinct { sum_udaf() } else { exact(0) };
-                (parts.add(function, vec![physical], call.distinct), Some(0))
+                let wide = if ty.is_unsigned() { SqlType::decimal(20, 0) } else { SqlType::BIGINT };
+                (add(exact(0), compiler.compile_as(arg, wide)?)?, Some(0))
             }
-            _ => {
-                let physical = compiler.compile_as(arg, SqlType::Double)?;
-                (parts.add(sum_udaf(), vec![physical], call.distinct), None)
-            }
+            _ => (add(Kind::DoubleSum, compiler.compile_as(arg, SqlType::Double)?)?, None),
         })
     }
 
@@ -249,9 +241,12 @@ impl Lowerer<'_> {
                 }
             }
             Finish::Average(sum, count, sum_scale) => {
-                let (scale, result) = match crate::arrow_value::arrow_type(&ty) {
-                    result @ DataType::Decimal128(_, scale) => (scale as u8, result),
-                    _ => (sum_scale.saturating_add(4).min(30), DataType::Decimal128(38, (sum_scale + 4).min(30) as i8)),
+                let result = crate::arrow_value::arrow_type(&ty);
+                let (scale, result) = match scale_of(&result) {
+                    Some(scale) => (scale, result),
+                    None => {
+                        (sum_scale.saturating_add(4).min(30), DataType::Decimal128(38, (sum_scale + 4).min(30) as i8))
+                    }
                 };
                 let kernel = AverageOf { sum_scale: *sum_scale, scale, result: result.clone() };
                 KernelExpr::build(kernel, vec![part(*sum), part(*count)], result, true)

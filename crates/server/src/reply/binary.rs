@@ -5,9 +5,9 @@ use super::{
     column::{self, column_type},
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationMicrosecondArray,
-    Float32Array, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray, UInt64Array,
-    cast::AsArray, types::*,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal64Array, Decimal128Array,
+    DurationMicrosecondArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,
+    TimestampMicrosecondArray, UInt64Array, cast::AsArray, types::*,
 };
 use arrow_schema::{DataType, TimeUnit};
 use muster_engine::ColumnInfo;
@@ -29,7 +29,8 @@ pub enum Cells<'a> {
     Bool(&'a BooleanArray),
     Int(Cow<'a, Int64Array>),
     UInt(Cow<'a, UInt64Array>),
-    Decimal(&'a Decimal128Array, u8),
+    Decimal64(&'a Decimal64Array, u8),
+    Decimal128(&'a Decimal128Array, u8),
     Float(&'a Float32Array),
     Double(&'a Float64Array),
     Date(&'a Date32Array),
@@ -52,7 +53,8 @@ impl<'a> Cells<'a> {
             DataType::UInt16 => Cells::UInt(Cow::Owned(array.as_primitive::<UInt16Type>().unary(u64::from))),
             DataType::UInt32 => Cells::UInt(Cow::Owned(array.as_primitive::<UInt32Type>().unary(u64::from))),
             DataType::UInt64 => Cells::UInt(Cow::Borrowed(array.as_primitive())),
-            DataType::Decimal128(_, scale) => Cells::Decimal(array.as_primitive(), *scale as u8),
+            DataType::Decimal64(_, scale) => Cells::Decimal64(array.as_primitive(), *scale as u8),
+            DataType::Decimal128(_, scale) => Cells::Decimal128(array.as_primitive(), *scale as u8),
             DataType::Float32 => Cells::Float(array.as_primitive()),
             DataType::Float64 => Cells::Double(array.as_primitive()),
             DataType::Date32 => Cells::Date(array.as_primitive()),
@@ -70,7 +72,8 @@ impl<'a> Cells<'a> {
             Cells::Bool(a) => a.is_null(row),
             Cells::Int(a) => a.is_null(row),
             Cells::UInt(a) => a.is_null(row),
-            Cells::Decimal(a, _) => a.is_null(row),
+            Cells::Decimal64(a, _) => a.is_null(row),
+            Cells::Decimal128(a, _) => a.is_null(row),
             Cells::Float(a) => a.is_null(row),
             Cells::Double(a) => a.is_null(row),
             Cells::Date(a) => a.is_null(row),
@@ -121,7 +124,10 @@ impl Writer<'_> {
             Cells::Bool(a) => self.put_integer(a.value(row) as u64, out),
             Cells::Int(a) => self.put_integer(a.value(row) as u64, out),
             Cells::UInt(a) => self.put_integer(a.value(row), out),
-            Cells::Decimal(a, scale) => {
+            Cells::Decimal64(a, scale) => {
+                put_length_bytes(Decimal::new(a.value(row).into(), *scale).to_string().as_bytes(), out)
+            }
+            Cells::Decimal128(a, scale) => {
                 put_length_bytes(Decimal::new(a.value(row), *scale).to_string().as_bytes(), out)
             }
             Cells::Float(a) => out.extend_from_slice(&a.value(row).to_le_bytes()),

@@ -43,7 +43,10 @@ impl Writer<'_> {
             Cells::Bool(a) => put_short(out, |b| write!(b, "{}", a.value(row) as u8)),
             Cells::Int(a) => put_short(out, |b| write!(b, "{}", a.value(row))),
             Cells::UInt(a) => put_short(out, |b| write!(b, "{}", a.value(row))),
-            Cells::Decimal(a, scale) => put_short(out, |b| write!(b, "{}", Decimal::new(a.value(row), *scale))),
+            Cells::Decimal64(a, scale) => {
+                put_short(out, |b| write!(b, "{}", Decimal::new(a.value(row).into(), *scale)))
+            }
+            Cells::Decimal128(a, scale) => put_short(out, |b| write!(b, "{}", Decimal::new(a.value(row), *scale))),
             Cells::Float(a) => put_short(out, |b| b.write_all(format_float(a.value(row)).as_bytes())),
             Cells::Double(a) => put_short(out, |b| b.write_all(format_double(a.value(row)).as_bytes())),
             Cells::Date(a) => self.put_value(Value::Date(a.value(row)), out),

@@ -201,7 +201,8 @@ fn fits(kind: KeyKind, values: &Values) -> bool {
             Values::I64(_) | Values::U64(_) => width == 8,
             _ => false,
         },
-        KeyKind::Decimal64 { .. } | KeyKind::Decimal128 { .. } => matches!(values, Values::I128(_)),
+        KeyKind::Decimal64 { .. } => matches!(values, Values::I64(_)),
+        KeyKind::Decimal128 { .. } => matches!(values, Values::I128(_)),
         KeyKind::Float => matches!(values, Values::F32(_)),
         KeyKind::Double => matches!(values, Values::F64(_)),
         KeyKind::Text(_) => matches!(values, Values::Text(_)),
@@ -229,6 +230,7 @@ impl<'a> Source<'a> {
             DataType::Duration(TimeUnit::Microsecond) => {
                 Values::I64(array.as_primitive::<DurationMicrosecondType>().values())
             }
+            DataType::Decimal64(..) => Values::I64(array.as_primitive::<Decimal64Type>().values()),
             DataType::Decimal128(..) => Values::I128(array.as_primitive::<Decimal128Type>().values()),
             DataType::Boolean => Values::Bool(array.as_boolean()),
             DataType::Utf8View => Values::Text(array.as_string_view()),
@@ -259,10 +261,7 @@ impl<'a> Source<'a> {
                 Values::U64(v) => encode::int(v[row] as i64, 8, false, out),
                 Values::F32(v) => encode::float(v[row], out),
                 Values::F64(v) => encode::double(v[row], out),
-                Values::I128(v) => match part.kind {
-                    KeyKind::Decimal64 { .. } => encode::int(v[row] as i64, 8, true, out),
-                    _ => encode::wide(v[row], out),
-                },
+                Values::I128(v) => encode::wide(v[row], out),
                 Values::Bool(v) => encode::int(v.value(row) as i64, 1, true, out),
                 Values::Text(v) => match part.kind {
                     KeyKind::Text(collation) => encode::text(cut_text(v.value(row), part.prefix), collation, out),
@@ -301,12 +300,7 @@ impl<'a> Source<'a> {
             Values::U16(v) => each(&v[rows], out, stride, offset, d, u16::to_be_bytes),
             Values::U32(v) => each(&v[rows], out, stride, offset, d, u32::to_be_bytes),
             Values::U64(v) => each(&v[rows], out, stride, offset, d, u64::to_be_bytes),
-            Values::I128(v) => match part.kind {
-                KeyKind::Decimal64 { .. } => {
-                    each(&v[rows], out, stride, offset, d, |x| (x as i64 as u64 ^ 1 << 63).to_be_bytes())
-                }
-                _ => each(&v[rows], out, stride, offset, d, |x| (x as u128 ^ 1 << 127).to_be_bytes()),
-            },
+            Values::I128(v) => each(&v[rows], out, stride, offset, d, |x| (x as u128 ^ 1 << 127).to_be_bytes()),
             Values::F32(_) | Values::F64(_) | Values::Bool(_) | Values::Text(_) | Values::Bytes(_) => {
                 let mut key = Vec::new();
                 for (row, slot) in rows.zip(out.chunks_exact_mut(stride)) {

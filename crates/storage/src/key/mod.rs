@@ -27,7 +27,7 @@ pub use range::ByteRange;
 pub use words::{KeyWords, be_word};
 
 use crate::{Result, StorageError};
-use muster_types::{Collation, Decimal, IntWidth, SqlType, Value};
+use muster_types::{Collation, Decimal, IntWidth, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
 
 /// How values of a part become bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,9 @@ impl KeyKind {
         match *ty {
             SqlType::Null | SqlType::Bool => KeyKind::Int { width: 1, signed: true },
             SqlType::Int { width, unsigned } => KeyKind::Int { width: int_bytes(width), signed: !unsigned },
-            SqlType::Decimal { precision, scale } if precision <= 18 => KeyKind::Decimal64 { scale },
+            SqlType::Decimal { precision, scale } if precision <= DECIMAL64_MAX_PRECISION => {
+                KeyKind::Decimal64 { scale }
+            }
             SqlType::Decimal { scale, .. } => KeyKind::Decimal128 { scale },
             SqlType::Float => KeyKind::Float,
             SqlType::Double => KeyKind::Double,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Fixed-width values stand at the same place in every row (under a NULL stands anything), so both directions are loops over
-//! one column without a branch on the type. Decimals of up to 18 digits take 8 bytes. Null bits are there only when
+//! one column without a branch on the type. Decimals of up to 18 digits take 8 bytes, others 16. Null bits are there only when
 //! some column is nullable; a set bit means NULL.
 
 use crate::{Result, StorageError};
@@ -14,16 +14,14 @@ use arrow_array::{
     builder::BinaryViewBuilder,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type,
-        Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType, Float32Type,
+        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
+        UInt32Type, UInt64Type,
     },
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{DataType, TimeUnit};
 use std::{path::PathBuf, sync::Arc};
-
-/// Largest precision whose unscaled value always fits 64 bits.
-const DECIMAL64_MAX_PRECISION: u8 = 18;
 
 #[derive(Debug, Clone, Copy)]
 enum Slot {
@@ -152,7 +150,6 @@ impl RowLayout {
 fn fixed_width(ty: &DataType) -> Option<usize> {
     match ty {
         DataType::Boolean => Some(1),
-        DataType::Decimal128(precision, _) => Some(if *precision <= DECIMAL64_MAX_PRECISION { 8 } else { 16 }),
         DataType::Utf8View | DataType::BinaryView => None,
         other => other.primitive_width(),
     }
@@ -213,6 +210,8 @@ macro_rules! by_primitive {
             DataType::UInt64 => by_primitive!(@ $call, UInt64Type, $args),
             DataType::Float32 => by_primitive!(@ $call, Float32Type, $args),
             DataType::Float64 => by_primitive!(@ $call, Float64Type, $args),
+            DataType::Decimal64(..) => by_primitive!(@ $call, Decimal64Type, $args),
+            DataType::Decimal128(..) => by_primitive!(@ $call, Decimal128Type, $args),
             DataType::Date32 => by_primitive!(@ $call, Date32Type, $args),
             DataType::Timestamp(TimeUnit::Microsecond, None) => by_primitive!(@ $call, TimestampMicrosecondType, $args),
             DataType::Duration(TimeUnit::Microsecond) => by_primitive!(@ $call, DurationMicrosecondType, $args),
@@ -224,18 +223,6 @@ macro_rules! by_primitive {
 
 fn put_fixed(column: &ArrayRef, bytes: &mut [u8], starts: &[usize], offset: usize) {
     match column.data_type() {
-        DataType::Decimal128(precision, _) => {
-            let values = column.as_primitive::<Decimal128Type>().values();
-            if *precision <= DECIMAL64_MAX_PRECISION {
-                for (start, v) in starts.iter().zip(values) {
-                    bytes[start + offset..start + offset + 8].copy_from_slice(&(*v as i64).to_le_bytes());
-                }
-            } else {
-                for (start, v) in starts.iter().zip(values) {
-                    bytes[start + offset..start + offset + 16].copy_from_slice(&v.to_le_bytes());
-                }
-            }
-        }
         DataType::Boolean => {
             for (start, v) in starts.iter().zip(column.as_boolean().values()) {
                 bytes[start + offset] = v as u8;
@@ -272,22 +259,11 @@ fn put_variable(column: &ArrayRef, bytes: &mut [u8], tails: &mut [usize]) {
 
 fn take_fixed(ty: &DataType, rows: &[&[u8]], offset: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     match ty {
-        DataType::Decimal128(precision, scale) => {
-            let values: ScalarBuffer<i128> = if *precision <= DECIMAL64_MAX_PRECISION {
-                rows.iter().map(|row| i64::from_le_bytes(fixed(row, offset)) as i128).collect()
-            } else {
-                rows.iter().map(|row| i128::from_le_bytes(fixed(row, offset))).collect()
-            };
-            let array = PrimitiveArray::<Decimal128Type>::new(values, nulls)
-                .with_precision_and_scale(*precision, *scale)
-                .map_err(|e| damaged(&e.to_string()))?;
-            Ok(Arc::new(array))
-        }
         DataType::Boolean => {
             let values = BooleanBuffer::collect_bool(rows.len(), |i| rows[i][offset] != 0);
             Ok(Arc::new(BooleanArray::new(values, nulls)))
         }
-        ty => by_primitive!(ty, take_primitive, (rows, offset, nulls), |ty| Err(damaged(&format!(
+        ty => by_primitive!(ty, take_primitive, (ty, rows, offset, nulls), |ty| Err(damaged(&format!(
             "no column has the Arrow type {ty}"
         )))),
     }
@@ -307,14 +283,19 @@ macro_rules! from_row {
         fn from_row(row: &[u8], offset: usize) -> $t { <$t>::from_le_bytes(fixed(row, offset)) }
     })* };
 }
-from_row!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+from_row!(i8 i16 i32 i64 i128 u8 u16 u32 u64 f32 f64);
 
-fn take_primitive<T: ArrowPrimitiveType>(rows: &[&[u8]], offset: usize, nulls: Option<NullBuffer>) -> Result<ArrayRef>
+fn take_primitive<T: ArrowPrimitiveType>(
+    ty: &DataType,
+    rows: &[&[u8]],
+    offset: usize,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef>
 where
     T::Native: FromRow,
 {
     let values: ScalarBuffer<T::Native> = rows.iter().map(|row| T::Native::from_row(row, offset)).collect();
-    Ok(Arc::new(PrimitiveArray::<T>::new(values, nulls)))
+    Ok(Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(ty.clone())))
 }
 
 fn take_variable(ty: &DataType, rows: &[&[u8]], tails: &mut [usize], nulls: Option<NullBuffer>) -> Result<ArrayRef> {

@@ -1,5 +1,5 @@
 use super::*;
-use arrow_array::{Decimal128Array, Int32Array, UInt64Array};
+use arrow_array::{Decimal64Array, Decimal128Array, Int32Array, UInt64Array};
 
 fn round_trip(columns: &[(ArrayRef, bool)]) {
     let types: Vec<_> = columns.iter().map(|(c, nullable)| (c.data_type().clone(), *nullable)).collect();
@@ -24,11 +24,12 @@ fn sample() -> Vec<(ArrayRef, bool)> {
     let decimal = |p, v: Vec<Option<i128>>| {
         Arc::new(Decimal128Array::from(v).with_precision_and_scale(p, 2).unwrap()) as ArrayRef
     };
+    let narrow = Decimal64Array::from(vec![Some(-999_999_999_999_999_999), None, Some(1)]);
     vec![
         (Arc::new(Int32Array::from(vec![i32::MIN, -1, i32::MAX])), false),
         (Arc::new(StringViewArray::from(vec![Some(""), None, Some(long.as_str())])), true),
         (Arc::new(UInt64Array::from(vec![None, Some(u64::MAX), Some(0)])), true),
-        (decimal(18, vec![Some(-999_999_999_999_999_999), None, Some(1)]), true),
+        (Arc::new(narrow.with_precision_and_scale(18, 2).unwrap()), true),
         (decimal(38, vec![Some(10i128.pow(38) - 1), Some(-1), None]), true),
         (
             Arc::new(BinaryViewArray::from(vec![Some(&b"\0\xff"[..]), Some(b"twelve bytes"), Some(b"thirteen byte")])),

@@ -9,9 +9,9 @@ use arrow_array::{
     Array, ArrayRef, GenericByteViewArray, PrimitiveArray,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, ByteViewType, Date32Type, Decimal128Type, DurationMicrosecondType, Float32Type,
-        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type,
-        UInt32Type, UInt64Type,
+        ArrowPrimitiveType, ByteViewType, Date32Type, Decimal64Type, Decimal128Type, DurationMicrosecondType,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::DataType;
@@ -127,9 +127,7 @@ impl Collector {
             // Adding zero turns -0 into 0.
             DataType::Float32 => self.add_primitive::<Float32Type>(array, |v| u64::from((v + 0.0).to_bits())),
             DataType::Float64 => self.add_primitive::<Float64Type>(array, |v| (v + 0.0).to_bits()),
-            DataType::Decimal128(precision, _) if *precision <= 18 => {
-                self.add_primitive::<Decimal128Type>(array, |v| v as u64)
-            }
+            DataType::Decimal64(..) => self.add_primitive::<Decimal64Type>(array, |v| v as u64),
             DataType::Decimal128(..) => self.add_primitive::<Decimal128Type>(array, |v| hash_u128(v as u128)),
             DataType::Utf8View => self.add_views(array.as_string_view()),
             DataType::BinaryView => self.add_views(array.as_binary_view()),
@@ -261,14 +259,14 @@ fn cut(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Decimal128Array, Float64Array, Int32Array, StringViewArray};
+    use arrow_array::{Decimal64Array, Float64Array, Int32Array, StringViewArray};
     use muster_types::Decimal;
     use std::sync::Arc;
 
     #[test]
     fn columns_of_two_batches() {
         let long = "é".repeat(40);
-        let decimal = |v: Vec<i128>| Decimal128Array::from(v).with_precision_and_scale(15, 2).unwrap();
+        let decimal = |v: Vec<i64>| Decimal64Array::from(v).with_precision_and_scale(15, 2).unwrap();
         let batches: [Vec<ArrayRef>; 2] = [
             vec![
                 Arc::new(Int32Array::from(vec![Some(3), None, Some(3)])),

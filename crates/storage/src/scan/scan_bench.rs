@@ -7,8 +7,8 @@ use crate::{
     tree::{TreeBuilder, TreeLayout},
 };
 use arrow_array::{
-    ArrayRef, Date32Array, Decimal128Array, Int32Array, RecordBatch, StringViewArray, cast::AsArray,
-    types::Decimal128Type,
+    ArrayRef, Date32Array, Decimal64Array, Int32Array, RecordBatch, StringViewArray, cast::AsArray,
+    types::Decimal64Type,
 };
 use muster_types::{Collation, KeyPart, SqlType};
 use std::time::Instant;
@@ -47,8 +47,8 @@ fn piece(start: usize, r: &mut Numbers) -> Vec<ArrayRef> {
     let int =
         |f: &mut dyn FnMut(usize) -> i32| -> ArrayRef { Arc::new(Int32Array::from_iter_values(rows.clone().map(f))) };
     let decimal = |r: &mut Numbers, low: u64, high: u64| -> ArrayRef {
-        let values = rows.clone().map(|_| (low + r.below(high - low)) as i128);
-        Arc::new(Decimal128Array::from_iter_values(values).with_precision_and_scale(15, 2).unwrap())
+        let values = rows.clone().map(|_| (low + r.below(high - low)) as i64);
+        Arc::new(Decimal64Array::from_iter_values(values).with_precision_and_scale(15, 2).unwrap())
     };
     let date = |r: &mut Numbers| -> ArrayRef {
         Arc::new(Date32Array::from_iter_values(rows.clone().map(|_| 8036 + r.below(2520) as i32)))
@@ -141,15 +141,15 @@ fn scan_against_memory() {
     let table = store.open_table(schema, vec![file.id()], TableStatistics::default()).unwrap();
 
     // What the machine does: a sum over memory as large as the column is in Arrow.
-    let memory: Vec<u64> = (0..ROWS as u64 * 2).collect();
+    let memory: Vec<u64> = (0..ROWS as u64).collect();
     let mut total = 0u64;
     let plain = best_ms(|| total = total.wrapping_add(std::hint::black_box(&memory).iter().fold(0, |a, b| a ^ b)));
-    let mb = ROWS as f64 * 16.0 / 1e6;
+    let mb = ROWS as f64 * 8.0 / 1e6;
     println!("plain read of {mb:.0} MB: {plain:.1} ms ({total})");
 
-    let mut sum = 0i128;
-    let one = |sum: &mut i128| {
-        scan(&table, &[5], &mut |b| *sum += b.column(0).as_primitive::<Decimal128Type>().values().iter().sum::<i128>())
+    let mut sum = 0i64;
+    let one = |sum: &mut i64| {
+        scan(&table, &[5], &mut |b| *sum += b.column(0).as_primitive::<Decimal64Type>().values().iter().sum::<i64>())
     };
     one(&mut sum);
     let ms = best_ms(|| one(&mut sum));

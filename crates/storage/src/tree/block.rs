@@ -225,14 +225,11 @@ impl ColumnBlock {
             DataType::Date32 => ints!(Date32Type, |x| *x as i64),
             DataType::Timestamp(TimeUnit::Microsecond, _) => ints!(TimestampMicrosecondType, |x| *x),
             DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType, |x| *x),
-            DataType::Decimal128(..) => {
-                let from = &array.as_primitive::<Decimal128Type>().values()[rows];
-                match &mut self.values {
-                    BlockValues::Int(v) => v.extend(from.iter().map(|x| *x as i64)),
-                    BlockValues::Wide(v) => v.extend_from_slice(from),
-                    BlockValues::Bytes { .. } => return Err(wrong_array(array)),
-                }
-            }
+            DataType::Decimal64(..) => ints!(Decimal64Type, |x| *x),
+            DataType::Decimal128(..) => match &mut self.values {
+                BlockValues::Wide(v) => v.extend_from_slice(&array.as_primitive::<Decimal128Type>().values()[rows]),
+                _ => return Err(wrong_array(array)),
+            },
             DataType::Boolean => match &mut self.values {
                 BlockValues::Int(v) => v.extend(rows.map(|i| array.as_boolean().value(i) as i64)),
                 _ => return Err(wrong_array(array)),

@@ -5,7 +5,7 @@ use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
 };
-use muster_types::{SqlType, Value};
+use muster_types::{SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
 
 /// How a value lies in a page. See "Stored columns" in `docs/format.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Physical {
         match *ty {
             SqlType::Null | SqlType::Bool => int(1, true),
             SqlType::Int { width, unsigned } => int(int_bytes(width), !unsigned),
-            SqlType::Decimal { precision, .. } if precision <= 18 => int(8, true),
+            SqlType::Decimal { precision, .. } if precision <= DECIMAL64_MAX_PRECISION => int(8, true),
             SqlType::Decimal { .. } => Physical::Wide,
             SqlType::Float => int(4, false),
             SqlType::Double => int(8, false),

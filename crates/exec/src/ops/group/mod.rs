@@ -2,16 +2,20 @@
 //!
 //! ```text
 //!   rows --> table.rs     groups in memory --> results
+//!            keys.rs      which group a row is in: by hash
 //!               | memory is refused (hashed.rs)
 //!               v
 //!            files of groups, spread by a hash of their keys, which are aggregated one after the other
 //!
 //!   rows in order --> ordered.rs    groups that end where the next begins
+//!   without keys  --> whole.rs      one group of all rows
 //! ```
 
 mod hashed;
+mod keys;
 mod ordered;
 mod table;
+mod whole;
 
 use super::{only, spill::SpillSpace};
 use arrow_array::RecordBatch;
@@ -32,6 +36,7 @@ use hashed::Hashed;
 use ordered::Ordered;
 use std::{fmt, sync::Arc};
 use table::Layout;
+use whole::Whole;
 
 /// How groups are found.
 #[derive(Debug, Clone)]
@@ -39,6 +44,8 @@ pub enum Method {
     Hash(SpillSpace),
     /// The rows of a group come one after the other.
     Order,
+    /// There are no keys: all rows are one group.
+    Whole,
 }
 
 /// The operator.
@@ -51,7 +58,7 @@ pub struct GroupExec {
 }
 
 impl GroupExec {
-    /// `plan`: with groups. Errors: it has functions that DataFusion does not know.
+    /// `plan`: of functions of ours; with keys, unless the method is [`Method::Whole`].
     pub fn new(plan: Arc<AggregateExec>, method: Method) -> Result<GroupExec> {
         let layout = Arc::new(Layout::new(&plan)?);
         Ok(GroupExec { plan, method, layout, metrics: ExecutionPlanMetricsSet::new() })
@@ -60,8 +67,12 @@ impl GroupExec {
 
 impl DisplayAs for GroupExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let method = if matches!(self.method, Method::Order) { "order" } else { "hash" };
-        write!(f, "GroupExec: by {method}, ")?;
+        let method = match self.method {
+            Method::Hash(_) => "by hash",
+            Method::Order => "by order",
+            Method::Whole => "whole",
+        };
+        write!(f, "GroupExec: {method}, ")?;
         self.plan.fmt_as(t, f)
     }
 }
@@ -122,6 +133,12 @@ impl ExecutionPlan for GroupExec {
                 let hashed = Hashed::new(layout, input, space.clone(), memory, batch_rows, spills);
                 Ok(self.stream(futures::stream::try_unfold((hashed, metrics), |(mut hashed, metrics)| async {
                     Ok(hashed.next(&metrics).await?.map(|batch| (batch, (hashed, metrics))))
+                })))
+            }
+            Method::Whole => {
+                let whole = Whole::new(layout, input, memory)?;
+                Ok(self.stream(futures::stream::try_unfold((whole, metrics), |(mut whole, metrics)| async {
+                    Ok(whole.next(&metrics).await?.map(|batch| (batch, (whole, metrics))))
                 })))
             }
             Method::Order => {

@@ -1,19 +1,15 @@
 //! The groups of a hash aggregation in memory, and what has been accumulated for each.
 
+use super::keys::Keys;
 use crate::expr::Physical;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::{Result, internal_datafusion_err};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
-use datafusion_functions_aggregate_common::aggregate::groups_accumulator::GroupsAccumulatorAdapter;
 use datafusion_physical_expr::{aggregate::AggregateFunctionExpr, expressions::Column};
 use datafusion_physical_plan::{
     ExecutionPlan,
-    aggregates::{
-        AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode, aggregate_expressions,
-        group_values::{GroupValues, new_group_values},
-        order::GroupOrdering,
-    },
+    aggregates::{AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode, aggregate_expressions},
 };
 use std::sync::Arc;
 
@@ -44,7 +40,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of an aggregation with groups.
     pub fn new(plan: &AggregateExec) -> Result<Layout> {
         let functions = plan.aggr_expr().to_vec();
         let groups = plan.group_expr().group_schema(&plan.input().schema())?;
@@ -82,13 +77,7 @@ impl Layout {
 
     /// Nothing accumulated yet.
     pub fn accumulators(&self) -> Result<Accumulators> {
-        let accumulators = self.functions.iter().map(|function| -> Result<Box<dyn GroupsAccumulator>> {
-            if function.groups_accumulator_supported() {
-                return function.create_groups_accumulator();
-            }
-            let function = function.clone();
-            Ok(Box::new(GroupsAccumulatorAdapter::new(move || function.create_accumulator())))
-        });
+        let accumulators = self.functions.iter().map(|function| function.create_groups_accumulator());
         Ok(Accumulators(accumulators.collect::<Result<_>>()?))
     }
 }
@@ -137,6 +126,15 @@ impl Accumulators {
         batch(&layout.results, columns)
     }
 
+    /// What was accumulated for all groups, which are forgotten.
+    pub fn states(&mut self) -> Result<Vec<ArrayRef>> {
+        let mut columns = Vec::new();
+        for accumulator in &mut self.0 {
+            columns.extend(accumulator.state(EmitTo::All)?);
+        }
+        Ok(columns)
+    }
+
     /// The results of these groups, which are forgotten.
     pub fn results(&mut self, of: EmitTo) -> Result<Vec<ArrayRef>> {
         self.0.iter_mut().map(|a| a.evaluate(of)).collect()
@@ -146,7 +144,7 @@ impl Accumulators {
 /// See the module.
 pub struct Table {
     layout: Arc<Layout>,
-    groups: Box<dyn GroupValues>,
+    groups: Keys,
     accumulators: Accumulators,
     /// Groups of the rows of the last batch.
     places: Vec<usize>,
@@ -155,7 +153,7 @@ pub struct Table {
 impl Table {
     pub fn new(layout: Arc<Layout>) -> Result<Table> {
         Ok(Table {
-            groups: new_group_values(layout.groups.clone(), &GroupOrdering::None)?,
+            groups: Keys::new(&layout.groups)?,
             accumulators: layout.accumulators()?,
             places: Vec::new(),
             layout,
@@ -178,18 +176,15 @@ impl Table {
     }
 
     pub fn bytes(&self) -> usize {
-        self.accumulators.bytes() + self.groups.size() + self.places.capacity() * size_of::<usize>()
+        self.accumulators.bytes() + self.groups.bytes() + self.places.capacity() * size_of::<usize>()
     }
 
     /// All groups with what is accumulated, for another table to go on with, and their keys. None of them stays.
     pub fn take_states(&mut self) -> Result<(RecordBatch, Vec<ArrayRef>)> {
-        let keys = self.groups.emit(EmitTo::All)?;
-        self.groups.clear_shrink(0);
+        let keys = self.groups.take()?;
         self.places = Vec::new();
         let mut columns = keys.clone();
-        for accumulator in &mut self.accumulators.0 {
-            columns.extend(accumulator.state(EmitTo::All)?);
-        }
+        columns.extend(self.accumulators.states()?);
         Ok((batch(&self.layout.states, columns)?, keys))
     }
 
@@ -201,7 +196,7 @@ impl Table {
         let columns = match self.layout.output {
             Contents::States => self.take_states()?.0.columns().to_vec(),
             Contents::Values => {
-                let mut columns = self.groups.emit(EmitTo::All)?;
+                let mut columns = self.groups.take()?;
                 columns.extend(self.accumulators.results(EmitTo::All)?);
                 columns
             }

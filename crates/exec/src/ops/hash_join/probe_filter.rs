@@ -14,7 +14,7 @@ use arrow_schema::DataType;
 use datafusion_common::{Result, ScalarValue};
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_expr::{Accumulator, ColumnarValue, Operator};
-use datafusion_functions_aggregate::min_max::{MaxAccumulator, MinAccumulator};
+use datafusion_functions_aggregate_common::min_max::{MaxAccumulator, MinAccumulator};
 use datafusion_physical_expr::{
     conjunction,
     expressions::{BinaryExpr, Literal},

@@ -13,7 +13,6 @@ use crate::{
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use datafusion_common::{JoinSide, JoinType, NullEquality};
-use datafusion_functions_aggregate::sum::sum_udaf;
 use datafusion_physical_expr::{aggregate::AggregateExprBuilder, expressions::Column};
 use datafusion_physical_plan::{
     ExecutionPlan,
@@ -111,7 +110,8 @@ fn joins_beside_datafusion() {
 fn groups_in_order_beside_hashing() {
     let input = input(4);
     let plan = || {
-        let sum = AggregateExprBuilder::new(sum_udaf(), vec![Arc::new(Column::new("a", 1)) as _]);
+        let function = crate::agg::function(crate::agg::Kind::ExactSum { scale: 0 });
+        let sum = AggregateExprBuilder::new(function, vec![Arc::new(Column::new("a", 1)) as _]);
         let sum = Arc::new(sum.schema(schema()).alias("s").build().unwrap());
         let by = PhysicalGroupBy::new_single(vec![(key(), "k".to_string())]);
         AggregateExec::try_new(AggregateMode::Single, by, vec![sum], vec![None], input.clone(), schema()).unwrap()

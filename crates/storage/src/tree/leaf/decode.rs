@@ -10,7 +10,8 @@ use crate::{
     tree::{block::OverflowPointer, layout::Physical},
 };
 use arrow_array::{
-    ArrayRef, BinaryViewArray, BooleanArray, Decimal128Array, NullArray, PrimitiveArray, StringViewArray, types::*,
+    ArrayRef, BinaryViewArray, BooleanArray, Decimal64Array, Decimal128Array, NullArray, PrimitiveArray,
+    StringViewArray, types::*,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, ScalarBuffer};
 use arrow_schema::DataType;
@@ -142,8 +143,7 @@ impl ColumnSink {
             SinkValues::Bool(out) => ints(column, rows, out, |x| x != 0),
             SinkValues::I128(out) => match column.data {
                 Data::WideConstant(x) => out.resize(out.len() + rows.len(), x),
-                Data::Wide(_) => out.extend(rows.iter().map(|row| column.wide(row))),
-                _ => ints(column, rows, out, |x| x as i128),
+                _ => out.extend(rows.iter().map(|row| column.wide(row))),
             },
             SinkValues::Views(out) => {
                 let text = matches!(self.ty, SqlType::Text { .. });
@@ -174,6 +174,9 @@ impl ColumnSink {
             SinkValues::I64(v) => match self.ty {
                 SqlType::DateTime { .. } | SqlType::Timestamp { .. } => primitive!(TimestampMicrosecondType, v),
                 SqlType::Time { .. } => primitive!(DurationMicrosecondType, v),
+                SqlType::Decimal { .. } => {
+                    Arc::new(Decimal64Array::new(ScalarBuffer::from(v), nulls).with_data_type(arrow_type(&self.ty)))
+                }
                 _ => primitive!(Int64Type, v),
             },
             SinkValues::U8(v) => primitive!(UInt8Type, v),
