@@ -49,6 +49,11 @@ impl Kernel for Arithmetic {
         self.adaptive
     }
 
+    /// Each division by zero is a warning of its own.
+    fn is_shareable(&self) -> bool {
+        !matches!(self.op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod)
+    }
+
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         match self.family {
             Family::Signed => {

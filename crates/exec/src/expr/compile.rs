@@ -7,7 +7,7 @@ use super::{
     control::{Coalesce, IsTruth},
     convert::{ArrowCast, fast_cast},
     decimal::scale_of,
-    kernel::{KernelExpr, literal_of},
+    kernel::{KernelExpr, is_adaptive, literal_of},
     like::{LikeColumn, LikeConstant},
     numbers::{Negate, Rescale},
     rowwise::RowWise,
@@ -280,6 +280,25 @@ impl Compiler<'_> {
                 self.arithmetic(*op, left, right, *ty, expr, true)
             }
             _ => self.compile(expr),
+        }
+    }
+
+    /// As [`Compiler::compile_as`]; a 128-bit decimal is computed as the parts of others are, so that both are found to be
+    /// the same, and brought to its type at the end.
+    pub fn compile_for_projection(&self, expr: &Expr, ty: SqlType) -> Result<Physical> {
+        let result = arrow_type(&ty);
+        match (expr, scale_of(&result)) {
+            (Expr::Arithmetic { ty: own, .. }, Some(scale)) if arrow_type(own) == result => {
+                let adaptive = self.compile_adaptive(expr)?;
+                // A constant is narrow already.
+                if !is_adaptive(&adaptive) && df(adaptive.data_type(&self.scope.schema))? == result {
+                    return Ok(adaptive);
+                }
+                let nullable = self.nullable(std::slice::from_ref(&adaptive));
+                let kernel = Rescale { from: scale, to: scale, result: result.clone() };
+                Ok(KernelExpr::build(kernel, vec![adaptive], result, nullable))
+            }
+            _ => self.compile_as(expr, ty),
         }
     }
 

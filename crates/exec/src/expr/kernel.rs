@@ -29,6 +29,10 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_adaptive(&self) -> bool {
         false
     }
+    /// Whether computing it once instead of twice is noticed by nobody.
+    fn is_shareable(&self) -> bool {
+        self.is_pure()
+    }
 }
 
 /// A kernel with its arguments.
@@ -55,6 +59,11 @@ impl KernelExpr {
         }
     }
 
+    /// See [`Kernel::is_shareable`].
+    pub fn is_shareable(&self) -> bool {
+        self.kernel.is_shareable()
+    }
+
     /// An error stays where it is: the expression may never be evaluated. So does a long text, which would be there as
     /// long as the statement is.
     fn folded(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -67,6 +76,11 @@ impl KernelExpr {
         let scalar = ScalarValue::try_from_array(&array, 0).ok()?;
         Some(Arc::new(Literal::new(scalar)))
     }
+}
+
+/// See [`Kernel::is_adaptive`].
+pub fn is_adaptive(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.downcast_ref::<KernelExpr>().is_some_and(|e| e.kernel.is_adaptive())
 }
 
 /// The value of a literal expression.

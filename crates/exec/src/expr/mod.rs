@@ -7,6 +7,7 @@
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
 //!   arithmetic.rs  decimal.rs  operand.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs
 //!                  column-wise functions
+//!   subexpressions.rs  what expressions have in common, computed once
 //!   row_key.rs     several values as one
 //!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
 //!   text_memory.rs what texts may take
@@ -28,6 +29,7 @@ mod operand;
 pub mod row_key;
 pub mod rowwise;
 pub mod scope;
+pub mod subexpressions;
 pub mod temporal;
 pub mod text;
 pub mod text_memory;

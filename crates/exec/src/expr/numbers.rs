@@ -89,6 +89,12 @@ impl Kernel for Rescale {
         {
             return Ok(Arc::new(array.as_primitive::<Decimal64Type>().clone().with_data_type(self.result.clone())));
         }
+        if self.from == self.to
+            && let (DataType::Decimal64(..), DataType::Decimal128(..)) = (array.data_type(), &self.result)
+        {
+            let wide: Decimal128Array = array.as_primitive::<Decimal64Type>().unary(i128::from);
+            return Ok(Arc::new(wide.with_data_type(self.result.clone())));
+        }
         map_decimals(&array, &self.result, |x| rescale(x, self.from, self.to), |_| out_of_range(""))
     }
 }

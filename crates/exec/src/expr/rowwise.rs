@@ -38,6 +38,11 @@ impl Kernel for RowWise {
         !matches!(&self.expr, Expr::Call { function: ScalarFunction::Sleep, .. })
     }
 
+    /// The evaluator warns for each value it computes.
+    fn is_shareable(&self) -> bool {
+        false
+    }
+
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
         self.some(&arrays(args, rows)?, 0..rows, usize::MAX, &self.texts.reservation())
     }

@@ -3,7 +3,10 @@
 use super::{Lowerer, Node, df, field_name};
 use crate::{
     expr::{Physical, scope::TraitMap},
-    ops::shared::{Kept, SharedExec},
+    ops::{
+        project::ProjectExec,
+        shared::{Kept, SharedExec},
+    },
 };
 use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
@@ -70,14 +73,14 @@ impl Lowerer<'_> {
         let mut traits = TraitMap::new();
         let mut projected: Vec<(Physical, String)> = Vec::with_capacity(exprs.len());
         for ((id, _), expr) in exprs.iter().zip(&rewritten) {
-            projected.push((compiler.compile_as(expr, self.columns.ty(*id))?, field_name(*id)));
+            projected.push((compiler.compile_for_projection(expr, self.columns.ty(*id))?, field_name(*id)));
             if let Some(known) = node.scope.text_traits(expr) {
                 traits.insert(*id, known);
             }
         }
         let columns = exprs.iter().map(|(id, _)| *id).collect();
-        let exec = df(ProjectionExec::try_new(projected, node.exec.clone()))?;
-        Ok(Node::new(Arc::new(exec), columns, traits))
+        let exec = df(ProjectExec::build(df(ProjectionExec::try_new(projected, node.exec.clone()))?))?;
+        Ok(Node::new(exec, columns, traits))
     }
 
     pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {

@@ -10,6 +10,7 @@ pub mod lookup_join;
 pub mod measure;
 pub mod merge_join;
 pub mod paced;
+pub mod project;
 pub mod scan;
 pub mod scan_filter;
 mod scan_range;
@@ -48,6 +49,7 @@ debug_as_displayed!(
     measure::MeasureExec,
     merge_join::MergeJoinExec,
     paced::PacedExec,
+    project::ProjectExec,
     scan::ScanExec,
     shared::SharedExec,
     sort::SortExec,

@@ -1,5 +1,6 @@
 //! The keys of groups, and which group a row is in.
 
+use super::domain::Domain;
 use arrow_array::{Array, ArrayRef, Decimal64Array, Int64Array, cast::AsArray, types::Decimal64Type};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::Result;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 pub struct Keys {
     types: Vec<DataType>,
     groups: Box<dyn GroupValues>,
+    /// While keys have few values.
+    domain: Option<Domain>,
 }
 
 impl Keys {
@@ -21,12 +24,19 @@ impl Keys {
         let types = schema.fields().iter().map(|f| f.data_type().clone()).collect();
         let fields = schema.fields().iter().map(|f| Field::new(f.name(), as_integers(f.data_type()), f.is_nullable()));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Ok(Keys { types, groups: new_group_values(schema, &GroupOrdering::None)? })
+        let domain = Domain::of(&schema);
+        Ok(Keys { types, groups: new_group_values(schema, &GroupOrdering::None)?, domain })
     }
 
     /// Puts the group of each row into `places`.
     pub fn intern(&mut self, keys: &[ArrayRef], places: &mut Vec<usize>) -> Result<()> {
         let keys: Vec<ArrayRef> = keys.iter().map(integers).collect();
+        if let Some(domain) = &mut self.domain {
+            if domain.places(&keys, places, |keys, places| self.groups.intern(keys, places))? {
+                return Ok(());
+            }
+            self.domain = None;
+        }
         self.groups.intern(&keys, places)
     }
 
@@ -36,13 +46,16 @@ impl Keys {
     }
 
     pub fn bytes(&self) -> usize {
-        self.groups.size()
+        self.groups.size() + self.domain.as_ref().map_or(0, Domain::bytes)
     }
 
     /// The keys of all groups, which are forgotten.
     pub fn take(&mut self) -> Result<Vec<ArrayRef>> {
         let keys = self.groups.emit(EmitTo::All)?;
         self.groups.clear_shrink(0);
+        if let Some(domain) = &mut self.domain {
+            domain.forget();
+        }
         Ok(keys.into_iter().zip(&self.types).map(|(key, ty)| decimals(key, ty)).collect())
     }
 }

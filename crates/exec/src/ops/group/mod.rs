@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   rows --> table.rs     groups in memory --> results
-//!            keys.rs      which group a row is in: by hash
+//!            keys.rs      which group a row is in: by array (domain.rs, codes.rs) or by hash
 //!               | memory is refused (hashed.rs)
 //!               v
 //!            files of groups, spread by a hash of their keys, which are aggregated one after the other
@@ -11,6 +11,8 @@
 //!   without keys  --> whole.rs      one group of all rows
 //! ```
 
+mod codes;
+mod domain;
 mod hashed;
 mod keys;
 mod ordered;

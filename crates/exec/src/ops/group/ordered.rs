@@ -76,6 +76,7 @@ impl Ordered {
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let batch = &self.layout.with_subexpressions(batch, self.layout.input)?;
         let keys = self.layout.keys(batch)?;
         let begins = self.begins(&keys)?;
         let mut firsts: Vec<u32> = Vec::new();

@@ -1,7 +1,7 @@
 //! The groups of a hash aggregation in memory, and what has been accumulated for each.
 
 use super::keys::Keys;
-use crate::expr::Physical;
+use crate::expr::{Physical, subexpressions::SharedSubexpressions};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::{Result, internal_datafusion_err};
@@ -27,6 +27,8 @@ pub struct Layout {
     functions: Vec<Arc<AggregateFunctionExpr>>,
     /// What the input brings.
     pub input: Contents,
+    /// What keys and arguments have in shared: both are over the rows with these columns appended.
+    shared: SharedSubexpressions,
     keys: Vec<Physical>,
     arguments: Vec<Vec<Physical>>,
     state_keys: Vec<Physical>,
@@ -50,13 +52,18 @@ impl Layout {
         let fields: Vec<Field> = fields.iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
         let state_key = |(i, field): (usize, &Arc<Field>)| Arc::new(Column::new(field.name(), i)) as Physical;
         let width = groups.fields().len();
+        let mut keys = plan.group_expr().input_exprs();
+        let mut arguments = aggregate_expressions(&functions, plan.mode(), width)?;
+        let exprs = keys.iter_mut().chain(arguments.iter_mut().flatten());
+        let shared = SharedSubexpressions::take_out(exprs, plan.input().schema().fields().len())?;
         Ok(Layout {
             input: match plan.mode().input_mode() {
                 AggregateInputMode::Raw => Contents::Values,
                 AggregateInputMode::Partial => Contents::States,
             },
-            keys: plan.group_expr().input_exprs(),
-            arguments: aggregate_expressions(&functions, plan.mode(), width)?,
+            shared,
+            keys,
+            arguments,
             state_keys: groups.fields().iter().enumerate().map(state_key).collect(),
             state_arguments: aggregate_expressions(&functions, &AggregateMode::Final, width)?,
             groups,
@@ -70,7 +77,15 @@ impl Layout {
         })
     }
 
-    /// The keys of rows of the input.
+    /// Rows of the input as keys and arguments see them.
+    pub fn with_subexpressions(&self, batch: &RecordBatch, contents: Contents) -> Result<RecordBatch> {
+        match contents {
+            Contents::Values if !self.shared.is_empty() => self.shared.extend(batch),
+            _ => Ok(batch.clone()),
+        }
+    }
+
+    /// The keys of rows of the input, which have the shared subexpressions.
     pub fn keys(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         evaluate(&self.keys, batch)
     }
@@ -119,6 +134,7 @@ impl Accumulators {
 
     /// Rows as groups of their own.
     pub fn pass(&self, layout: &Layout, rows: &RecordBatch) -> Result<RecordBatch> {
+        let rows = &layout.with_subexpressions(rows, Contents::Values)?;
         let mut columns = layout.keys(rows)?;
         for (accumulator, exprs) in self.0.iter().zip(&layout.arguments) {
             columns.extend(accumulator.convert_to_state(&evaluate(exprs, rows)?, None)?);
@@ -161,6 +177,7 @@ impl Table {
     }
 
     pub fn update(&mut self, batch: &RecordBatch, contents: Contents) -> Result<()> {
+        let batch = &self.layout.with_subexpressions(batch, contents)?;
         let keys = match contents {
             Contents::Values => &self.layout.keys,
             Contents::States => &self.layout.state_keys,

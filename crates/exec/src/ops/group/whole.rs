@@ -48,6 +48,7 @@ impl Whole {
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let batch = &self.layout.with_subexpressions(batch, self.layout.input)?;
         self.places.resize(batch.num_rows(), 0);
         self.accumulators.update(&self.layout, batch, self.layout.input, &self.places, 1)
     }
