@@ -123,6 +123,4 @@ pub trait Catalog: Send + Sync {
     /// `None` when there is no such table (it may be a view).
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>>;
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>>;
-    /// Rows of a table that is computed, not stored (`information_schema`): its definition and its current rows.
-    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>>;
 }

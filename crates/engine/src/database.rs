@@ -1,17 +1,16 @@
 //! An open data directory with its catalog, sessions and shared memory.
 
 use crate::{
-    Session, SessionOptions,
     accounts::{Account, Accounts},
     catalog::Catalog,
-    processes::Registry,
-    status::CommandCounters,
+    command_counters::CommandCounters,
+    processes::{ProcessInfo, Registry},
+    tables::Tables,
     variables::Variables,
-    virtual_tables::information_schema::PoolFigures,
 };
 use muster_exec::Runtime;
 use muster_storage::{
-    Counters, IoBackend, Store, StoreOptions,
+    Counters, DuplicatePolicy, IoBackend, LoadOptions, LoadProgress, Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, PageIo},
 };
@@ -31,6 +30,10 @@ const VERSION_COMMENT: &str = concat!("Muster ", env!("CARGO_PKG_VERSION"), ", M
 /// Directories inside the data directory.
 const TEMP_DIR: &str = "tmp";
 const IMPORT_DIR: &str = "import";
+
+/// Bounds of the memory that a load sorts in.
+const LOAD_BYTES_MIN: usize = 32 << 20;
+const LOAD_BYTES_MAX: usize = 1 << 30;
 
 /// When a write counts as done (MySQL's `innodb_flush_log_at_trx_commit`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,23 +55,10 @@ pub struct DatabaseOptions {
     pub threads: usize,
 }
 
-/// One line of SHOW PROCESSLIST.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessInfo {
-    pub id: u32,
-    pub user: String,
-    pub host: String,
-    pub database: Option<String>,
-    pub command: String,
-    pub seconds: u64,
-    pub state: String,
-    pub statement: Option<String>,
-}
-
 pub struct Database {
     options: DatabaseOptions,
     store: Arc<Store>,
-    catalog: Catalog,
+    tables: Tables,
     accounts: Accounts,
     runtime: Arc<Runtime>,
     temp_dir: PathBuf,
@@ -111,13 +101,13 @@ impl Database {
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
         let accounts = Accounts::open(&directory, !Catalog::exists(&directory), sync)?;
-        let catalog = Catalog::open(store.clone(), sync)?;
+        let tables = Tables::open(store.clone(), sync)?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         Ok(Arc::new(Database {
             options,
             store,
-            catalog,
+            tables,
             accounts,
             runtime,
             temp_dir,
@@ -127,11 +117,6 @@ impl Database {
             sessions: Registry::default(),
             started: Instant::now(),
         }))
-    }
-
-    /// A new session. Embedded callers are `root`; the server says who it has authenticated.
-    pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
-        Session::new(self.clone(), options)
     }
 
     /// Global counters.
@@ -147,8 +132,8 @@ impl Database {
     /// The index that a file of the data directory holds: database, table and index name.
     pub fn index_of_file(&self, path: &Path) -> Option<(String, String, String)> {
         let file = muster_storage::file::file_id(path)?;
-        let snapshot = self.catalog.snapshot();
-        snapshot.tables().find_map(|t| {
+        let definitions = self.tables.definitions();
+        definitions.tables().find_map(|t| {
             let at = t.files.iter().position(|f| *f == file)?;
             Some((t.def.database.clone(), t.def.name.clone(), t.def.indexes.get(at)?.name.clone()))
         })
@@ -217,10 +202,6 @@ impl Database {
         self.store.buffer_pool()
     }
 
-    pub(crate) fn pool_figures(&self) -> PoolFigures {
-        PoolFigures::new(self.buffer_pool(), self.counters(), self.uptime())
-    }
-
     pub(crate) fn globals(&self) -> Variables {
         self.globals.read().clone()
     }
@@ -229,8 +210,8 @@ impl Database {
         &self.options
     }
 
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.catalog
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     pub(crate) fn accounts(&self) -> &Accounts {
@@ -241,8 +222,15 @@ impl Database {
         &self.runtime
     }
 
-    pub(crate) fn temp_dir(&self) -> &Path {
-        &self.temp_dir
+    /// Sorting memory, spill directory and threads of a load.
+    pub(crate) fn load_options(&self, duplicates: DuplicatePolicy, progress: Arc<LoadProgress>) -> LoadOptions {
+        LoadOptions {
+            memory_bytes: (self.options.memory_limit_bytes / 2).clamp(LOAD_BYTES_MIN, LOAD_BYTES_MAX),
+            temp_dir: self.temp_dir.clone(),
+            threads: self.options.threads,
+            duplicates,
+            progress,
+        }
     }
 
     pub(crate) fn commands(&self) -> &CommandCounters {

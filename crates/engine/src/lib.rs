@@ -1,24 +1,30 @@
 //! The engine: `Database` and `Session`. What the server, the shell, the lab and embedding programs use.
 //!
 //! ```text
-//!   Database            an open data directory                      database.rs
-//!   Session             one client                                  session/
+//!   Session             one client, and its statements' dispatch    session/
 //!   virtual_tables      SHOW, information_schema                    virtual_tables/
-//!   loading             LOAD DATA, files and batches                loading/
-//!   ddl                 CREATE, DROP, ALTER                         ddl/
+//!   loading             LOAD DATA, batches and files                loading/
+//!   ddl                 CREATE, DROP, ALTER, GRANT                  ddl/
 //!   statement           context, binding, planning, running         statement/
-//!   accounts            users, GRANT, passwords                     accounts/
-//!   catalog             databases, tables, views, on disk           catalog/, persist.rs
+//!   Database            an open data directory                      database.rs
+//!   tables              open tables: files, locks                   tables/
+//!   accounts            users and rights                            accounts/
+//!   catalog             definitions of databases, tables, views     catalog/
+//!   processes           what others see of a session                processes.rs, command_counters.rs
 //!   variables           system variables                            variables/
-//!   processes, status   what others see of a session                processes.rs, status.rs
 //!   threads             the threads that statements run on          threads.rs
-//!   Outcome, ResultSet  what a statement gives back                 outcome.rs, rows.rs
+//!   system_schema       the name information_schema                 system_schema.rs
+//!   persist             one checksummed file                        persist.rs
 //!   charset             names of character sets                     charset.rs
+//!   Outcome, ResultSet  what a statement gives back                 outcome.rs, rows.rs, infile.rs
 //! ```
+//!
+//! Each knows only what stands below it.
 
 pub mod accounts;
 mod catalog;
 mod charset;
+mod command_counters;
 pub mod database;
 mod ddl;
 pub mod infile;
@@ -29,17 +35,19 @@ mod processes;
 mod rows;
 pub mod session;
 mod statement;
-mod status;
+mod system_schema;
+mod tables;
 mod threads;
 mod variables;
 mod virtual_tables;
 
-pub use database::{Database, DatabaseOptions, Durability, ProcessInfo};
+pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
 pub use muster_sql::split;
 pub use muster_storage::{Counters, LoadProgress, arrow_type, io, value_at};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
+pub use processes::ProcessInfo;
 pub use session::{Session, SessionOptions};
 pub use threads::STACK_BYTES;

@@ -1,6 +1,6 @@
 //! What others see of a session: its line in the process list, its counters, and the way to stop it.
 
-use crate::{ProcessInfo, status::CommandCounters};
+use crate::command_counters::CommandCounters;
 use muster_storage::{Counters, counters::Counter};
 use parking_lot::Mutex;
 use std::{
@@ -15,6 +15,19 @@ use tokio_util::sync::CancellationToken;
 
 /// Longest statement text that the process list keeps, in bytes.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// One line of SHOW PROCESSLIST.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessInfo {
+    pub id: u32,
+    pub user: String,
+    pub host: String,
+    pub database: Option<String>,
+    pub command: String,
+    pub seconds: u64,
+    pub state: String,
+    pub statement: Option<String>,
+}
 
 struct Activity {
     user: String,
@@ -47,13 +60,12 @@ pub struct SessionShared {
 }
 
 impl SessionShared {
-    /// Begins a statement; its token is cancelled by KILL, by KILL QUERY and by an interrupter. It is a slow one if it
-    /// takes longer than `slow_after`.
-    pub fn begin(&self, text: &str, slow_after: Duration) -> (u64, CancellationToken) {
+    /// Begins a statement and gives it a number. Its token is cancelled by KILL, by KILL QUERY and by an interrupter.
+    pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
         let mut activity = self.activity.lock();
         activity.number += 1;
         activity.since = Instant::now();
-        activity.slow_after = slow_after;
+        activity.slow_after = Duration::MAX;
         activity.cancel = self.killed.child_token();
         let mut end = text.len().min(STATEMENT_BYTES_MAX);
         while !text.is_char_boundary(end) {
@@ -61,6 +73,11 @@ impl SessionShared {
         }
         activity.statement = Some(text[..end].to_owned());
         (activity.number, activity.cancel.clone())
+    }
+
+    /// The statement that runs is a slow one if it takes longer than this.
+    pub fn set_slow_after(&self, slow_after: Duration) {
+        self.activity.lock().slow_after = slow_after;
     }
 
     /// Ends the statement of this number, unless another one has begun since.

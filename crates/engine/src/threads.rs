@@ -3,12 +3,20 @@
 
 use crate::RowStream;
 use futures::{StreamExt, stream};
+use muster_storage::LoadProgress;
 use muster_types::{Result, SqlError};
-use std::sync::OnceLock;
+use std::{
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 use tokio::{runtime::Runtime, sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 /// Parsing, binding and planning recurse with what is nested in a statement, within the limits of the parser.
 pub const STACK_BYTES: usize = 64 << 20;
+
+/// Most statements that run at a time. More would wait, KILL among them, so this is beyond what sessions there are.
+const STATEMENTS_MAX: usize = 1 << 20;
 
 /// For all databases of the process.
 fn runtime() -> Result<&'static Runtime> {
@@ -17,6 +25,7 @@ fn runtime() -> Result<&'static Runtime> {
         tokio::runtime::Builder::new_multi_thread()
             .thread_name("statement")
             .thread_stack_size(STACK_BYTES)
+            .max_blocking_threads(STATEMENTS_MAX)
             .enable_all()
             .build()
     });
@@ -38,6 +47,40 @@ pub async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send
         Err(e) if e.is_panic() => Err(panic_error(&*e.into_panic())),
         Err(_) => Err(SqlError::interrupted()),
     }
+}
+
+/// Drops something that may be nested deeply, such as a parsed statement, where the stack is large enough.
+pub fn drop_elsewhere(dropped: impl Send + 'static) {
+    match runtime() {
+        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(dropped))),
+        Err(_) => drop(dropped),
+    }
+}
+
+/// Waits for something asynchronous, such as the rows of a query, on a thread for work that blocks.
+pub fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
+    Ok(runtime()?.block_on(future))
+}
+
+/// Runs blocking work that looks at `progress.cancelled`, and sets it when `cancel` is cancelled.
+pub fn while_watching_kill<R>(cancel: &CancellationToken, progress: &Arc<LoadProgress>, work: impl FnOnce() -> R) -> R {
+    const POLL: Duration = Duration::from_millis(50);
+    let (finished, waiting) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let (cancel, progress) = (cancel.clone(), progress.clone());
+        scope.spawn(move || {
+            // Ends when the sender is dropped: with the work, or with its panic.
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = waiting.recv_timeout(POLL) {
+                if cancel.is_cancelled() {
+                    progress.cancelled.store(true, Relaxed);
+                    return;
+                }
+            }
+        });
+        let result = work();
+        drop(finished);
+        result
+    })
 }
 
 struct AbortOnDrop(JoinHandle<()>);

@@ -132,7 +132,7 @@ async fn no_way_around_select() {
     .await;
     all(&mut eve, &["PREPARE p FROM 'SELECT * FROM secret.t'"]).await;
     denied(&mut eve, 1142, &["EXECUTE p"]).await;
-    assert_eq!(eve.prepare("SELECT * FROM secret.t").unwrap_err().code.number(), 1142);
+    assert_eq!(eve.prepare("SELECT * FROM secret.t").await.unwrap_err().code.number(), 1142);
     denied(&mut eve, 1095, &[&format!("KILL {}", root.id()), &format!("KILL QUERY {}", root.id())]).await;
 
     // What is listed leaves out what may not be seen.
@@ -152,7 +152,7 @@ async fn no_way_around_select() {
 
     // Rights end at once, for what is prepared too.
     all(&mut root, &["GRANT SELECT ON secret.* TO eve"]).await;
-    let prepared = eve.prepare("SELECT COUNT(*) FROM secret.t").unwrap();
+    let prepared = eve.prepare("SELECT COUNT(*) FROM secret.t").await.unwrap();
     assert!(eve.execute_prepared(prepared.id, &[]).await.is_ok());
     denied(&mut eve, 1142, &["SHOW CREATE VIEW secret.v", "SHOW CREATE TABLE secret.v"]).await;
     assert_eq!(

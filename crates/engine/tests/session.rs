@@ -108,10 +108,10 @@ async fn limits_are_parameters() {
     let directory = tempfile::tempdir().unwrap();
     let mut session = session(&open(directory.path()));
     let rows = "(SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3)";
-    let one = session.prepare(&format!("SELECT n, 'x' AS s FROM {rows} r ORDER BY n LIMIT ?")).unwrap();
+    let one = session.prepare(&format!("SELECT n, 'x' AS s FROM {rows} r ORDER BY n LIMIT ?")).await.unwrap();
     let names: Vec<&str> = one.columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!((one.parameters, names), (1, vec!["n", "s"]));
-    let two = session.prepare(&format!("SELECT n FROM {rows} r WHERE n > ? ORDER BY n LIMIT ?, ?")).unwrap();
+    let two = session.prepare(&format!("SELECT n FROM {rows} r WHERE n > ? ORDER BY n LIMIT ?, ?")).await.unwrap();
     assert_eq!((two.parameters, two.columns.len()), (3, 1));
     for (id, parameters, expected) in [
         (one.id, vec![Value::Int(2)], Ok(2)),
@@ -134,5 +134,32 @@ async fn limits_are_parameters() {
             Err(error) => Err(error.code.number()),
         };
         assert_eq!(found, expected, "{id} {parameters:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn virtual_tables_are_read_when_a_statement_runs_and_not_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path());
+    let mut root = session(&database);
+    values(&mut root, "CREATE USER eve").await.unwrap();
+    let mut eve = fixture::session(&database, "eve");
+    // To make rows of this table takes a privilege, so whoever makes none can do without.
+    let sql = "SELECT COUNT(*) FROM information_schema.innodb_buffer_page";
+    let prepared = eve.prepare(sql).await.unwrap();
+    let plan = values(&mut eve, &format!("EXPLAIN FORMAT=TREE {sql}")).await.unwrap();
+    assert!(plan[0].contains("Table scan on innodb_buffer_page"), "{plan:?}");
+    let executed = match eve.execute_prepared(prepared.id, &[]).await {
+        Ok(Outcome::Rows(mut result)) => result.rows.next().await.unwrap().err(),
+        Ok(Outcome::Ok { .. }) => None,
+        Err(e) => Some(e),
+    };
+    assert_eq!(executed.unwrap().code.number(), 1227);
+
+    let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'd'";
+    values(&mut root, &format!("PREPARE p FROM \"{sql}\"")).await.unwrap();
+    for (statement, tables) in [("CREATE DATABASE d", "0"), ("CREATE TABLE d.t (a INT)", "1")] {
+        values(&mut root, statement).await.unwrap();
+        assert_eq!(values(&mut root, "EXECUTE p").await.unwrap(), [tables]);
     }
 }

@@ -28,18 +28,25 @@ pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
-use muster_algebra::{Columns, Plan, TableId};
+use muster_algebra::{Columns, Plan, TableDef, TableId};
 use muster_storage::{Counters, ReadView, Table};
-use muster_types::{Result, SqlError};
+use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 /// Rows as they come. Column i of every batch is `plan.output[i]`, with the Arrow type `SqlType` documents.
 /// Dropping the stream cancels the query.
 pub type RowStream = futures::stream::BoxStream<'static, Result<arrow_array::RecordBatch>>;
 
-/// Finds the storage of a plan's tables.
+/// Rows of a table that is not stored, with all of its columns.
+pub type VirtualRows = Arc<Vec<Vec<Value>>>;
+
+/// Finds the rows of a plan's tables.
 pub trait TableSource: Send + Sync {
     fn storage(&self, table: TableId) -> Result<Arc<Table>>;
+    /// The rows of a table that is not stored; `None` for one that is. Asked when a plan starts that reads the table.
+    fn virtual_rows(&self, _table: &TableDef) -> Result<Option<VirtualRows>> {
+        Ok(None)
+    }
 }
 
 /// One warning of a statement (SHOW WARNINGS).

@@ -276,8 +276,10 @@ impl Connection {
             let message = "Can't create more than max_prepared_stmt_count statements";
             return self.error(&SqlError::new(ErrorCode::OutOfMemory, message)).await;
         }
-        let sql = self.session().statement_text(body);
-        let prepared = sql.and_then(|sql| self.session_mut().prepare(&sql));
+        let prepared = match self.session().statement_text(body) {
+            Ok(sql) => self.session_mut().prepare(&sql).await,
+            Err(e) => Err(e),
+        };
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(e) => return self.error(&e).await,

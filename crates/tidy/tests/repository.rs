@@ -30,7 +30,6 @@ fn crates_depend_as_the_map_says() {
 }
 
 #[test]
-#[ignore = "the modules of the engine are being brought into this order"]
 fn modules_of_the_engine_know_only_what_stands_before_them() {
     none(module_arrows::faults(&checkout(), "engine", &module_arrows::ENGINE));
 }

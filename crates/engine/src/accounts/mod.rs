@@ -4,18 +4,18 @@
 //!   Privileges   sets of MySQL's static privileges      privilege.rs
 //!   password     stored hashes and their check          password.rs
 //!   Accounts     the accounts, kept in a file           mod.rs
-//!   Access       one session's rights, and the checks   access.rs
+//!   Rights       what one account may do, the checks    rights.rs
 //!   statements   CREATE USER .. SHOW GRANTS             statements.rs
 //! ```
 
-mod access;
 pub mod password;
 mod privilege;
+mod rights;
 mod statements;
 
-pub use access::Access;
 pub use privilege::{Privilege, Privileges};
-pub use statements::{AccountKey, resolve};
+pub use rights::{AccountKey, Rights};
+pub use statements::resolve;
 
 use crate::persist;
 use muster_types::{ErrorCode, Result, SqlError};

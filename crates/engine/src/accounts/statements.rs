@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP USER, SET PASSWORD, GRANT, REVOKE, SHOW GRANTS, SHOW CREATE USER.
 
-use super::{Access, AccountEntry, AccountList, Accounts, Privilege, Privileges, password};
+use super::{AccountEntry, AccountKey, AccountList, Accounts, Privilege, Privileges, Rights, password};
 use muster_sql::{Authentication, Grant, GrantScope, UserName, UserSpec};
 use muster_types::{ErrorCode, Result, SqlError};
 
@@ -25,13 +25,6 @@ pub fn resolve(name: &UserName, own: &AccountKey) -> AccountKey {
     }
     let host = if name.host.is_empty() { "%" } else { &name.host };
     AccountKey { user: name.user.clone(), host: host.to_ascii_lowercase() }
-}
-
-/// An account's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountKey {
-    pub user: String,
-    pub host: String,
 }
 
 fn authenticate(account: &mut AccountEntry, how: &Authentication) -> Result<()> {
@@ -76,18 +69,12 @@ fn check_lengths(name: &AccountKey) -> Result<()> {
 
 impl Accounts {
     /// The names that already existed, for notes, when `if_not_exists`.
-    pub fn create_users(
-        &self,
-        access: &Access,
-        own: &AccountKey,
-        users: &[UserSpec],
-        if_not_exists: bool,
-    ) -> Result<Vec<String>> {
-        access.check_global(Privilege::CreateUser)?;
+    pub fn create_users(&self, rights: &Rights, users: &[UserSpec], if_not_exists: bool) -> Result<Vec<String>> {
+        rights.check_global(Privilege::CreateUser)?;
         self.change(|list| {
             let mut existing = Vec::new();
             for spec in users {
-                let name = resolve(&spec.name, own);
+                let name = resolve(&spec.name, &rights.account);
                 check_lengths(&name)?;
                 if list.iter().any(|a| a.is(&name.user, &name.host)) {
                     existing.push(quoted(&name.user, &name.host));
@@ -111,28 +98,22 @@ impl Accounts {
     }
 
     /// The names that are missing, for notes, when `if_exists`.
-    pub fn alter_users(
-        &self,
-        access: &Access,
-        own: &AccountKey,
-        users: &[UserSpec],
-        if_exists: bool,
-    ) -> Result<Vec<String>> {
+    pub fn alter_users(&self, rights: &Rights, users: &[UserSpec], if_exists: bool) -> Result<Vec<String>> {
         // Everybody may change the own password.
         let only_own = users.iter().all(|u| {
-            let name = resolve(&u.name, own);
-            name.user == own.user && name.host == own.host
+            let name = resolve(&u.name, &rights.account);
+            name == rights.account
         });
         if !only_own {
-            access.check_global(Privilege::CreateUser)?;
+            rights.check_global(Privilege::CreateUser)?;
         }
         self.change(|list| {
             let mut missing = Vec::new();
             for spec in users {
-                let name = resolve(&spec.name, own);
+                let name = resolve(&spec.name, &rights.account);
                 match list.iter_mut().find(|a| a.is(&name.user, &name.host)) {
                     Some(account) => {
-                        check_may_change(access, account)?;
+                        check_may_change(rights, account)?;
                         if let Some(how) = &spec.authentication {
                             // ALTER USER .. IDENTIFIED BY keeps the account's plugin (manual 13.7.1.1).
                             let how = match how {
@@ -155,21 +136,15 @@ impl Accounts {
         })
     }
 
-    pub fn drop_users(
-        &self,
-        access: &Access,
-        own: &AccountKey,
-        users: &[UserName],
-        if_exists: bool,
-    ) -> Result<Vec<String>> {
-        access.check_global(Privilege::CreateUser)?;
+    pub fn drop_users(&self, rights: &Rights, users: &[UserName], if_exists: bool) -> Result<Vec<String>> {
+        rights.check_global(Privilege::CreateUser)?;
         self.change(|list| {
             let mut missing = Vec::new();
             for user in users {
-                let name = resolve(user, own);
+                let name = resolve(user, &rights.account);
                 match list.iter().position(|a| a.is(&name.user, &name.host)) {
                     Some(at) => {
-                        check_may_change(access, &list[at])?;
+                        check_may_change(rights, &list[at])?;
                         list.remove(at);
                     }
                     None => missing.push(quoted(&name.user, &name.host)),
@@ -182,18 +157,17 @@ impl Accounts {
         })
     }
 
-    pub fn grant(&self, access: &Access, own: &AccountKey, database: Option<&str>, grant: &Grant) -> Result<()> {
-        self.change_privileges(access, own, database, grant, "GRANT", |set, given| set.union(given))
+    pub fn grant(&self, rights: &Rights, database: Option<&str>, grant: &Grant) -> Result<()> {
+        self.change_privileges(rights, database, grant, "GRANT", |set, given| set.union(given))
     }
 
-    pub fn revoke(&self, access: &Access, own: &AccountKey, database: Option<&str>, grant: &Grant) -> Result<()> {
-        self.change_privileges(access, own, database, grant, "REVOKE", |set, taken| set.without(taken))
+    pub fn revoke(&self, rights: &Rights, database: Option<&str>, grant: &Grant) -> Result<()> {
+        self.change_privileges(rights, database, grant, "REVOKE", |set, taken| set.without(taken))
     }
 
     fn change_privileges(
         &self,
-        access: &Access,
-        own: &AccountKey,
+        rights: &Rights,
         database: Option<&str>,
         grant: &Grant,
         operation: &str,
@@ -212,17 +186,17 @@ impl Accounts {
         if grant.grant_option {
             set = set.with(Privilege::GrantOption);
         }
-        let holds = scope.as_deref().map_or(access.global(), |db| access.on_database(db));
+        let holds = scope.as_deref().map_or(rights.global(), |db| rights.on_database(db));
         // Nobody hands out what he does not have.
         if !holds.has(Privilege::GrantOption) || !holds.contains(set) {
             return Err(match &scope {
-                Some(db) => access.database_denied(db),
-                None => access.denied(),
+                Some(db) => rights.database_denied(db),
+                None => rights.denied(),
             });
         }
         self.change(|list| {
             for user in &grant.users {
-                let name = resolve(user, own);
+                let name = resolve(user, &rights.account);
                 let account = find(list, &name, operation, grant.if_exists)?;
                 let Some(account) = account else { continue };
                 match &scope {
@@ -267,12 +241,12 @@ impl Accounts {
 }
 
 /// An account with more privileges than the session's own must not fall to it (CREATE USER alone would then be all).
-fn check_may_change(access: &Access, account: &AccountEntry) -> Result<()> {
-    let own = access.user == account.user;
-    if own || access.global().contains(account.global) {
+fn check_may_change(rights: &Rights, account: &AccountEntry) -> Result<()> {
+    let own = rights.user == account.user;
+    if own || rights.global().contains(account.global) {
         return Ok(());
     }
-    access.check_global(Privilege::Super)
+    rights.check_global(Privilege::Super)
 }
 
 fn find<'a>(

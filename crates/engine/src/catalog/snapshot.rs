@@ -1,9 +1,8 @@
 //! One state of the catalog.
 
 use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
-use muster_storage::{ColumnSchema, FileId, IndexSchema, Store, Table, TableSchema, TableStatistics};
+use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema, TableStatistics};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -39,9 +38,6 @@ pub struct TableExtras {
     pub index_comments: BTreeMap<u32, String>,
 }
 
-/// A plan changes with what is in memory only when this share of an index has come or gone.
-const RESIDENT_STEP: f64 = 0.125;
-
 /// A stored table: definition, files, and what is known of its content.
 #[derive(Clone)]
 pub struct TableEntry {
@@ -57,10 +53,6 @@ pub struct TableEntry {
     /// Of the last load.
     pub updated: Option<i64>,
     pub statistics: TableStatistics,
-    /// Opened at first use, so that a damaged table hurts only those who read it.
-    pub opened: Arc<Mutex<Option<Arc<Table>>>>,
-    /// Held by what builds new files from old ones (loads, CREATE INDEX); goes with the table through all changes.
-    pub writer: Arc<Mutex<()>>,
 }
 
 impl Default for TableEntry {
@@ -83,8 +75,6 @@ impl Default for TableEntry {
             created: 0,
             updated: None,
             statistics: TableStatistics::default(),
-            opened: Arc::default(),
-            writer: Arc::default(),
         }
     }
 }
@@ -95,30 +85,9 @@ impl TableEntry {
         schema_of(&self.def)
     }
 
-    pub fn storage(&self, store: &Arc<Store>) -> Result<Arc<Table>> {
-        let mut opened = self.opened.lock();
-        if let Some(table) = &*opened {
-            return Ok(table.clone());
-        }
-        let table = store.open_table(self.schema(), self.files.clone(), self.statistics.clone())?;
-        *opened = Some(table.clone());
-        Ok(table)
-    }
-
-    /// Share of an index's pages that are in memory now, in steps of [`RESIDENT_STEP`]; none of a table that nobody has
-    /// read yet.
-    pub fn resident_share(&self, index: usize) -> f64 {
-        let opened = self.opened.lock();
-        let Some(tree) = opened.as_ref().and_then(|table| table.trees().get(index)) else { return 0.0 };
-        let file = tree.file();
-        // The header is not in the pool.
-        let pages = f64::from(file.page_count().max(2) - 1);
-        (file.resident_pages() as f64 / pages / RESIDENT_STEP).round().clamp(0.0, 1.0 / RESIDENT_STEP) * RESIDENT_STEP
-    }
-
     /// The same table on other files.
     pub fn with_files(&self, files: Vec<FileId>, statistics: TableStatistics) -> TableEntry {
-        TableEntry { files, statistics, opened: Arc::default(), ..self.clone() }
+        TableEntry { files, statistics, ..self.clone() }
     }
 
     /// Bytes of leaf pages of the clustered index, and of all others (an estimate, as in MySQL).
@@ -160,10 +129,6 @@ impl Snapshot {
         self.schemas.values().flat_map(|s| s.tables.values())
     }
 
-    pub fn by_id(&self, id: TableId) -> Option<&Arc<TableEntry>> {
-        self.tables().find(|t| t.def.id == id)
-    }
-
     /// Puts a new version of a table in place, provided the current one still is `old`.
     pub fn replace_table(&mut self, old: &TableEntry, new: TableEntry) -> Result<()> {
         let (database, name) = (&old.def.database, &old.def.name);
@@ -186,4 +151,9 @@ impl Snapshot {
 
 pub fn unknown_database(database: &str) -> SqlError {
     SqlError::new(ErrorCode::BadDb, format!("Unknown database '{database}'"))
+}
+
+/// Microseconds since 1970-01-01 UTC, as entries keep when they were made and loaded.
+pub fn now_utc_micros() -> i64 {
+    chrono::Utc::now().timestamp_micros()
 }

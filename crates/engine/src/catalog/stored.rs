@@ -66,7 +66,6 @@ impl Stored {
                 created: t.created,
                 updated: t.updated,
                 statistics: t.statistics,
-                ..TableEntry::default()
             };
             (entry.def.name.clone(), Arc::new(entry))
         };

@@ -1,9 +1,9 @@
 //! CREATE TABLE, CREATE TABLE .. LIKE.
 
-use super::{check_not_virtual, check_table_name, columns, keys, now_utc_micros, qualify};
+use super::{check_not_virtual, check_table_name, columns, keys};
 use crate::{
     accounts::Privilege,
-    catalog::{Snapshot, TableEntry, TableExtras, schema_of},
+    catalog::{Snapshot, TableEntry, TableExtras, now_utc_micros, schema_of},
     charset,
     statement::{Context, Done},
 };
@@ -21,7 +21,7 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
         return create_table_like(context, &statement.name, source, statement.if_not_exists);
     }
     let (database, name) = begin(context, &statement.name)?;
-    let snapshot = context.database.catalog().snapshot();
+    let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&database)?;
     if exists(context, &snapshot, &database, &name, statement.if_not_exists)? {
         return Ok(Done::rows(0));
@@ -29,7 +29,7 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
     let options = &statement.options;
     let collation =
         charset::resolve(options.charset.as_deref(), options.collation.as_deref())?.unwrap_or(schema.collation);
-    let mut columns = columns::columns(&statement.columns, collation, context.time_zone)?;
+    let mut columns = columns::columns(&statement.columns, collation, context.clock.time_zone)?;
     let specs = keys::all_specs(statement)?;
     let mut primary = IndexDef { id: 0, name: keys::PRIMARY.into(), parts: Vec::new(), unique: true };
     let mut secondary: Vec<(IndexDef, &str)> = Vec::new();
@@ -75,9 +75,9 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
 
 fn create_table_like(context: &Context, name: &TableName, source: &TableName, if_not_exists: bool) -> Result<Done> {
     let (database, name) = begin(context, name)?;
-    let (source_database, source) = qualify(context, source)?;
-    context.access.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
-    let snapshot = context.database.catalog().snapshot();
+    let (source_database, source) = context.qualify(source)?;
+    context.rights.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
+    let snapshot = context.database.tables().definitions();
     let entry = snapshot.table(&source_database, &source)?;
     if exists(context, &snapshot, &database, &name, if_not_exists)? {
         return Ok(Done::rows(0));
@@ -87,9 +87,9 @@ fn create_table_like(context: &Context, name: &TableName, source: &TableName, if
 }
 
 fn begin(context: &Context, name: &TableName) -> Result<(String, String)> {
-    let (database, name) = qualify(context, name)?;
+    let (database, name) = context.qualify(name)?;
     check_table_name(&name)?;
-    context.access.check_table(&database, &name, Privilege::Create, "CREATE")?;
+    context.rights.check_table(&database, &name, Privilege::Create, "CREATE")?;
     check_not_virtual(context, &database)?;
     Ok((database, name))
 }
@@ -116,9 +116,9 @@ fn store(
     auto_increment: u64,
     if_not_exists: bool,
 ) -> Result<Done> {
-    let catalog = context.database.catalog();
+    let tables = context.database.tables();
     let schema = schema_of(&def);
-    let files = catalog.store().create_table(&schema)?;
+    let files = tables.store().create_table(&schema)?;
     let statistics = TableStatistics {
         rows: 0,
         columns: vec![Default::default(); def.columns.len()],
@@ -128,7 +128,7 @@ fn store(
             .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
             .collect(),
     };
-    let published = catalog.change(|next| {
+    let published = tables.change(|next| {
         if exists(context, next, &def.database, &def.name, if_not_exists)? {
             return Ok(false);
         }
@@ -147,7 +147,7 @@ fn store(
         Ok(true)
     });
     if !matches!(published, Ok(true)) {
-        catalog.discard_unpublished(schema, files);
+        tables.discard_unpublished(schema, files);
     }
     published.map(|_| Done::rows(0))
 }

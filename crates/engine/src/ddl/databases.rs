@@ -18,13 +18,13 @@ pub fn create_database(context: &Context, statement: &CreateDatabase) -> Result<
     };
     check_database_name(&name)?;
     check_not_virtual(context, &name)?;
-    context.access.check_database(&name, Privilege::Create)?;
+    context.rights.check_database(&name, Privilege::Create)?;
     let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
     let collation = match collation {
         Some(c) => c,
-        None => charset::collation(&context.variables.text("collation_server"))?,
+        None => charset::collation(&context.session.variables.text("collation_server"))?,
     };
-    let exists = context.database.catalog().change(|catalog| {
+    let exists = context.database.tables().change(|catalog| {
         if catalog.schemas.contains_key(&name) {
             return Ok(true);
         }
@@ -48,9 +48,9 @@ pub fn alter_database(context: &Context, statement: &CreateDatabase) -> Result<D
         None => context.require_database()?,
     };
     check_not_virtual(context, &name)?;
-    context.access.check_database(&name, Privilege::Alter)?;
+    context.rights.check_database(&name, Privilege::Alter)?;
     let collation = charset::resolve(statement.charset.as_deref(), statement.collation.as_deref())?;
-    context.database.catalog().change(|catalog| {
+    context.database.tables().change(|catalog| {
         let schema = catalog.schema_mut(&name)?;
         schema.collation = collation.unwrap_or(schema.collation);
         Ok(())
@@ -61,9 +61,9 @@ pub fn alter_database(context: &Context, statement: &CreateDatabase) -> Result<D
 /// Affected rows: the number of tables dropped with it.
 pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<Done> {
     check_not_virtual(context, name)?;
-    context.access.check_database(name, Privilege::Drop)?;
-    let catalog = context.database.catalog();
-    let dropped = catalog.in_reserve(|| catalog.change(|next| Ok(next.schemas.remove(name))))?;
+    context.rights.check_database(name, Privilege::Drop)?;
+    let tables = context.database.tables();
+    let dropped = tables.in_reserve(|| tables.change(|next| Ok(next.schemas.remove(name))))?;
     let Some(schema) = dropped else {
         let message = format!("Can't drop database '{name}'; database doesn't exist");
         if !if_exists {
@@ -72,7 +72,5 @@ pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<D
         context.note(ErrorCode::DbDropExists, message);
         return Ok(Done::rows(0));
     };
-    let affected = schema.tables.len() + schema.views.len();
-    catalog.discard_tables(schema.tables.into_values().collect());
-    Ok(Done::rows(affected as u64))
+    Ok(Done::rows((schema.tables.len() + schema.views.len()) as u64))
 }

@@ -1,17 +1,19 @@
 //! CREATE and DROP INDEX, ALTER TABLE.
 
-use super::{check_not_virtual, check_table_name, keys, qualify, storage_error};
+use super::{check_not_virtual, check_table_name, keys};
 use crate::{
     accounts::Privilege,
-    catalog::{Catalog, TableEntry, schema_of},
+    catalog::{TableEntry, schema_of},
     charset,
-    loading::load_options,
     statement::{Context, Done},
+    tables::{Tables, storage_error},
+    threads,
 };
 use muster_algebra::{IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterTable, CreateIndex, IndexKind, IndexSpec, TableName, TableOptions};
-use muster_storage::{DuplicatePolicy, FileId};
+use muster_storage::DuplicatePolicy;
 use muster_types::{ErrorCode, Result, SqlError};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub fn create_index(context: &Context, statement: &CreateIndex) -> Result<Done> {
@@ -35,7 +37,7 @@ pub fn alter_table(context: &Context, statement: &AlterTable) -> Result<Done> {
             AlterAction::DropIndex(index) => remove(context, &name, index)?,
             AlterAction::DropPrimaryKey => return Err(SqlError::unsupported("ALTER TABLE .. DROP PRIMARY KEY")),
             AlterAction::Rename(to) => {
-                let to = qualify(context, to)?;
+                let to = context.qualify(to)?;
                 check_table_name(&to.1)?;
                 let table = |(database, name): &(String, String)| TableName {
                     database: Some(database.clone()),
@@ -52,34 +54,38 @@ pub fn alter_table(context: &Context, statement: &AlterTable) -> Result<Done> {
 }
 
 fn open(context: &Context, table: &TableName, p: Privilege, command: &str) -> Result<(String, String)> {
-    let (database, name) = qualify(context, table)?;
-    context.access.check_table(&database, &name, p, command)?;
+    let (database, name) = context.qualify(table)?;
+    context.rights.check_table(&database, &name, p, command)?;
     check_not_virtual(context, &database)?;
-    context.database.catalog().snapshot().table(&database, &name)?;
+    context.database.tables().definitions().table(&database, &name)?;
     Ok((database, name))
 }
 
-fn entry(catalog: &Catalog, (database, name): &(String, String)) -> Result<Arc<TableEntry>> {
-    Ok(catalog.snapshot().table(database, name)?.clone())
+/// The lock of the table's writers.
+fn writer(tables: &Tables, (database, name): &(String, String)) -> Result<Arc<Mutex<()>>> {
+    let current = tables.current();
+    current.writer(current.definitions.table(database, name)?.def.id)
 }
 
 fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<()> {
     if spec.kind == IndexKind::Primary {
         return Err(SqlError::unsupported("ALTER TABLE .. ADD PRIMARY KEY"));
     }
-    let catalog = context.database.catalog();
-    let writer = entry(catalog, name)?.writer.clone();
+    let tables = context.database.tables();
+    let writer = writer(tables, name)?;
     let _writing = writer.lock();
-    let entry = entry(catalog, name)?;
+    let current = tables.current();
+    let entry = current.definitions.table(&name.0, &name.1)?.clone();
     let index = keys::index(spec, &entry.def.columns, &entry.def.indexes)?;
     let id = entry.next_index_id;
     let mut def = TableDef::clone(&entry.def);
     def.indexes.push(IndexDef { id, ..index });
     let at = def.indexes.len() - 1;
 
-    let options = load_options(context, DuplicatePolicy::Error, Default::default());
-    let table = entry.storage(catalog.store())?;
-    let built = context.while_watching_kill(&options.progress, || {
+    let table = current.storage(entry.def.id, tables.store())?;
+    drop(current);
+    let options = context.database.load_options(DuplicatePolicy::Error, Default::default());
+    let built = threads::while_watching_kill(&context.cancel, &options.progress, || {
         muster_storage::load::build_index(&table, &schema_of(&def), at, &options)
     });
     let (file, statistics) = built.map_err(|e| storage_error(&def, e))?;
@@ -99,11 +105,8 @@ fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<(
     if !spec.comment.is_empty() {
         next.extras.index_comments.insert(id, spec.comment.clone());
     }
-    let published = catalog.change(|snapshot| snapshot.replace_table(&entry, next));
-    if published.is_err() {
-        catalog.discard(&entry, &[file]);
-    }
-    published
+    let published = tables.change(|snapshot| snapshot.replace_table(&entry, next));
+    published.inspect_err(|_| table.remove_files_when_unused(&[file]))
 }
 
 fn position(entry: &TableEntry, index: &str) -> Result<usize> {
@@ -115,10 +118,10 @@ fn position(entry: &TableEntry, index: &str) -> Result<usize> {
 }
 
 fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()> {
-    let catalog = context.database.catalog();
-    let writer = entry(catalog, name)?.writer.clone();
+    let tables = context.database.tables();
+    let writer = writer(tables, name)?;
     let _writing = writer.lock();
-    let entry = entry(catalog, name)?;
+    let entry = tables.definitions().table(&name.0, &name.1)?.clone();
     let at = position(&entry, index)?;
     if at == 0 {
         return Err(SqlError::unsupported("DROP INDEX `PRIMARY`"));
@@ -127,7 +130,7 @@ fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()>
     let dropped = def.indexes.remove(at);
     keys::check_auto_increment(&def.columns, &def.indexes)?;
     let mut files = entry.files.clone();
-    let file: FileId = files.remove(at);
+    files.remove(at);
     let mut statistics = entry.statistics.clone();
     if at < statistics.indexes.len() {
         statistics.indexes.remove(at);
@@ -135,16 +138,11 @@ fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()>
     let mut next = entry.with_files(files, statistics);
     next.def = Arc::new(def);
     next.extras.index_comments.remove(&dropped.id);
-    catalog.in_reserve(|| catalog.change(|snapshot| snapshot.replace_table(&entry, next.clone())))?;
-    catalog.discard(&entry, &[file]);
-    drop(entry);
-    catalog.keep_reserve();
-    Ok(())
+    tables.in_reserve(|| tables.change(|snapshot| snapshot.replace_table(&entry, next.clone())))
 }
 
 fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> Result<()> {
-    let catalog = context.database.catalog();
-    catalog.change(|snapshot| {
+    context.database.tables().change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let missing = || {
             let message = format!("Key '{from}' doesn't exist in table '{}'", name.1);
@@ -168,7 +166,7 @@ fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> R
 /// Comment, next AUTO_INCREMENT value, and the character set of columns to come.
 fn set_options(context: &Context, name: &(String, String), options: &TableOptions) -> Result<()> {
     let collation = charset::resolve(options.charset.as_deref(), options.collation.as_deref())?;
-    context.database.catalog().change(|snapshot| {
+    context.database.tables().change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let mut def = TableDef::clone(&entry.def);
         if !options.comment.is_empty() {

@@ -1,6 +1,6 @@
 //! DROP, TRUNCATE, RENAME and ANALYZE TABLE.
 
-use super::{check_not_virtual, check_table_name, qualify};
+use super::{check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry},
@@ -16,48 +16,47 @@ use std::sync::Arc;
 pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
     let mut wanted: Vec<(String, String)> = Vec::with_capacity(names.len());
     for name in names {
-        let (database, name) = qualify(context, name)?;
-        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+        let (database, name) = context.qualify(name)?;
+        context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
         check_not_virtual(context, &database)?;
         if wanted.contains(&(database.clone(), name.clone())) {
             return Err(SqlError::new(ErrorCode::NonUniqTable, format!("Not unique table/alias: '{name}'")));
         }
         wanted.push((database, name));
     }
-    let catalog = context.database.catalog();
     let remove = |next: &mut Snapshot| {
-        let mut dropped: Vec<Arc<TableEntry>> = Vec::new();
         let mut missing: Vec<String> = Vec::new();
         for (database, name) in &wanted {
             // A database that is missing is a table that is missing.
             let removed = next.schemas.get_mut(database).and_then(|s| s.tables.remove(name));
-            match removed {
-                Some(entry) => dropped.push(entry),
-                None => missing.push(format!("{database}.{name}")),
+            if removed.is_none() {
+                missing.push(format!("{database}.{name}"));
             }
         }
         if !missing.is_empty() && !if_exists {
             let message = format!("Unknown table '{}'", missing.join(","));
             return Err(SqlError::new(ErrorCode::BadTable, message));
         }
-        Ok((dropped, missing))
+        Ok(missing)
     };
-    let (dropped, missing) = catalog.in_reserve(|| catalog.change(remove))?;
+    let tables = context.database.tables();
+    let missing = tables.in_reserve(|| tables.change(remove))?;
     for name in missing {
         context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
     }
-    catalog.discard_tables(dropped);
     Ok(Done::rows(0))
 }
 
 pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
-    let (database, name) = qualify(context, name)?;
-    context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+    let (database, name) = context.qualify(name)?;
+    context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
     check_not_virtual(context, &database)?;
-    let catalog = context.database.catalog();
-    let writer = catalog.snapshot().table(&database, &name)?.writer.clone();
+    let tables = context.database.tables();
+    let before = tables.current();
+    let writer = before.writer(before.definitions.table(&database, &name)?.def.id)?;
     let _writing = writer.lock();
-    let entry = catalog.snapshot().table(&database, &name)?.clone();
+    drop(before);
+    let entry = tables.definitions().table(&database, &name)?.clone();
     let schema = entry.schema();
     let statistics = muster_storage::TableStatistics {
         rows: 0,
@@ -68,32 +67,31 @@ pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
             .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
             .collect(),
     };
-    catalog.in_reserve(|| {
-        let files = catalog.store().create_table(&schema)?;
+    tables.in_reserve(|| {
+        let files = tables.store().create_table(&schema)?;
         let empty = TableEntry { auto_increment: 1, ..entry.with_files(files.clone(), statistics.clone()) };
-        let published = catalog.change(|next| next.replace_table(&entry, empty));
-        published.inspect_err(|_| catalog.discard_unpublished(schema.clone(), files))
+        let published = tables.change(|next| next.replace_table(&entry, empty));
+        published.inspect_err(|_| tables.discard_unpublished(schema.clone(), files))
     })?;
-    catalog.discard_tables(vec![entry]);
     Ok(Done::rows(0))
 }
 
 pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Result<Done> {
     let mut steps = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
-        let (from, to) = (qualify(context, from)?, qualify(context, to)?);
+        let (from, to) = (context.qualify(from)?, context.qualify(to)?);
         check_table_name(&to.1)?;
         for (p, command) in [(Privilege::Alter, "ALTER"), (Privilege::Drop, "DROP")] {
-            context.access.check_table(&from.0, &from.1, p, command)?;
+            context.rights.check_table(&from.0, &from.1, p, command)?;
         }
         for (p, command) in [(Privilege::Create, "CREATE"), (Privilege::Insert, "INSERT")] {
-            context.access.check_table(&to.0, &to.1, p, command)?;
+            context.rights.check_table(&to.0, &to.1, p, command)?;
         }
         check_not_virtual(context, &from.0)?;
         check_not_virtual(context, &to.0)?;
         steps.push((from, to));
     }
-    context.database.catalog().change(|next| {
+    context.database.tables().change(|next| {
         for (from, to) in &steps {
             let entry = next.table(&from.0, &from.1)?.clone();
             let target = next.schema(&to.0)?;
@@ -115,13 +113,13 @@ pub fn analyze(context: &Context, names: &[TableName]) -> Result<Done> {
     let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
     let mut rows = Vec::new();
     for name in names {
-        let (database, name) = qualify(context, name)?;
-        context.access.check_table(&database, &name, Privilege::Select, "SELECT")?;
+        let (database, name) = context.qualify(name)?;
+        context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
         let full = format!("{database}.{name}");
         let mut line = |kind: &str, message: String| {
             rows.push([full.clone(), "analyze".into(), kind.into(), message].map(Value::Text).to_vec());
         };
-        match context.database.catalog().snapshot().table(&database, &name) {
+        match context.database.tables().definitions().table(&database, &name) {
             Ok(_) => line("status", "OK".into()),
             Err(e) => {
                 line("Error", e.message);

@@ -1,30 +1,32 @@
 //! CREATE and DROP VIEW.
 
-use super::{check_length, check_not_virtual, check_table_name, columns::duplicate_column, qualify};
+use super::{check_length, check_not_virtual, check_table_name, columns::duplicate_column};
 use crate::{
     accounts::Privilege,
     catalog::ViewEntry,
-    statement::{Context, Done},
+    statement::{BindEnvironment, Context, Done, StatementTables},
 };
 use muster_algebra::{ColumnDef, Definer, ViewDef};
-use muster_sql::{CreateView, TableName, ViewSecurity};
+use muster_sql::{CreateView, Parameters, TableName, ViewSecurity};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
-pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
-    let (database, name) = qualify(context, &statement.name)?;
+pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Done> {
+    let (database, name) = context.qualify(&statement.name)?;
     check_table_name(&name)?;
-    context.access.check_table(&database, &name, Privilege::CreateView, "CREATE VIEW")?;
+    context.rights.check_table(&database, &name, Privilege::CreateView, "CREATE VIEW")?;
     if statement.or_replace {
-        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+        context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
     }
     check_not_virtual(context, &database)?;
     if statement.query.parameters() > 0 {
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
     }
-    context.database.catalog().snapshot().schema(&database)?;
+    context.database.tables().definitions().schema(&database)?;
     // Names inside are looked up in the view's database, as they will be when it is used.
-    let bound = context.bind(&statement.query, &[], Some(&database))?;
+    let tables = StatementTables::new(context);
+    let environment = BindEnvironment::new(context).in_database(&database);
+    let bound = muster_sql::bind_query(&statement.query, &environment.with(&tables, Parameters::Values(&[])))?;
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";
@@ -54,7 +56,7 @@ pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
         query: statement.query_text.clone(),
         definer: definer(context, &statement.security)?,
     };
-    context.database.catalog().change(|next| {
+    context.database.tables().change(|next| {
         let schema = next.schema_mut(&database)?;
         let taken = schema.tables.contains_key(&name) || (schema.views.contains_key(&name) && !statement.or_replace);
         if taken {
@@ -68,13 +70,14 @@ pub fn create_view(context: &Context, statement: &CreateView) -> Result<Done> {
 
 /// Whose rights will count. Error 1227 for another's than one's own without SUPER.
 fn definer(context: &Context, security: &ViewSecurity) -> Result<Option<Definer>> {
-    let own = Definer { user: context.account.user.clone(), host: context.account.host.clone() };
+    let account = &context.rights.account;
+    let own = Definer { user: account.user.clone(), host: account.host.clone() };
     Ok(match security {
         ViewSecurity::Invoker => None,
         ViewSecurity::Definer(name) if !name.current => {
             let named = Definer { user: name.user.clone(), host: name.host.clone() };
             if named != own {
-                context.access.check_global(Privilege::Super)?;
+                context.rights.check_global(Privilege::Super)?;
             }
             Some(named)
         }
@@ -85,12 +88,12 @@ fn definer(context: &Context, security: &ViewSecurity) -> Result<Option<Definer>
 pub fn drop_views(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
-        let (database, name) = qualify(context, name)?;
-        context.access.check_table(&database, &name, Privilege::Drop, "DROP")?;
+        let (database, name) = context.qualify(name)?;
+        context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
         check_not_virtual(context, &database)?;
         wanted.push((database, name));
     }
-    let missing = context.database.catalog().change(|next| {
+    let missing = context.database.tables().change(|next| {
         let mut missing = Vec::new();
         for (database, name) in &wanted {
             let schema = next.schemas.get_mut(database);

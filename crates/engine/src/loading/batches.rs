@@ -1,48 +1,31 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
 use super::{load_into, parse_name};
-use crate::{Session, statement::Context, threads::blocking};
+use crate::{statement::Context, tables::storage_error};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
 use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
-impl Session {
-    /// Loads rows into a table (`name` or `database.name`) and returns their number. Batches have all columns of the
-    /// table in order, of the Arrow types that [`muster_types::SqlType`] documents. On an error (the iterator's too)
-    /// the table is as it was. `progress` can be read meanwhile, and its `cancelled` set.
-    pub async fn load_batches(
-        &mut self,
-        table: &str,
-        batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-        progress: Arc<LoadProgress>,
-    ) -> Result<u64> {
-        let (context, number) = self.begin(&format!("load {table}"));
-        let name = parse_name(table);
-        let work = move || {
-            let context: &Context = &context;
-            let (rows, _) = load_into(context, &name, DuplicatePolicy::Error, progress, |entry, loader| {
-                let mut rows = 0;
-                for batch in batches {
-                    let batch = batch?;
-                    check(&entry.def, &batch, rows)?;
-                    rows += batch.num_rows() as u64;
-                    loader.push(&batch).map_err(|e| crate::ddl::storage_error(&entry.def, e))?;
-                }
-                Ok(rows)
-            })?;
-            Ok(rows)
-        };
-        let loaded = blocking(work).await;
-        let outcome = loaded.clone().map(|affected_rows| crate::Outcome::Ok {
-            affected_rows,
-            last_insert_id: 0,
-            info: String::new(),
-        });
-        self.ended(number, outcome)?;
-        loaded
-    }
+/// Loads rows into a table (`name` or `database.name`) and returns their number.
+pub fn load_batches(
+    context: &Context,
+    table: &str,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    progress: Arc<LoadProgress>,
+) -> Result<u64> {
+    let (rows, _) = load_into(context, &parse_name(table), DuplicatePolicy::Error, progress, |entry, loader| {
+        let mut rows = 0;
+        for batch in batches {
+            let batch = batch?;
+            check(&entry.def, &batch, rows)?;
+            rows += batch.num_rows() as u64;
+            loader.push(&batch).map_err(|e| storage_error(&entry.def, e))?;
+        }
+        Ok(rows)
+    })?;
+    Ok(rows)
 }
 
 /// What storage relies on: the columns' number and types, and no NULL where none may be.

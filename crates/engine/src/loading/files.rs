@@ -1,7 +1,7 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
 use super::{load_into, parse_name, statement};
-use crate::{Session, ddl::storage_error, statement::Context, threads::blocking};
+use crate::{statement::Context, tables::storage_error};
 use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -35,29 +35,13 @@ fn kind(path: &Path) -> Result<FileKind> {
     }
 }
 
-impl Session {
-    /// Loads a file into a table (`name` or `database.name`) and returns the number of rows. Its kind follows from its
-    /// name: `.csv` (RFC 4180 with a header that names columns), `.tbl` (fields ended by `|`), `.arrow` (IPC file or
-    /// stream). On an error the table is as it was; a malformed row's error names file, line, column and value.
-    pub async fn load_file(&mut self, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
-        let (context, number) = self.begin(&format!("load {} into {table}", file.display()));
-        let (name, file) = (parse_name(table), file.to_path_buf());
-        let loaded = blocking(move || {
-            let kind = kind(&file)?;
-            let (rows, _) = load_into(&context, &name, DuplicatePolicy::Error, progress, |entry, loader| {
-                read(&context, kind, &file, entry, loader)
-            })?;
-            Ok(rows)
-        })
-        .await;
-        let outcome = loaded.clone().map(|affected_rows| crate::Outcome::Ok {
-            affected_rows,
-            last_insert_id: 0,
-            info: String::new(),
-        });
-        self.ended(number, outcome)?;
-        loaded
-    }
+/// Loads a file into a table (`name` or `database.name`) and returns the number of rows.
+pub fn load_file(context: &Context, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
+    let kind = kind(file)?;
+    let (rows, _) = load_into(context, &parse_name(table), DuplicatePolicy::Error, progress, |entry, loader| {
+        read(context, kind, file, entry, loader)
+    })?;
+    Ok(rows)
 }
 
 fn read(

@@ -11,45 +11,32 @@ mod batches;
 mod files;
 mod statement;
 
+pub use batches::load_batches;
+pub use files::load_file;
 pub use statement::load_data;
 
 use crate::{
     accounts::Privilege,
-    catalog::TableEntry,
-    ddl::{now_utc_micros, qualify, storage_error},
+    catalog::{TableEntry, now_utc_micros},
     statement::Context,
-    virtual_tables::information_schema,
+    system_schema,
+    tables::{TableSet, storage_error},
+    threads,
 };
 use muster_algebra::TableDef;
 use muster_sql::TableName;
-use muster_storage::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, StorageError, TableLoader};
+use muster_storage::{DuplicatePolicy, LoadProgress, LoadedFiles, StorageError, TableLoader};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// Bounds of the memory that a load sorts in.
-const MEMORY_BYTES_MIN: usize = 32 << 20;
-const MEMORY_BYTES_MAX: usize = 1 << 30;
-
-/// Sorting memory, spill directory and threads of a load.
-pub fn load_options(context: &Context, duplicates: DuplicatePolicy, progress: Arc<LoadProgress>) -> LoadOptions {
-    let options = context.database.options();
-    LoadOptions {
-        memory_bytes: (options.memory_limit_bytes / 2).clamp(MEMORY_BYTES_MIN, MEMORY_BYTES_MAX),
-        temp_dir: context.database.temp_dir().to_path_buf(),
-        threads: options.threads,
-        duplicates,
-        progress,
-    }
-}
-
 /// The table of a statement that loads; errors 1046, 1044, 1142, 1146.
-pub fn target(context: &Context, name: &TableName) -> Result<Arc<TableEntry>> {
-    let (database, name) = qualify(context, name)?;
-    if information_schema::is_name(&database) {
-        return Err(context.access.database_denied(&database));
+pub fn target(context: &Context, tables: &TableSet, name: &TableName) -> Result<Arc<TableEntry>> {
+    let (database, name) = context.qualify(name)?;
+    if system_schema::is_name(&database) {
+        return Err(context.rights.database_denied(&database));
     }
-    context.access.check_table(&database, &name, Privilege::Insert, "INSERT")?;
-    Ok(context.database.catalog().snapshot().table(&database, &name)?.clone())
+    context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
+    Ok(tables.definitions.table(&database, &name)?.clone())
 }
 
 /// `database.name` or `name`.
@@ -68,14 +55,17 @@ pub fn load_into<R>(
     progress: Arc<LoadProgress>,
     fill: impl FnOnce(&TableEntry, &mut TableLoader) -> Result<R>,
 ) -> Result<(R, LoadedFiles)> {
-    let catalog = context.database.catalog();
-    let writer = target(context, name)?.writer.clone();
+    let tables = context.database.tables();
+    let before = tables.current();
+    let writer = before.writer(target(context, &before, name)?.def.id)?;
     // One load at a time per table: each one keeps the rows that it finds.
     let _writing = writer.lock();
-    let entry = target(context, name)?;
-    let table = entry.storage(catalog.store())?;
-    let options = load_options(context, duplicates, progress.clone());
-    let (filled, loaded) = context.while_watching_kill(&progress, || {
+    let current = tables.current();
+    let entry = target(context, &current, name)?;
+    let table = current.storage(entry.def.id, tables.store())?;
+    drop((before, current));
+    let options = context.database.load_options(duplicates, progress.clone());
+    let (filled, loaded) = threads::while_watching_kill(&context.cancel, &progress, || {
         let mut loader = TableLoader::new(table.clone(), options).map_err(|e| storage_error(&entry.def, e))?;
         let filled = fill(&entry, &mut loader)?;
         let loaded = loader.finish().map_err(|e| load_error(&entry.def, duplicates, e))?;
@@ -84,13 +74,8 @@ pub fn load_into<R>(
     let mut next = entry.with_files(loaded.files.clone(), loaded.statistics.clone());
     next.updated = Some(now_utc_micros());
     next.auto_increment = next.auto_increment.max(next_auto_increment(&next));
-    match catalog.change(|snapshot| snapshot.replace_table(&entry, next)) {
-        Ok(()) => catalog.discard(&entry, &entry.files),
-        Err(e) => {
-            catalog.discard_unpublished(entry.schema(), loaded.files);
-            return Err(e);
-        }
-    }
+    let published = tables.change(|snapshot| snapshot.replace_table(&entry, next));
+    published.inspect_err(|_| tables.discard_unpublished(entry.schema(), loaded.files.clone()))?;
     Ok((filled, loaded))
 }
 

@@ -6,8 +6,8 @@ use crate::{
     accounts::Privilege,
     catalog::TableEntry,
     charset,
-    ddl::storage_error,
     statement::{Context, Done},
+    tables::storage_error,
 };
 use muster_algebra::DefaultValue;
 use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
@@ -21,9 +21,9 @@ use std::{
 };
 
 pub fn load_data(context: &Context, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
-    let entry = target(context, &statement.table)?;
+    let entry = target(context, &context.database.tables().current(), &statement.table)?;
     if statement.on_duplicate == OnDuplicate::Replace {
-        context.access.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
+        context.rights.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
     }
     let options = options(context, statement, &entry)?;
     let mut source: Box<dyn Read + Send> = if statement.local {
@@ -80,7 +80,7 @@ pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Ve
             Some(DefaultValue::Value(value)) => Some(value.clone()),
             Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(now(context, &c.ty))),
         },
-        time_zone: context.time_zone,
+        time_zone: context.clock.time_zone,
     };
     Ok(entry.def.columns.iter().map(column).collect())
 }
@@ -88,8 +88,8 @@ pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Ve
 /// The statement's time as the column stores it: with its digits of fraction, in UTC for a TIMESTAMP.
 fn now(context: &Context, ty: &SqlType) -> i64 {
     let now = match ty {
-        SqlType::Timestamp { .. } => context.now_utc_micros,
-        _ => context.now_micros(),
+        SqlType::Timestamp { .. } => context.clock.now_utc_micros,
+        _ => context.clock.now_micros(),
     };
     let digits = 6 - u32::from(ty.fsp().min(6));
     let unit = 10i64.pow(digits);
@@ -119,7 +119,7 @@ fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Resul
     // Not the client's character set (manual 15.2.9).
     let charset = match &statement.charset {
         Some(name) => charset::client_charset(name)?,
-        None => charset::client_charset(&context.variables.text("character_set_database"))?,
+        None => charset::client_charset(&context.session.variables.text("character_set_database"))?,
     };
     let ascii = |c: Option<char>, what: &str| match c {
         None => Ok(None),
@@ -138,7 +138,7 @@ fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Resul
     };
     // IGNORE turns errors into warnings; so does a session that is not strict. LOCAL alone does not here: a malformed
     // value must not get into the table unnoticed.
-    let mode = context.variables.text("sql_mode");
+    let mode = context.session.variables.text("sql_mode");
     let strict_mode = mode.split(',').any(|m| m == "STRICT_TRANS_TABLES" || m == "STRICT_ALL_TABLES");
     Ok(DelimitedOptions {
         format,
@@ -152,8 +152,8 @@ fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Resul
 
 /// A file of the server: only with the FILE privilege, and only below `secure_file_priv`.
 fn server_file(context: &Context, path: &str) -> Result<File> {
-    if !context.access.global().has(Privilege::File) {
-        return Err(context.access.denied());
+    if !context.rights.global().has(Privilege::File) {
+        return Err(context.rights.denied());
     }
     let allowed = context.database.import_dir();
     let wanted = if Path::new(path).is_absolute() { PathBuf::from(path) } else { allowed.join(path) };

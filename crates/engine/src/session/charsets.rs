@@ -1,18 +1,15 @@
 //! The character sets of a session: what the client speaks, what it wants to read, what its literals are. Text is UTF-8
 //! inside; whoever talks to the client converts (manual 12.4, "Connection Character Sets and Collations").
 
-use super::Session;
+use super::state::State;
 use crate::charset;
 use muster_types::{Collation, Result, Value, charset::Charset};
-use std::borrow::Cow;
 
-impl Session {
-    /// The character set that the client's statements, names and parameters come in (`character_set_client`).
+impl State {
     pub fn client_charset(&self) -> Charset {
         Charset::from_name(&self.variables.text("character_set_client")).unwrap_or(Charset::Utf8mb4)
     }
 
-    /// The character set that the client wants results in (`character_set_results`); `None`: each text in its own.
     pub fn results_charset(&self) -> Option<Charset> {
         match self.variables.get("character_set_results") {
             Value::Null => None,
@@ -20,13 +17,6 @@ impl Session {
         }
     }
 
-    /// The text of statements as the client sent them. Error 1300 for bytes that are not of its character set.
-    pub fn statement_text<'a>(&self, sql: &'a [u8]) -> Result<Cow<'a, str>> {
-        muster_sql::statement_text(self.client_charset(), sql)
-    }
-
-    /// What a client announces when it logs in: the number of its collation. The global values stay when it is not known,
-    /// and when it says no more than that they are right.
     pub fn set_client_collation(&mut self, id: u16) {
         let Some(charset) = Charset::of_collation_id(id) else { return };
         if id != self.client_charset().default_collation_id() {
@@ -36,7 +26,7 @@ impl Session {
     }
 
     /// SET NAMES; `None`: DEFAULT. Errors 1115, 1253, 1273.
-    pub(super) fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
+    pub fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<()> {
         let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
         let own = charset::of_client(charset);
         let collation = match collation {
@@ -48,7 +38,7 @@ impl Session {
     }
 
     /// SET CHARACTER SET: the connection gets the database's (manual 15.7.6.2).
-    pub(super) fn set_character_set(&mut self, charset: Option<&str>) -> Result<()> {
+    pub fn set_character_set(&mut self, charset: Option<&str>) -> Result<()> {
         let charset = charset::client_charset(charset.unwrap_or("utf8mb4"))?;
         self.put_client_charset(charset, None);
         for name in ["character_set_connection", "collation_connection"] {
@@ -70,7 +60,7 @@ impl Session {
     }
 
     /// A character set and its collation are set together: the one that was not named follows.
-    pub(super) fn keep_charsets_together(&mut self, name: &str, value: &str) -> Result<()> {
+    pub fn keep_charsets_together(&mut self, name: &str, value: &str) -> Result<()> {
         let of_charset = || Ok::<_, muster_types::SqlError>(charset::of_client(charset::client_charset(value)?).name());
         let of_collation = || Ok::<_, muster_types::SqlError>(charset::collation(value)?.charset());
         let (other, value) = match name {

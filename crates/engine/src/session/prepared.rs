@@ -1,10 +1,18 @@
 //! Prepared statements: parsed once, bound with each execution's values.
 
-use super::Session;
-use crate::{Prepared, statement::query};
-use muster_sql::{Parameters, Statement};
-use muster_types::{ErrorCode, Result, SqlError};
-use std::sync::Arc;
+use super::state::State;
+use crate::{
+    Outcome, Prepared,
+    statement::{Context, Done, query},
+    threads,
+};
+use muster_sql::{Parameters, PrepareSource, Statement};
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 /// Most prepared statements of a session (MySQL limits those of all: `max_prepared_stmt_count`).
 const PREPARED_MAX: usize = 16_382;
@@ -17,7 +25,7 @@ pub struct PreparedStatement {
 }
 
 impl PreparedStatement {
-    pub fn parse(text: &str) -> Result<PreparedStatement> {
+    fn parse(text: &str) -> Result<PreparedStatement> {
         let statement = muster_sql::parse(text)?;
         if matches!(
             statement,
@@ -35,29 +43,28 @@ fn not_preparable() -> SqlError {
     SqlError::new(ErrorCode::Unsupported, message)
 }
 
-impl Session {
-    pub(super) fn prepare_statement(&mut self, sql: &str) -> Result<Prepared> {
-        let prepared = PreparedStatement::parse(sql)?;
-        self.check_prepared_room()?;
-        let columns = match &*prepared.statement {
-            Statement::Query(query) => {
-                let context = self.context_outside();
-                // Types of parameters are not known yet; what the columns are may still change with their values.
-                let (bound, tables) = query::bind(&context, query, Parameters::Unknown)?;
-                query::column_infos(&bound.outputs, &bound.columns, &tables)
-            }
-            _ => Vec::new(),
-        };
-        self.last_prepared_id = self.last_prepared_id.wrapping_add(1).max(1);
-        let id = self.last_prepared_id;
-        let parameters = prepared.parameters;
-        self.prepared.insert(id, prepared);
-        Ok(Prepared { id, parameters, columns })
+/// Those of one session.
+#[derive(Default)]
+pub struct PreparedStatements {
+    /// Of the protocol.
+    by_id: HashMap<u32, PreparedStatement>,
+    last_id: u32,
+    /// Of `PREPARE name`, by name in lower case.
+    by_name: HashMap<String, PreparedStatement>,
+}
+
+impl PreparedStatements {
+    /// They may be nested deeply, and who closes a session may have a small stack.
+    pub fn clear(&mut self) {
+        let dropped = (std::mem::take(&mut self.by_id), std::mem::take(&mut self.by_name));
+        if !(dropped.0.is_empty() && dropped.1.is_empty()) {
+            threads::drop_elsewhere(dropped);
+        }
     }
 
     /// Error 1461 when there are too many.
-    pub(super) fn check_prepared_room(&self) -> Result<()> {
-        if self.prepared.len() + self.named_statements.len() < PREPARED_MAX {
+    fn check_room(&self) -> Result<()> {
+        if self.by_id.len() + self.by_name.len() < PREPARED_MAX {
             return Ok(());
         }
         let message =
@@ -65,11 +72,102 @@ impl Session {
         Err(SqlError::new(ErrorCode::MaxPreparedStatements, message))
     }
 
-    /// A statement of `PREPARE name`; error 1243.
-    pub(super) fn named_statement(&self, name: &str, command: &str) -> Result<PreparedStatement> {
-        self.named_statements.get(&name.to_lowercase()).cloned().ok_or_else(|| {
+    pub fn named(&self, name: &str) -> Option<&PreparedStatement> {
+        self.by_name.get(&name.to_lowercase())
+    }
+
+    /// Error 1243.
+    fn named_for(&self, name: &str, command: &str) -> Result<PreparedStatement> {
+        self.named(name).cloned().ok_or_else(|| {
             let message = format!("Unknown prepared statement handler ({name}) given to {command}");
             SqlError::new(ErrorCode::UnknownStmtHandler, message)
         })
+    }
+}
+
+impl Drop for PreparedStatements {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl State {
+    /// The protocol's PREPARE.
+    pub fn prepare(&mut self, sql: &str) -> Result<Prepared> {
+        self.begin_diagnostics();
+        self.count_question();
+        let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare_statement(sql)));
+        let prepared = prepared.unwrap_or_else(|panic| Err(threads::panic_error(&*panic)));
+        prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
+    }
+
+    fn prepare_statement(&mut self, sql: &str) -> Result<Prepared> {
+        let prepared = PreparedStatement::parse(sql)?;
+        self.prepared.check_room()?;
+        let columns = match &*prepared.statement {
+            Statement::Query(query) => {
+                let context = self.context(self.process.killed.child_token(), self.variables.clone());
+                // Types of parameters are not known yet; what the columns are may still change with their values.
+                let (bound, tables) = query::bind(&context, query, Parameters::Unknown)?;
+                query::column_infos(&bound.outputs, &bound.columns, &tables)
+            }
+            _ => Vec::new(),
+        };
+        self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
+        let id = self.prepared.last_id;
+        let parameters = prepared.parameters;
+        self.prepared.by_id.insert(id, prepared);
+        Ok(Prepared { id, parameters, columns })
+    }
+
+    /// The protocol's statement of this number, for so many values. Errors 1243, 1210.
+    pub fn prepared_for(&self, id: u32, parameters: usize) -> Result<PreparedStatement> {
+        let prepared = self.prepared.by_id.get(&id).ok_or_else(|| {
+            let message = format!("Unknown prepared statement handler ({id}) given to mysqld_stmt_execute");
+            SqlError::new(ErrorCode::UnknownStmtHandler, message)
+        })?;
+        if parameters != prepared.parameters {
+            let message = "Incorrect arguments to mysqld_stmt_execute";
+            return Err(SqlError::new(ErrorCode::WrongArguments, message));
+        }
+        Ok(prepared.clone())
+    }
+
+    pub fn close_prepared(&mut self, id: u32) {
+        threads::drop_elsewhere(self.prepared.by_id.remove(&id));
+    }
+
+    /// PREPARE name FROM ..
+    pub fn prepare_named(&mut self, name: &str, source: &PrepareSource) -> Result<Done> {
+        let text = match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::Variable(name) => {
+                let value = self.user_variables.get(&name.to_lowercase()).and_then(|v| v.to_text(6));
+                value.unwrap_or_else(|| "NULL".into())
+            }
+        };
+        let _memory = self.memory_for(&text)?;
+        let prepared = PreparedStatement::parse(&text)?;
+        self.prepared.check_room()?;
+        self.prepared.by_name.insert(name.to_lowercase(), prepared);
+        Ok(Done::default())
+    }
+
+    /// EXECUTE name USING ..
+    pub fn execute_named(&mut self, context: &Arc<Context>, name: &str, variables: &[String]) -> Result<Outcome> {
+        let prepared = self.prepared.named_for(name, "EXECUTE")?;
+        let value = |v: &String| self.user_variables.get(&v.to_lowercase()).cloned().unwrap_or(Value::Null);
+        let values: Vec<Value> = variables.iter().map(value).collect();
+        if values.len() != prepared.parameters {
+            return Err(SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"));
+        }
+        self.run(context, &prepared.statement, &values)
+    }
+
+    /// DEALLOCATE PREPARE name
+    pub fn deallocate(&mut self, name: &str) -> Result<Done> {
+        self.prepared.named_for(name, "DEALLOCATE PREPARE")?;
+        self.prepared.by_name.remove(&name.to_lowercase());
+        Ok(Done::default())
     }
 }

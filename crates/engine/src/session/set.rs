@@ -1,136 +1,33 @@
-//! SET, and values of expressions outside queries.
+//! SET.
 
-use super::Session;
+use super::state::State;
 use crate::{
     accounts::Privilege,
-    statement::{Context, query},
+    statement::{Context, Done, evaluate},
     variables::{self, Variables, definitions::Definition},
 };
-use muster_sql::{Isolation, ScalarExpr, SetItem, SetValue, Statement, VariableScope};
+use muster_sql::{Isolation, SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// Most user variables of a session, and bytes of one: they are kept until the session ends.
 const USER_VARIABLES_MAX: usize = 10_000;
 
-/// Variables that `SET_VAR` may set: those of MySQL (manual 7.1.8, "SET_VAR Hint Applies"), and MariaDB's for its joins.
-const HINT_UPDATABLE: &[&str] = &[
-    "auto_increment_increment",
-    "auto_increment_offset",
-    "big_tables",
-    "bulk_insert_buffer_size",
-    "cte_max_recursion_depth",
-    "div_precision_increment",
-    "end_markers_in_json",
-    "eq_range_index_dive_limit",
-    "foreign_key_checks",
-    "group_concat_max_len",
-    "insert_id",
-    "internal_tmp_mem_storage_engine",
-    "join_buffer_size",
-    "join_cache_level",
-    "lock_wait_timeout",
-    "max_error_count",
-    "max_execution_time",
-    "max_heap_table_size",
-    "max_join_size",
-    "max_length_for_sort_data",
-    "max_seeks_for_key",
-    "max_sort_length",
-    "mrr_buffer_size",
-    "optimizer_prune_level",
-    "optimizer_search_depth",
-    "optimizer_switch",
-    "range_alloc_block_size",
-    "range_optimizer_max_mem_size",
-    "read_buffer_size",
-    "read_rnd_buffer_size",
-    "sort_buffer_size",
-    "sql_auto_is_null",
-    "sql_big_selects",
-    "sql_buffer_result",
-    "sql_mode",
-    "sql_safe_updates",
-    "sql_select_limit",
-    "time_zone",
-    "timestamp",
-    "tmp_table_size",
-    "unique_checks",
-    "updatable_views_with_limit",
-    "windowing_use_high_precision",
-];
-
-/// The value of an expression without columns: the one row of `SELECT expression`. `parameters`: of the whole statement.
-pub async fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
-    let tables = context.tables();
-    let bound = context.with_session_values(|session| {
-        muster_sql::bind_constant(
-            expr,
-            &muster_sql::BindEnv { catalog: &*tables, session, parameters: parameters.into() },
-        )
-    })?;
-    if let Some((value, _)) = bound.literal() {
-        return Ok(value.clone());
-    }
-    let planned = query::optimize_whole(context, bound, tables)?;
-    let result = query::run(context, planned, None)?;
-    let rows = query::first_values(result, 1).await?;
-    Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
-}
-
-impl Session {
-    /// The session's variables as the statement's `SET_VAR` hints change them. Warnings: 3128 for an unknown variable,
-    /// 3637 for one that hints cannot set, 3126 for one that is set twice, and what SET would answer.
-    pub(super) fn hinted_variables(&self, statement: &Statement) -> Variables {
-        let mut variables = self.variables.clone();
-        let executed = match statement {
-            Statement::ExecutePrepared { name, .. } => self.named_statements.get(&name.to_lowercase()),
-            _ => None,
-        };
-        let statement = executed.map_or(statement, |prepared| &*prepared.statement);
-        let statement = if let Statement::Explain(explain) = statement { &*explain.statement } else { statement };
-        let (Statement::Query(query) | Statement::SelectInto { query, .. }) = statement else { return variables };
-        let warn = |e: SqlError| self.diagnostics.running.push(e.code, e.message);
-        let mut set = Vec::new();
-        for (name, value) in muster_sql::set_variables(query) {
-            let Ok(definition) = variables::define(&name) else {
-                let message = format!("Unresolved name '{name}' for SET_VAR hint");
-                warn(SqlError::new(ErrorCode::UnresolvedHintName, message));
-                continue;
-            };
-            if !HINT_UPDATABLE.contains(&definition.name) {
-                let message = format!("Variable '{name}' cannot be set using SET_VAR hint.");
-                warn(SqlError::new(ErrorCode::NotHintUpdatable, message));
-                continue;
-            }
-            if set.contains(&definition.name) {
-                let shown = value.to_text(6).unwrap_or_default();
-                warn(SqlError::conflicting_hint(&format!("SET_VAR({name}={shown})")));
-                continue;
-            }
-            set.push(definition.name);
-            match self.checked(definition, value, &variables) {
-                Ok(value) => variables.put(definition.name, value),
-                Err(e) => warn(e),
-            }
-        }
-        variables
-    }
-
+impl State {
     /// The value as a variable takes it, with warning 1292 when it was cut to the variable's bounds.
-    fn checked(&self, definition: &Definition, value: Value, current: &Variables) -> Result<Value> {
+    pub fn checked(&self, definition: &Definition, value: Value, current: &Variables) -> Result<Value> {
         let shown = value.to_text(6).unwrap_or_default();
         let checked = variables::check(definition, value, current)?;
         variables::check_supported(definition, &checked.value)?;
         if checked.truncated {
             let message = format!("Truncated incorrect {} value: '{shown}'", definition.name);
-            self.diagnostics.running.push(ErrorCode::TruncatedWrongValue, message);
+            self.diagnostics.warnings.push(ErrorCode::TruncatedWrongValue, message);
         }
         Ok(checked.value)
     }
 
     /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
-    pub(super) async fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<()> {
+    pub fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<Done> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let expr = match item {
@@ -139,7 +36,7 @@ impl Session {
                 _ => None,
             };
             values.push(match expr {
-                Some(expr) => evaluate(context, expr, parameters).await?,
+                Some(expr) => evaluate(context, expr, parameters)?,
                 None => Value::Null,
             });
         }
@@ -164,10 +61,10 @@ impl Session {
                 }
             }
         }
-        Ok(())
+        Ok(Done::default())
     }
 
-    pub(super) fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
+    pub fn set_user_variable(&mut self, name: &str, value: Value) -> Result<()> {
         let name = name.to_lowercase();
         let all = Arc::make_mut(&mut self.user_variables);
         if all.len() >= USER_VARIABLES_MAX && !all.contains_key(&name) {
@@ -213,7 +110,7 @@ impl Session {
                 Value::UInt(u) => *u,
                 _ => 0,
             };
-            self.shared.last_insert_id.store(id, Relaxed);
+            self.process.last_insert_id.store(id, Relaxed);
         }
         self.variables.put(definition.name, value.clone());
         match &value {
@@ -255,7 +152,7 @@ impl Session {
 
 /// Error 1227.
 fn check_variables_admin(context: &Context) -> Result<()> {
-    if context.access.global().has(Privilege::Super) {
+    if context.rights.global().has(Privilege::Super) {
         return Ok(());
     }
     let message = "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this \

@@ -1,13 +1,36 @@
-//! One statement: what it sees of its session, and the way of a query.
+//! One statement: what it runs with, and the way of a query.
 //!
 //! ```text
-//!   Context           the session as it was when the statement began    context.rs
-//!   StatementTables   databases, tables and views by name               names.rs
-//!   query             bind, optimize, execute; rows on their way out    query.rs
+//!   Context           what a statement runs with; its parts           context.rs
+//!     Diagnostics     its warnings, notes and error                   diagnostics.rs
+//!     @@name          system variables as it reads them               system_variable.rs
+//!   StatementTables   databases, tables and views by name             names.rs
+//!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
+//!   BindEnvironment   what binding asks the session                   bind_environment.rs
+//!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
+//!     plan_counters   status variables that a plan fills              plan_counters.rs
+//!   execution         what the operators of a query run with          execution.rs
+//!   explain           EXPLAIN                                         explain.rs
+//!   evaluate          the value of an expression outside queries      evaluate.rs
 //! ```
 
+mod bind_environment;
 mod context;
-pub mod names;
+mod diagnostics;
+mod evaluate;
+mod execution;
+pub mod explain;
+mod names;
+mod plan_counters;
 pub mod query;
+mod rows;
+mod system_variable;
+mod virtual_tables;
 
-pub use context::{Context, Done};
+pub use bind_environment::BindEnvironment;
+pub use context::{Clock, Context, Done, SessionSnapshot};
+pub use diagnostics::{Diagnostics, Level};
+pub use evaluate::evaluate;
+pub use names::StatementTables;
+pub use rows::first_values;
+pub use virtual_tables::VirtualTables;

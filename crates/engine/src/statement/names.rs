@@ -1,113 +1,96 @@
-//! The catalog as one statement sees it: a snapshot, `information_schema`, and statistics.
+//! Databases, tables and views as one statement sees them, with statistics for the optimizer.
 
+use super::Context;
 use crate::{
-    accounts::{Access, Privilege},
-    catalog::{FIRST_VIRTUAL_TABLE, Snapshot, TableEntry},
-    virtual_tables::information_schema::{self, Viewpoint},
+    accounts::{Privilege, Rights},
+    catalog::{Snapshot, TableEntry},
+    system_schema,
+    tables::TableSet,
 };
 use muster_algebra::{Catalog, ColumnStatistics, Definer, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
-use muster_storage::{Store, Table};
-use muster_types::{KeyRange, Result, SqlError, Value};
-use std::sync::{Arc, OnceLock};
+use muster_exec::{TableSource, VirtualRows};
+use muster_storage::Table;
+use muster_types::{KeyRange, Result, SqlError};
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
-/// What a statement resolves names with. Keeps its snapshot alive as long as the statement runs.
+/// What a statement resolves names with. Keeps the state of all tables as long as the statement runs.
 pub struct StatementTables {
-    pub snapshot: Arc<Snapshot>,
-    pub store: Arc<Store>,
-    /// Who looks: decides what `information_schema` shows.
-    pub viewpoint: Arc<dyn Viewpoint>,
+    set: Arc<TableSet>,
+    /// Whose rights count, and who decides what `information_schema` shows.
+    context: Arc<Context>,
     pool_share: OnceLock<f64>,
+    /// Rows of `information_schema`'s tables that were read.
+    virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
 }
 
 impl StatementTables {
-    pub fn new(snapshot: Arc<Snapshot>, store: Arc<Store>, viewpoint: Arc<dyn Viewpoint>) -> StatementTables {
-        StatementTables { snapshot, store, viewpoint, pool_share: OnceLock::new() }
+    pub fn new(context: &Arc<Context>) -> Arc<StatementTables> {
+        let set = context.database.tables().current();
+        Arc::new(StatementTables {
+            set,
+            context: context.clone(),
+            pool_share: OnceLock::new(),
+            virtual_rows: Mutex::default(),
+        })
+    }
+
+    pub fn definitions(&self) -> &Snapshot {
+        &self.set.definitions
     }
 
     /// Share of all tables' rows that the buffer pool has room for.
     fn pool_share(&self) -> f64 {
         *self.pool_share.get_or_init(|| {
             let pages = |entry: &Arc<TableEntry>| entry.statistics.indexes.first().map_or(0, |i| i.leaf_pages);
-            let all: u64 = self.snapshot.tables().map(pages).sum();
-            (self.store.buffer_pool().frame_count() as f64 / all.max(1) as f64).min(1.0)
+            let all: u64 = self.definitions().tables().map(pages).sum();
+            let frames = self.context.database.buffer_pool().frame_count();
+            (frames as f64 / all.max(1) as f64).min(1.0)
         })
     }
 
     fn entry(&self, table: &TableDef) -> Option<&Arc<TableEntry>> {
-        self.snapshot.schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
+        self.definitions().schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
     }
-}
 
-/// [`Catalog::check_database`] of a snapshot.
-pub fn check_database(snapshot: &Snapshot, database: &str) -> Result<()> {
-    if information_schema::is_name(database) {
-        return Ok(());
+    /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that it
+    /// reads.
+    fn check_select(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
+        let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
+        match definer {
+            None => check(&self.context.rights),
+            Some(definer) => check(&self.context.rights.of_definer(definer)?),
+        }
     }
-    snapshot.schema(database).map(|_| ())
-}
-
-/// Whether who looks may read a table or a view: he himself, or the definer of the view that he reads.
-fn check_select(view: &dyn Viewpoint, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
-    let check = |access: &Access| access.check_table(database, name, Privilege::Select, "SELECT");
-    match definer {
-        None => check(view.access()),
-        Some(definer) => check(&view.access().of_definer(definer)?),
-    }
-}
-
-/// [`Catalog::table`] of a snapshot. Who may not read tables of the database does not learn whether there is one.
-pub fn table(
-    snapshot: &Snapshot,
-    view: &dyn Viewpoint,
-    database: &str,
-    name: &str,
-    definer: Option<&Definer>,
-) -> Result<Option<Arc<TableDef>>> {
-    if information_schema::is_name(database) {
-        return match information_schema::table(name) {
-            Some(def) => Ok(Some(def)),
-            None => Err(unknown_information_schema_table(name)),
-        };
-    }
-    check_select(view, database, name, definer)?;
-    Ok(snapshot.schema(database)?.tables.get(name).map(|e| e.def.clone()))
-}
-
-/// [`Catalog::view`] of a snapshot.
-pub fn view(
-    snapshot: &Snapshot,
-    view: &dyn Viewpoint,
-    database: &str,
-    name: &str,
-    definer: Option<&Definer>,
-) -> Result<Option<Arc<ViewDef>>> {
-    if information_schema::is_name(database) {
-        return Ok(None);
-    }
-    check_select(view, database, name, definer)?;
-    Ok(snapshot.schema(database)?.views.get(name).map(|v| v.def.clone()))
-}
-
-/// [`Catalog::virtual_rows`] of a snapshot.
-pub fn virtual_rows(snapshot: &Snapshot, view: &dyn Viewpoint, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-    (table.id >= FIRST_VIRTUAL_TABLE).then(|| information_schema::rows(table, snapshot, view))
 }
 
 impl Catalog for StatementTables {
     fn check_database(&self, database: &str) -> Result<()> {
-        check_database(&self.snapshot, database)
+        if system_schema::is_name(database) {
+            return Ok(());
+        }
+        self.definitions().schema(database).map(|_| ())
     }
 
+    /// Who may not read tables of the database does not learn whether there is one.
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
-        table(&self.snapshot, &*self.viewpoint, database, name, definer)
+        if system_schema::is_name(database) {
+            let table = self.context.virtual_tables.table(name);
+            return table.map(Some).ok_or_else(|| unknown_information_schema_table(name));
+        }
+        self.check_select(database, name, definer)?;
+        Ok(self.definitions().schema(database)?.tables.get(name).map(|e| e.def.clone()))
     }
 
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
-        view(&self.snapshot, &*self.viewpoint, database, name, definer)
-    }
-
-    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-        virtual_rows(&self.snapshot, &*self.viewpoint, table)
+        if system_schema::is_name(database) {
+            return Ok(None);
+        }
+        self.check_select(database, name, definer)?;
+        Ok(self.definitions().schema(database)?.views.get(name).map(|v| v.def.clone()))
     }
 }
 
@@ -139,19 +122,32 @@ impl Statistics for StatementTables {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
             height: i.height,
-            resident_share: self.pool_share().max(entry.resident_share(index)),
+            resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
         })
     }
 
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
-        let storage = self.entry(table)?.storage(&self.store).ok()?;
+        let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
     }
 }
 
-impl muster_exec::TableSource for StatementTables {
+impl TableSource for StatementTables {
     fn storage(&self, table: TableId) -> Result<Arc<Table>> {
-        let entry = self.snapshot.by_id(table);
-        entry.ok_or_else(|| SqlError::internal(format!("no table {}", table.0)))?.storage(&self.store)
+        self.set.storage(table, self.context.database.tables().store())
+    }
+
+    /// A statement that reads a table in several places, or in a subquery that runs several times, sees the same rows.
+    fn virtual_rows(&self, table: &TableDef) -> Result<Option<VirtualRows>> {
+        if !system_schema::is_table(table.id) {
+            return Ok(None);
+        }
+        let mut made = self.virtual_rows.lock();
+        if let Some(rows) = made.get(&table.id) {
+            return Ok(Some(rows.clone()));
+        }
+        let rows = Arc::new(self.context.virtual_tables.rows(table, self.definitions(), &self.context)?);
+        made.insert(table.id, rows.clone());
+        Ok(Some(rows))
     }
 }

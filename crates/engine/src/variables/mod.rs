@@ -4,10 +4,13 @@
 //!   definitions        name, scope, kind and default of each     definitions.rs
 //!   Variables          values, and the checks of SET             values.rs
 //!   optimizer_switch   the flags of one of them                  optimizer_switch.rs
+//!   optimizer_options  what the optimizer obeys                  optimizer_options.rs
 //! ```
 
 pub mod definitions;
-pub mod optimizer_switch;
+mod optimizer_options;
+mod optimizer_switch;
 mod values;
 
+pub use optimizer_options::optimizer_options;
 pub use values::*;

@@ -3,7 +3,12 @@
 //! ```text
 //!   information_schema   the schema's tables        information_schema/
 //!   show                 SHOW, DESCRIBE             show/
+//!   status, variables    SHOW STATUS, SHOW VARIABLES   status.rs, variables.rs
 //! ```
 
-pub mod information_schema;
+mod information_schema;
 pub mod show;
+mod status;
+mod variables;
+
+pub use information_schema::InformationSchema;

@@ -28,6 +28,7 @@ mod row;
 mod scan;
 mod sort;
 mod subplans;
+mod virtual_scan;
 mod width;
 
 use crate::{

@@ -16,11 +16,14 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use muster_algebra::{ColId, Expr, Plan, RowFetch, Scan};
 use muster_storage::{Fetch, ScanRequest, Steering, Table};
-use muster_types::{Result, SqlError, Value, collation::TextTraits};
+use muster_types::{Result, SqlError, SqlType, Value, collation::TextTraits};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
     pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
+        if let Some(rows) = self.context.tables.virtual_rows(&scan.table)? {
+            return self.virtual_scan(scan, &rows);
+        }
         let table = self.context.tables.storage(scan.table.id)?;
         let schema = self.table_schema(&table, &scan.columns)?;
         let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
@@ -110,6 +113,22 @@ impl Lowerer<'_> {
         )
         .map_err(Into::into))?;
         let compiler = self.compiler(&dual);
+        let value = |(expr, ty): (&Expr, &SqlType)| match expr {
+            Expr::Literal { value, ty: from } if from == ty || value.is_null() => Ok(value.clone()),
+            expr => {
+                let scalar = df(compiler.compile_as(expr, *ty)?.evaluate(&one_row))?;
+                let array = df(scalar.into_array(1))?;
+                crate::arrow_value::value_at(array.as_ref(), 0)
+            }
+        };
+        let rows = rows.iter().map(|row| row.iter().zip(&types).map(value).collect());
+        let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
+        self.rows_in_memory(&rows, output)
+    }
+
+    /// Rows that are there when the plan starts, of the columns' types.
+    pub(super) fn rows_in_memory(&mut self, rows: &[Vec<Value>], output: &[ColId]) -> Result<Node> {
+        let types: Vec<SqlType> = output.iter().map(|id| self.columns.ty(*id)).collect();
         let mut known = vec![TextTraits::default(); types.len()];
         let schema = self.schema(output);
         let mut batches = Vec::new();
@@ -118,23 +137,13 @@ impl Lowerer<'_> {
         for chunk in rows.chunks(BATCH_ROWS) {
             let mut arrays: Vec<ArrayRef> = Vec::with_capacity(types.len());
             for (i, ty) in types.iter().enumerate() {
-                let column: Vec<Value> = chunk
-                    .iter()
-                    .map(|row| match &row[i] {
-                        Expr::Literal { value, ty: from } if from == ty || value.is_null() => Ok(value.clone()),
-                        expr => {
-                            let scalar = df(compiler.compile_as(expr, *ty)?.evaluate(&one_row))?;
-                            let array = df(scalar.into_array(1))?;
-                            crate::arrow_value::value_at(array.as_ref(), 0)
-                        }
-                    })
-                    .collect::<Result<_>>()?;
-                column.iter().for_each(|v| {
+                let column = chunk.iter().map(|row| &row[i]);
+                column.clone().for_each(|v| {
                     if let Value::Text(text) = v {
                         known[i].add(text.as_bytes());
                     }
                 });
-                arrays.push(array_of(&column, *ty)?);
+                arrays.push(array_of(column, *ty)?);
             }
             let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
             let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(Into::into);

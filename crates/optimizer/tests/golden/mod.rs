@@ -226,10 +226,6 @@ impl Catalog for Workload {
     fn view(&self, _database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
         Ok(self.views.get(name).cloned())
     }
-
-    fn virtual_rows(&self, _table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-        None
-    }
 }
 
 impl Statistics for Workload {

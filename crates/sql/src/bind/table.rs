@@ -113,23 +113,13 @@ impl Binder<'_> {
             let meta = ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin) };
             columns.push((self.columns.add(meta), i));
         }
-        let virtual_rows = self.env.catalog.virtual_rows(&table).transpose()?;
         let stored = columns.clone();
-        let local = if virtual_rows.is_none() { self.local_times(&mut columns) } else { None };
+        let local = self.local_times(&mut columns);
         self.dependencies.add_table(&table, &columns);
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let relation = Relation { database: Some(table.database.clone()), alias: alias.to_string() };
         let from = From::single(relation, named);
-        let rel = match virtual_rows {
-            Some(rows) => Rel::Values {
-                columns: stored.iter().map(|(id, _)| *id).collect(),
-                rows: rows
-                    .into_iter()
-                    .map(|row| row.into_iter().zip(&table.columns).map(|(v, c)| Expr::literal(v, c.ty)).collect())
-                    .collect(),
-            },
-            None => Rel::Get { table, alias: alias.to_string(), columns: stored, hints },
-        };
+        let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match local {
             Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
             None => rel,

@@ -4,15 +4,15 @@
 //! pool: when the page was last used, and when it came to the head of its list. FIX_COUNT tells latched from free, not
 //! how often. Rates are averages since the server started.
 
-use super::{Viewpoint, text, uint};
-use crate::{accounts::Privilege, catalog::Snapshot};
+use super::{text, uint};
+use crate::{Database, accounts::Privilege, catalog::Snapshot, statement::Context};
 use muster_storage::{
-    Counters, FileId,
-    buffer_pool::{BufferPool, PoolPage, PoolStatistics},
+    FileId,
+    buffer_pool::{PoolPage, PoolStatistics},
     page::PageType,
 };
-use muster_types::{ErrorCode, Result, SqlError, Value};
-use std::{collections::HashMap, time::Duration};
+use muster_types::{Result, Value};
+use std::collections::HashMap;
 
 /// What the pool has and did, of one moment.
 pub struct PoolFigures {
@@ -29,8 +29,8 @@ pub struct PoolFigures {
 }
 
 impl PoolFigures {
-    /// `counters`: the global ones, of a server that is up for `uptime`.
-    pub fn new(pool: &BufferPool, counters: &Counters, uptime: Duration) -> PoolFigures {
+    pub fn of(database: &Database) -> PoolFigures {
+        let (pool, counters) = (database.buffer_pool(), database.counters());
         PoolFigures {
             pool: pool.statistics(),
             page_size: pool.page_size() as u64,
@@ -40,7 +40,7 @@ impl PoolFigures {
             read_ahead: counters.buffer_pool_read_ahead(),
             gets: counters.buffer_pool_read_requests(),
             reads: counters.buffer_pool_reads(),
-            seconds: uptime.as_secs_f64().max(1e-3),
+            seconds: database.uptime().as_secs_f64().max(1e-3),
         }
     }
 
@@ -63,18 +63,10 @@ impl PoolFigures {
     }
 }
 
-/// Error 1227 without the PROCESS privilege.
-pub fn check_process(view: &dyn Viewpoint) -> Result<()> {
-    if view.access().global().has(Privilege::Process) {
-        return Ok(());
-    }
-    let message = "Access denied; you need (at least one of) the PROCESS privilege(s) for this operation";
-    Err(SqlError::new(ErrorCode::SpecificAccessDenied, message))
-}
-
-pub(super) fn pool_stats(view: &dyn Viewpoint) -> Result<Vec<Vec<Value>>> {
-    check_process(view)?;
-    let f = view.pool_figures();
+/// Error 1227 without the PROCESS privilege, as of the other tables here.
+pub(super) fn pool_stats(context: &Context) -> Result<Vec<Vec<Value>>> {
+    context.rights.check_global(Privilege::Process)?;
+    let f = PoolFigures::of(&context.database);
     let p = &f.pool;
     let count = |n: usize| uint(n as u64);
     let rate = |n: u64| Value::Double(f.per_second(n));
@@ -161,8 +153,8 @@ fn page_columns(page: &PoolPage, names: &HashMap<FileId, (String, String)>) -> (
 }
 
 /// Pages of the lists, the next to go first, as in InnoDB.
-pub(super) fn page_lru(snapshot: &Snapshot, view: &dyn Viewpoint) -> Result<Vec<Vec<Value>>> {
-    check_process(view)?;
+pub(super) fn page_lru(snapshot: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+    context.rights.check_global(Privilege::Process)?;
     let names = index_names(snapshot);
     let row = |page: PoolPage| {
         let position = page.position?;
@@ -173,14 +165,14 @@ pub(super) fn page_lru(snapshot: &Snapshot, view: &dyn Viewpoint) -> Result<Vec<
         row.extend(last);
         Some(row)
     };
-    Ok(view.buffer_pool().pages().into_iter().filter_map(row).collect())
+    Ok(context.database.buffer_pool().pages().into_iter().filter_map(row).collect())
 }
 
 /// All frames that hold a page.
-pub(super) fn pages(snapshot: &Snapshot, view: &dyn Viewpoint) -> Result<Vec<Vec<Value>>> {
-    check_process(view)?;
+pub(super) fn pages(snapshot: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+    context.rights.check_global(Privilege::Process)?;
     let names = index_names(snapshot);
-    let mut pages = view.buffer_pool().pages();
+    let mut pages = context.database.buffer_pool().pages();
     pages.sort_unstable_by_key(|page| page.frame);
     let row = |page: &PoolPage| {
         let (first, last) = page_columns(page, &names);

@@ -1,8 +1,13 @@
 //! COLUMNS, and how a column is described in SHOW COLUMNS and DESCRIBE.
 
-use super::{Viewpoint, optional, text, uint, yes_no};
-use crate::{catalog::Snapshot, charset, ddl};
-use muster_algebra::{ColumnDef, DefaultValue, TableDef};
+use super::{optional, text, uint, yes_no};
+use crate::{
+    catalog::{Snapshot, column_key},
+    charset, ddl,
+    statement::Context,
+    system_schema,
+};
+use muster_algebra::{ColumnDef, DefaultValue};
 use muster_types::{IntWidth, SqlType, Value, time_zone::TimeZone};
 
 /// The type's bare name: `int` for `int unsigned`, `varchar` for `varchar(10)`.
@@ -20,19 +25,6 @@ fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
             n => format!("CURRENT_TIMESTAMP({n})"),
         }),
     }
-}
-
-/// `PRI`, `UNI`, `MUL` or nothing (manual 13.7.7.5).
-pub fn column_key(table: &TableDef, column: usize) -> &'static str {
-    let first = |i: &muster_algebra::IndexDef| i.parts.first().is_some_and(|p| p.column == column);
-    if table.indexes.first().is_some_and(|i| i.parts.iter().any(|p| p.column == column)) {
-        return "PRI";
-    }
-    let mut secondary = table.indexes.iter().skip(1).filter(|i| first(i));
-    if secondary.clone().any(|i| i.unique && i.parts.len() == 1) {
-        return "UNI";
-    }
-    if secondary.next().is_some() { "MUL" } else { "" }
 }
 
 pub fn extra(column: &ColumnDef, on_update_now: bool) -> String {
@@ -108,14 +100,14 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
     ]
 }
 
-pub(super) fn columns(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
-    let (mut rows, zone) = (Vec::new(), view.time_zone());
-    for table in super::tables() {
-        let plain = |(i, c)| row(zone, super::NAME, &table.name, i, c, "", String::new());
+pub(super) fn columns(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+    let (mut rows, zone) = (Vec::new(), context.clock.time_zone);
+    for table in super::definitions::tables() {
+        let plain = |(i, c)| row(zone, system_schema::NAME, &table.name, i, c, "", String::new());
         rows.extend(table.columns.iter().enumerate().map(plain));
     }
     for (database, schema) in &snapshot.schemas {
-        if !view.access().sees_tables(database) {
+        if !context.rights.sees_tables(database) {
             continue;
         }
         for entry in schema.tables.values() {

@@ -1,6 +1,6 @@
 //! The tables of `information_schema` and their columns.
 
-use crate::catalog::FIRST_VIRTUAL_TABLE;
+use crate::system_schema;
 use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
 use muster_types::{Collation, IntWidth, SqlType, TextKind};
 use std::sync::{Arc, LazyLock};
@@ -187,8 +187,8 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
         };
         let table = |(i, (name, columns)): (usize, &(&str, Columns))| {
             Arc::new(TableDef {
-                id: TableId(FIRST_VIRTUAL_TABLE.0 + i as u64),
-                database: super::NAME.into(),
+                id: TableId(system_schema::FIRST_TABLE.0 + i as u64),
+                database: system_schema::NAME.into(),
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
                 indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],

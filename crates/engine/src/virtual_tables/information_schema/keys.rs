@@ -1,18 +1,21 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
 
-use super::{Viewpoint, optional, text, uint};
-use crate::catalog::{Snapshot, TableEntry};
+use super::{optional, text, uint};
+use crate::{
+    catalog::{Snapshot, TableEntry},
+    statement::Context,
+};
 use muster_types::Value;
 use std::sync::Arc;
 
-fn visible<'a>(snapshot: &'a Snapshot, view: &'a dyn Viewpoint) -> impl Iterator<Item = &'a Arc<TableEntry>> {
-    let schemas = snapshot.schemas.iter().filter(|(name, _)| view.access().sees_tables(name));
+fn visible<'a>(snapshot: &'a Snapshot, context: &'a Context) -> impl Iterator<Item = &'a Arc<TableEntry>> {
+    let schemas = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
     schemas.flat_map(|(_, schema)| schema.tables.values())
 }
 
-pub(super) fn statistics(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+pub(super) fn statistics(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for entry in visible(snapshot, view) {
+    for entry in visible(snapshot, context) {
         let def = &entry.def;
         for (i, index) in def.indexes.iter().enumerate() {
             for (seq, part) in index.parts.iter().enumerate() {
@@ -44,9 +47,9 @@ pub(super) fn statistics(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<V
     rows
 }
 
-pub(super) fn key_column_usage(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+pub(super) fn key_column_usage(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for entry in visible(snapshot, view) {
+    for entry in visible(snapshot, context) {
         let def = &entry.def;
         for index in def.indexes.iter().filter(|i| i.unique) {
             for (seq, part) in index.parts.iter().enumerate() {
@@ -61,9 +64,9 @@ pub(super) fn key_column_usage(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec
     rows
 }
 
-pub(super) fn table_constraints(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+pub(super) fn table_constraints(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for entry in visible(snapshot, view) {
+    for entry in visible(snapshot, context) {
         let def = &entry.def;
         for (i, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.unique && !i.parts.is_empty()) {
             rows.push(vec![

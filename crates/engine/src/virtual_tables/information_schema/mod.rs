@@ -16,66 +16,51 @@ mod keys;
 mod objects;
 mod server;
 
-pub use buffer_pool::{PoolFigures, check_process};
-pub use columns::column_key;
+pub use buffer_pool::PoolFigures;
 
-use crate::{ProcessInfo, accounts::Access, catalog::Snapshot};
+use super::{status, variables};
+use crate::{
+    catalog::Snapshot,
+    statement::{Context, VirtualTables},
+};
 use muster_algebra::TableDef;
-use muster_storage::buffer_pool::BufferPool;
-use muster_types::{Result, SqlError, Value, time_zone::TimeZone};
+use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
-pub const NAME: &str = "information_schema";
+/// What statements ask of the schema.
+pub struct InformationSchema;
 
-/// Whether this is the schema's name; case does not matter.
-pub fn is_name(database: &str) -> bool {
-    database.eq_ignore_ascii_case(NAME)
+impl VirtualTables for InformationSchema {
+    fn table(&self, name: &str) -> Option<Arc<TableDef>> {
+        definitions::tables().iter().find(|t| t.name.eq_ignore_ascii_case(name)).cloned()
+    }
+
+    fn rows(&self, table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+        rows(table, definitions, context)
+    }
 }
 
-/// Who looks, and what only the session and the server know.
-pub trait Viewpoint: Send + Sync {
-    fn access(&self) -> &Access;
-    fn processes(&self) -> Vec<ProcessInfo>;
-    /// Names and values, sorted by name.
-    fn variables(&self, global: bool) -> Vec<(String, String)>;
-    fn status(&self, global: bool) -> Vec<(String, String)>;
-    /// In which moments are shown.
-    fn time_zone(&self) -> TimeZone;
-    fn buffer_pool(&self) -> &Arc<BufferPool>;
-    fn pool_figures(&self) -> PoolFigures;
-}
-
-/// A table by its name in any case.
-pub fn table(name: &str) -> Option<Arc<TableDef>> {
-    definitions::tables().iter().find(|t| t.name.eq_ignore_ascii_case(name)).cloned()
-}
-
-pub fn tables() -> &'static [Arc<TableDef>] {
-    definitions::tables()
-}
-
-/// All rows of a table that this session may see.
-pub fn rows(table: &TableDef, snapshot: &Snapshot, view: &dyn Viewpoint) -> Result<Vec<Vec<Value>>> {
+fn rows(table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
     let rows = match table.name.as_str() {
-        "SCHEMATA" => objects::schemata(snapshot, view),
-        "TABLES" => objects::tables(snapshot, view),
-        "VIEWS" => objects::views(snapshot, view),
-        "COLUMNS" => columns::columns(snapshot, view),
-        "STATISTICS" => keys::statistics(snapshot, view),
-        "KEY_COLUMN_USAGE" => keys::key_column_usage(snapshot, view),
-        "TABLE_CONSTRAINTS" => keys::table_constraints(snapshot, view),
-        "INNODB_BUFFER_PAGE" => buffer_pool::pages(snapshot, view)?,
-        "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(snapshot, view)?,
-        "INNODB_BUFFER_POOL_STATS" => buffer_pool::pool_stats(view)?,
+        "SCHEMATA" => objects::schemata(definitions, context),
+        "TABLES" => objects::tables(definitions, context),
+        "VIEWS" => objects::views(definitions, context),
+        "COLUMNS" => columns::columns(definitions, context),
+        "STATISTICS" => keys::statistics(definitions, context),
+        "KEY_COLUMN_USAGE" => keys::key_column_usage(definitions, context),
+        "TABLE_CONSTRAINTS" => keys::table_constraints(definitions, context),
+        "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,
+        "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(definitions, context)?,
+        "INNODB_BUFFER_POOL_STATS" => buffer_pool::pool_stats(context)?,
         "COLLATIONS" => server::collations(),
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),
         "ENGINES" => server::engines(),
-        "PROCESSLIST" => server::processlist(view),
-        "GLOBAL_STATUS" => server::pairs(view.status(true)),
-        "SESSION_STATUS" => server::pairs(view.status(false)),
-        "GLOBAL_VARIABLES" => server::pairs(view.variables(true)),
-        "SESSION_VARIABLES" => server::pairs(view.variables(false)),
+        "PROCESSLIST" => server::processlist(context),
+        "GLOBAL_STATUS" => server::pairs(status::status(context, true)),
+        "SESSION_STATUS" => server::pairs(status::status(context, false)),
+        "GLOBAL_VARIABLES" => server::pairs(variables::shown(context, true)),
+        "SESSION_VARIABLES" => server::pairs(variables::shown(context, false)),
         // What Muster does not have, clients still look for.
         "CHECK_CONSTRAINTS"
         | "EVENTS"

@@ -1,13 +1,13 @@
 //! SCHEMATA, TABLES, VIEWS.
 
-use super::{Viewpoint, optional, text, uint};
-use crate::{accounts::Privilege, catalog::Snapshot};
+use super::{optional, text, uint};
+use crate::{accounts::Privilege, catalog::Snapshot, statement::Context, system_schema};
 use muster_types::{Collation, Value};
 
-pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
-    let own = (super::NAME, Collation::Utf8mb4GeneralCi);
+pub(super) fn schemata(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+    let own = (system_schema::NAME, Collation::Utf8mb4GeneralCi);
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
-    let mut visible: Vec<_> = stored.chain([own]).filter(|(name, _)| view.access().sees_database(name)).collect();
+    let mut visible: Vec<_> = stored.chain([own]).filter(|(name, _)| context.rights.sees_database(name)).collect();
     visible.sort_unstable_by_key(|(name, _)| *name);
     let row = |(name, collation): (&str, Collation)| {
         vec![text("def"), text(name), text(collation.charset()), text(collation.name()), Value::Null, text("NO")]
@@ -15,11 +15,11 @@ pub(super) fn schemata(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Val
     visible.into_iter().map(row).collect()
 }
 
-pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
+pub(super) fn tables(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    let local = |utc_micros| Value::DateTime(view.time_zone().from_utc(utc_micros));
-    for table in super::tables() {
-        let mut row = vec![text("def"), text(super::NAME), text(&table.name), text("SYSTEM VIEW"), Value::Null];
+    let local = |utc_micros| Value::DateTime(context.clock.time_zone.from_utc(utc_micros));
+    for table in super::definitions::tables() {
+        let mut row = vec![text("def"), text(system_schema::NAME), text(&table.name), text("SYSTEM VIEW"), Value::Null];
         row.extend([Value::Int(10), Value::Null]);
         row.extend(std::iter::repeat_n(uint(0), 6));
         row.extend([Value::Null, Value::DateTime(0)]);
@@ -28,12 +28,12 @@ pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value
         rows.push(row);
     }
     for (database, schema) in &snapshot.schemas {
-        if !view.access().sees_tables(database) {
+        if !context.rights.sees_tables(database) {
             continue;
         }
         for entry in schema.tables.values() {
             let statistics = &entry.statistics;
-            let (data, index) = entry.data_and_index_bytes(view.buffer_pool().page_size() as u64);
+            let (data, index) = entry.data_and_index_bytes(context.database.buffer_pool().page_size() as u64);
             let has_auto = entry.def.columns.iter().any(|c| c.auto_increment);
             rows.push(vec![
                 text("def"),
@@ -71,8 +71,8 @@ pub(super) fn tables(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value
     rows
 }
 
-pub(super) fn views(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>> {
-    let visible = snapshot.schemas.iter().filter(|(name, _)| view.access().sees_tables(name));
+pub(super) fn views(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+    let visible = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
     visible
         .flat_map(|(_, schema)| schema.views.values())
         .map(|v| {
@@ -80,7 +80,7 @@ pub(super) fn views(snapshot: &Snapshot, view: &dyn Viewpoint) -> Vec<Vec<Value>
                 text("def"),
                 text(&v.def.database),
                 text(&v.def.name),
-                text(if view.access().on_database(&v.def.database).has(Privilege::ShowView) {
+                text(if context.rights.on_database(&v.def.database).has(Privilege::ShowView) {
                     &v.def.query
                 } else {
                     ""

@@ -1,9 +1,10 @@
 //! COLLATIONS, CHARACTER_SETS, ENGINES, PROCESSLIST, variables and status.
 
-use super::{Viewpoint, optional, text, uint};
+use super::{optional, text, uint};
 use crate::{
     accounts::Privilege,
     charset::{self, CHARSETS},
+    statement::Context,
 };
 use muster_types::{Collation, Value};
 
@@ -45,12 +46,14 @@ pub(super) fn engines() -> Vec<Vec<Value>> {
 }
 
 /// Own sessions only, without the PROCESS privilege.
-pub(super) fn processlist(view: &dyn Viewpoint) -> Vec<Vec<Value>> {
-    let access = view.access();
-    let all = access.global().has(Privilege::Process);
-    view.processes()
+pub(super) fn processlist(context: &Context) -> Vec<Vec<Value>> {
+    let rights = &context.rights;
+    let all = rights.global().has(Privilege::Process);
+    context
+        .database
+        .processes()
         .into_iter()
-        .filter(|p| all || p.user == access.user)
+        .filter(|p| all || p.user == rights.user)
         .map(|p| {
             vec![
                 uint(p.id.into()),

@@ -1,47 +1,41 @@
 //! SHOW and DESCRIBE: rows that the engine makes, with LIKE or WHERE over them.
 //!
 //! ```text
-//!   tables       what each SHOW lists: columns and rows      tables.rs
-//!   status of the storage engine                         engine_status.rs
-//!   filter       LIKE and WHERE                              mod.rs
+//!   tables          what each SHOW lists: columns and rows      tables.rs
+//!   engine_status   SHOW ENGINE INNODB STATUS                   engine_status.rs
+//!   conditions      SHOW WARNINGS, SHOW ERRORS                  conditions.rs
+//!   filter          LIKE and WHERE                              mod.rs
 //! ```
 
+mod conditions;
 mod engine_status;
 mod tables;
 
+pub use conditions::conditions;
+
 use crate::{
-    ColumnInfo, Outcome, Session, ddl, rows,
-    statement::{Context, query},
-    virtual_tables::information_schema,
+    ColumnInfo, Outcome, rows,
+    statement::{BindEnvironment, Context, StatementTables, query},
 };
-use muster_sql::{Show, ShowFilter, TableName};
-use muster_types::{Collation, Result, Value, collation::like::LikePattern};
+use muster_sql::{Parameters, Show, ShowFilter, TableName};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::like::LikePattern};
 use std::sync::Arc;
 
 /// Columns and rows of one SHOW.
-pub(crate) struct Listing {
+pub struct Listing {
     pub columns: Vec<ColumnInfo>,
     pub rows: Vec<Vec<Value>>,
 }
 
-impl Session {
-    pub(crate) async fn show(&mut self, context: &Arc<Context>, show: &Show) -> Result<Outcome> {
-        let (listing, filter) = match show {
-            Show::Warnings { count, offset, limit } => {
-                return tables::conditions(self.diagnostics(), false, *count, *offset, *limit);
-            }
-            Show::Errors { count, offset, limit } => {
-                return tables::conditions(self.diagnostics(), true, *count, *offset, *limit);
-            }
-            other => tables::listing(context, other)?,
-        };
-        filtered(context, listing, filter)
-    }
+/// SHOW of everything but the warnings, which are those of the statement before.
+pub fn show(context: &Arc<Context>, show: &Show) -> Result<Outcome> {
+    let (listing, filter) = tables::listing(context, show)?;
+    filtered(context, listing, filter)
 }
 
 /// `DESCRIBE table [column or pattern]`.
-pub(crate) fn describe(context: &Arc<Context>, table: &TableName, pattern: Option<&str>) -> Result<Outcome> {
-    let (database, name) = ddl::qualify(context, table)?;
+pub fn describe(context: &Arc<Context>, table: &TableName, pattern: Option<&str>) -> Result<Outcome> {
+    let (database, name) = context.qualify(table)?;
     let listing = tables::columns(context, &database, &name, false)?;
     let filter = pattern.map(|p| ShowFilter::Like(p.to_owned()));
     filtered(context, listing, filter.as_ref())
@@ -57,36 +51,35 @@ fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter
             rows.retain(|row| matches!(row.first(), Some(Value::Text(name)) if pattern.matches(name)));
         }
         Some(ShowFilter::Where(_)) => {
-            let tables = context.tables();
-            let names: Vec<(&str, muster_types::SqlType)> = columns.iter().map(|c| (c.name.as_str(), c.ty)).collect();
-            let bound = context.with_session_values(|session| {
-                let env =
-                    muster_sql::BindEnv { catalog: &*tables, session, parameters: muster_sql::Parameters::Values(&[]) };
-                muster_sql::bind_rows(&names, rows, filter, &env)
-            })?;
-            let planned = query::optimize_whole(context, bound, tables)?;
-            return Ok(Outcome::Rows(query::run(context, planned, None)?));
+            let tables = StatementTables::new(context);
+            let names: Vec<(&str, SqlType)> = columns.iter().map(|c| (c.name.as_str(), c.ty)).collect();
+            let environment = BindEnvironment::new(context);
+            let bound =
+                muster_sql::bind_rows(&names, rows, filter, &environment.with(&tables, Parameters::Values(&[])))?;
+            let planned = query::optimize(context, bound, tables)?;
+            return Ok(Outcome::Rows(query::run(context, planned, None, None)?));
         }
     }
     rows::outcome(columns, &rows)
 }
 
 /// Rows of an `information_schema` table under SHOW's names: `(shown, source)`; those that `keep`.
-pub(crate) fn select(
+pub fn select(
     context: &Context,
     table: &str,
     columns: &[(&str, &str)],
     keep: impl Fn(&dyn Fn(&str) -> Value) -> bool,
 ) -> Result<Listing> {
-    let def = information_schema::table(table)
-        .ok_or_else(|| muster_types::SqlError::internal(format!("no information_schema.{table}")))?;
-    let all = information_schema::rows(&def, &context.database.catalog().snapshot(), context)?;
+    let virtual_tables = context.virtual_tables;
+    let def = virtual_tables.table(table);
+    let def = def.ok_or_else(|| SqlError::internal(format!("no information_schema.{table}")))?;
+    let all = virtual_tables.rows(&def, &context.database.tables().definitions(), context)?;
     let mut positions = Vec::with_capacity(columns.len());
     let mut infos = Vec::with_capacity(columns.len());
     for (shown, source) in columns {
         let at = def
             .column(source)
-            .ok_or_else(|| muster_types::SqlError::internal(format!("no {source} in information_schema.{table}")))?;
+            .ok_or_else(|| SqlError::internal(format!("no {source} in information_schema.{table}")))?;
         positions.push(at);
         infos.push(rows::column(*shown, def.columns[at].ty, def.columns[at].nullable));
     }

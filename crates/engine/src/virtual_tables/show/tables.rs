@@ -2,17 +2,15 @@
 
 use super::{Listing, engine_status, select};
 use crate::{
-    Outcome,
     accounts::{self, Privilege},
-    ddl::{self, show_create},
-    rows::{self, text_column},
-    session::Level,
+    ddl::show_create,
+    rows::text_column,
     statement::Context,
-    virtual_tables::information_schema::{self, Viewpoint},
+    system_schema,
+    virtual_tables::{status, variables},
 };
-use muster_exec::Warning;
-use muster_sql::{Show, ShowFilter, VariableScope};
-use muster_types::{ErrorCode, IntWidth, Result, SqlError, SqlType, Value};
+use muster_sql::{Show, ShowFilter, UserName, VariableScope};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 
 fn text(s: impl Into<String>) -> Value {
     Value::Text(s.into())
@@ -33,22 +31,22 @@ pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing,
         }
         Show::TableStatus { database, filter } => (table_status(context, database.as_deref())?, filter.as_ref()),
         Show::Columns { full, table, filter } => {
-            let (database, name) = ddl::qualify(context, table)?;
+            let (database, name) = context.qualify(table)?;
             (columns(context, &database, &name, *full)?, filter.as_ref())
         }
         Show::Index { table, filter } => {
-            let (database, name) = ddl::qualify(context, table)?;
+            let (database, name) = context.qualify(table)?;
             (index(context, &database, &name)?, filter.as_ref())
         }
-        Show::Variables { scope, filter } => (pairs(Viewpoint::variables(context, is_global(*scope))), filter.as_ref()),
-        Show::Status { scope, filter } => (pairs(context.status(is_global(*scope))), filter.as_ref()),
+        Show::Variables { scope, filter } => (pairs(variables::shown(context, is_global(*scope))), filter.as_ref()),
+        Show::Status { scope, filter } => (pairs(status::status(context, is_global(*scope))), filter.as_ref()),
         Show::Processlist { full } => (processlist(context, *full)?, None),
         Show::CreateTable(table) => {
-            let (database, name) = ddl::qualify(context, table)?;
+            let (database, name) = context.qualify(table)?;
             (create_table(context, &database, &name)?, None)
         }
         Show::CreateView(table) => {
-            let (database, name) = ddl::qualify(context, table)?;
+            let (database, name) = context.qualify(table)?;
             (create_view(context, &database, &name)?, None)
         }
         Show::CreateDatabase(name) => (create_database(context, name)?, None),
@@ -135,11 +133,11 @@ fn shown_database(context: &Context, database: Option<&str>) -> Result<String> {
         Some(name) => name.to_owned(),
         None => context.require_database()?,
     };
-    if information_schema::is_name(&name) {
-        return Ok(information_schema::NAME.into());
+    if system_schema::is_name(&name) {
+        return Ok(system_schema::NAME.into());
     }
-    context.access.check_use(&name)?;
-    context.database.catalog().snapshot().schema(&name)?;
+    context.rights.check_use(&name)?;
+    context.database.tables().definitions().schema(&name)?;
     Ok(name)
 }
 
@@ -185,15 +183,15 @@ fn table_status(context: &Context, database: Option<&str>) -> Result<Listing> {
 
 /// Whether there is such a table or view that the session may see; its database's and its own name.
 fn shown_table(context: &Context, database: &str, name: &str) -> Result<(Value, Value)> {
-    if information_schema::is_name(database) {
-        let table = information_schema::table(name);
-        let table = table.ok_or_else(|| SqlError::no_such_table(information_schema::NAME, name))?;
-        return Ok((text(information_schema::NAME), text(&table.name)));
+    if system_schema::is_name(database) {
+        let table = context.virtual_tables.table(name);
+        let table = table.ok_or_else(|| SqlError::no_such_table(system_schema::NAME, name))?;
+        return Ok((text(system_schema::NAME), text(&table.name)));
     }
-    if !context.access.sees_tables(database) {
-        context.access.check_table(database, name, Privilege::Select, "SELECT")?;
+    if !context.rights.sees_tables(database) {
+        context.rights.check_table(database, name, Privilege::Select, "SELECT")?;
     }
-    let snapshot = context.database.catalog().snapshot();
+    let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(database)?;
     if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
         return Err(SqlError::no_such_table(database, name));
@@ -273,14 +271,14 @@ fn processlist(context: &Context, full: bool) -> Result<Listing> {
 
 fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
-    let snapshot = context.database.catalog().snapshot();
+    let snapshot = context.database.tables().definitions();
     let Some(schema) = snapshot.schemas.get(database) else {
         return Err(SqlError::unsupported("SHOW CREATE TABLE for information_schema"));
     };
     match schema.tables.get(name) {
         Some(entry) => Ok(Listing {
             columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
-            rows: vec![vec![shown, text(show_create::table(entry, context.time_zone))]],
+            rows: vec![vec![shown, text(show_create::table(entry, context.clock.time_zone))]],
         }),
         None => create_view(context, database, name),
     }
@@ -289,9 +287,9 @@ fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing
 fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
     for (p, command) in [(Privilege::Select, "SELECT"), (Privilege::ShowView, "SHOW VIEW")] {
-        context.access.check_table(database, name, p, command)?;
+        context.rights.check_table(database, name, p, command)?;
     }
-    let snapshot = context.database.catalog().snapshot();
+    let snapshot = context.database.tables().definitions();
     let view = snapshot
         .schemas
         .get(database)
@@ -310,7 +308,7 @@ fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing>
 
 fn create_database(context: &Context, name: &str) -> Result<Listing> {
     let name = shown_database(context, Some(name))?;
-    let snapshot = context.database.catalog().snapshot();
+    let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&name)?;
     Ok(Listing {
         columns: vec![text_column("Database", 64), text_column("Create Database", 1024)],
@@ -318,14 +316,14 @@ fn create_database(context: &Context, name: &str) -> Result<Listing> {
     })
 }
 
-fn grants(context: &Context, user: Option<&muster_sql::UserName>) -> Result<Listing> {
-    let own = &context.account;
+fn grants(context: &Context, user: Option<&UserName>) -> Result<Listing> {
+    let own = &context.rights.account;
     let account = match user {
         Some(name) => accounts::resolve(name, own),
         None => own.clone(),
     };
     if account != *own {
-        context.access.check_global(Privilege::CreateUser)?;
+        context.rights.check_global(Privilege::CreateUser)?;
     }
     let lines = context.database.accounts().show_grants(&account.user, &account.host)?;
     Ok(Listing {
@@ -334,11 +332,11 @@ fn grants(context: &Context, user: Option<&muster_sql::UserName>) -> Result<List
     })
 }
 
-fn create_user(context: &Context, user: &muster_sql::UserName) -> Result<Listing> {
-    let own = &context.account;
+fn create_user(context: &Context, user: &UserName) -> Result<Listing> {
+    let own = &context.rights.account;
     let account = accounts::resolve(user, own);
     if account != *own {
-        context.access.check_global(Privilege::CreateUser)?;
+        context.rights.check_global(Privilege::CreateUser)?;
     }
     let list = context.database.accounts().list();
     let entry = list.iter().find(|a| a.is(&account.user, &account.host)).ok_or_else(|| {
@@ -371,34 +369,4 @@ fn empty(what: &str) -> Listing {
         _ => &["Name"],
     };
     Listing { columns: names.iter().map(|n| text_column(n, 64)).collect(), rows: Vec::new() }
-}
-
-/// SHOW WARNINGS and SHOW ERRORS.
-pub(super) fn conditions(
-    all: Vec<(Level, Warning)>,
-    errors_only: bool,
-    count: bool,
-    offset: u64,
-    limit: Option<u64>,
-) -> Result<Outcome> {
-    let unsigned = |width| SqlType::Int { width, unsigned: true };
-    let wanted: Vec<_> = all.into_iter().filter(|(l, _)| !errors_only || *l == Level::Error).collect();
-    if count {
-        let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
-        let columns = vec![rows::column(name, unsigned(IntWidth::Big), false)];
-        return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
-    }
-    let columns = vec![
-        text_column("Level", 7),
-        rows::column("Code", unsigned(IntWidth::Int), false),
-        text_column("Message", 512),
-    ];
-    let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let shown: Vec<Vec<Value>> = wanted
-        .into_iter()
-        .skip(bounded(offset))
-        .take(limit.map_or(usize::MAX, bounded))
-        .map(|(level, w)| vec![text(format!("{level:?}")), Value::UInt(w.code.number().into()), text(w.message)])
-        .collect();
-    rows::outcome(columns, &shown)
 }

@@ -112,10 +112,6 @@ impl Catalog for TestCatalog {
     fn view(&self, database: &str, name: &str, _definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {
         Ok(self.views.iter().find(|v| v.database == database && v.name == name).cloned())
     }
-
-    fn virtual_rows(&self, table: &TableDef) -> Option<Result<Vec<Vec<Value>>>> {
-        (table.database == "information_schema").then(|| Ok(vec![vec![Value::Text("one".into()), Value::Int(1)]]))
-    }
 }
 
 pub struct TestSession {

@@ -1,10 +1,10 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
+use super::{Context, query};
 use crate::{
     Outcome,
     rows::{self, text_column},
-    statement::{Context, query},
-    threads::blocking,
+    threads,
 };
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan};
@@ -14,14 +14,13 @@ use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
-pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
+pub fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
     let Statement::Query(query) = &*explain.statement else {
         return Err(SqlError::unsupported("EXPLAIN of a statement other than SELECT"));
     };
-    let (planning, query, parameters) = (context.clone(), query.clone(), parameters.to_vec());
-    let planned = blocking(move || query::plan(&planning, &query, &parameters)).await?;
+    let planned = query::plan(context, query, parameters)?;
     let format =
-        explain.format.unwrap_or_else(|| match (explain.analyze, &*context.variables.text("explain_format")) {
+        explain.format.unwrap_or_else(|| match (explain.analyze, &*context.session.variables.text("explain_format")) {
             (true, _) | (_, "TREE") => ExplainFormat::Tree,
             (_, "JSON") => ExplainFormat::Json,
             _ => ExplainFormat::Traditional,
@@ -29,10 +28,8 @@ pub async fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Va
     let columns = vec![text_column("EXPLAIN", u32::MAX / 4)];
     let one = |text: String| rows::outcome(columns.clone(), &[vec![Value::Text(text)]]);
     match (explain.analyze, format) {
-        (true, ExplainFormat::Tree) => one(analyze(context, planned, |run| Ok(run.tree())).await?),
-        (true, ExplainFormat::Json) => {
-            one(analyze(context, planned, |run| run.json().map_err(SqlError::internal)).await?)
-        }
+        (true, ExplainFormat::Tree) => one(analyze(context, planned, |run| Ok(run.tree()))?),
+        (true, ExplainFormat::Json) => one(analyze(context, planned, |run| run.json().map_err(SqlError::internal))?),
         (true, _) => Err(SqlError::unsupported("EXPLAIN ANALYZE with a format other than TREE and JSON")),
         (false, ExplainFormat::Tree) => one(muster_explain::tree(&planned.plan, &planned.columns)),
         (false, ExplainFormat::Json) => {
@@ -65,15 +62,15 @@ fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
 }
 
 /// Runs a query to its end, throws its rows away, and prints the plan with what its nodes did.
-async fn analyze(
-    context: &Arc<Context>,
+fn analyze(
+    context: &Context,
     planned: query::Planned,
     print: impl FnOnce(&Analyzed<'_>) -> Result<String>,
 ) -> Result<String> {
-    let profile = Profile::new(context.shared.counters.clone());
+    let profile = Profile::new(context.process.counters.clone());
     let (plan, columns) = (planned.plan.clone(), planned.columns.clone());
-    let mut result = query::run_profiled(context, planned, None, Some(profile.clone()))?;
-    while let Some(batch) = result.rows.next().await {
+    let mut result = query::run(context, planned, None, Some(profile.clone()))?;
+    while let Some(batch) = threads::wait(result.rows.next())? {
         batch?;
     }
     print(&Analyzed { plan: &plan, columns: &columns, actual: &|node| profile.of(node) })

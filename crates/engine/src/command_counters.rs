@@ -1,6 +1,5 @@
-//! Status variables: what SHOW STATUS shows beside storage's counters.
+//! Counters of statements by kind, of a session and of the server.
 
-use crate::{Database, processes::SessionShared, virtual_tables::information_schema::PoolFigures};
 use muster_sql::Statement;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -108,6 +107,11 @@ impl CommandCounters {
         self.questions.fetch_add(1, Relaxed);
     }
 
+    /// Statements that clients sent.
+    pub fn questions(&self) -> u64 {
+        self.questions.load(Relaxed)
+    }
+
     pub fn count(&self, statement: &Statement) {
         let name = command(statement);
         if let Ok(at) = COMMANDS.binary_search(&name) {
@@ -120,69 +124,12 @@ impl CommandCounters {
         self.commands.iter().for_each(|c| c.store(0, Relaxed));
     }
 
-    fn status(&self, out: &mut Vec<(String, String)>) {
+    /// Names and values as SHOW STATUS gives them.
+    pub fn status(&self, out: &mut Vec<(String, String)>) {
         let value = |n: &AtomicU64| n.load(Relaxed).to_string();
         out.extend(COMMANDS.iter().zip(&self.commands).map(|(name, n)| (format!("Com_{name}"), value(n))));
         out.push(("Questions".into(), value(&self.questions)));
         out.push(("Queries".into(), value(&self.questions)));
-    }
-}
-
-/// What the buffer pool has now, and what only it counts: the same for every session.
-fn pool_status(figures: &PoolFigures) -> [(&'static str, u64); 9] {
-    let pool = &figures.pool;
-    [
-        ("bytes_data", figures.data_pages() * figures.page_size),
-        ("bytes_dirty", pool.dirty as u64 * figures.page_size),
-        ("pages_data", figures.data_pages()),
-        ("pages_dirty", pool.dirty as u64),
-        ("pages_flushed", figures.pages_written),
-        ("pages_free", pool.free as u64),
-        ("pages_misc", 0),
-        ("pages_total", pool.frames as u64),
-        ("read_ahead_evicted", pool.read_ahead_evicted),
-    ]
-}
-
-/// Names and values, sorted by name.
-pub fn status(database: &Database, session: &SessionShared, global: bool) -> Vec<(String, String)> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let (counters, commands) = match global {
-        true => (database.counters(), database.commands()),
-        false => (&session.counters, &session.commands),
-    };
-    out.extend(counters.status().into_iter().map(|(name, n)| (name.into(), n.to_string())));
-    commands.status(&mut out);
-    let sessions = database.sessions().all();
-    let uptime = database.uptime().as_secs().to_string();
-    let pool = database.pool_figures();
-    out.extend(pool_status(&pool).map(|(name, n)| (format!("Innodb_buffer_pool_{name}"), n.to_string())));
-    let last_query_cost = if global { 0.0 } else { f64::from_bits(session.last_query_cost.load(Relaxed)) };
-    out.extend(
-        [
-            ("Connections", database.sessions().opened().to_string()),
-            ("Innodb_page_size", pool.page_size.to_string()),
-            ("Last_query_cost", format!("{last_query_cost:.6}")),
-            ("Threads_connected", sessions.len().to_string()),
-            ("Threads_running", sessions.iter().filter(|s| s.is_running()).count().to_string()),
-            ("Uptime", uptime.clone()),
-            ("Uptime_since_flush_status", uptime),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
-    let connection = session.connection_status.lock();
-    for name in ["Ssl_cipher", "Ssl_version"] {
-        out.push((name.into(), connection.get(name).cloned().unwrap_or_default()));
-    }
-    out.sort_unstable();
-    out
-}
-
-impl Database {
-    /// The line that COM_STATISTICS answers with.
-    pub fn statistics_line(&self) -> String {
-        let (uptime, threads) = (self.uptime().as_secs(), self.sessions().all().len());
-        format!("Uptime: {uptime}  Threads: {threads}  Questions: {}", self.commands().questions.load(Relaxed))
     }
 }
 

@@ -1,53 +1,63 @@
-//! What one session may do, and MySQL's answers when it may not.
+//! What one account may do, and MySQL's answers when it may not.
 
 use super::{AccountList, Privilege, Privileges};
-use crate::virtual_tables::information_schema;
+use crate::system_schema;
 use muster_algebra::Definer;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
-/// A session's rights: its account in the list as it is now.
+/// An account's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountKey {
+    pub user: String,
+    pub host: String,
+}
+
+/// The rights of whoever is logged in: the account in the list as it is now.
 #[derive(Clone)]
-pub struct Access {
+pub struct Rights {
     accounts: Arc<AccountList>,
     /// As the client gave them; what messages name.
     pub user: String,
     pub host: String,
-    /// Position of its account; `None` when it has been dropped.
-    account: Option<usize>,
+    /// The account logged in as.
+    pub account: AccountKey,
+    /// Position of the account in the list; `None` when it has been dropped.
+    position: Option<usize>,
 }
 
-impl Access {
-    /// `account_host`: the host pattern of the account that the session is logged in as.
-    pub fn new(accounts: Arc<AccountList>, user: &str, host: &str, account_host: &str) -> Access {
-        let account = accounts.iter().position(|a| a.is(user, account_host));
-        Access { accounts, user: user.into(), host: host.into(), account }
+impl Rights {
+    /// `account_host`: the host pattern of the account logged in as.
+    pub fn new(accounts: Arc<AccountList>, user: &str, host: &str, account_host: &str) -> Rights {
+        let position = accounts.iter().position(|a| a.is(user, account_host));
+        let account = AccountKey { user: user.into(), host: account_host.into() };
+        Rights { accounts, user: user.into(), host: host.into(), account, position }
     }
 
     /// The rights of a view's definer. Error 1449 when the account is gone.
-    pub fn of_definer(&self, definer: &Definer) -> Result<Access> {
+    pub fn of_definer(&self, definer: &Definer) -> Result<Rights> {
         let Definer { user, host } = definer;
-        let access = Access::new(self.accounts.clone(), user, host, host);
-        if access.account.is_none() {
+        let rights = Rights::new(self.accounts.clone(), user, host, host);
+        if rights.position.is_none() {
             let message = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
             return Err(SqlError::new(ErrorCode::NoSuchUser, message));
         }
-        Ok(access)
+        Ok(rights)
     }
 
     pub fn global(&self) -> Privileges {
-        self.account.map_or(Privileges::NONE, |i| self.accounts[i].global)
+        self.position.map_or(Privileges::NONE, |i| self.accounts[i].global)
     }
 
     /// What the session may do in a database. PROCESS and its like open none.
     pub fn on_database(&self, database: &str) -> Privileges {
-        let own = self.account.and_then(|i| self.accounts[i].databases.get(database).copied());
+        let own = self.position.and_then(|i| self.accounts[i].databases.get(database).copied());
         self.global().of_databases().union(own.unwrap_or_default())
     }
 
     /// Whether the database is shown at all.
     pub fn sees_database(&self, database: &str) -> bool {
-        information_schema::is_name(database)
+        system_schema::is_name(database)
             || self.global().has(Privilege::ShowDatabases)
             || !self.on_database(database).is_empty()
     }
@@ -86,7 +96,7 @@ impl Access {
 
     /// Error 1044 unless the session has the privilege on the database. Nothing can be changed in information_schema.
     pub fn check_database(&self, database: &str, p: Privilege) -> Result<()> {
-        if !information_schema::is_name(database) && self.on_database(database).has(p) {
+        if !system_schema::is_name(database) && self.on_database(database).has(p) {
             return Ok(());
         }
         Err(self.database_denied(database))
@@ -94,11 +104,8 @@ impl Access {
 
     /// Error 1142 unless the session has the privilege on the table's database. `command`: as MySQL names it.
     pub fn check_table(&self, database: &str, table: &str, p: Privilege, command: &str) -> Result<()> {
-        let allowed = if information_schema::is_name(database) {
-            p == Privilege::Select
-        } else {
-            self.on_database(database).has(p)
-        };
+        let allowed =
+            if system_schema::is_name(database) { p == Privilege::Select } else { self.on_database(database).has(p) };
         if allowed {
             return Ok(());
         }
@@ -108,7 +115,7 @@ impl Access {
 
     /// USE: error 1044 when nothing in the database is the session's to touch.
     pub fn check_use(&self, database: &str) -> Result<()> {
-        if information_schema::is_name(database) || !self.on_database(database).is_empty() {
+        if system_schema::is_name(database) || !self.on_database(database).is_empty() {
             return Ok(());
         }
         Err(self.database_denied(database))

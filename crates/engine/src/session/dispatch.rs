@@ -1,0 +1,85 @@
+//! Which statement does what: a table from the kind of a statement to its handler.
+
+use super::state::State;
+use crate::{
+    Outcome, ddl, loading,
+    statement::{Context, Done, evaluate, explain, query},
+    virtual_tables::show,
+};
+use muster_sql::Statement;
+use muster_types::{Result, SqlError, Value};
+use std::sync::Arc;
+
+fn done(done: Result<Done>) -> Result<Outcome> {
+    done?.outcome()
+}
+
+impl State {
+    /// Runs a parsed statement.
+    pub fn run(&mut self, context: &Arc<Context>, statement: &Statement, parameters: &[Value]) -> Result<Outcome> {
+        use Statement::*;
+        match statement {
+            Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
+            SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
+            Explain(explain) => explain::explain(context, explain, parameters),
+            Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
+            Show(muster_sql::Show::Warnings { count, offset, limit }) => {
+                show::conditions(self.diagnostics.all(), false, *count, *offset, *limit)
+            }
+            Show(muster_sql::Show::Errors { count, offset, limit }) => {
+                show::conditions(self.diagnostics.all(), true, *count, *offset, *limit)
+            }
+            Show(show) => show::show(context, show),
+
+            CreateDatabase(statement) => done(ddl::create_database(context, statement)),
+            AlterDatabase(statement) => done(ddl::alter_database(context, statement)),
+            DropDatabase { name, if_exists } => done(self.drop_database(context, name, *if_exists)),
+            CreateTable(statement) => done(ddl::create_table(context, statement)),
+            CreateIndex(statement) => done(ddl::create_index(context, statement)),
+            DropIndex { name, table } => done(ddl::drop_index(context, name, table)),
+            AlterTable(statement) => done(ddl::alter_table(context, statement)),
+            DropTable { names, if_exists } => done(ddl::drop_tables(context, names, *if_exists)),
+            TruncateTable(name) => done(ddl::truncate_table(context, name)),
+            RenameTable(pairs) => done(ddl::rename_tables(context, pairs)),
+            CreateView(statement) => done(ddl::create_view(context, statement)),
+            DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
+            AnalyzeTable(names) => done(ddl::analyze(context, names)),
+            LoadData(statement) => done(loading::load_data(context, statement, &*self.local_files)),
+
+            Set(items) => done(self.set(context, items, parameters)),
+            Use(name) => done(self.use_database(name).map(|()| Done::default())),
+            Do(exprs) => done(exprs.iter().try_fold(Done::default(), |done, expr| {
+                evaluate(context, expr, parameters)?;
+                Ok(done)
+            })),
+            Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
+            Flush(options) => done(self.flush(context, options)),
+            // Every statement reads what is committed and writes nothing that could be taken back.
+            Begin { .. } | Commit | Rollback | UnlockTables => Done::default().outcome(),
+            Savepoint(name) => done(self.savepoint(name)),
+            RollbackToSavepoint(name) => done(self.rollback_to_savepoint(name)),
+            ReleaseSavepoint(name) => done(self.release_savepoint(name)),
+            LockTables(_) => Err(SqlError::unsupported("LOCK TABLES")),
+
+            Prepare { name, source } => done(self.prepare_named(name, source)),
+            ExecutePrepared { name, variables } => self.execute_named(context, name, variables),
+            Deallocate { name } => done(self.deallocate(name)),
+
+            CreateUser { if_not_exists, users } => done(ddl::create_users(context, users, *if_not_exists)),
+            AlterUser { if_exists, users } => done(ddl::alter_users(context, users, *if_exists)),
+            DropUser { if_exists, users } => done(ddl::drop_users(context, users, *if_exists)),
+            SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
+            Grant(grant) => done(ddl::grant(context, grant)),
+            Revoke(grant) => done(ddl::revoke(context, grant)),
+        }
+    }
+
+    /// A session whose database is dropped has none.
+    fn drop_database(&mut self, context: &Context, name: &str, if_exists: bool) -> Result<Done> {
+        let dropped = ddl::drop_database(context, name, if_exists)?;
+        if self.current_database.as_deref() == Some(name) {
+            self.leave_database();
+        }
+        Ok(dropped)
+    }
+}

@@ -1,0 +1,49 @@
+//! KILL and FLUSH.
+
+use super::state::State;
+use crate::{
+    accounts::Privilege,
+    statement::{Context, Done, evaluate},
+};
+use muster_sql::{FlushOption, ScalarExpr};
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::Arc;
+
+impl State {
+    /// Own sessions without further rights, those of others with SUPER. Errors 1094, 1095.
+    pub fn kill(
+        &self,
+        context: &Arc<Context>,
+        id: &ScalarExpr,
+        query_only: bool,
+        parameters: &[Value],
+    ) -> Result<Done> {
+        let id = match evaluate(context, id, parameters)? {
+            Value::Int(i) => u32::try_from(i).ok(),
+            Value::UInt(u) => u32::try_from(u).ok(),
+            Value::Text(s) => s.trim().parse().ok(),
+            _ => None,
+        };
+        let shown = id.map_or_else(|| "NULL".into(), |id| id.to_string());
+        let target = id.and_then(|id| self.database.sessions().get(id));
+        let target =
+            target.ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, format!("Unknown thread id: {shown}")))?;
+        if target.user() != context.rights.user && !context.rights.global().has(Privilege::Super) {
+            return Err(SqlError::new(ErrorCode::KillDenied, format!("You are not owner of thread {shown}")));
+        }
+        self.database.kill(target.id, query_only)?;
+        Ok(Done::default())
+    }
+
+    /// Error 1227 without RELOAD.
+    pub fn flush(&self, context: &Context, options: &[FlushOption]) -> Result<Done> {
+        for option in options {
+            context.rights.check_global(Privilege::Reload)?;
+            if *option == FlushOption::Status {
+                self.process.counters.reset();
+                self.process.commands.reset();
+            }
+        }
+        Ok(Done::default())
+    }
+}

@@ -1,0 +1,162 @@
+//! What a session keeps from statement to statement.
+
+use super::{SessionOptions, prepared::PreparedStatements};
+use crate::{
+    Database, LocalFiles,
+    accounts::{Privilege, Rights},
+    catalog::now_utc_micros,
+    processes::SessionShared,
+    statement::{Clock, Context, Diagnostics, SessionSnapshot},
+    system_schema,
+    variables::Variables,
+    virtual_tables::InformationSchema,
+};
+use muster_storage::Counters;
+use muster_types::{Collation, Result, Value, time_zone::TimeZone};
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+pub struct State {
+    pub database: Arc<Database>,
+    pub process: Arc<SessionShared>,
+    pub local_files: Arc<dyn LocalFiles>,
+    pub user: String,
+    pub host: String,
+    /// Host pattern of the account that the login belongs to.
+    pub account_host: String,
+    pub current_database: Option<String>,
+    /// Somebody types here: `interactive_timeout` counts.
+    pub interactive: bool,
+    pub variables: Variables,
+    pub user_variables: Arc<HashMap<String, Value>>,
+    pub prepared: PreparedStatements,
+    /// Names in lower case, in the order in which they were set.
+    pub savepoints: Vec<String>,
+    pub diagnostics: Arc<Diagnostics>,
+    /// Warnings and errors of the statement before the last: `@@warning_count` is read by a statement of its own.
+    pub condition_counts: (u64, u64),
+}
+
+impl State {
+    pub fn new(database: Arc<Database>, options: SessionOptions) -> State {
+        let SessionOptions { user, host, database: current, local_files } = options;
+        let counters = Counters::with_parent(database.counters().clone());
+        let process = database.sessions().add(&user, &host, counters);
+        let account_host = database.accounts().find(&user, &host).map_or_else(String::new, |a| a.host);
+        let variables = database.globals();
+        let mut state = State {
+            database,
+            process,
+            local_files,
+            user,
+            host,
+            account_host,
+            current_database: None,
+            interactive: false,
+            variables,
+            user_variables: Arc::default(),
+            prepared: PreparedStatements::default(),
+            savepoints: Vec::new(),
+            diagnostics: Arc::default(),
+            condition_counts: (0, 0),
+        };
+        if let Some(name) = current {
+            // Who gives a database that is not there begins without one; the server has checked it at login.
+            if let Err(e) = state.use_database(&name) {
+                state.diagnostics.set_error(e);
+            }
+        }
+        state
+    }
+
+    pub fn use_database(&mut self, database: &str) -> Result<()> {
+        let name = if system_schema::is_name(database) {
+            system_schema::NAME.to_owned()
+        } else {
+            self.rights().check_use(database)?;
+            let collation = self.database.tables().definitions().schema(database)?.collation;
+            self.set_database_collation(collation);
+            database.to_owned()
+        };
+        self.process.set_database(Some(&name));
+        self.current_database = Some(name);
+        Ok(())
+    }
+
+    /// Ends with no current database: the one it was is gone.
+    pub fn leave_database(&mut self) {
+        self.current_database = None;
+        self.process.set_database(None);
+    }
+
+    fn set_database_collation(&mut self, collation: Collation) {
+        self.variables.put("character_set_database", Value::Text(collation.charset().into()));
+        self.variables.put("collation_database", Value::Text(collation.name().into()));
+    }
+
+    pub fn reset(&mut self) {
+        self.variables = self.database.globals();
+        if self.interactive {
+            self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
+        }
+        self.user_variables = Arc::default();
+        self.prepared.clear();
+        self.savepoints.clear();
+        self.diagnostics = Arc::default();
+        self.condition_counts = (0, 0);
+        self.process.found_rows.store(0, Relaxed);
+        self.process.row_count.store(-1, Relaxed);
+        self.process.last_insert_id.store(0, Relaxed);
+        let definitions = self.database.tables().definitions();
+        let schema = self.current_database.as_ref().and_then(|d| definitions.schemas.get(d));
+        if let Some(schema) = schema {
+            self.set_database_collation(schema.collation);
+        }
+    }
+
+    pub fn is_super(&self) -> bool {
+        self.rights().global().has(Privilege::Super)
+    }
+
+    pub fn change_user(&mut self, user: &str, host: &str, database: Option<&str>) -> Result<()> {
+        self.leave_database();
+        self.reset();
+        self.user = user.to_owned();
+        self.host = host.to_owned();
+        self.account_host = self.database.accounts().find(user, host).map_or_else(String::new, |a| a.host);
+        self.process.set_identity(user, host);
+        database.map_or(Ok(()), |name| self.use_database(name))
+    }
+
+    fn rights(&self) -> Rights {
+        Rights::new(self.database.accounts().list(), &self.user, &self.host, &self.account_host)
+    }
+
+    /// What a statement runs with. `variables`: the session's, as the statement's hints change them. `cancel` stops it.
+    pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<Context> {
+        let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
+        let now_utc_micros = match variables.get("timestamp") {
+            Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
+            _ => now_utc_micros(),
+        };
+        Arc::new(Context {
+            database: self.database.clone(),
+            session: SessionSnapshot {
+                current_database: self.current_database.clone(),
+                variables,
+                user_variables: self.user_variables.clone(),
+                condition_counts: self.condition_counts,
+            },
+            rights: self.rights(),
+            diagnostics: self.diagnostics.clone(),
+            clock: Clock { started: Instant::now(), now_utc_micros, time_zone },
+            process: self.process.clone(),
+            cancel,
+            virtual_tables: &InformationSchema,
+        })
+    }
+}

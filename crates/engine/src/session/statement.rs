@@ -1,0 +1,177 @@
+//! A statement from its text to its end: counted, parsed, run; its warnings kept, its panics survived.
+
+use super::{prepared::PreparedStatement, state::State};
+use crate::{Outcome, ResultSet, RowStream, processes::SessionShared, statement::Context, threads::panic_error};
+use arrow_array::RecordBatch;
+use futures::{Stream, StreamExt};
+use muster_exec::Reserved;
+use muster_sql::{Show, Statement};
+use muster_types::{Result, SqlError, Value};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    task::{self, Poll},
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Statements that are at least as long are taken from the memory of queries until they run.
+const COUNTED_TEXT_BYTES: usize = 4096;
+
+/// The number of a statement that has begun, and what stops it.
+pub type Begun = (u64, CancellationToken);
+
+/// The rows of a statement, which ends with them.
+struct RowsOfStatement {
+    rows: RowStream,
+    process: Arc<SessionShared>,
+    number: u64,
+    count: i64,
+}
+
+impl Stream for RowsOfStatement {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.rows.poll_next_unpin(cx);
+        match &polled {
+            Poll::Ready(Some(Ok(batch))) => self.count += batch.num_rows() as i64,
+            Poll::Ready(None | Some(Err(_))) => {
+                self.process.found_rows.store(self.count, Relaxed);
+                self.process.end(self.number);
+            }
+            Poll::Pending => {}
+        }
+        polled
+    }
+}
+
+impl Drop for RowsOfStatement {
+    fn drop(&mut self) {
+        self.process.end(self.number);
+    }
+}
+
+impl State {
+    pub fn execute(&mut self, sql: &str, begun: Begun) -> Result<Outcome> {
+        self.statement(begun, |state, cancel| {
+            let parsed = state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse(sql)?)));
+            // These ask about the statement before them and leave its warnings as they are.
+            if !matches!(&parsed, Ok((_, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })))) {
+                state.begin_diagnostics();
+            }
+            let (_memory, statement) = parsed?;
+            state.run_parsed(&statement, &[], cancel)
+        })
+    }
+
+    pub fn execute_prepared(
+        &mut self,
+        prepared: PreparedStatement,
+        parameters: &[Value],
+        begun: Begun,
+    ) -> Result<Outcome> {
+        self.statement(begun, |state, cancel| {
+            let memory = state.memory_for(&prepared.text);
+            if !matches!(&*prepared.statement, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })) {
+                state.begin_diagnostics();
+            }
+            let _memory = memory?;
+            state.run_parsed(&prepared.statement, parameters, cancel)
+        })
+    }
+
+    /// Counts and runs a statement.
+    fn run_parsed(
+        &mut self,
+        statement: &Statement,
+        parameters: &[Value],
+        cancel: CancellationToken,
+    ) -> Result<Outcome> {
+        self.process.commands.count(statement);
+        self.database.commands().count(statement);
+        if self.process.killed.is_cancelled() {
+            return Err(SqlError::interrupted());
+        }
+        let variables = self.hinted_variables(statement);
+        let context = self.context(cancel, variables);
+        self.run(&context, statement, parameters)
+    }
+
+    /// The life of a statement around what it does.
+    fn statement(
+        &mut self,
+        (number, cancel): Begun,
+        run: impl FnOnce(&mut State, CancellationToken) -> Result<Outcome>,
+    ) -> Result<Outcome> {
+        self.count_question();
+        self.process.set_slow_after(self.slow_after());
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(self, cancel)));
+        self.ended(number, outcome.unwrap_or_else(|panic| Err(panic_error(&*panic))))
+    }
+
+    /// Runs a statement that is no SQL text (loading batches): its number of rows.
+    pub fn statement_without_text(
+        &mut self,
+        (number, cancel): Begun,
+        run: impl FnOnce(&Context) -> Result<u64>,
+    ) -> Result<u64> {
+        self.begin_diagnostics();
+        self.process.set_slow_after(self.slow_after());
+        let context = self.context(cancel, self.variables.clone());
+        let rows = catch_unwind(AssertUnwindSafe(|| run(&context)));
+        let rows = rows.unwrap_or_else(|panic| Err(panic_error(&*panic)));
+        let outcome = |affected_rows| Outcome::Ok { affected_rows, last_insert_id: 0, info: String::new() };
+        self.ended(number, rows.clone().map(outcome))?;
+        rows
+    }
+
+    pub fn count_question(&self) {
+        self.process.commands.question();
+        self.database.commands().question();
+    }
+
+    /// `long_query_time`.
+    fn slow_after(&self) -> Duration {
+        match self.variables.get("long_query_time") {
+            Value::Double(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+            _ => Duration::MAX,
+        }
+    }
+
+    pub fn begin_diagnostics(&mut self) {
+        self.condition_counts = self.diagnostics.counts();
+        self.diagnostics = Arc::default();
+    }
+
+    /// What a statement takes until it runs. Short ones are not counted. Error 1041.
+    pub fn memory_for(&self, text: &str) -> Result<Option<Reserved>> {
+        if text.len() < COUNTED_TEXT_BYTES {
+            return Ok(None);
+        }
+        self.database.runtime().reserve("statement", muster_sql::footprint(text)).map(Some)
+    }
+
+    /// Notes what became of a statement. One with rows ends when they have been read.
+    fn ended(&mut self, number: u64, outcome: Result<Outcome>) -> Result<Outcome> {
+        let row_count = match &outcome {
+            Ok(Outcome::Ok { affected_rows, .. }) => i64::try_from(*affected_rows).unwrap_or(i64::MAX),
+            _ => -1,
+        };
+        self.process.row_count.store(row_count, Relaxed);
+        if let Err(e) = &outcome {
+            self.diagnostics.set_error(e.clone());
+        }
+        match outcome {
+            Ok(Outcome::Rows(result)) => {
+                let rows = RowsOfStatement { rows: result.rows, process: self.process.clone(), number, count: 0 };
+                Ok(Outcome::Rows(ResultSet { rows: rows.boxed(), ..result }))
+            }
+            other => {
+                self.process.end(number);
+                other
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What SHOW WARNINGS has to tell of one statement.
+
+use muster_exec::{Warning, Warnings};
+use muster_types::{ErrorCode, SqlError};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+#[derive(Default)]
+pub struct Diagnostics {
+    /// Filled while rows are computed, and drained into `collected` when somebody asks.
+    pub warnings: Arc<Warnings>,
+    collected: Mutex<Vec<Warning>>,
+    notes: Mutex<Vec<Warning>>,
+    error: Mutex<Option<SqlError>>,
+}
+
+/// How bad a condition is, as SHOW WARNINGS names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Note,
+    Warning,
+    Error,
+}
+
+impl Diagnostics {
+    pub fn note(&self, code: ErrorCode, message: impl Into<String>) {
+        let mut notes = self.notes.lock();
+        if notes.len() < Warnings::MAX {
+            notes.push(Warning { code, message: message.into() });
+        }
+    }
+
+    /// The error that the statement ended with.
+    pub fn set_error(&self, error: SqlError) {
+        *self.error.lock() = Some(error);
+    }
+
+    /// The error, the notes and the warnings, at most [`Warnings::MAX`] of them.
+    pub fn all(&self) -> Vec<(Level, Warning)> {
+        let mut collected = self.collected.lock();
+        collected.extend(self.warnings.take());
+        let error = self.error.lock().as_ref().map(|e| Warning { code: e.code, message: e.message.clone() });
+        let mut all: Vec<(Level, Warning)> = error.into_iter().map(|w| (Level::Error, w)).collect();
+        all.extend(self.notes.lock().iter().map(|w| (Level::Note, w.clone())));
+        all.extend(collected.iter().map(|w| (Level::Warning, w.clone())));
+        all.truncate(Warnings::MAX);
+        all
+    }
+
+    /// `@@warning_count` and `@@error_count` as the next statement reads them.
+    pub fn counts(&self) -> (u64, u64) {
+        let all = self.all();
+        let errors = all.iter().filter(|(level, _)| *level == Level::Error).count();
+        (all.len() as u64, errors as u64)
+    }
+}

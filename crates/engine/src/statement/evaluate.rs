@@ -1,0 +1,19 @@
+//! The value of an expression outside queries: of SET, DO and KILL.
+
+use super::{BindEnvironment, Context, StatementTables, first_values, query};
+use muster_sql::ScalarExpr;
+use muster_types::{Result, Value};
+use std::sync::Arc;
+
+/// The one row of `SELECT expression`, without columns. `parameters`: of the whole statement.
+pub fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
+    let tables = StatementTables::new(context);
+    let environment = BindEnvironment::new(context);
+    let bound = muster_sql::bind_constant(expr, &environment.with(&tables, parameters.into()))?;
+    if let Some((value, _)) = bound.literal() {
+        return Ok(value.clone());
+    }
+    let planned = query::optimize(context, bound, tables)?;
+    let rows = first_values(query::run(context, planned, None, None)?, 1)?;
+    Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
+}

@@ -1,0 +1,37 @@
+//! What the operators of a query run with.
+
+use super::{Context, StatementTables};
+use crate::variables::Variables;
+use muster_exec::{Buffers, ExecContext, Profile};
+use muster_storage::ReadView;
+use std::sync::Arc;
+
+/// `profile`: measurements of every operator go there.
+pub fn exec_context(context: &Context, tables: Arc<StatementTables>, profile: Option<Arc<Profile>>) -> ExecContext {
+    let variables = &context.session.variables;
+    ExecContext {
+        runtime: context.database.runtime().clone(),
+        tables,
+        view: ReadView::latest(),
+        counters: context.process.counters.clone(),
+        warnings: context.diagnostics.warnings.clone(),
+        buffers: buffers(variables),
+        text_bytes_max: bytes(variables, "max_allowed_packet"),
+        shared: Arc::default(),
+        threads: context.database.options().threads,
+        profile,
+    }
+}
+
+fn bytes(variables: &Variables, name: &str) -> usize {
+    usize::try_from(variables.unsigned(name)).unwrap_or(usize::MAX)
+}
+
+/// Sizes of buffers. MySQL and MariaDB name the one of Multi-Range Read differently: the smaller setting counts.
+fn buffers(variables: &Variables) -> Buffers {
+    Buffers {
+        join_bytes: bytes(variables, "join_buffer_size"),
+        mrr_bytes: bytes(variables, "mrr_buffer_size").min(bytes(variables, "read_rnd_buffer_size")),
+        sort_bytes: bytes(variables, "sort_buffer_size"),
+    }
+}

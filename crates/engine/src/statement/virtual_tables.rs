@@ -1,0 +1,15 @@
+//! Tables whose rows are made when they are read.
+
+use super::Context;
+use crate::catalog::Snapshot;
+use muster_algebra::TableDef;
+use muster_types::{Result, Value};
+use std::sync::Arc;
+
+/// What a statement knows of the tables of `information_schema`. What they hold is told by whoever starts the statement.
+pub trait VirtualTables: Send + Sync {
+    /// A table by its name in any case.
+    fn table(&self, name: &str) -> Option<Arc<TableDef>>;
+    /// All rows of a table that the account may see.
+    fn rows(&self, table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>>;
+}

@@ -1,0 +1,68 @@
+//! One table's files, opened at first use.
+
+use crate::catalog::TableEntry;
+use muster_storage::{FileId, Store, Table};
+use muster_types::Result;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A plan changes with what is in memory only when this share of an index has come or gone.
+const RESIDENT_STEP: f64 = 0.125;
+
+pub struct Handle {
+    /// The entry that brought the files. Later entries on the same files differ in names and comments only.
+    entry: Arc<TableEntry>,
+    /// Opened at first use, so that a damaged table hurts only those who read it.
+    opened: Mutex<Option<Arc<Table>>>,
+    writer: Arc<Mutex<()>>,
+}
+
+impl Handle {
+    pub fn new(entry: Arc<TableEntry>) -> Handle {
+        Handle { entry, opened: Mutex::default(), writer: Arc::default() }
+    }
+
+    /// The same table on the files of another entry.
+    pub fn on_other_files(&self, entry: Arc<TableEntry>) -> Handle {
+        Handle { writer: self.writer.clone(), ..Handle::new(entry) }
+    }
+
+    pub fn files(&self) -> &[FileId] {
+        &self.entry.files
+    }
+
+    pub fn writer(&self) -> &Arc<Mutex<()>> {
+        &self.writer
+    }
+
+    pub fn open(&self, store: &Arc<Store>) -> Result<Arc<Table>> {
+        let mut opened = self.opened.lock();
+        if let Some(table) = &*opened {
+            return Ok(table.clone());
+        }
+        let entry = &self.entry;
+        let table = store.open_table(entry.schema(), entry.files.clone(), entry.statistics.clone())?;
+        *opened = Some(table.clone());
+        Ok(table)
+    }
+
+    /// Deletes files of the table once nobody reads them.
+    pub fn discard(&self, store: &Arc<Store>, files: &[FileId]) {
+        match self.open(store) {
+            Ok(table) => table.remove_files_when_unused(files),
+            // A table that cannot be opened has no readers; its files go when the directory is opened next.
+            Err(e) => tracing::warn!("files of table {:?} stay until the next start: {e}", self.entry.def.name),
+        }
+    }
+
+    /// Share of an index's pages that are in memory now, in steps of [`RESIDENT_STEP`]; none of a table that nobody has
+    /// read yet.
+    pub fn resident_share(&self, index: usize) -> f64 {
+        let opened = self.opened.lock();
+        let Some(tree) = opened.as_ref().and_then(|table| table.trees().get(index)) else { return 0.0 };
+        let file = tree.file();
+        // The header is not in the pool.
+        let pages = f64::from(file.page_count().max(2) - 1);
+        (file.resident_pages() as f64 / pages / RESIDENT_STEP).round().clamp(0.0, 1.0 / RESIDENT_STEP) * RESIDENT_STEP
+    }
+}

@@ -1,0 +1,65 @@
+//! One state of all tables: their definitions, each with its handle.
+
+use super::handle::Handle;
+use crate::catalog::{Snapshot, TableEntry};
+use muster_algebra::TableId;
+use muster_storage::{FileId, Store, Table};
+use muster_types::{Result, SqlError};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
+
+/// Whoever keeps a set can read its tables as they were, however they change meanwhile.
+#[derive(Default)]
+pub struct TableSet {
+    pub definitions: Arc<Snapshot>,
+    handles: HashMap<TableId, Arc<Handle>>,
+}
+
+impl TableSet {
+    /// The set after a change of definitions: a table whose files stayed the same keeps its handle.
+    pub(super) fn next(&self, definitions: Arc<Snapshot>) -> TableSet {
+        let handle = |entry: &Arc<TableEntry>| {
+            let handle = match self.handles.get(&entry.def.id) {
+                Some(handle) if handle.files() == entry.files => handle.clone(),
+                Some(handle) => Arc::new(handle.on_other_files(entry.clone())),
+                None => Arc::new(Handle::new(entry.clone())),
+            };
+            (entry.def.id, handle)
+        };
+        TableSet { handles: definitions.tables().map(handle).collect(), definitions }
+    }
+
+    /// Marks files that `next` no longer has for deletion. Returns true if there are any.
+    pub(super) fn discard_files_not_in(&self, next: &TableSet, store: &Arc<Store>) -> bool {
+        let mut found = false;
+        for (id, handle) in &self.handles {
+            let kept = next.handles.get(id).map_or(&[][..], |handle| handle.files());
+            let gone: Vec<FileId> = handle.files().iter().copied().filter(|file| !kept.contains(file)).collect();
+            if !gone.is_empty() {
+                handle.discard(store, &gone);
+                found = true;
+            }
+        }
+        found
+    }
+
+    fn handle(&self, id: TableId) -> Result<&Arc<Handle>> {
+        self.handles.get(&id).ok_or_else(|| SqlError::internal(format!("no table {}", id.0)))
+    }
+
+    /// The open table of this number.
+    pub fn storage(&self, id: TableId, store: &Arc<Store>) -> Result<Arc<Table>> {
+        self.handle(id)?.open(store)
+    }
+
+    /// The lock that is held by what builds new files from old ones (loads, CREATE INDEX). It goes with the table through
+    /// all its changes.
+    pub fn writer(&self, id: TableId) -> Result<Arc<Mutex<()>>> {
+        Ok(self.handle(id)?.writer().clone())
+    }
+
+    /// Share of an index's pages that are in memory now.
+    pub fn resident_share(&self, id: TableId, index: usize) -> f64 {
+        self.handles.get(&id).map_or(0.0, |handle| handle.resident_share(index))
+    }
+}

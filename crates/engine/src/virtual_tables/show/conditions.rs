@@ -1,0 +1,41 @@
+//! SHOW WARNINGS and SHOW ERRORS.
+
+use crate::{
+    Outcome,
+    rows::{self, text_column},
+    statement::Level,
+};
+use muster_exec::Warning;
+use muster_types::{IntWidth, Result, SqlType, Value};
+
+/// The conditions of the statement before, or their number.
+pub fn conditions(
+    all: Vec<(Level, Warning)>,
+    errors_only: bool,
+    count: bool,
+    offset: u64,
+    limit: Option<u64>,
+) -> Result<Outcome> {
+    let unsigned = |width| SqlType::Int { width, unsigned: true };
+    let wanted: Vec<_> = all.into_iter().filter(|(l, _)| !errors_only || *l == Level::Error).collect();
+    if count {
+        let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+        let columns = vec![rows::column(name, unsigned(IntWidth::Big), false)];
+        return rows::outcome(columns, &[vec![Value::UInt(wanted.len() as u64)]]);
+    }
+    let columns = vec![
+        text_column("Level", 7),
+        rows::column("Code", unsigned(IntWidth::Int), false),
+        text_column("Message", 512),
+    ];
+    let bounded = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let shown: Vec<Vec<Value>> = wanted
+        .into_iter()
+        .skip(bounded(offset))
+        .take(limit.map_or(usize::MAX, bounded))
+        .map(|(level, w)| {
+            vec![Value::Text(format!("{level:?}")), Value::UInt(w.code.number().into()), Value::Text(w.message)]
+        })
+        .collect();
+    rows::outcome(columns, &shown)
+}
