@@ -1,6 +1,6 @@
 //! Character sets and collations as SQL names them, with MySQL's errors.
 
-use muster_types::{Collation, ErrorCode, Result, SqlError, charset::Charset};
+use muster_types::{Collation, Result, SqlError, charset::Charset};
 
 /// Name, description, default collation, bytes of the longest character.
 pub const CHARSETS: [(&str, &str, &str, u64); 3] = [
@@ -21,14 +21,12 @@ pub fn max_bytes(collation: Collation) -> u64 {
 
 /// Error 1273 for one that is not known.
 pub fn collation(name: &str) -> Result<Collation> {
-    Collation::from_name(name)
-        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, format!("Unknown collation: '{name}'")))
+    Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))
 }
 
 /// The default collation of a character set; error 1115 for one that is not known.
 fn default_of(charset: &str) -> Result<Collation> {
-    Collation::default_of_charset(charset)
-        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{charset}'")))
+    Collation::default_of_charset(charset).ok_or_else(|| SqlError::unknown_character_set(charset))
 }
 
 /// What `CHARACTER SET c COLLATE l` means; `None` without either. Error 1253 when they do not belong together.
@@ -38,8 +36,7 @@ pub fn resolve(charset: Option<&str>, collation_name: Option<&str>) -> Result<Op
     let default = default_of(charset)?;
     match by_name {
         Some(c) if c.charset() != default.charset() => {
-            let message = format!("COLLATION '{}' is not valid for CHARACTER SET '{}'", c.name(), default.charset());
-            Err(SqlError::new(ErrorCode::CollationCharsetMismatch, message))
+            Err(SqlError::collation_of_other_charset(c.name(), default.charset()))
         }
         Some(c) => Ok(Some(c)),
         None => Ok(Some(default)),
@@ -48,8 +45,7 @@ pub fn resolve(charset: Option<&str>, collation_name: Option<&str>) -> Result<Op
 
 /// A character set that a client may speak; some of them no column can have. Error 1115.
 pub fn client_charset(name: &str) -> Result<Charset> {
-    Charset::from_name(name)
-        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'")))
+    Charset::from_name(name).ok_or_else(|| SqlError::unknown_character_set(name))
 }
 
 /// The collation that a client's literals have. For the parts of UTF-8 it is the one of `utf8mb4` that compares as

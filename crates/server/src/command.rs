@@ -125,7 +125,7 @@ impl Connection {
     /// COM_QUERY: one statement, or several when the client may send them so.
     async fn query(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
         let statements = self.session().statement_text(body).and_then(|text| match self.session().split(&text)? {
-            list if list.is_empty() => Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty")),
+            list if list.is_empty() => Err(SqlError::empty_query()),
             list if list.len() > 1 && !self.multi_statements => Err(SqlError::syntax(&list[1], 1)),
             list => Ok(list),
         });

@@ -33,9 +33,7 @@ pub fn hash(plugin: &str, password: &str) -> Result<String> {
             let digest = sha256_crypt(password.as_bytes(), &salt, ROUNDS);
             Ok(format!("{PREFIX}{}{digest}", String::from_utf8_lossy(&salt)))
         }
-        other => {
-            Err(SqlError::new(muster_types::ErrorCode::PluginIsNotLoaded, format!("Plugin '{other}' is not loaded")))
-        }
+        other => Err(SqlError::plugin_not_loaded(other)),
     }
 }
 

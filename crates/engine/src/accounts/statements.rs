@@ -30,7 +30,7 @@ pub fn resolve(name: &UserName, own: &AccountKey) -> AccountKey {
 fn authenticate(account: &mut AccountEntry, how: &Authentication) -> Result<()> {
     let check_plugin = |plugin: &str| match plugin {
         password::CACHING_SHA2 | password::NATIVE => Ok(()),
-        other => Err(SqlError::new(ErrorCode::PluginIsNotLoaded, format!("Plugin '{other}' is not loaded"))),
+        other => Err(SqlError::plugin_not_loaded(other)),
     };
     match how {
         Authentication::Password { plugin, password } => {
@@ -178,7 +178,7 @@ impl Accounts {
             GrantScope::Database(Some(name)) => Some(plain_database_name(name)?),
             GrantScope::Database(None) => {
                 let current = database.map(str::to_owned);
-                Some(current.ok_or_else(|| SqlError::new(ErrorCode::NoDb, "No database selected"))?)
+                Some(current.ok_or_else(|| SqlError::no_database_selected())?)
             }
             GrantScope::Table(_) => return Err(SqlError::unsupported(format!("{operation} for a single table"))),
         };
@@ -204,11 +204,7 @@ impl Accounts {
                     Some(db) => {
                         let old = account.databases.get(db).copied();
                         if operation == "REVOKE" && old.is_none() && !grant.if_exists && grant.privileges != ["ALL"] {
-                            let message = format!(
-                                "There is no such grant defined for user '{}' on host '{}'",
-                                name.user, name.host
-                            );
-                            return Err(SqlError::new(ErrorCode::NonExistingGrant, message));
+                            return Err(SqlError::no_such_grant(&name.user, &name.host));
                         }
                         let new = change(old.unwrap_or_default(), set);
                         match new.is_empty() {
@@ -225,10 +221,7 @@ impl Accounts {
     /// The lines of SHOW GRANTS. Error 1141 without the account.
     pub fn show_grants(&self, user: &str, host: &str) -> Result<Vec<String>> {
         let list = self.list();
-        let account = list.iter().find(|a| a.is(user, host)).ok_or_else(|| {
-            let message = format!("There is no such grant defined for user '{user}' on host '{host}'");
-            SqlError::new(ErrorCode::NonExistingGrant, message)
-        })?;
+        let account = list.iter().find(|a| a.is(user, host)).ok_or_else(|| SqlError::no_such_grant(user, host))?;
         let line = |set: Privileges, on: String, global: bool| {
             let option = if set.has(Privilege::GrantOption) { " WITH GRANT OPTION" } else { "" };
             let (user, host) = (identifier(&account.user), identifier(&account.host));
@@ -261,10 +254,7 @@ fn find<'a>(
         None if operation == "GRANT" => {
             Err(SqlError::new(ErrorCode::CantCreateUserWithGrant, "You are not allowed to create a user with GRANT"))
         }
-        None => {
-            let message = format!("There is no such grant defined for user '{}' on host '{}'", name.user, name.host);
-            Err(SqlError::new(ErrorCode::NonExistingGrant, message))
-        }
+        None => Err(SqlError::no_such_grant(&name.user, &name.host)),
     }
 }
 

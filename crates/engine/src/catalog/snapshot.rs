@@ -113,11 +113,11 @@ pub fn schema_of(def: &TableDef) -> TableSchema {
 impl Snapshot {
     /// Error 1049 when there is none.
     pub fn schema(&self, database: &str) -> Result<&Schema> {
-        self.schemas.get(database).ok_or_else(|| unknown_database(database))
+        self.schemas.get(database).ok_or_else(|| SqlError::unknown_database(database))
     }
 
     pub fn schema_mut(&mut self, database: &str) -> Result<&mut Schema> {
-        self.schemas.get_mut(database).ok_or_else(|| unknown_database(database))
+        self.schemas.get_mut(database).ok_or_else(|| SqlError::unknown_database(database))
     }
 
     /// Error 1146 when there is none (1049 without the database).
@@ -147,10 +147,6 @@ impl Snapshot {
         self.next_table_id += 1;
         TableId(self.next_table_id)
     }
-}
-
-pub fn unknown_database(database: &str) -> SqlError {
-    SqlError::new(ErrorCode::BadDb, format!("Unknown database '{database}'"))
 }
 
 /// Microseconds since 1970-01-01 UTC, as entries keep when they were made and loaded.

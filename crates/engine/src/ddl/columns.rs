@@ -26,7 +26,7 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(specs.len());
     for spec in specs {
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(&spec.name)) {
-            return Err(duplicate_column(&spec.name));
+            return Err(SqlError::duplicate_column(&spec.name));
         }
         columns.push(column(spec, collation, zone)?);
     }
@@ -40,10 +40,6 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
         return Err(SqlError::new(ErrorCode::TooBigRowSize, message));
     }
     Ok(columns)
-}
-
-pub fn duplicate_column(name: &str) -> SqlError {
-    SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{name}'"))
 }
 
 fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<ColumnDef> {
@@ -100,28 +96,18 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
 
 fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType> {
     let name = &spec.name;
-    let too_big = |precision: u8, max: u8| {
-        let message = format!("Too-big precision {precision} specified for '{name}'. Maximum is {max}.");
-        Err(SqlError::new(ErrorCode::TooBigPrecision, message))
-    };
-    let too_long = |max: u64| {
-        let message = format!("Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead");
-        Err(SqlError::new(ErrorCode::TooBigFieldLength, message))
-    };
+    let too_long = |max: u64| Err(SqlError::column_too_long(name, max));
     match spec.ty {
         SqlType::Decimal { precision, .. } if precision > DECIMAL_MAX_PRECISION => {
-            too_big(precision, DECIMAL_MAX_PRECISION)
+            Err(SqlError::precision_too_big(precision, name, DECIMAL_MAX_PRECISION))
         }
         SqlType::Decimal { scale, .. } if scale > DECIMAL_MAX_SCALE => {
-            let message =
-                format!("Too big scale {scale} specified for column '{name}'. Maximum is {DECIMAL_MAX_SCALE}.");
-            Err(SqlError::new(ErrorCode::TooBigScale, message))
+            Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE))
         }
-        SqlType::Decimal { precision, scale } if scale > precision => {
-            let message = format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}').");
-            Err(SqlError::new(ErrorCode::MBiggerThanD, message))
+        SqlType::Decimal { precision, scale } if scale > precision => Err(SqlError::scale_above_precision(name)),
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } if fsp > 6 => {
+            Err(SqlError::precision_too_big(fsp, name, 6))
         }
-        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } if fsp > 6 => too_big(fsp, 6),
         SqlType::Text { kind, length, .. } => {
             let collation =
                 charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?.unwrap_or(table_collation);

@@ -100,11 +100,11 @@ fn exists(context: &Context, snapshot: &Snapshot, database: &str, name: &str, if
     if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
         return Ok(false);
     }
-    let message = format!("Table '{name}' already exists");
+    let exists = SqlError::table_exists(name);
     if !if_not_exists {
-        return Err(SqlError::new(ErrorCode::TableExists, message));
+        return Err(exists);
     }
-    context.note(ErrorCode::TableExists, message);
+    context.note(exists.code, exists.message);
     Ok(true)
 }
 

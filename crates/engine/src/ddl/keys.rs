@@ -1,6 +1,6 @@
 //! Keys of a table: their parts, names, order and limits.
 
-use super::{check_length, columns};
+use super::check_length;
 use muster_algebra::{ColumnDef, IndexDef};
 use muster_sql::{IndexColumn, IndexKind, IndexSpec};
 use muster_types::{ErrorCode, KeyPart, Result, SqlError, SqlType};
@@ -52,7 +52,7 @@ pub fn index(spec: &IndexSpec, columns: &[ColumnDef], existing: &[IndexDef]) -> 
     for c in &spec.columns {
         let part = part(c, columns)?;
         if parts.iter().any(|p| p.column == part.column) {
-            return Err(columns::duplicate_column(&c.name));
+            return Err(SqlError::duplicate_column(&c.name));
         }
         let column = &columns[part.column];
         let own = column.ty.key_bytes(part.prefix);

@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::TableDef;
 use muster_sql::TableName;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
@@ -20,7 +20,7 @@ pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> R
         context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
         check_not_virtual(context, &database)?;
         if wanted.contains(&(database.clone(), name.clone())) {
-            return Err(SqlError::new(ErrorCode::NonUniqTable, format!("Not unique table/alias: '{name}'")));
+            return Err(SqlError::table_not_unique(&name));
         }
         wanted.push((database, name));
     }
@@ -34,15 +34,15 @@ pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> R
             }
         }
         if !missing.is_empty() && !if_exists {
-            let message = format!("Unknown table '{}'", missing.join(","));
-            return Err(SqlError::new(ErrorCode::BadTable, message));
+            return Err(SqlError::unknown_tables(&missing));
         }
         Ok(missing)
     };
     let tables = context.database.tables();
     let missing = tables.in_reserve(|| tables.change(remove))?;
     for name in missing {
-        context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
+        let unknown = SqlError::unknown_tables(&[name]);
+        context.note(unknown.code, unknown.message);
     }
     Ok(Done::rows(0))
 }
@@ -96,7 +96,7 @@ pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Res
             let entry = next.table(&from.0, &from.1)?.clone();
             let target = next.schema(&to.0)?;
             if target.tables.contains_key(&to.1) || target.views.contains_key(&to.1) {
-                return Err(SqlError::new(ErrorCode::TableExists, format!("Table '{}' already exists", to.1)));
+                return Err(SqlError::table_exists(&to.1));
             }
             let def = TableDef { database: to.0.clone(), name: to.1.clone(), ..TableDef::clone(&entry.def) };
             let renamed = TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) };

@@ -1,6 +1,6 @@
 //! CREATE and DROP VIEW.
 
-use super::{check_length, check_not_virtual, check_table_name, columns::duplicate_column};
+use super::{check_length, check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
     catalog::ViewEntry,
@@ -37,7 +37,7 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
         let column = statement.columns.get(i).unwrap_or(output);
         check_length(column)?;
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(column)) {
-            return Err(duplicate_column(column));
+            return Err(SqlError::duplicate_column(column));
         }
         let meta = bound.columns.get(*id);
         columns.push(ColumnDef {
@@ -60,7 +60,7 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
         let schema = next.schema_mut(&database)?;
         let taken = schema.tables.contains_key(&name) || (schema.views.contains_key(&name) && !statement.or_replace);
         if taken {
-            return Err(SqlError::new(ErrorCode::TableExists, format!("Table '{name}' already exists")));
+            return Err(SqlError::table_exists(&name));
         }
         schema.views.insert(name.clone(), Arc::new(ViewEntry { def: Arc::new(def), columns }));
         Ok(())
@@ -110,12 +110,13 @@ pub fn drop_views(context: &Context, names: &[TableName], if_exists: bool) -> Re
             }
         }
         if !missing.is_empty() && !if_exists {
-            return Err(SqlError::new(ErrorCode::BadTable, format!("Unknown table '{}'", missing.join(","))));
+            return Err(SqlError::unknown_tables(&missing));
         }
         Ok(missing)
     })?;
     for name in missing {
-        context.note(ErrorCode::BadTable, format!("Unknown table '{name}'"));
+        let unknown = SqlError::unknown_tables(&[name]);
+        context.note(unknown.code, unknown.message);
     }
     Ok(Done::rows(0))
 }

@@ -31,8 +31,7 @@ pub fn load_batches(
 /// What storage relies on: the columns' number and types, and no NULL where none may be.
 fn check(def: &TableDef, batch: &RecordBatch, rows_before: u64) -> Result<()> {
     if batch.num_columns() != def.columns.len() {
-        let message = format!("Column count doesn't match value count at row {}", rows_before + 1);
-        return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, message));
+        return Err(SqlError::wrong_value_count(rows_before + 1));
     }
     for (column, array) in def.columns.iter().zip(batch.columns()) {
         let wanted = arrow_type(&column.ty);

@@ -127,8 +127,7 @@ impl State {
             SqlError::new(ErrorCode::UnknownStmtHandler, message)
         })?;
         if parameters != prepared.parameters {
-            let message = "Incorrect arguments to mysqld_stmt_execute";
-            return Err(SqlError::new(ErrorCode::WrongArguments, message));
+            return Err(SqlError::wrong_arguments("mysqld_stmt_execute"));
         }
         Ok(prepared.clone())
     }
@@ -159,7 +158,7 @@ impl State {
         let value = |v: &String| self.user_variables.get(&v.to_lowercase()).cloned().unwrap_or(Value::Null);
         let values: Vec<Value> = variables.iter().map(value).collect();
         if values.len() != prepared.parameters {
-            return Err(SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"));
+            return Err(SqlError::wrong_arguments("EXECUTE"));
         }
         self.run(context, &prepared.statement, &values)
     }

@@ -17,8 +17,7 @@ impl State {
     ) -> Result<Done> {
         let result = query::select(context, query, parameters)?;
         if result.columns.len() != variables.len() {
-            let message = "The used SELECT statements have a different number of columns";
-            return Err(SqlError::new(ErrorCode::WrongNumberOfColumnsInSelect, message));
+            return Err(SqlError::different_column_counts());
         }
         let mut rows = first_values(result, 2)?.into_iter();
         let Some(row) = rows.next() else {

@@ -49,7 +49,7 @@ impl Context {
     /// Error 1046 without a current database.
     pub fn require_database(&self) -> Result<String> {
         let current = self.session.current_database.clone();
-        current.ok_or_else(|| SqlError::new(ErrorCode::NoDb, "No database selected"))
+        current.ok_or_else(SqlError::no_database_selected)
     }
 
     /// Database and name of a table; error 1046 without a current database.

@@ -55,10 +55,6 @@ fn canonical(name: &str) -> &str {
     }
 }
 
-fn unknown(name: &str) -> SqlError {
-    SqlError::new(ErrorCode::UnknownSystemVariable, format!("Unknown system variable '{name}'"))
-}
-
 fn wrong_value(name: &str, value: &Value) -> SqlError {
     let shown = value.to_text(6).unwrap_or_else(|| "NULL".into());
     let message = format!("Variable '{name}' can't be set to the value of '{shown}'");
@@ -71,7 +67,7 @@ fn wrong_type(name: &str) -> SqlError {
 
 /// Definition of a variable by name in any case; error 1193.
 pub fn define(name: &str) -> Result<&'static Definition> {
-    definitions::find(&name.to_ascii_lowercase()).ok_or_else(|| unknown(name))
+    definitions::find(&name.to_ascii_lowercase()).ok_or_else(|| SqlError::unknown_system_variable(name))
 }
 
 impl Variables {

@@ -2,7 +2,7 @@
 
 use super::{Parameters, binder::Binder, scope::Clause};
 use muster_algebra::Rel;
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{Result, SqlError, Value};
 use sqlparser::ast::{self, LimitClause, OrderBySort};
 
 /// OFFSET and LIMIT.
@@ -44,7 +44,7 @@ pub(crate) fn limits(binder: &Binder, clause: Option<&LimitClause>) -> Result<Li
 
 /// A number or a parameter; no other expression may stand in LIMIT. Error 1210.
 fn limit_number(binder: &Binder, expr: &ast::Expr) -> Result<u64> {
-    let wrong = || SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to LIMIT");
+    let wrong = || SqlError::wrong_arguments("LIMIT");
     let ast::Expr::Value(value) = expr else { return Err(wrong()) };
     match &value.value {
         ast::Value::Number(digits, _) => digits.parse().map_err(|_| wrong()),

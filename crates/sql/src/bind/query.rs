@@ -7,7 +7,7 @@ use super::{
 };
 use crate::typing::{Item, result};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
-use muster_types::{ErrorCode, Result, SqlError, SqlType};
+use muster_types::{Result, SqlError, SqlType};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier};
 use std::rc::Rc;
 
@@ -21,8 +21,7 @@ impl Binder<'_> {
             }
             for cte in &with.cte_tables {
                 if with.cte_tables.iter().filter(|c| c.alias.name == cte.alias.name).count() > 1 {
-                    let message = format!("Not unique table/alias: '{}'", cte.alias.name.value);
-                    return Err(SqlError::new(ErrorCode::NonUniqTable, message));
+                    return Err(SqlError::table_not_unique(&cte.alias.name.value));
                 }
                 names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
             }
@@ -76,10 +75,7 @@ impl Binder<'_> {
         for (op, quantifier, right) in operations.into_iter().rev() {
             let right = self.set_expression(right, names, false)?;
             if right.outputs.len() != inputs[0].outputs.len() {
-                return Err(SqlError::new(
-                    ErrorCode::WrongNumberOfColumnsInSelect,
-                    "The used SELECT statements have a different number of columns",
-                ));
+                return Err(SqlError::different_column_counts());
             }
             let all = match quantifier {
                 SetQuantifier::All => true,
@@ -204,10 +200,7 @@ impl Binder<'_> {
         let scope = Scope { from: &from, parent: names.outer };
         for (i, row) in values.rows.iter().enumerate() {
             if row.content.len() != width {
-                return Err(SqlError::new(
-                    ErrorCode::WrongValueCountOnRow,
-                    format!("Column count doesn't match value count at row {}", i + 1),
-                ));
+                return Err(SqlError::wrong_value_count(i + 1));
             }
             let items: Result<Vec<Item>> =
                 row.content.iter().map(|e| self.expression(e, &scope, names, Clause::FieldList)).collect();

@@ -45,7 +45,7 @@ impl From {
     pub fn join(mut self, other: From) -> Result<From> {
         for r in &other.relations {
             if self.relations.contains(r) {
-                return Err(SqlError::new(ErrorCode::NonUniqTable, format!("Not unique table/alias: '{}'", r.alias)));
+                return Err(SqlError::table_not_unique(&r.alias));
             }
         }
         let (relations, columns) = (self.relations.len(), self.columns.len());

@@ -76,7 +76,7 @@ impl Binder<'_> {
             return self.cte(&cte, alias_name, names);
         }
         let Some(database) = database.or(names.database) else {
-            return Err(SqlError::new(ErrorCode::NoDb, "No database selected"));
+            return Err(SqlError::no_database_selected());
         };
         if let Some(def) = self.env.catalog.table(database, table, names.definer)? {
             self.mention(&def.database, &def.name, names);
@@ -236,7 +236,7 @@ fn derived(bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined>
     for (i, output) in bound.outputs.into_iter().enumerate() {
         let name = given.get(i).cloned().unwrap_or(output.name);
         if columns.iter().any(|(n, _)| n.eq_ignore_ascii_case(&name)) {
-            return Err(SqlError::new(ErrorCode::DupFieldName, format!("Duplicate column name '{name}'")));
+            return Err(SqlError::duplicate_column(&name));
         }
         columns.push((name, output.id));
     }

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, Decimal, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
 };
 use sqlparser::tokenizer::Token;
@@ -198,20 +198,14 @@ fn varchar(c: &mut Cursor, name: &str) -> Result<SqlType> {
 fn bounded(n: u64, max: u64, name: &str) -> Result<u32> {
     match u32::try_from(n) {
         Ok(small) if n <= max => Ok(small),
-        _ => Err(SqlError::new(
-            ErrorCode::TooBigFieldLength,
-            format!("Column length too big for column '{name}' (max = {max}); use BLOB or TEXT instead"),
-        )),
+        _ => Err(SqlError::column_too_long(name, max)),
     }
 }
 
 fn fsp(c: &mut Cursor, name: &str) -> Result<u8> {
     match length(c)?.unwrap_or(0) {
         n @ 0..=6 => Ok(n as u8),
-        n => Err(SqlError::new(
-            ErrorCode::TooBigPrecision,
-            format!("Too-big precision {n} specified for '{name}'. Maximum is 6."),
-        )),
+        n => Err(SqlError::precision_too_big(n, name, 6)),
     }
 }
 
@@ -244,22 +238,13 @@ fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
         return Err(SqlError::unsupported("DECIMAL UNSIGNED"));
     }
     if scale > DECIMAL_MAX_SCALE as u64 {
-        return Err(SqlError::new(
-            ErrorCode::TooBigScale,
-            format!("Too big scale {scale} specified for column '{name}'. Maximum is {DECIMAL_MAX_SCALE}."),
-        ));
+        return Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE));
     }
     if precision > DECIMAL_MAX_PRECISION as u64 {
-        return Err(SqlError::new(
-            ErrorCode::TooBigPrecision,
-            format!("Too-big precision {precision} specified for '{name}'. Maximum is {DECIMAL_MAX_PRECISION}."),
-        ));
+        return Err(SqlError::precision_too_big(precision, name, DECIMAL_MAX_PRECISION));
     }
     if scale > precision {
-        return Err(SqlError::new(
-            ErrorCode::MBiggerThanD,
-            format!("For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}')."),
-        ));
+        return Err(SqlError::scale_above_precision(name));
     }
     Ok(SqlType::Decimal { precision: precision as u8, scale: scale as u8 })
 }

@@ -71,7 +71,7 @@ fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Res
     let readable = scan::uncover(sql);
     let source = Source::new(sql, &readable)?;
     if source.significant().iter().all(|i| source.tokens[*i].token == Token::SemiColon) {
-        return Err(SqlError::new(ErrorCode::EmptyQuery, "Query was empty"));
+        return Err(SqlError::empty_query());
     }
     check_length(&source)?;
     read(&mut Cursor::new(&source))

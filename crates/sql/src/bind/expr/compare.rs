@@ -6,7 +6,7 @@ use crate::{
     typing::{Item, collation, comparison},
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, temporal};
+use muster_types::{Result, SqlError, SqlType, Value, temporal};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -277,7 +277,7 @@ impl Binder<'_> {
             None => Some('\\'),
             Some(e) => {
                 let item = self.expr(e, cx)?;
-                let wrong = || SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to ESCAPE");
+                let wrong = || SqlError::wrong_arguments("ESCAPE");
                 match item.as_literal() {
                     Some(Value::Text(text)) => {
                         let mut chars = text.chars();

@@ -6,7 +6,7 @@ use crate::{
     typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, text_of_length},
 };
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType,
+    BytesKind, Collation, Result, SqlError, SqlType,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
 };
 use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
@@ -43,9 +43,8 @@ impl Binder<'_> {
                 };
                 let name = charset.to_string();
                 let name = name.trim_matches(['`', '\'', '"']);
-                let collation = Collation::default_of_charset(name).ok_or_else(|| {
-                    SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"))
-                })?;
+                let collation =
+                    Collation::default_of_charset(name).ok_or_else(|| SqlError::unknown_character_set(name))?;
                 item = match collation {
                     Collation::Binary => {
                         let length = display_length(item.ty);
@@ -65,15 +64,11 @@ impl Binder<'_> {
         let item = self.expr(expr, cx)?;
         let name = name.to_string();
         let name = name.trim_matches(['`', '\'', '"']);
-        let wanted = Collation::from_name(name)
-            .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, format!("Unknown collation: '{name}'")))?;
+        let wanted = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
         if let Some(own) = item.ty.collation()
             && own.charset() != wanted.charset()
         {
-            return Err(SqlError::new(
-                ErrorCode::CollationCharsetMismatch,
-                format!("COLLATION '{}' is not valid for CHARACTER SET '{}'", wanted.name(), own.charset()),
-            ));
+            return Err(SqlError::collation_of_other_charset(wanted.name(), own.charset()));
         }
         let item = match item.ty {
             SqlType::Bytes { .. } => item,
@@ -122,10 +117,7 @@ impl Binder<'_> {
 fn fraction(fsp: Option<u64>) -> Result<u8> {
     match fsp.unwrap_or(0) {
         n @ 0..=6 => Ok(n as u8),
-        n => Err(SqlError::new(
-            ErrorCode::TooBigPrecision,
-            format!("Too-big precision {n} specified for 'CAST'. Maximum is 6."),
-        )),
+        n => Err(SqlError::precision_too_big(n, "CAST", 6)),
     }
 }
 
@@ -136,22 +128,13 @@ fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
         ExactNumberInfo::PrecisionAndScale(p, s) => (*p, u64::try_from(*s).unwrap_or(u64::MAX)),
     };
     if scale > DECIMAL_MAX_SCALE as u64 {
-        return Err(SqlError::new(
-            ErrorCode::TooBigScale,
-            format!("Too big scale {scale} specified for column 'cast'. Maximum is {DECIMAL_MAX_SCALE}."),
-        ));
+        return Err(SqlError::scale_too_big(scale, "cast", DECIMAL_MAX_SCALE));
     }
     if precision > DECIMAL_MAX_PRECISION as u64 {
-        return Err(SqlError::new(
-            ErrorCode::TooBigPrecision,
-            format!("Too-big precision {precision} specified for 'cast'. Maximum is {DECIMAL_MAX_PRECISION}."),
-        ));
+        return Err(SqlError::precision_too_big(precision, "cast", DECIMAL_MAX_PRECISION));
     }
     if scale > precision {
-        return Err(SqlError::new(
-            ErrorCode::MBiggerThanD,
-            "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'cast').",
-        ));
+        return Err(SqlError::scale_above_precision("cast"));
     }
     Ok(SqlType::decimal(precision.max(1) as u32, scale as u32))
 }

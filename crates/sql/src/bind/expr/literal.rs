@@ -52,10 +52,7 @@ pub(crate) fn parameter(binder: &Binder, placeholder: &ast::Value) -> Result<Val
     let ast::Value::Placeholder(name) = placeholder else { return Err(SqlError::internal("not a parameter")) };
     let Parameters::Values(values) = binder.env.parameters else { return Ok(Value::Null) };
     let position: Option<usize> = name.strip_prefix('?').and_then(|n| n.parse().ok());
-    position
-        .and_then(|i| values.get(i))
-        .cloned()
-        .ok_or_else(|| SqlError::new(ErrorCode::WrongArguments, "Incorrect arguments to EXECUTE"))
+    position.and_then(|i| values.get(i)).cloned().ok_or_else(|| SqlError::wrong_arguments("EXECUTE"))
 }
 
 impl Binder<'_> {
@@ -93,7 +90,7 @@ impl Binder<'_> {
     /// `_utf8mb4'..'`, `_binary x'..'`.
     pub fn introduced(&mut self, introducer: &str, value: &ast::Expr) -> Result<Item> {
         let name = introducer.trim_start_matches('_');
-        let unknown = || SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"));
+        let unknown = || SqlError::unknown_character_set(name);
         let charset = Charset::from_name(name).ok_or_else(unknown)?;
         let collation = Collation::default_of_charset(name).ok_or_else(unknown)?;
         let ast::Expr::Value(literal) = value else { return Err(SqlError::syntax(value, 1)) };

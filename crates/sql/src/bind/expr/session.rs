@@ -93,10 +93,7 @@ impl Binder<'_> {
         let Some(arg) = args.first() else { return Ok(0) };
         match self.expr(arg, cx)?.as_literal() {
             Some(Value::Int(n @ 0..=6)) if args.len() == 1 => Ok(*n as u8),
-            Some(Value::Int(n)) if args.len() == 1 => Err(SqlError::new(
-                muster_types::ErrorCode::TooBigPrecision,
-                format!("Too-big precision {n} specified for 'now'. Maximum is 6."),
-            )),
+            Some(Value::Int(n)) if args.len() == 1 => Err(SqlError::precision_too_big(n, "now", 6)),
             _ => Err(SqlError::syntax(arg, 1)),
         }
     }
