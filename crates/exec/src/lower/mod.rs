@@ -10,6 +10,7 @@
 //!   aggregate.rs   HashAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
 //!   sort.rs        Sort
+//!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
 //!   subplans.rs    subqueries that run by themselves, as extra columns
 //!   long_texts.rs  long texts that functions make, as extra columns
 //!   width.rs       how wide rows are, which decides how many make a batch
@@ -20,6 +21,7 @@
 
 mod aggregate;
 mod calls;
+mod dynamic_filters;
 mod join;
 mod long_texts;
 mod lookup;
@@ -40,7 +42,6 @@ use crate::{
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_optimizer::{PhysicalOptimizerRule, filter_pushdown::FilterPushdown};
 use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, coop::CooperativeExec,
     projection::ProjectionExec,
@@ -140,7 +141,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         let rows = rows.clamp(1, config.batch_size());
         config = config.with_batch_size(rows);
     }
-    let operators = df(FilterPushdown::new_post_optimization().optimize(node.exec, config.options()))?;
+    let operators = df(dynamic_filters::hand_down(node.exec, config.options()))?;
     Ok(Lowered { operators, config })
 }
 
