@@ -82,9 +82,7 @@ pub fn week(days: i32, mode: WeekMode) -> (i32, u32) {
 /// The moment in this format. A `%` before a character without a meaning is dropped. `None` for the name of a month that
 /// is zero.
 pub fn date_format(moment: &Moment, format: &str) -> Option<String> {
-    // A fraction that was rounded up can have made the time of day a whole day.
-    let moment = moment.micros().map_or(*moment, Moment::of_micros);
-    let Moment { year, month, day, clock } = moment;
+    let Moment { year, month, day, clock } = *moment;
     let days = days_from_civil(year, month, day);
     let month_name = || MONTHS.get((month as usize).wrapping_sub(1));
     let seconds = clock / MICROS_PER_SECOND;

@@ -35,11 +35,11 @@ pub(super) fn call(
         Weekday => int(day(0, warn).map(|d| date_format::weekday(d) as i64)),
         DayOfYear => int(day(0, warn).map(|d| date_format::day_of_year(d) as i64)),
         Week => {
-            let mode = date_format::WeekMode::from_number(cast::to_double(args.get(1)?).0 as i64);
+            let mode = week_mode(args.get(1)?);
             int(day(0, warn).map(|d| date_format::week(d, mode).1 as i64))
         }
         YearWeek => {
-            let mode = date_format::WeekMode::from_number(cast::to_double(args.get(1)?).0 as i64);
+            let mode = week_mode(args.get(1)?);
             int(day(0, warn).map(|d| {
                 let (year, week) = date_format::week(d, date_format::WeekMode { by_week_year: true, ..mode });
                 year as i64 * 100 + week as i64
@@ -66,6 +66,14 @@ pub(super) fn call(
             }
         }
         _ => return None,
+    })
+}
+
+/// The mode of a week function; its last three bits count, also of a number that no double holds exactly.
+fn week_mode(value: &Value) -> date_format::WeekMode {
+    date_format::WeekMode::from_number(match value {
+        Value::Int(n) => *n,
+        other => cast::to_double(other).0 as i64,
     })
 }
 
@@ -101,7 +109,8 @@ fn moment(value: &Value, warn: &mut dyn FnMut(CastWarning)) -> Option<Moment> {
     }
     let of = of?;
     of.warning.into_iter().for_each(warn);
-    Some(of.moment)
+    // A fraction that was rounded up can have made the time of day a whole day.
+    Some(of.moment.micros().map_or(of.moment, Moment::of_micros))
 }
 
 /// `start + interval`, of type `ty`. NULL with warning 1441 outside of the years 0 to 9999 or the range of TIME.
