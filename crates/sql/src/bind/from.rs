@@ -130,7 +130,7 @@ impl Binder<'_> {
     }
 
     /// USING: each column equal on both sides, and there once, before all others. The side whose rows are all kept has
-    /// its value.
+    /// its value. The columns stand in the order of the first table, not of the list (manual 15.2.13.2).
     fn using(
         &mut self,
         from: &mut From,
@@ -158,9 +158,9 @@ impl Binder<'_> {
         }
         // A RIGHT JOIN is a LEFT JOIN the other way round, and shows its sides' columns in that order.
         let (first, second) = if keeps_right { (right, left) } else { (left, right) };
-        let rest = first.into_iter().chain(second).filter(|i| !merged.contains(i) && !hidden.contains(i));
-        let visible = merged.iter().copied().chain(rest.collect::<Vec<_>>()).collect();
-        from.visible = visible;
+        let (common, own): (Vec<usize>, Vec<usize>) = first.into_iter().partition(|i| merged.contains(i));
+        let rest = second.into_iter().filter(|i| !hidden.contains(i));
+        from.visible = common.into_iter().chain(own).chain(rest).collect();
         Ok(on)
     }
 }
