@@ -22,10 +22,12 @@ pub struct PreparedStatement {
     pub text: String,
     pub statement: Arc<Statement>,
     pub parameters: usize,
+    /// The current database when it was prepared, which is the current one again while it runs (manual 15.5).
+    pub database: Option<String>,
 }
 
 impl PreparedStatement {
-    fn parse(text: &str) -> Result<PreparedStatement> {
+    fn parse(text: &str, database: Option<String>) -> Result<PreparedStatement> {
         let statement = muster_sql::parse(text)?;
         if matches!(
             statement,
@@ -34,7 +36,7 @@ impl PreparedStatement {
             return Err(not_preparable());
         }
         let parameters = muster_sql::count_parameters(&statement);
-        Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters })
+        Ok(PreparedStatement { text: text.into(), statement: Arc::new(statement), parameters, database })
     }
 }
 
@@ -102,7 +104,7 @@ impl State {
     }
 
     fn prepare_statement(&mut self, sql: &str) -> Result<Prepared> {
-        let prepared = PreparedStatement::parse(sql)?;
+        let prepared = PreparedStatement::parse(sql, self.current_database.clone())?;
         self.prepared.check_room()?;
         let columns = match &*prepared.statement {
             Statement::Query(query) => {
@@ -146,7 +148,7 @@ impl State {
             }
         };
         let _memory = self.memory_for(&text)?;
-        let prepared = PreparedStatement::parse(&text)?;
+        let prepared = PreparedStatement::parse(&text, self.current_database.clone())?;
         self.prepared.check_room()?;
         self.prepared.by_name.insert(name.to_lowercase(), prepared);
         Ok(Done::default())

@@ -138,6 +138,16 @@ impl State {
 
     /// What a statement runs with. `variables`: the session's, as the statement's hints change them. `cancel` stops it.
     pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<Context> {
+        self.context_in(self.current_database.clone(), cancel, variables)
+    }
+
+    /// As [`State::context`], with another current database than the session's.
+    pub fn context_in(
+        &self,
+        current_database: Option<String>,
+        cancel: CancellationToken,
+        variables: Variables,
+    ) -> Arc<Context> {
         let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
         let now_utc_micros = match variables.get("timestamp") {
             Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
@@ -146,7 +156,7 @@ impl State {
         Arc::new(Context {
             database: self.database.clone(),
             session: SessionSnapshot {
-                current_database: self.current_database.clone(),
+                current_database,
                 variables,
                 user_variables: self.user_variables.clone(),
                 condition_counts: self.condition_counts,

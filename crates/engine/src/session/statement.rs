@@ -62,7 +62,12 @@ impl State {
                 state.begin_diagnostics();
             }
             let (_memory, statement) = parsed?;
-            state.run_parsed(&statement, &[], cancel)
+            let prepared = match &statement {
+                Statement::ExecutePrepared { name, .. } => state.prepared.named(name),
+                _ => None,
+            };
+            let database = prepared.map_or(&state.current_database, |p| &p.database).clone();
+            state.run_parsed(&statement, &[], database, cancel)
         })
     }
 
@@ -78,15 +83,16 @@ impl State {
                 state.begin_diagnostics();
             }
             let _memory = memory?;
-            state.run_parsed(&prepared.statement, parameters, cancel)
+            state.run_parsed(&prepared.statement, parameters, prepared.database, cancel)
         })
     }
 
-    /// Counts and runs a statement.
+    /// Counts and runs a statement. `database`: the current one while it runs.
     fn run_parsed(
         &mut self,
         statement: &Statement,
         parameters: &[Value],
+        database: Option<String>,
         cancel: CancellationToken,
     ) -> Result<Outcome> {
         self.process.commands.count(statement);
@@ -95,7 +101,7 @@ impl State {
             return Err(SqlError::interrupted());
         }
         let variables = self.hinted_variables(statement);
-        let context = self.context(cancel, variables);
+        let context = self.context_in(database, cancel, variables);
         self.run(&context, statement, parameters)
     }
 
