@@ -99,8 +99,12 @@ pub struct ViewDef {
     pub name: String,
     /// Column names given in CREATE VIEW; empty: those of the query.
     pub columns: Vec<String>,
-    /// The SELECT.
+    /// The SELECT. It has no `*`: the columns that one stood for when the view was created are written in its place.
     pub query: String,
+    /// Where tables without a database are looked up: the current database when the view was created. `None` when
+    /// there was none.
+    #[serde(default)]
+    pub current_database: Option<String>,
     /// Whose rights count for what it reads (`SQL SECURITY DEFINER`); `None`: those of who uses it.
     #[serde(default)]
     pub definer: Option<Definer>,

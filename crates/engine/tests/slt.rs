@@ -131,6 +131,7 @@ files! {
     databases
     decimals
     expressions
+    grouping
     hints
     indexes
     joins

@@ -23,10 +23,13 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
     }
     context.database.tables().definitions().schema(&database)?;
-    // Names inside are looked up in the view's database, as they will be when it is used.
+    // Bound from the text that is kept, so that places in it are known.
+    let muster_sql::Statement::Query(query) = muster_sql::parse(&statement.query_text)? else {
+        return Err(SqlError::unsupported("SELECT .. INTO"));
+    };
     let tables = StatementTables::new(context);
-    let environment = BindEnvironment::new(context).in_database(&database);
-    let bound = muster_sql::bind_query(&statement.query, &environment.with(&tables, Parameters::Values(&[])))?;
+    let environment = BindEnvironment::new(context);
+    let bound = muster_sql::bind_query(&query, &environment.with(&tables, Parameters::Values(&[])))?;
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";
@@ -53,7 +56,8 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
         database: database.clone(),
         name: name.clone(),
         columns: statement.columns.clone(),
-        query: statement.query_text.clone(),
+        query: muster_sql::without_stars(&statement.query_text, &bound.stars),
+        current_database: context.session.current_database.clone(),
         definer: definer(context, &statement.security)?,
     };
     context.database.tables().change(|next| {

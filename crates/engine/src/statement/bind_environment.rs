@@ -5,20 +5,14 @@ use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A statement's context, with a current database that may be another one: names inside a view are looked up in its own.
+/// A statement's context as the binder asks it.
 pub struct BindEnvironment<'a> {
     context: &'a Context,
-    database: Option<&'a str>,
 }
 
 impl<'a> BindEnvironment<'a> {
     pub fn new(context: &'a Context) -> BindEnvironment<'a> {
-        BindEnvironment { context, database: context.session.current_database.as_deref() }
-    }
-
-    #[must_use]
-    pub fn in_database(self, database: &'a str) -> BindEnvironment<'a> {
-        BindEnvironment { database: Some(database), ..self }
+        BindEnvironment { context }
     }
 
     /// All that binding looks at besides the statement.
@@ -29,7 +23,7 @@ impl<'a> BindEnvironment<'a> {
 
 impl SessionValues for BindEnvironment<'_> {
     fn database(&self) -> Option<String> {
-        self.database.map(str::to_owned)
+        self.context.session.current_database.clone()
     }
 
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {

@@ -107,6 +107,7 @@ impl Workload {
             name: name.trim().into(),
             columns: columns.filter(|c| !c.is_empty()).collect(),
             query: query.into(),
+            current_database: Some("test".into()),
             definer: None,
         };
         self.views.insert(view.name.clone(), Arc::new(view));

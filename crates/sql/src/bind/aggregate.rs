@@ -183,7 +183,7 @@ fn replace_computed(expr: &mut Expr, computed: &[(ColId, Expr)]) {
 }
 
 /// Replaces columns by others, inside subqueries too.
-fn rename(expr: &mut Expr, names: &HashMap<ColId, ColId>) {
+pub(super) fn rename(expr: &mut Expr, names: &HashMap<ColId, ColId>) {
     match expr {
         Expr::Column(id) => *id = names.get(id).copied().unwrap_or(*id),
         Expr::Subquery(q) => {

@@ -1,6 +1,6 @@
 //! The state of binding one statement.
 
-use super::{BindEnv, dependency::Dependencies, hints::Block};
+use super::{BindEnv, dependency::Dependencies, hints::Block, star::Star};
 use crate::typing::{Derivation, Item, collation, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from};
@@ -20,6 +20,8 @@ pub(crate) struct Binder<'a> {
     pub null_extended: HashSet<ColId>,
     pub dependencies: Dependencies,
     pub tables: Vec<(String, String)>,
+    /// See [`super::Bound::stars`].
+    pub stars: Vec<Star>,
     pub warnings: Vec<SqlError>,
     pub blocks: Vec<Block>,
     /// Position of the query block that is being bound.
@@ -55,6 +57,7 @@ impl<'a> Binder<'a> {
             null_extended: HashSet::new(),
             dependencies: Dependencies::default(),
             tables: Vec::new(),
+            stars: Vec::new(),
             warnings: Vec::new(),
             blocks: Vec::new(),
             block: None,

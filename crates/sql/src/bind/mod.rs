@@ -6,6 +6,8 @@
 //!   query       WITH, UNION, VALUES          select     one SELECT
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
+//!   star        what `*` stands for
+//!   output      DISTINCT, and the columns that sort keys need
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   subquery    subqueries in expressions    expr/      expressions
 //! ```
@@ -17,15 +19,19 @@ mod expr;
 mod from;
 mod hints;
 mod order;
+mod output;
 mod query;
 mod scope;
 mod select;
+mod star;
 mod subquery;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
+pub use star::{Star, without_stars};
+
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
@@ -104,6 +110,8 @@ pub struct Bound {
     pub outputs: Vec<(ColId, String)>,
     /// Base tables and views mentioned, as (database, name), each once: for privileges.
     pub tables: Vec<(String, String)>,
+    /// The `*` of the statement's own select lists; those inside views are not among them.
+    pub stars: Vec<Star>,
     /// Number and wording.
     pub warnings: Vec<SqlError>,
     pub hints: Hints,
@@ -129,6 +137,7 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
         outputs: bound.outputs.into_iter().map(|o| (o.id, o.name)).collect(),
         columns: binder.columns,
         tables: binder.tables,
+        stars: binder.stars,
         warnings: binder.warnings,
         hints,
     })
@@ -158,6 +167,7 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
         outputs: vec![(id, expr.text.clone())],
         columns: binder.columns,
         tables: binder.tables,
+        stars: binder.stars,
         warnings: binder.warnings,
         hints,
     })
@@ -228,6 +238,7 @@ pub fn bind_rows(
         outputs: named.into_iter().map(|(name, id)| (id, name)).collect(),
         columns: binder.columns,
         tables: binder.tables,
+        stars: binder.stars,
         warnings: binder.warnings,
         hints,
     })

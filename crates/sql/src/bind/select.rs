@@ -7,13 +7,15 @@
 //! where the first Project, and those behind it, are there only if something is to compute.
 
 use super::{
-    binder::{Aggregates, Binder, BoundQuery, Output},
+    binder::{Aggregates, Binder, BoundQuery},
     expr::Context,
     order::{self, Limits},
-    scope::{Clause, From, Names, Scope},
+    output::{Distinctness, Key},
+    scope::{Clause, Names, Scope},
+    star::plain_wildcard,
 };
 use crate::typing::Item;
-use muster_algebra::{ColId, Expr, Rel, SortKey};
+use muster_algebra::{ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem};
 
@@ -28,12 +30,6 @@ pub(crate) struct Selected<'q> {
     pub alias: Option<String>,
     /// Whether the alias was written.
     pub explicit: bool,
-}
-
-/// A sort key with its text, for errors.
-struct Key {
-    expr: Expr,
-    descending: bool,
 }
 
 impl Binder<'_> {
@@ -87,13 +83,15 @@ impl Binder<'_> {
             let item = self.expr(condition, &mut cx)?;
             having = self.condition(item).into_conjuncts();
         }
-        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates)?;
+        let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
+        let aggregated = explicit_group || !aggregates.calls.is_empty();
+        let mut keys = self.sort_keys(order_by, &scope, names, &selected, &mut aggregates, aggregated)?;
         if !ordered && !limits.is_set() {
             keys.clear();
         }
 
-        let explicit_group = matches!(&select.group_by, GroupByExpr::Expressions(e, _) if !e.is_empty());
-        if explicit_group || !aggregates.calls.is_empty() {
+        let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
+        if aggregated {
             if !explicit_group {
                 // There is one row.
                 keys.clear();
@@ -109,92 +107,7 @@ impl Binder<'_> {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
-        self.finish(rel, selected, keys, distinct, limits)
-    }
-
-    /// Projection, DISTINCT, ORDER BY and LIMIT over what has been grouped.
-    fn finish(
-        &mut self,
-        rel: Rel,
-        selected: Vec<Selected>,
-        keys: Vec<Key>,
-        distinct: bool,
-        limits: Limits,
-    ) -> Result<BoundQuery> {
-        let available = rel.output();
-        let mut exprs: Vec<(ColId, Expr)> = Vec::with_capacity(selected.len());
-        let mut outputs = Vec::with_capacity(selected.len());
-        for s in selected {
-            let id = match s.item.expr {
-                // A column keeps its number, unless it is another query's or is shown twice.
-                Expr::Column(id) if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) => id,
-                _ => {
-                    let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
-                    if let Expr::Column(source) = s.item.expr {
-                        self.columns_origin(id, source);
-                    }
-                    id
-                }
-            };
-            outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
-            exprs.push((id, s.item.expr));
-        }
-        let shown: Vec<ColId> = outputs.iter().map(|o| o.id).collect();
-        // A key that is an output is that column; a column of the input stays what it is.
-        let mut extra: Vec<(ColId, Expr)> = Vec::new();
-        let mut sort = Vec::with_capacity(keys.len());
-        let mut computed = distinct;
-        for (i, key) in keys.into_iter().enumerate() {
-            let known = exprs.iter().chain(&extra).find(|(_, e)| *e == key.expr).map(|(id, _)| *id);
-            let id = match (known, &key.expr) {
-                (Some(id), _) => id,
-                (None, Expr::Column(id)) if available.contains(id) => {
-                    extra.push((*id, Expr::Column(*id)));
-                    *id
-                }
-                _ => {
-                    let ty = self.type_of(&key.expr);
-                    let id = self.new_column("", &key.expr, ty);
-                    extra.push((id, key.expr.clone()));
-                    id
-                }
-            };
-            if distinct && !shown.contains(&id) {
-                return Err(not_in_select(self, i, &key.expr));
-            }
-            computed |= !available.contains(&id);
-            sort.push(SortKey { expr: Expr::Column(id), descending: key.descending });
-        }
-        let project = |input: Rel, exprs: Vec<(ColId, Expr)>| {
-            let same = exprs.iter().all(|(id, e)| *e == Expr::Column(*id))
-                && input.output().iter().eq(exprs.iter().map(|(id, _)| id));
-            if same { input } else { Rel::Project { input: Box::new(input), exprs } }
-        };
-        let sorted = |input: Rel| match sort.is_empty() {
-            true => limits.apply(input),
-            false => limits.apply(Rel::Sort { input: Box::new(input), keys: sort.clone() }),
-        };
-        if !computed {
-            // Everything to sort by is there already: sort first, so that less has to be carried.
-            return Ok(BoundQuery { rel: project(sorted(rel), exprs), outputs });
-        }
-        let only_outputs: Vec<(ColId, Expr)> = shown.iter().map(|id| (*id, Expr::Column(*id))).collect();
-        let has_extra = !extra.is_empty();
-        exprs.extend(extra);
-        let mut rel = project(rel, exprs);
-        if distinct {
-            rel = Rel::Aggregate { input: Box::new(rel), group: shown, aggregates: Vec::new() };
-        }
-        rel = sorted(rel);
-        if has_extra {
-            rel = project(rel, only_outputs);
-        }
-        Ok(BoundQuery { rel, outputs })
-    }
-
-    pub fn columns_origin(&mut self, id: ColId, source: ColId) {
-        let origin = self.columns.get(source).origin.clone();
-        self.columns.set_origin(id, origin);
+        self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
     }
 
     fn select_list<'q>(
@@ -215,12 +128,13 @@ impl Binder<'_> {
                     if scope.from.relations.is_empty() {
                         return Err(SqlError::new(ErrorCode::NoTablesUsed, "No tables used"));
                     }
-                    found.extend(scope.from.visible.iter().map(|i| self.wildcard_item(scope.from, *i)));
+                    found.extend(self.star(item, scope.from, scope.from.visible.clone(), names));
                     continue;
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     plain_wildcard(options)?;
-                    self.qualified_wildcard(kind, scope.from, &mut found)?;
+                    let of_table = super::star::columns_of_table(kind, scope.from)?;
+                    found.extend(self.star(item, scope.from, of_table, names));
                     continue;
                 }
                 SelectItem::ExprWithAliases { .. } => return Err(SqlError::unsupported("several aliases")),
@@ -234,32 +148,6 @@ impl Binder<'_> {
             found.push(Selected { item, name, ast: Some(expr), alias, explicit });
         }
         Ok(found)
-    }
-
-    fn wildcard_item<'q>(&self, from: &From, position: usize) -> Selected<'q> {
-        let column = &from.columns[position];
-        let name = column.name.clone();
-        Selected { item: self.column_item(column.id), alias: Some(name.clone()), name, ast: None, explicit: false }
-    }
-
-    fn qualified_wildcard(
-        &mut self,
-        kind: &ast::SelectItemQualifiedWildcardKind,
-        from: &From,
-        found: &mut Vec<Selected>,
-    ) -> Result<()> {
-        let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
-            return Err(SqlError::unsupported("expr.*"));
-        };
-        let (database, table) = super::from::name_parts(name)?;
-        let qualifier: Vec<&str> = database.into_iter().chain([table]).collect();
-        let relation = from.relations.iter().position(|r| from.matches(r, &qualifier));
-        let Some(relation) = relation else {
-            return Err(SqlError::new(ErrorCode::UnknownTable, format!("Unknown table '{}'", qualifier.join("."))));
-        };
-        let of = (0..from.columns.len()).filter(|i| from.columns[*i].relation == relation);
-        found.extend(of.map(|i| self.wildcard_item(from, i)));
-        Ok(())
     }
 
     /// GROUP BY: positions, columns, aliases, expressions.
@@ -286,7 +174,10 @@ impl Binder<'_> {
                 Some(i) => selected[i].item.clone(),
                 None => {
                     let mut cx = Context { selected, ..Context::new(scope, names, Clause::GroupBy) };
-                    self.expr(expr, &mut cx)?
+                    match self.group_name(expr, &mut cx)? {
+                        Some(item) => item,
+                        None => self.expr(expr, &mut cx)?,
+                    }
                 }
             };
             if let Some(i) = chosen.or_else(|| selected.iter().position(|s| s.item == item))
@@ -318,6 +209,8 @@ impl Binder<'_> {
         expr.columns().iter().any(|c| !known(c))
     }
 
+    /// The keys of ORDER BY. `aggregated`: whether the rest of the query makes groups. Error 3029 for an aggregate
+    /// function that would be the only reason to.
     fn sort_keys(
         &mut self,
         order_by: &[ast::OrderByExpr],
@@ -325,9 +218,10 @@ impl Binder<'_> {
         names: &Names,
         selected: &[Selected],
         aggregates: &mut Aggregates,
+        aggregated: bool,
     ) -> Result<Vec<Key>> {
         let mut keys = Vec::with_capacity(order_by.len());
-        for key in order_by {
+        for (i, key) in order_by.iter().enumerate() {
             let descending = order::descending(key)?;
             let expr = match order::position(&key.expr, selected.len(), Clause::OrderBy)? {
                 Some(i) => selected[i].item.expr.clone(),
@@ -343,8 +237,18 @@ impl Binder<'_> {
                     }
                 },
             };
+            if !aggregated && !aggregates.calls.is_empty() {
+                return Err(SqlError::new(
+                    ErrorCode::AggregateOrderNonAggQuery,
+                    format!(
+                        "Expression #{} of ORDER BY contains aggregate function and applies to the result of a \
+                         non-aggregated query",
+                        i + 1
+                    ),
+                ));
+            }
             if !matches!(expr, Expr::Literal { .. }) {
-                keys.push(Key { expr, descending });
+                keys.push(Key { expr, descending, number: i + 1 });
             }
         }
         Ok(keys)
@@ -374,18 +278,6 @@ pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> R
     Ok(None)
 }
 
-fn not_in_select(binder: &Binder, i: usize, expr: &Expr) -> SqlError {
-    let column = expr.columns().first().map(|id| super::aggregate::full_name(binder, *id)).unwrap_or_default();
-    SqlError::new(
-        ErrorCode::FieldInOrderNotSelect,
-        format!(
-            "Expression #{} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in \
-             SELECT list; this is incompatible with DISTINCT",
-            i + 1
-        ),
-    )
-}
-
 /// Clauses that sqlparser reads and MySQL or Muster does not have.
 fn refuse(select: &ast::Select) -> Result<()> {
     let modifiers = select.select_modifiers.as_ref();
@@ -408,22 +300,6 @@ fn refuse(select: &ast::Select) -> Result<()> {
             return Err(SqlError::unsupported(what));
         }
     }
-    Ok(())
-}
-
-fn plain_wildcard(options: &ast::WildcardAdditionalOptions) -> Result<()> {
-    let ast::WildcardAdditionalOptions {
-        opt_ilike: None,
-        opt_exclude: None,
-        opt_except: None,
-        opt_replace: None,
-        opt_rename: None,
-        opt_alias: None,
-        ..
-    } = options
-    else {
-        return Err(SqlError::unsupported("options of *"));
-    };
     Ok(())
 }
 

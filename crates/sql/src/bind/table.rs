@@ -73,6 +73,7 @@ impl Binder<'_> {
         if database.is_none()
             && let Some(cte) = names.cte(table)
         {
+            refuse_index_names(hints, alias_name)?;
             return self.cte(&cte, alias_name, names);
         }
         let Some(database) = database.or(names.database) else {
@@ -86,6 +87,7 @@ impl Binder<'_> {
         }
         if let Some(view) = self.env.catalog.view(database, table, names.definer)? {
             self.mention(&view.database, &view.name, names);
+            refuse_index_names(hints, alias_name)?;
             return self.view(&view, alias_name, names);
         }
         self.env.catalog.check_database(database)?;
@@ -181,7 +183,7 @@ impl Binder<'_> {
         }
         let Statement::Query(query) = crate::parse(&view.query)? else { return Err(invalid()) };
         let inside = Names {
-            database: Some(&view.database),
+            database: view.current_database.as_deref(),
             definer: view.definer.as_ref().or(names.definer),
             ctes: None,
             outer: None,
@@ -251,6 +253,18 @@ fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
     Ok(alias.columns.iter().map(|c| c.name.value.clone()).collect())
 }
 
+fn no_such_index(index: &str, table: &str) -> SqlError {
+    SqlError::new(ErrorCode::KeyDoesNotExist, format!("Key '{index}' doesn't exist in table '{table}'"))
+}
+
+/// Error 1176 for any index named in the hints of a view or a WITH table, which has no indexes.
+fn refuse_index_names(hints: &[ast::TableIndexHints], alias: &str) -> Result<()> {
+    match hints.iter().flat_map(|h| &h.index_names).next() {
+        Some(index) => Err(no_such_index(&index.value, alias)),
+        None => Ok(()),
+    }
+}
+
 /// Error 1176 for an index that the table does not have.
 fn index_hint(table: &TableDef, hint: &ast::TableIndexHints) -> Result<IndexHint> {
     let kind = match hint.hint_type {
@@ -269,12 +283,7 @@ fn index_hint(table: &TableDef, hint: &ast::TableIndexHints) -> Result<IndexHint
     }
     let find = |name: &ast::Ident| {
         let position = table.index(&name.value).filter(|i| *i > 0 || table.has_primary_key());
-        position.ok_or_else(|| {
-            SqlError::new(
-                ErrorCode::KeyDoesNotExist,
-                format!("Key '{}' doesn't exist in table '{}'", name.value, table.name),
-            )
-        })
+        position.ok_or_else(|| no_such_index(&name.value, &table.name))
     };
     let indexes = hint.index_names.iter().map(find).collect::<Result<Vec<_>>>()?;
     Ok(IndexHint { kind, scope, indexes })

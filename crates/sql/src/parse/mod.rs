@@ -35,6 +35,7 @@ pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
 pub use encoding::statement_text;
 pub use footprint::footprint;
 pub use scan::split;
+pub(crate) use source::offset_of;
 
 use crate::{ScalarExpr, Statement};
 use cursor::Cursor;

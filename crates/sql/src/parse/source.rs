@@ -230,6 +230,11 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect()
 }
 
+/// The byte of a text at a place that a parser of the text has named.
+pub(crate) fn offset_of(text: &str, at: Location) -> usize {
+    offset(text, &line_starts(text), at)
+}
+
 /// The byte at a line and column, both counted from one; columns are characters.
 fn offset(text: &str, lines: &[usize], at: Location) -> usize {
     let Some(start) = (at.line as usize).checked_sub(1).and_then(|l| lines.get(l)) else { return text.len() };

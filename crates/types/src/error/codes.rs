@@ -66,6 +66,8 @@ codes! {
     KeyPartZero = 1391, "HY000";
     ViewInvalid = 1356, "HY000";
     FieldInOrderNotSelect = 3065, "HY000";
+    AggregateInOrderNotSelect = 3066, "HY000";
+    AggregateOrderNonAggQuery = 3029, "HY000";
     WrongDbName = 1102, "42000";
     WrongTableName = 1103, "42000";
     Unknown = 1105, "HY000";
@@ -135,6 +137,7 @@ codes! {
     WrongPrefixKey = 1089, "HY000";
     KeyDoesNotExist = 1176, "42000";
     NonGroupingFieldUsed = 1463, "42000";
+    IllegalValueForType = 1367, "22007";
     DataOutOfRange = 1690, "22003";
     WrongParamCountToNativeFct = 1582, "42000";
     FunctionDoesNotExist = 1305, "42000";

@@ -7,7 +7,7 @@ use crate::{
     typing::{Derivation, Item},
 };
 use muster_algebra::{ColId, Expr};
-use muster_types::{Result, SqlError, SqlType, Value};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -67,6 +67,22 @@ impl Binder<'_> {
             return Ok(item);
         }
         self.outer_column(parts, cx)
+    }
+
+    /// A bare name in GROUP BY, when the select list has it. A column of the tables wins over another meaning of the
+    /// name in the select list, with warning 1052; a name that several tables have is the select item. Errors: 1052 when
+    /// several select items have the name. `None` for what is no such name.
+    pub fn group_name(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Option<Item>> {
+        let ast::Expr::Identifier(name) = expr else { return Ok(None) };
+        let Some(i) = find_alias(&name.value, cx.selected, cx.clause)? else { return Ok(None) };
+        let Ok(Some(column)) = cx.scope.from.find(&[&name.value], cx.clause.name()) else {
+            return self.alias(&name.value, cx);
+        };
+        if cx.selected[i].item.expr != Expr::Column(column) {
+            let message = format!("Column '{}' in {} is ambiguous", name.value, cx.clause.name());
+            self.warn(ErrorCode::NonUniq, message);
+        }
+        Ok(Some(self.column_item(column)))
     }
 
     /// HAVING sees what is grouped by, then the select list; of the tables only what is in one of them.

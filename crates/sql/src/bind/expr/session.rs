@@ -54,7 +54,7 @@ impl Binder<'_> {
             "CURTIME" | "CURRENT_TIME" => return self.time(now, args, cx),
             "UTC_TIME" => return self.time(utc, args, cx),
             "UNIX_TIMESTAMP" if args.is_empty() => Value::Int(utc.div_euclid(MICROS_PER_SECOND)),
-            "DATABASE" | "SCHEMA" => text(cx.names.database.map(str::to_string)),
+            "DATABASE" | "SCHEMA" => text(session.database()),
             "USER" | "SESSION_USER" | "SYSTEM_USER" => Value::Text(session.user()),
             "CURRENT_USER" => Value::Text(session.current_user()),
             "CURRENT_ROLE" => Value::Text("NONE".into()),

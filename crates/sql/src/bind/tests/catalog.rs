@@ -41,8 +41,14 @@ impl TestCatalog {
                 ),
             ] {
                 let columns = columns.into_iter().map(str::to_string).collect();
-                let view =
-                    ViewDef { database: "test".into(), name: name.into(), columns, query: query.into(), definer: None };
+                let view = ViewDef {
+                    database: "test".into(),
+                    name: name.into(),
+                    columns,
+                    query: query.into(),
+                    current_database: Some("test".into()),
+                    definer: None,
+                };
                 catalog.views.push(Arc::new(view));
             }
             catalog

@@ -1,0 +1,205 @@
+//! The end of a SELECT: projection, DISTINCT, ORDER BY and LIMIT over what has been grouped.
+//!
+//! A sort key that is no output is computed below DISTINCT when there is none, and above it from the outputs when there
+//! is one: rows that are equal in their outputs have become one row, which has no other columns.
+
+use super::{
+    aggregate::{full_name, rename},
+    binder::{Binder, BoundQuery, Output},
+    order::Limits,
+    select::Selected,
+};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, SortKey};
+use muster_types::{ErrorCode, Result, SqlError};
+use std::collections::HashMap;
+
+/// A sort key.
+pub(super) struct Key {
+    pub expr: Expr,
+    pub descending: bool,
+    /// Position in ORDER BY, counted from 1, for errors.
+    pub number: usize,
+}
+
+/// SELECT DISTINCT, and what its errors have to know.
+pub(super) struct Distinctness {
+    pub distinct: bool,
+    /// Columns that are the results of aggregate functions.
+    pub calls: Vec<ColId>,
+}
+
+/// Columns beside the outputs that sort keys need.
+#[derive(Default)]
+struct KeyColumns {
+    /// Computed together with the outputs.
+    below: Vec<(ColId, Expr)>,
+    /// Any value of a column of `below` for each distinct row.
+    any_values: Vec<(ColId, AggregateCall)>,
+    /// Computed from the distinct rows.
+    above: Vec<(ColId, Expr)>,
+}
+
+impl Binder<'_> {
+    pub(super) fn finish(
+        &mut self,
+        rel: Rel,
+        selected: Vec<Selected>,
+        keys: Vec<Key>,
+        distinctness: Distinctness,
+        limits: Limits,
+    ) -> Result<BoundQuery> {
+        let available = rel.output();
+        let (mut exprs, outputs) = self.outputs(selected, &available);
+        let shown: Vec<ColId> = outputs.iter().map(|o| o.id).collect();
+        // A key that is an output is that column; a column of the input stays what it is.
+        let mut extra = KeyColumns::default();
+        let mut sort = Vec::with_capacity(keys.len());
+        let mut computed = distinctness.distinct;
+        for key in keys {
+            let known = exprs.iter().chain(&extra.below).find(|(_, e)| *e == key.expr).map(|(id, _)| *id);
+            let descending = key.descending;
+            let id = match known {
+                Some(id) if !distinctness.distinct || shown.contains(&id) => id,
+                _ if distinctness.distinct => {
+                    self.key_of_distinct(key, &exprs, &available, &distinctness.calls, &mut extra)?
+                }
+                _ => self.key_below(key.expr, &available, &mut extra),
+            };
+            computed |= !available.contains(&id);
+            sort.push(SortKey { expr: Expr::Column(id), descending });
+        }
+        let sorted = |input: Rel| match sort.is_empty() {
+            true => limits.apply(input),
+            false => limits.apply(Rel::Sort { input: Box::new(input), keys: sort.clone() }),
+        };
+        if !computed {
+            // Everything to sort by is there already: sort first, so that less has to be carried.
+            return Ok(BoundQuery { rel: project(sorted(rel), exprs), outputs });
+        }
+        let same = |ids: &[ColId]| ids.iter().map(|id| (*id, Expr::Column(*id))).collect::<Vec<_>>();
+        let only_outputs = same(&shown);
+        let has_extra = !extra.below.is_empty() || !extra.above.is_empty();
+        exprs.extend(extra.below);
+        let mut rel = project(rel, exprs);
+        if distinctness.distinct {
+            rel = Rel::Aggregate { input: Box::new(rel), group: shown, aggregates: extra.any_values };
+            if !extra.above.is_empty() {
+                let exprs = same(&rel.output()).into_iter().chain(extra.above).collect();
+                rel = Rel::Project { input: Box::new(rel), exprs };
+            }
+        }
+        rel = sorted(rel);
+        if has_extra {
+            rel = project(rel, only_outputs);
+        }
+        Ok(BoundQuery { rel, outputs })
+    }
+
+    /// The columns of the result, with what each is computed from.
+    fn outputs(&mut self, selected: Vec<Selected>, available: &[ColId]) -> (Vec<(ColId, Expr)>, Vec<Output>) {
+        let mut exprs: Vec<(ColId, Expr)> = Vec::with_capacity(selected.len());
+        let mut outputs = Vec::with_capacity(selected.len());
+        for s in selected {
+            let id = match s.item.expr {
+                // A column keeps its number, unless it is another query's or is shown twice.
+                Expr::Column(id) if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) => id,
+                _ => {
+                    let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
+                    if let Expr::Column(source) = s.item.expr {
+                        self.columns_origin(id, source);
+                    }
+                    id
+                }
+            };
+            outputs.push(Output { id, name: s.name, derivation: s.item.derivation });
+            exprs.push((id, s.item.expr));
+        }
+        (exprs, outputs)
+    }
+
+    /// The column of a key that is computed together with the outputs.
+    fn key_below(&mut self, expr: Expr, available: &[ColId], extra: &mut KeyColumns) -> ColId {
+        let id = match &expr {
+            Expr::Column(id) if available.contains(id) => *id,
+            expr => {
+                let ty = self.type_of(expr);
+                self.new_column("", expr, ty)
+            }
+        };
+        extra.below.push((id, expr));
+        id
+    }
+
+    /// The column of a key that is none of the distinct outputs. It may be an expression over them (manual 14.19.3);
+    /// what else it mentions has several values for one distinct row. Without ONLY_FULL_GROUP_BY any of them will do,
+    /// with it the errors are 3065 and 3066.
+    fn key_of_distinct(
+        &mut self,
+        key: Key,
+        outputs: &[(ColId, Expr)],
+        available: &[ColId],
+        calls: &[ColId],
+        extra: &mut KeyColumns,
+    ) -> Result<ColId> {
+        let mentioned: Vec<ColId> = key.expr.columns().into_iter().filter(|c| available.contains(c)).collect();
+        let mut names = HashMap::new();
+        for column in &mentioned {
+            match outputs.iter().find(|(_, e)| *e == Expr::Column(*column)) {
+                Some((output, _)) => names.insert(*column, *output),
+                None if self.env.session.only_full_group_by() => {
+                    return Err(match calls.contains(column) {
+                        true => aggregate_not_in_select(key.number),
+                        false => column_not_in_select(key.number, &full_name(self, *column)),
+                    });
+                }
+                None => {
+                    let ty = self.type_of(&key.expr);
+                    let below = self.key_below(key.expr, available, extra);
+                    let id = self.columns.add_computed("", ty, true);
+                    let args = vec![Expr::Column(below)];
+                    let call = AggregateCall { function: AggregateFunction::AnyValue, args, distinct: false, ty };
+                    extra.any_values.push((id, call));
+                    return Ok(id);
+                }
+            };
+        }
+        let mut expr = key.expr;
+        rename(&mut expr, &names);
+        let ty = self.type_of(&expr);
+        let id = self.new_column("", &expr, ty);
+        extra.above.push((id, expr));
+        Ok(id)
+    }
+
+    pub fn columns_origin(&mut self, id: ColId, source: ColId) {
+        let origin = self.columns.get(source).origin.clone();
+        self.columns.set_origin(id, origin);
+    }
+}
+
+/// The projection, unless it changes nothing.
+fn project(input: Rel, exprs: Vec<(ColId, Expr)>) -> Rel {
+    let same =
+        exprs.iter().all(|(id, e)| *e == Expr::Column(*id)) && input.output().iter().eq(exprs.iter().map(|(id, _)| id));
+    if same { input } else { Rel::Project { input: Box::new(input), exprs } }
+}
+
+fn column_not_in_select(number: usize, column: &str) -> SqlError {
+    SqlError::new(
+        ErrorCode::FieldInOrderNotSelect,
+        format!(
+            "Expression #{number} of ORDER BY clause is not in SELECT list, references column '{column}' which is not in \
+             SELECT list; this is incompatible with DISTINCT"
+        ),
+    )
+}
+
+fn aggregate_not_in_select(number: usize) -> SqlError {
+    SqlError::new(
+        ErrorCode::AggregateInOrderNotSelect,
+        format!(
+            "Expression #{number} of ORDER BY clause is not in SELECT list, contains aggregate function; this is \
+             incompatible with DISTINCT"
+        ),
+    )
+}
