@@ -136,6 +136,7 @@ files! {
     indexes
     joins
     load
+    numbers
     show
     subqueries
     switches

@@ -125,7 +125,7 @@ fn round(x: &Value, digits: i64) -> Result<Value, OutOfRange> {
             }
         }
         Value::Decimal(d) => Ok(Value::Decimal(at_digits(*d, digits, div_round))),
-        _ => Ok(Value::Double(double_at_digits(to_double(x).0, digits, f64::round_ties_even))),
+        _ => finite(double_at_digits(to_double(x).0, digits, f64::round_ties_even)).map(Value::Double),
     }
 }
 

@@ -17,7 +17,7 @@ use muster_algebra::ArithmeticOp;
 use muster_types::{
     ErrorCode, SqlError,
     decimal::{beyond_i64, div_round, pow10},
-    sql_type::DECIMAL64_MAX_PRECISION,
+    sql_type::{DECIMAL_MAX_STORED_PRECISION, DECIMAL64_MAX_PRECISION},
 };
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ impl Arithmetic {
                 let exact = move |x: i128, y: i128| {
                     let (x, y) = (x.checked_mul(fa)?, y.checked_mul(fb)?);
                     let sum = if subtract { x.checked_sub(y) } else { x.checked_add(y) }?;
-                    rescale(sum, common, sr)
+                    within(rescale(sum, common, sr)?)
                 };
                 // Below 10^18 times 2^63 twice is below 2^127.
                 let fast = match (i64::try_from(fa), i64::try_from(if subtract { -fb } else { fb })) {
@@ -139,8 +139,8 @@ impl Arithmetic {
             ArithmeticOp::Mul => {
                 let natural = sa + sb;
                 let exact = move |x: i128, y: i128| match x.checked_mul(y) {
-                    Some(product) => rescale(product, natural, sr),
-                    None => wide_rescale(i256::from_i128(x).checked_mul(i256::from_i128(y))?, natural, sr),
+                    Some(product) => within(rescale(product, natural, sr)?),
+                    None => within(wide_rescale(i256::from_i128(x).checked_mul(i256::from_i128(y))?, natural, sr)?),
                 };
                 let fast = match sr == natural {
                     true => each_narrow(a, b, rows, |x, y| x as i128 * y as i128),
@@ -151,7 +151,7 @@ impl Arithmetic {
             ArithmeticOp::Div => {
                 // a / 10^sa / (b / 10^sb) * 10^sr = a * 10^(sr + sb - sa) / b
                 let shift = sr as i32 + sb as i32 - sa as i32;
-                self.careful(a, b, rows, &nulls, name, move |x, y| divide(x, y, shift))
+                self.careful(a, b, rows, &nulls, name, move |x, y| within(divide(x, y, shift)?))
             }
             ArithmeticOp::IntDiv => {
                 let exact = move |x: i128, y: i128| Some(x.checked_mul(fa)? / y.checked_mul(fb)?);
@@ -288,6 +288,11 @@ where
 /// Error 1690 without an expression.
 pub fn out_of_range(place: &str) -> SqlError {
     SqlError::new(ErrorCode::DataOutOfRange, format!("DECIMAL value is out of range{place}"))
+}
+
+/// An unscaled number that a decimal has room for.
+fn within(unscaled: i128) -> Option<i128> {
+    (unscaled.unsigned_abs() < 10u128.pow(DECIMAL_MAX_STORED_PRECISION as u32)).then_some(unscaled)
 }
 
 /// `unscaled` at another scale, rounded half away from zero.

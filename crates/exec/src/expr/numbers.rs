@@ -99,6 +99,28 @@ impl Kernel for Rescale {
     }
 }
 
+/// A double that must be a number: error 1690 for the infinity or NaN that an aggregate function ended at.
+pub struct Finite {
+    /// MySQL's name of the function, in lower case.
+    pub function: &'static str,
+}
+
+impl Kernel for Finite {
+    fn label(&self) -> String {
+        format!("finite_{}", self.function)
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let array = args[0].to_array(rows)?;
+        let lost = array.as_primitive::<Float64Type>().iter().flatten().any(|x| !x.is_finite());
+        if lost {
+            let message = format!("DOUBLE value is out of range in '{}'", self.function);
+            return Err(external(SqlError::new(ErrorCode::DataOutOfRange, message)));
+        }
+        Ok(array)
+    }
+}
+
 /// `SUM / COUNT` of an average: NULL when the count is zero. The sum is a decimal.
 pub struct AverageOf {
     pub sum_scale: u8,

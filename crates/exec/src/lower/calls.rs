@@ -6,8 +6,13 @@ use super::{Lowerer, df};
 use crate::{
     agg::{self, BitOp, Cuts, GroupConcat, Kind, Spread},
     expr::{
-        Physical, Scope, control::Coalesce, convert::ArrowCast, decimal::scale_of, kernel::KernelExpr,
-        numbers::AverageOf, row_key::RowKey,
+        Physical, Scope,
+        control::Coalesce,
+        convert::ArrowCast,
+        decimal::scale_of,
+        kernel::KernelExpr,
+        numbers::{AverageOf, Finite},
+        row_key::RowKey,
     },
 };
 use arrow_schema::{DataType, SortOptions};
@@ -50,6 +55,8 @@ pub(super) enum Finish {
     Part(usize),
     /// The constant when the part is NULL.
     PartOr(usize, ScalarValue),
+    /// A double that may have become infinite, and the function for the error.
+    Double(usize, &'static str),
     /// Sum and count; scale of the sum.
     Average(usize, usize, u8),
     DoubleAverage(usize, usize),
@@ -69,7 +76,8 @@ impl Lowerer<'_> {
                 let arg = arg()?;
                 let (sum, scale) = self.sum(arg, call, scope, parts)?;
                 match (&call.function, scale) {
-                    (AggregateFunction::Sum, _) => Finish::Part(sum),
+                    (AggregateFunction::Sum, Some(_)) => Finish::Part(sum),
+                    (AggregateFunction::Sum, None) => Finish::Double(sum, "sum"),
                     (_, Some(scale)) => {
                         Finish::Average(sum, self.count(&call.args, call.distinct, scope, parts)?, scale)
                     }
@@ -133,7 +141,14 @@ impl Lowerer<'_> {
                     sample: matches!(call.function, AggregateFunction::StdDevSamp | AggregateFunction::VarSamp),
                     deviation: matches!(call.function, AggregateFunction::StdDevPop | AggregateFunction::StdDevSamp),
                 };
-                Finish::Part(parts.add(Kind::Spread(spread), vec![compiler.compile_as(arg()?, SqlType::Double)?]))
+                let name = match (spread.deviation, spread.sample) {
+                    (true, false) => "std",
+                    (true, true) => "stddev_samp",
+                    (false, false) => "variance",
+                    (false, true) => "var_samp",
+                };
+                let part = parts.add(Kind::Spread(spread), vec![compiler.compile_as(arg()?, SqlType::Double)?]);
+                Finish::Double(part, name)
             }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
                 let physical = compiler.compile_as(arg()?, SqlType::BIGINT_UNSIGNED)?;
@@ -231,6 +246,7 @@ impl Lowerer<'_> {
         let part = |i: usize| Arc::new(column(i)) as Physical;
         let result = match finish {
             Finish::Part(i) => part(*i),
+            Finish::Double(i, name) => finite(part(*i), name),
             Finish::PartOr(i, value) => {
                 if !df(part(*i).nullable(&scope.schema))? {
                     part(*i)
@@ -258,11 +274,16 @@ impl Lowerer<'_> {
                     DataType::Float64,
                     false,
                 );
-                Arc::new(BinaryExpr::new(part(*sum), Operator::Divide, count))
+                finite(Arc::new(BinaryExpr::new(part(*sum), Operator::Divide, count)), "avg")
             }
         };
         compiler.retype(result, ty)
     }
+}
+
+/// Error 1690 for an infinity or NaN.
+fn finite(double: Physical, function: &'static str) -> Physical {
+    KernelExpr::build(Finite { function }, vec![double], DataType::Float64, true)
 }
 
 fn as_text(expr: &Expr, ty: SqlType) -> Expr {

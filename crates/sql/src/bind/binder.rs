@@ -1,6 +1,6 @@
 //! The state of binding one statement.
 
-use super::{BindEnv, dependency::Dependencies, hints::Block, star::Star};
+use super::{BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, star::Star};
 use crate::typing::{Derivation, Item, collation, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from};
@@ -97,6 +97,7 @@ impl<'a> Binder<'a> {
         if item.ty == ty {
             return item;
         }
+        let item = if ty.is_numeric() { bytes_as_number(item) } else { item };
         let derivation = match (ty.collation(), item.ty.collation()) {
             (Some(_), Some(_)) => item.derivation,
             (Some(_), None) if item.is_null_literal() => Derivation::Ignorable,
@@ -113,7 +114,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation, kept: None }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false }
     }
 
     /// The value as text under `collation`; text of that collation stays as it is.

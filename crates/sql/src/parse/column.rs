@@ -3,8 +3,8 @@
 use super::cursor::Cursor;
 use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, Decimal, IntWidth, Result, SqlError, SqlType, TextKind, Value,
-    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    BytesKind, Collation, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE, DECIMAL_MAX_STORED_PRECISION},
 };
 use sqlparser::tokenizer::Token;
 
@@ -295,27 +295,48 @@ fn literal(c: &mut Cursor) -> Result<Value> {
         c.accept_token(&Token::Plus);
     }
     let Token::Number(digits, _) = c.peek(0) else { return Err(c.error()) };
-    let value = number(digits, negative).ok_or_else(|| c.error())?;
+    let value = number(digits, negative)?;
     c.advance();
     Ok(value)
 }
 
-/// The value of a number as written: integer, decimal with a point, double with an exponent or too many digits.
-pub(crate) fn number(digits: &str, negative: bool) -> Option<Value> {
+/// The value of a number as written: an integer, a decimal, or with an exponent a double. Errors: 1690 for a decimal of
+/// more digits than there is room for, 1367 for a double beyond the largest.
+pub(crate) fn number(digits: &str, negative: bool) -> Result<Value> {
     let signed = if negative { format!("-{digits}") } else { digits.to_string() };
     if let Ok(i) = signed.parse::<i64>() {
-        return Some(Value::Int(i));
+        return Ok(Value::Int(i));
     }
     if let Ok(u) = signed.parse::<u64>() {
-        return Some(Value::UInt(u));
+        return Ok(Value::UInt(u));
     }
-    if !digits.contains(['e', 'E'])
-        && let Some(d) = Decimal::parse(&signed)
-        && d.scale <= DECIMAL_MAX_SCALE
-    {
-        return Some(Value::Decimal(d));
+    if !digits.contains(['e', 'E']) {
+        return decimal_literal(&signed).map(Value::Decimal).ok_or_else(|| {
+            SqlError::new(ErrorCode::DataOutOfRange, format!("DECIMAL value is out of range in '{signed}'"))
+        });
     }
-    signed.parse::<f64>().ok().filter(|x| x.is_finite()).map(Value::Double)
+    signed.parse::<f64>().ok().filter(|x| x.is_finite()).map(Value::Double).ok_or_else(|| {
+        SqlError::new(ErrorCode::IllegalValueForType, format!("Illegal double '{digits}' value found during parsing"))
+    })
+}
+
+/// A number without exponent, rounded to as many digits behind the point as a decimal can have; `None` if what is left
+/// is too long.
+fn decimal_literal(signed: &str) -> Option<Decimal> {
+    let (whole, fraction) = signed.split_once('.').unwrap_or((signed, ""));
+    let kept = fraction.len().min(DECIMAL_MAX_SCALE as usize);
+    let cut = Decimal::parse(&format!("{whole}.{}", &fraction[..kept]))?;
+    let up = fraction.as_bytes().get(kept).is_some_and(|digit| *digit >= b'5');
+    let unscaled = cut.unscaled
+        + if !up {
+            0
+        } else if signed.starts_with('-') {
+            -1
+        } else {
+            1
+        };
+    let fits = unscaled.unsigned_abs() < 10u128.pow(DECIMAL_MAX_STORED_PRECISION as u32);
+    fits.then_some(Decimal::new(unscaled, cut.scale))
 }
 
 /// The bytes of hexadecimal digits; an odd number of them begins with half a byte.

@@ -86,7 +86,13 @@ mod tests {
     use muster_types::Value;
 
     fn text(collation: Collation, derivation: Derivation) -> Item {
-        Item { expr: Expr::null(SqlType::Null), ty: SqlType::varchar(1, collation), derivation, kept: None }
+        Item {
+            expr: Expr::null(SqlType::Null),
+            ty: SqlType::varchar(1, collation),
+            derivation,
+            kept: None,
+            hexadecimal: false,
+        }
     }
 
     fn decide(a: Item, b: Item) -> Result<Collation> {

@@ -30,6 +30,8 @@ pub(crate) struct Item {
     /// Of a quotient and what is computed from one: digits behind the point before the value is rounded to those that
     /// its type shows. Arithmetic around it goes on with these: `1 / 3 * 3` is 1.0000.
     pub kept: Option<u32>,
+    /// Whether it is a hexadecimal or bit literal: a byte string, and a number where one is wanted (manual 11.1.4).
+    pub hexadecimal: bool,
 }
 
 impl Item {
@@ -39,7 +41,7 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation, kept: None }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.

@@ -1,6 +1,6 @@
 //! Aggregate functions: collected here, computed by the Aggregate node, a column for the expression around.
 
-use super::Context;
+use super::{Context, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, order, scope::Clause},
     typing::{
@@ -125,6 +125,9 @@ impl Binder<'_> {
             let call = self.group_concat(items, list, distinct, cx)?;
             let ty = call.ty;
             return Ok((call, ty));
+        }
+        if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
+            items = items.into_iter().map(bytes_as_number).collect();
         }
         let one = |b: &mut Self, function, arg, ty| {
             let args = vec![b.operand(items[0].clone(), arg).expr];

@@ -75,10 +75,8 @@ impl Binder<'_> {
 
     pub fn negate(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
         // The sign belongs to the number: -9223372036854775808 is an integer.
-        if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr
-            && let Some(value) = crate::parse::number(digits, true)
-        {
-            return Ok(self.given(value));
+        if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr {
+            return Ok(self.given(crate::parse::number(digits, true)?));
         }
         let item = bytes_as_number(self.expr(expr, cx)?);
         let ty = arithmetic::negation(&item);

@@ -16,10 +16,10 @@ impl Binder<'_> {
         let item = self.expr(expr, cx)?;
         let ty = self.cast_type(to, &item)?;
         let item = match ty.is_numeric() {
-            true => super::literal::bytes_as_number(item.unrounded(KEPT_DIGITS)),
+            true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
-        let mut item = self.convert(item, ty);
+        let mut item = Item { hexadecimal: false, ..self.convert(item, ty) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
         }
@@ -99,9 +99,13 @@ impl Binder<'_> {
                 Some(CharacterLength::Max) => return Err(SqlError::syntax(to, 1)),
             },
             DataType::Binary(length) => {
-                let length = length.unwrap_or(display_length(item.ty) as u64);
-                match u32::try_from(length) {
-                    Ok(length @ 0..=65_535) => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+                // With a length, shorter values are filled up with zeros.
+                let kind = if length.is_some() { BytesKind::Binary } else { BytesKind::VarBinary };
+                match u32::try_from(length.unwrap_or(display_length(item.ty) as u64)) {
+                    Ok(length @ 0..=65_535) => SqlType::Bytes { kind, length },
+                    _ if length.is_some() => {
+                        return Err(SqlError::unsupported("CAST .. AS BINARY of more than 65535 bytes"));
+                    }
                     _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
                 }
             }

@@ -156,7 +156,11 @@ impl Binder<'_> {
         let items = self.items(args, cx)?;
         Ok(match signature {
             Signature::Text(function, length) => {
-                let (args, model) = self.texts(items, name)?;
+                let (mut args, model) = self.texts(items, name)?;
+                // Byte strings have no letters.
+                if matches!(function, F::Upper | F::Lower) && model.0 == Collation::Binary {
+                    return Ok(args.remove(0));
+                }
                 let lengths: Vec<u32> = args.iter().map(|a| display_length(a.ty)).collect();
                 self.text_call(function, length(&lengths, &args), args, model)
             }

@@ -65,15 +65,12 @@ impl Binder<'_> {
     pub fn value(&mut self, value: &ast::Value) -> Result<Item> {
         use ast::Value as V;
         Ok(match value {
-            V::Number(digits, _) => match number(digits, false) {
-                Some(value) => self.given(value),
-                None => return Err(SqlError::syntax(digits, 1)),
-            },
+            V::Number(digits, _) => self.given(number(digits, false)?),
             V::SingleQuotedString(s) | V::DoubleQuotedString(s) | V::NationalStringLiteral(s) => {
                 self.given(Value::Text(s.clone()))
             }
             V::HexStringLiteral(digits) => match hex_bytes(digits) {
-                Some(bytes) => self.given(Value::Bytes(bytes)),
+                Some(bytes) => Item { hexadecimal: true, ..self.given(Value::Bytes(bytes)) },
                 None => return Err(SqlError::syntax(digits, 1)),
             },
             V::SingleQuotedByteStringLiteral(digits) | V::DoubleQuotedByteStringLiteral(digits) => bits(digits)?,
@@ -159,13 +156,14 @@ fn bits(digits: &str) -> Result<Item> {
     let bytes: Vec<u8> = padded.as_bytes().chunks(8).map(|c| c.iter().fold(0, |v, b| v << 1 | (b - b'0'))).collect();
     let value = Value::Bytes(bytes);
     let ty = value_type(&value, Collation::Binary);
-    Ok(Item::literal(value, ty))
+    Ok(Item { hexadecimal: true, ..Item::literal(value, ty) })
 }
 
-/// A byte-string literal where a number is wanted: its bytes are the number's, high ones first.
+/// A hexadecimal literal where a number is wanted: its last eight bytes are the number's, high ones first. Other byte
+/// strings are numbers by their text.
 pub(crate) fn bytes_as_number(item: Item) -> Item {
     match item.as_literal() {
-        Some(Value::Bytes(b)) if b.len() <= 8 => {
+        Some(Value::Bytes(b)) if item.hexadecimal => {
             let n = b.iter().fold(0u64, |v, b| v << 8 | *b as u64);
             Item::literal(Value::UInt(n), SqlType::BIGINT_UNSIGNED)
         }
