@@ -1,4 +1,4 @@
-//! Which processors the process runs on.
+//! The processors that the process runs on.
 
 use anyhow::Context;
 use nix::{

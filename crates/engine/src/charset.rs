@@ -9,7 +9,7 @@ pub const CHARSETS: [(&str, &str, &str, u64); 3] = [
     ("utf8mb4", "UTF-8 Unicode", "utf8mb4_0900_ai_ci", 4),
 ];
 
-/// Whether the collation is the default of its character set.
+/// Returns true if the collation is the default of its character set.
 pub fn is_default(collation: Collation) -> bool {
     Collation::default_of_charset(collation.charset()) == Some(collation)
 }
@@ -29,7 +29,7 @@ fn default_of(charset: &str) -> Result<Collation> {
     Collation::default_of_charset(charset).ok_or_else(|| SqlError::unknown_character_set(charset))
 }
 
-/// What `CHARACTER SET c COLLATE l` means; `None` without either. Error 1253 when they do not belong together.
+/// The collation of `CHARACTER SET c COLLATE l`; `None` without either. Error 1253 if they do not belong together.
 pub fn resolve(charset: Option<&str>, collation_name: Option<&str>) -> Result<Option<Collation>> {
     let by_name = collation_name.map(collation).transpose()?;
     let Some(charset) = charset else { return Ok(by_name) };

@@ -139,12 +139,13 @@ impl Database {
         })
     }
 
-    /// What is needed to check a login: the stored hash of a user at a host, `None` if there is no such account.
+    /// The account of a user at a host, with the stored hash to check a login against. `None` if there is no such
+    /// account.
     pub fn authentication(&self, user: &str, host: &str) -> Option<Account> {
         self.accounts.find(user, host)
     }
 
-    /// Whether `root` has a password (the server listens beyond loopback only then).
+    /// Returns true if `root` has a password (the server listens beyond loopback only then).
     pub fn root_has_password(&self) -> bool {
         self.accounts.root_has_password()
     }
@@ -182,7 +183,7 @@ impl Database {
         self.set_global(name, value);
     }
 
-    /// Where server-side LOAD DATA INFILE may read (`secure_file_priv`): `import` in the data directory.
+    /// The folder that server-side LOAD DATA INFILE may read (`secure_file_priv`): `import` in the data directory.
     pub fn import_dir(&self) -> &Path {
         &self.import_dir
     }

@@ -1,4 +1,4 @@
-//! Where LOAD DATA LOCAL gets its bytes: the client's side of the connection.
+//! The source of the bytes of LOAD DATA LOCAL: the client's side of the connection.
 
 use muster_types::{ErrorCode, Result, SqlError};
 use std::io::Read;

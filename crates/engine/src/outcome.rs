@@ -1,4 +1,4 @@
-//! What a statement gives back.
+//! The result of a statement.
 
 use muster_exec::RowStream;
 use muster_types::SqlType;
@@ -8,7 +8,7 @@ use muster_types::SqlType;
 pub struct ColumnInfo {
     /// As the client sees it.
     pub name: String,
-    /// Where it comes from unchanged; empty when computed.
+    /// The database of the table that the column comes from unchanged; empty if the column is computed.
     pub database: String,
     pub table: String,
     pub org_table: String,

@@ -1,4 +1,4 @@
-//! What others see of a session: its line in the process list, its counters, and the way to stop it.
+//! The view that other sessions have of a session: its line in the process list, its counters, and the way to stop it.
 
 use crate::command_counters::CommandCounters;
 use muster_storage::{Counters, counters::Counter};
@@ -53,9 +53,9 @@ pub struct SessionShared {
     pub found_rows: AtomicI64,
     pub row_count: AtomicI64,
     pub last_insert_id: AtomicU64,
-    /// Of the last query, as the optimizer saw it: the bits of a number of milliseconds.
+    /// The optimizer's estimate for the last query: the bits of a number of milliseconds.
     pub last_query_cost: AtomicU64,
-    /// What the server knows of the connection (`Ssl_cipher`).
+    /// The status variables of the connection that only the server knows (`Ssl_cipher`).
     pub connection_status: Mutex<BTreeMap<&'static str, String>>,
 }
 

@@ -32,7 +32,7 @@ fn runtime() -> Result<&'static Runtime> {
     made.as_ref().map_err(SqlError::internal)
 }
 
-/// What a panic becomes for the client: the message goes to the log, for it is of no use to him.
+/// The error that a client gets after a panic. The message of the panic goes to the log.
 pub fn panic_error(panic: &(dyn std::any::Any + Send)) -> SqlError {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panic".into());

@@ -1,4 +1,5 @@
-//! What SHOW STATUS counts and what `information_schema` shows of the buffer pool, against numbers worked out by hand.
+//! The counts of SHOW STATUS and the figures of the buffer pool in `information_schema`, against numbers worked out by
+//! hand.
 
 mod fixture;
 
@@ -130,8 +131,8 @@ async fn reading_is_counted_as_it_is_done() {
     }
 }
 
-/// Entries of `t` with a = k have b = k, k + 10, .. k + 90, 100 of each. The two rows of `u` that look for them have b = k
-/// and b = k + 10: only entries with b = k are less than either.
+/// Entries of `t` with a = k have b = k, k + 10, .. k + 90, 100 of each. The two rows of `u` that look for them have b
+/// = k and b = k + 10: only entries with b = k are less than either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_are_checked_with_the_row_that_found_them() {
     let server = Server::new(4000);
@@ -184,9 +185,9 @@ async fn buffers_are_filled_as_often_as_they_must() {
     }
 }
 
-/// 10 rows with texts of 100 bytes find 1,000 each. With the texts, rows of the second buffer have 16 + 100 bytes of text
-/// and 4 of a number: 1,066 of them fit in 128,000 bytes. With links to the first buffer they have 4 + 4 bytes, and all
-/// 10,000 fit.
+/// 10 rows with texts of 100 bytes find 1,000 each. With the texts, rows of the second buffer have 16 + 100 bytes of
+/// text and 4 of a number: 1,066 of them fit in 128,000 bytes. With links to the first buffer they have 4 + 4 bytes,
+/// and all 10,000 fit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_of_several_joins_stay_in_the_first_buffer() {
     let server = Server::new(4000);

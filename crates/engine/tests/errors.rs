@@ -1,9 +1,9 @@
 //! Every error, warning and note that a statement can raise here, word by word: number, SQLSTATE and text are what
 //! clients and their programs know a server by.
 //!
-//! A file of `tests/errors` is a list of cases with an empty line between them. A case is a statement, a line `----`, and
-//! what became of it. A line `as NAME` in front of a statement makes another user's session send it; each user has one.
-//! With `UPDATE_ERRORS=1` the files are written anew, to be read before they are committed.
+//! A file of `tests/errors` is a list of cases with an empty line between them. A case is a statement, a line `----`,
+//! and what became of it. A line `as NAME` in front of a statement makes another user's session send it; each user has
+//! one. With `UPDATE_ERRORS=1` the files are written anew, to be read before they are committed.
 
 mod fixture;
 
@@ -30,7 +30,7 @@ fn statement(case: &str) -> (&str, &str) {
     }
 }
 
-/// What a client learns: the error, or how many rows there are, and the warnings and notes.
+/// The answer to a statement as text: the error or the number of rows, and the warnings and notes.
 async fn outcome(session: &mut Session, sql: &str) -> String {
     let mut out = match fixture::rows(session, sql).await {
         Ok(rows) if rows.is_empty() => "ok\n".to_owned(),

@@ -1,5 +1,5 @@
-//! Memory of queries whose functions make long texts, and of long statements: they stay within the limit, or end with an
-//! error.
+//! Memory of queries whose functions make long texts, and of long statements: they stay within the limit, or end with
+//! an error.
 
 mod fixture;
 
@@ -12,7 +12,7 @@ use std::fs;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const LIMIT: usize = 64 << 20;
-/// What a statement may take beside the memory of queries: plans, stacks, what the allocator keeps.
+/// The bytes that a statement may take beside the memory of queries: plans, stacks, what the allocator keeps.
 const SLACK: usize = 24 << 20;
 
 /// The first value of the last row, and how many rows there are.
@@ -38,7 +38,7 @@ fn resident(line: &str) -> usize {
     line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// Where the kernel does not let us, the peak of all statements so far counts.
+/// Resets the peak of the process. If the kernel does not allow it, the peak of all statements so far counts.
 fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -30,7 +30,7 @@ fn file(rows: &[Row]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Whether every comparison is FALSE, of columns that may differ in case.
+/// Returns true if every comparison is FALSE, of columns that may differ in case.
 fn stays(row: &Row, others: &[Row], columns: &[usize]) -> bool {
     let fold = |cell: &String| cell.to_lowercase();
     let differs = |other: &Row| {

@@ -1,4 +1,4 @@
-//! What a user without rights does not get, whichever way is tried.
+//! A user without rights is refused, whichever way is tried.
 
 mod fixture;
 

@@ -1,4 +1,4 @@
-//! What a session's variables do, and what others see of its statements.
+//! The effects of a session's variables, and what other sessions see of its statements.
 
 mod fixture;
 

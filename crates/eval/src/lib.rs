@@ -28,7 +28,7 @@ use muster_algebra::{ColId, Expr, LogicOp};
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlType, Value, cast_from, collation::LikePattern};
 use std::borrow::Cow;
 
-/// What evaluation may ask of its surroundings.
+/// The evaluator of an expression, with what it may ask of its surroundings.
 pub struct Evaluator<'a> {
     /// The value of a column; `None`: not known.
     pub value: &'a dyn Fn(ColId) -> Option<Value>,

@@ -46,7 +46,8 @@ pub(super) struct TextArgs<'a> {
 }
 
 impl<'a> TextArgs<'a> {
-    /// Whether bytes are counted. Each byte then stands as the character of its number until the result is made.
+    /// Returns true if bytes are counted. Each byte then stands as the character of its number until the result is
+    /// made.
     fn is_binary(&self) -> bool {
         self.values.iter().any(|v| matches!(v, Value::Bytes(_)))
     }

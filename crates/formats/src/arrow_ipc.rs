@@ -29,7 +29,7 @@ use std::{
     sync::Arc,
 };
 
-/// What an IPC file (not a stream) begins with.
+/// The first bytes of an IPC file. A stream does not have them.
 const FILE_MAGIC: &[u8; 6] = b"ARROW1";
 
 /// Turns a panic of the library into an error.

@@ -22,7 +22,7 @@ use muster_types::{
 };
 use std::sync::Arc;
 
-/// Where a field stands in the bytes of its chunk.
+/// The position of a field in the bytes of its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: u32,
@@ -52,7 +52,7 @@ impl Span {
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub chunk: &'a Buffer,
-    /// Of all fields, row after row.
+    /// The positions of all fields, row after row.
     pub spans: &'a [Span],
     /// Fields in a row.
     pub stride: usize,
@@ -364,7 +364,7 @@ fn char_count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|b| **b & 0xC0 != 0x80).count()
 }
 
-/// Where a text that is too long is cut.
+/// The length to which a text that is too long is cut, in bytes.
 fn cut_to(bytes: &[u8], kind: TextKind, length: u32) -> usize {
     let starts = |(_, b): &(usize, &u8)| **b & 0xC0 != 0x80;
     match kind {

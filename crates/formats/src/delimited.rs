@@ -35,7 +35,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Longest record.
 const RECORD_BYTES_MAX: usize = 256 << 20;
 
-/// What became of a file.
+/// The result of reading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DelimitedSummary {
     pub rows: u64,

@@ -1,4 +1,4 @@
-//! How rows stand in a delimited file, and where its fields go.
+//! The layout of rows in a delimited file, and the destinations of its fields.
 
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset, time_zone::TimeZone};
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ pub struct TargetColumn {
     pub name: String,
     pub ty: SqlType,
     pub nullable: bool,
-    /// What rows get that have no field for the column. `None` is NULL, and for a NOT NULL column error 1364.
+    /// The value of rows that have no field for the column. `None` is NULL, and for a NOT NULL column error 1364.
     pub default: Option<Value>,
-    /// Of local times in the file, which a TIMESTAMP column stores in UTC.
+    /// The zone of local times in the file, which a TIMESTAMP column stores in UTC.
     pub time_zone: TimeZone,
 }
 
-/// Where a field of the file goes.
+/// The destination of a field of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldTarget {
     /// Position in the table.
@@ -56,7 +56,7 @@ impl Default for DelimitedFormat {
 }
 
 impl DelimitedFormat {
-    /// What dbgen writes: `|` behind every field, nothing quoted or escaped.
+    /// The format that dbgen writes: `|` behind every field, nothing quoted or escaped.
     pub fn tbl() -> DelimitedFormat {
         DelimitedFormat { fields_terminated_by: b"|".to_vec(), fields_escaped_by: None, ..DelimitedFormat::default() }
     }
@@ -74,7 +74,7 @@ impl DelimitedFormat {
         }
     }
 
-    /// Whether nothing but the two terminators has a meaning (in bytes without the escape character).
+    /// Returns true if nothing but the two terminators has a meaning (in bytes without the escape character).
     pub(super) fn is_plain(&self) -> bool {
         self.fields_enclosed_by.is_none()
             && self.lines_starting_by.is_empty()
@@ -103,9 +103,9 @@ impl DelimitedFormat {
 #[derive(Debug, Clone)]
 pub struct DelimitedOptions {
     pub format: DelimitedFormat,
-    /// What the fields of a line are, in their order.
+    /// The destinations of the fields of a line, in their order.
     pub fields: Vec<FieldTarget>,
-    /// Of the table, all of them.
+    /// All columns of the table.
     pub columns: Vec<TargetColumn>,
     /// For messages.
     pub file_name: String,

@@ -4,7 +4,7 @@
 use arrow_ipc::{reader::read_footer_length, root_as_footer, root_as_message};
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// What stands in front of a message's length in all but the oldest streams.
+/// The bytes in front of a message's length in all but the oldest streams.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 /// Footer length and magic at the end of a file.
 const TRAILER_BYTES: u64 = 10;

@@ -1,4 +1,4 @@
-//! What can be wrong with a value of a file, in MySQL's numbers and words.
+//! The errors of a value of a file, with MySQL's numbers and wording.
 
 use muster_types::{ErrorCode, SqlError};
 
@@ -88,7 +88,8 @@ impl Problems {
         Problems { strict, first: None, warnings: Vec::new(), warning_count: 0 }
     }
 
-    /// Notes a problem. Of several the one of the earliest row counts as the error, of one row that of the first column.
+    /// Notes a problem. Of several the one of the earliest row counts as the error, of one row that of the first
+    /// column.
     #[cold]
     pub fn add(&mut self, row: usize, column: &str, kind: ProblemKind, value: &[u8]) {
         self.add_graded(row, column, kind, value, false)

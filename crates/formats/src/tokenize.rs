@@ -15,9 +15,9 @@ use memchr::{memchr, memchr2, memmem};
 pub(super) struct Rows {
     /// `stride` for every row.
     pub spans: Vec<Span>,
-    /// Where each row begins in the chunk as it was read.
+    /// The position of each row in the chunk as it was read.
     pub starts: Vec<u32>,
-    /// What spans point into; `None`: the chunk itself.
+    /// The text that spans point into; `None` if that is the chunk itself.
     pub unescaped: Option<Vec<u8>>,
 }
 
@@ -147,7 +147,8 @@ fn general(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut
     Rows { unescaped: Some(sink.buffer), ..sink.rows }
 }
 
-/// Where the fields of the record at `at` begin: behind the line prefix, if there is one. `None`: no prefix is left.
+/// The position of the fields of the record at `at`: behind the line prefix, if there is one. `None`: no prefix is
+/// left.
 fn record_start(format: &DelimitedFormat, bytes: &[u8], at: usize) -> Option<usize> {
     let prefix = &format.lines_starting_by;
     if prefix.is_empty() {
@@ -156,8 +157,8 @@ fn record_start(format: &DelimitedFormat, bytes: &[u8], at: usize) -> Option<usi
     memmem::find(&bytes[at..], prefix).map(|i| at + i + prefix.len())
 }
 
-/// Reads the fields of one record from `at`; says where the next line begins. `last`: the file ends with `bytes`. `None`:
-/// more bytes are needed to know.
+/// Reads the fields of one record from `at`; says where the next line begins. `last`: the file ends with `bytes`.
+/// `None`: more bytes are needed to know.
 fn record_end(
     format: &DelimitedFormat,
     bytes: &[u8],
@@ -178,7 +179,7 @@ fn record_end(
     }
 }
 
-/// What stands at a place: a terminator, perhaps one (more bytes are needed), or neither.
+/// The result of a test for a terminator: there is one, there may be one (more bytes are needed), or there is none.
 enum At {
     FieldEnd(usize),
     RecordEnd(usize),
@@ -339,8 +340,8 @@ fn quoted_field(
     }
 }
 
-/// Bytes of whole records at the front of `bytes`; the rest needs more. `from`: where a record is known to begin that is
-/// the first not to be looked at yet; moved on, so that no record is read twice.
+/// Bytes of whole records at the front of `bytes`; the rest needs more. `from`: where a record is known to begin that
+/// is the first not to be looked at yet; moved on, so that no record is read twice.
 pub(super) fn whole_records(format: &DelimitedFormat, bytes: &[u8], from: &mut usize) -> usize {
     if format.fields_enclosed_by.is_none() {
         return last_line_end(format, bytes, *from);

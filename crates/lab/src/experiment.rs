@@ -11,7 +11,7 @@ use crate::Workload;
 pub struct Experiment {
     pub name: &'static str,
     pub title: &'static str,
-    /// What is known of it, in a sentence.
+    /// The expected outcome, in a sentence.
     pub expectation: &'static str,
     pub workload: Workload,
     pub strategies: &'static [Strategy],
@@ -21,7 +21,7 @@ pub struct Experiment {
 #[derive(Debug, Clone, Copy)]
 pub struct Strategy {
     pub name: &'static str,
-    /// What SET makes of the session, or of all (`global ...`).
+    /// The arguments of SET for the session, or for all sessions (`global ...`).
     pub settings: &'static [&'static str],
     pub queries: Queries,
     /// Parts of the first query's EXPLAIN FORMAT=TREE that tell the strategy.
@@ -30,7 +30,7 @@ pub struct Strategy {
     pub lacks: &'static [&'static str],
 }
 
-/// What one run runs, in order.
+/// The queries of one run, in order.
 #[derive(Debug, Clone, Copy)]
 pub enum Queries {
     One(&'static str),

@@ -31,7 +31,7 @@ pub async fn load(session: &mut Session, workload: Workload, scale: f64, observe
     Ok(())
 }
 
-/// Whether the workload is there, complete, at this scale.
+/// Returns true if the workload is there, complete, at this scale.
 pub async fn is_loaded(session: &mut Session, workload: Workload, scale: f64) -> Result<bool> {
     let tables = workload.tables(scale).ok_or_else(|| no_such_scale(scale))?;
     let sql = format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{}'", workload.name());

@@ -40,7 +40,7 @@ const POOL_MIN: usize = 4 << 20;
 /// The pool while data are loaded.
 const LOAD_POOL: usize = 256 << 20;
 
-/// Where and how experiments run.
+/// The directory and the settings that experiments run with.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub directory: PathBuf,
@@ -48,7 +48,7 @@ pub struct Options {
     /// Bytes; `None`: an eighth of the workload's pages.
     pub pool_bytes: Option<usize>,
     pub memory_limit_bytes: usize,
-    /// Of a directory that is made.
+    /// The page size of a directory that has yet to be made, in bytes.
     pub page_size: usize,
     /// Threads of one query.
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! What repeated measurements say.
+//! Minimum, median and spread of repeated measurements.
 
 use serde::Serialize;
 

@@ -95,7 +95,7 @@ impl Workload {
 }
 
 impl WorkloadTable {
-    /// Whether `rows` is the exact count (orders have a random number of lines).
+    /// Returns true if `rows` is the exact count (orders have a random number of lines).
     pub fn rows_are_exact(&self) -> bool {
         !matches!(self.source, Source::Dbt3(dbt3::Table::Lineitem, _) | Source::Ssb(ssb::Table::Lineorder, _))
     }

@@ -1,4 +1,5 @@
-//! Whatever a client sends: an error at most. Called by the suite with random bytes, and by `fuzz/`.
+//! Reads any bytes that a client sends; the worst outcome is an error. Called by the suite with random bytes, and by
+//! `fuzz/`.
 
 use crate::{Fields, Statement, packet, statement_id};
 use muster_types::charset::Charset;

@@ -120,7 +120,7 @@ fn value((column_type, flags): ParameterType, fields: &mut Fields<'_>, charset: 
     })
 }
 
-/// What is no text of the character set stays bytes.
+/// Decodes bytes as text of the character set. Bytes that are not such a text stay bytes.
 fn text_or_bytes(bytes: &[u8], charset: Charset) -> Value {
     match charset::decode(charset, bytes) {
         Some(text) => Value::Text(text.into_owned()),

@@ -40,9 +40,9 @@ use tokio::{
 const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
 /// An SSL request is the first part of a login packet.
 const SSL_REQUEST_BYTES: usize = 32;
-/// Who a session belongs to until the client has said.
+/// The user of a session whose client has not logged in yet.
 const UNAUTHENTICATED: &str = "unauthenticated user";
-/// What the greeting offers.
+/// The character set that the greeting offers.
 const DEFAULT_CHARSET: Charset = Charset::Utf8mb4;
 
 /// A connection that is logged in.
@@ -59,7 +59,7 @@ pub(crate) struct Connection {
     pub host: String,
 }
 
-/// What this server can do.
+/// The capabilities of this server.
 fn offered() -> CapabilityFlags {
     use CapabilityFlags as C;
     C::CLIENT_LONG_PASSWORD
@@ -243,7 +243,7 @@ impl Connection {
         self.packets.write(&reply::error(e, self.capabilities, self.charset())).await
     }
 
-    /// What results are sent in.
+    /// The character set of results.
     pub fn charset(&self) -> ResultCharset {
         self.session.as_ref().map_or(ResultCharset::UTF8, |s| ResultCharset(s.results_charset()))
     }

@@ -1,5 +1,5 @@
-//! LOAD DATA LOCAL: the engine asks for a file from a blocking thread; the connection asks the client and passes on what
-//! it sends, at the pace the engine reads.
+//! LOAD DATA LOCAL: the engine asks for a file from a blocking thread; the connection asks the client and passes on
+//! what it sends, at the pace the engine reads.
 
 use crate::{ConnectionError, packet::PacketStream};
 use muster_engine::{InfileSource, LocalFiles};
@@ -25,7 +25,7 @@ pub struct InfileRequest {
 
 /// The engine's side: opens files of the client.
 pub struct ClientFiles {
-    /// Whether the client said, when it logged in, that it gives files.
+    /// True if the client said, when it logged in, that it gives files.
     pub allowed: Arc<AtomicBool>,
     pub requests: mpsc::UnboundedSender<InfileRequest>,
 }

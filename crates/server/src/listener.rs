@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 pub struct ServerOptions {
     pub listen: SocketAddr,
     pub connections_max: usize,
-    /// Where key and certificate are kept.
+    /// The folder that holds the key and the certificate.
     pub tls_directory: PathBuf,
 }
 
@@ -24,7 +24,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct Shared {
     pub database: Arc<Database>,
     pub tls: TlsAcceptor,
@@ -61,7 +61,7 @@ impl Server {
         Ok(Server { listener, shared: Arc::new(shared) })
     }
 
-    /// Where clients find it (the port is chosen by the system when 0 was asked for).
+    /// The address that clients connect to. The system chooses the port if 0 was asked for.
     pub fn local_addr(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -1,4 +1,4 @@
-//! What goes over the wire in each character set, byte by byte.
+//! The bytes that go over the wire in each character set.
 
 mod client;
 

@@ -1,4 +1,4 @@
-//! Who may connect, and for how long a silent client stays.
+//! Logins that are accepted or refused, and the time after which a silent client is disconnected.
 
 mod client;
 

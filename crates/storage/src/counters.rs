@@ -7,7 +7,8 @@ use std::sync::{
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident => $status:literal;)*) => {
-        /// What storage did, and the query that it did it for, in MySQL's words. All are counts except `data_read` (bytes).
+        /// Counters of storage and of the query that it works for, in MySQL's words. All are counts except `data_read`
+        /// (bytes).
         #[derive(Debug, Default)]
         pub struct Counters {
             parent: Option<Arc<Counters>>,

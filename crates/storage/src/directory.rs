@@ -20,7 +20,7 @@ const FIRST_LINE: &str = "muster data directory";
 /// The identity file has a few short lines; a longer one is not ours.
 const IDENTITY_MAX_BYTES: u64 = 4096;
 
-/// What `MUSTER` says.
+/// The contents of the file `MUSTER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub page_size: usize,

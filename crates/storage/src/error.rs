@@ -1,4 +1,4 @@
-//! What can go wrong below SQL, and what MySQL clients are told about it.
+//! The errors of storage, and the errors that MySQL clients are told instead.
 
 use muster_types::{ErrorCode, SqlError};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! One file of pages: its header page, how it grows, how it is checked when opened, how it goes away.
 //!
-//! Page 0 is the header. [`PageFile`] keeps its fields decoded in memory. Whoever changes them holds the page latched in
-//! the buffer pool ([`crate::buffer_pool::BufferPool::header_mut`]), so the header is sealed and written like any other
-//! page. Only a new file, of which no page is in the pool yet, has its header written directly
+//! Page 0 is the header. [`PageFile`] keeps its fields decoded in memory. Whoever changes them holds the page latched
+//! in the buffer pool ([`crate::buffer_pool::BufferPool::header_mut`]), so the header is sealed and written like any
+//! other page. Only a new file, of which no page is in the pool yet, has its header written directly
 //! ([`PageFile::write_new_header`]). The free list is a chain of pages of type `Free` and is worked by the buffer pool
 //! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
 //! fills a file with a [`SequentialWriter`].
@@ -32,7 +32,7 @@ const GROWTH_MAX: u32 = 1024;
 /// Numbers in the file header that belong to the tree.
 pub const TREE_FIELDS: usize = 8;
 
-/// What page 0 says of the file.
+/// The description of a file in its page 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileHeader {
     pub page_size: u32,
@@ -84,7 +84,7 @@ impl FileHeader {
         }
     }
 
-    /// Of a page that was verified.
+    /// Decodes the header of a file from a page that has been verified.
     fn decode(page: &[u8]) -> FileHeader {
         let small = |i: usize| page::u32_at(page, PAGE_HEADER + 8 + 4 * i);
         let large = |i: usize| page::u64_at(page, PAGE_HEADER + 40 + 8 * i);
@@ -112,11 +112,12 @@ pub struct PageFile {
     file: IoFile,
     page_size: usize,
     index_id: u32,
-    /// Whether syncing is asked for at all.
+    /// True if syncing is asked for at all.
     sync: bool,
     /// The fields of page 0.
     header: Mutex<FileHeader>,
-    /// Number of pages that the file has room for on the disk. Locked while pages are taken from or put on the free list.
+    /// Number of pages that the file has room for on the disk. Locked while pages are taken from or put on the free
+    /// list.
     allocated: Mutex<u32>,
     deleted: AtomicBool,
     resident: AtomicU64,
@@ -135,7 +136,7 @@ pub fn file_id(path: &Path) -> Option<FileId> {
 /// A small file that belongs to a table file and is deleted with it. What is in it is its writer's business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Companion {
-    /// What is known of the table's values.
+    /// The statistics of the table's values.
     Statistics,
     /// A number that only grows.
     Counter,
@@ -282,8 +283,8 @@ impl PageFile {
         *self.header.lock()
     }
 
-    /// Changes the header, in memory and in page 0, which the caller has latched. `page_size` and `index_id` are not the
-    /// caller's to change; the page count and the free list are the buffer pool's.
+    /// Changes the header, in memory and in page 0, which the caller has latched. `page_size` and `index_id` are not
+    /// the caller's to change; the page count and the free list are the buffer pool's.
     pub fn update_header(&self, page: &mut PageGuardMut, change: impl FnOnce(&mut FileHeader)) {
         debug_assert_eq!((page.file_id(), page.page_no()), (self.id, HEADER_PAGE));
         let mut header = self.header.lock();
@@ -291,8 +292,8 @@ impl PageFile {
         header.encode(page);
     }
 
-    /// Changes the header and writes it directly, past the buffer pool. Only for a new file: nobody else has it open, and
-    /// none of its pages is in the pool.
+    /// Changes the header and writes it directly, past the buffer pool. Only for a new file: nobody else has it open,
+    /// and none of its pages is in the pool.
     pub(crate) fn write_new_header(&self, change: impl FnOnce(&mut FileHeader)) -> Result<()> {
         debug_assert_eq!(self.resident_pages(), 0);
         let header = {

@@ -1,4 +1,4 @@
-//! Whatever a page holds: an error at most. Called by the suite with damaged pages, and by `fuzz/`.
+//! Decodes any bytes as a page; the worst outcome is an error. Called by the suite with damaged pages, and by `fuzz/`.
 
 use crate::{
     ColumnSchema, IndexSchema, ReadView, Result, StorageError, TableSchema, page,

@@ -15,7 +15,7 @@ pub const MIN_PAGE_SIZE: usize = 4 * 1024;
 pub const MAX_PAGE_SIZE: usize = 64 * 1024;
 
 pub(crate) const PAGE_MAGIC: [u8; 4] = *b"MUPG";
-/// Where a page type keeps its own header fields: `TYPE_FIELDS..PAGE_HEADER`.
+/// The offset of the header fields that belong to the page type: `TYPE_FIELDS..PAGE_HEADER`.
 pub const TYPE_FIELDS: usize = 48;
 
 const CRC: usize = 4;

@@ -1,4 +1,4 @@
-//! Which versions of rows a reader sees.
+//! The versions of rows that a reader sees.
 
 /// A snapshot of committed transactions. Every read takes one; [`crate::tree`]'s leaf pages become rows in one
 /// function, which asks it.
@@ -14,7 +14,7 @@ impl ReadView {
         ReadView { low_limit: u64::MAX }
     }
 
-    /// Whether a page changed last by this transaction needs no check of its rows.
+    /// Returns true if a page changed last by this transaction needs no check of its rows.
     pub fn sees_all_of(&self, page_max_trx_id: u64) -> bool {
         page_max_trx_id < self.low_limit
     }

@@ -12,7 +12,7 @@ pub struct ColumnStats {
     /// Text bounds are cut to 64 bytes (the upper one is then not exact).
     pub min: Option<Value>,
     pub max: Option<Value>,
-    /// What is known of all text values ever stored; decides where bytes may be compared instead of sort keys.
+    /// The known traits of all text values ever stored. They decide where bytes may be compared instead of sort keys.
     pub text: TextTraits,
 }
 
@@ -33,7 +33,7 @@ pub struct TableStatistics {
 }
 
 impl TableStatistics {
-    /// What is known of a table that has no rows.
+    /// The statistics of a table that has no rows.
     pub fn of_no_rows(schema: &TableSchema) -> TableStatistics {
         let index =
             |index: &IndexSchema| IndexStats { distinct: vec![0.0; index.parts.len()], leaf_pages: 1, height: 1 };

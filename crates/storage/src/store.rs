@@ -33,7 +33,7 @@ pub struct StoreOptions {
     pub page_size: usize,
     pub buffer_pool_bytes: usize,
     pub io: IoBackend,
-    /// Whether files are synced before they count as written.
+    /// True if files are synced before they count as written.
     pub sync: bool,
 }
 
@@ -122,7 +122,7 @@ impl Store {
         &self.io
     }
 
-    /// Whether what is written is synced before it counts as written.
+    /// Returns true if what is written is synced before it counts as written.
     pub fn is_synced(&self) -> bool {
         self.sync
     }
@@ -170,8 +170,8 @@ impl Store {
         Ok(file)
     }
 
-    /// Deletes a file with its companions and forgets its pages. Whoever still has it open can read what is in memory or
-    /// on disk.
+    /// Deletes a file with its companions and forgets its pages. Whoever still has it open can read what is in memory
+    /// or on disk.
     pub fn delete_file(&self, file: &PageFile) -> Result<()> {
         file.delete()?;
         self.pool.discard_file(file);
@@ -216,13 +216,14 @@ impl Store {
         Table::open(Arc::clone(self), schema, files, statistics)
     }
 
-    /// Whether there is any table file.
+    /// Returns true if there is any table file.
     pub fn has_table_files(&self) -> Result<bool> {
         Ok(!table_files(&self.directory)?.is_empty())
     }
 
-    /// Removes all table files but these, with their companions (what a crash left behind). Called once after opening. `known` has been read from
-    /// a file that may have been renamed shortly before: only when the rename is durable, nothing leads to the others.
+    /// Removes all table files but these, with their companions (what a crash left behind). Called once after opening.
+    /// `known` has been read from a file that may have been renamed shortly before: only when the rename is durable,
+    /// nothing leads to the others.
     pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
         if self.sync
             && let Err(e) = self.io.sync_directory(&self.directory)

@@ -57,7 +57,7 @@ fn compare(table: &Arc<Table>, model: &Model, context: &str) {
     assert_eq!(sortable(&rows_by(table, 1)), sortable(&want), "{context}");
 }
 
-/// What is done to the table: one of each that matters to the shape of the trees.
+/// A change of the table: one of each kind that matters to the shape of the trees.
 enum Op {
     Insert(Row),
     Update(i64, Row),

@@ -3,7 +3,7 @@
 
 use crate::{Checkout, Fault, source};
 
-/// What items of a module are declared with.
+/// The keywords that declare items of a module.
 const ITEMS: [&str; 9] = ["fn", "struct", "enum", "trait", "mod", "type", "const", "static", "macro_rules"];
 
 pub fn faults(checkout: &Checkout) -> Vec<Fault> {
@@ -42,7 +42,8 @@ fn module_path<'a>(checkout: &Checkout, quoted: &'a str) -> Option<Vec<&'a str>>
     (known && plain).then(|| [&[name], &path[1..]].concat())
 }
 
-/// Follows the path through folders and files; what is left must be declared, or exported, in the module that was reached.
+/// Follows the path through folders and files; what is left must be declared, or exported, in the module that was
+/// reached.
 fn is_declared(checkout: &Checkout, path: &[&str]) -> bool {
     let mut folder = format!("crates/{}/src", path[0]);
     let mut file = format!("{folder}/lib.rs");

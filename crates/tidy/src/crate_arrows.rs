@@ -1,5 +1,5 @@
-//! Which crate depends on which. The table of crates in `docs/design.md` says it, from the ground up; each `Cargo.toml` must
-//! say the same, so that no dependency is added without a look at the map.
+//! Which crate depends on which. The table of crates in `docs/design.md` says it, from the ground up; each `Cargo.toml`
+//! must say the same, so that no dependency is added without a look at the map.
 
 use crate::{Checkout, Fault};
 use std::collections::BTreeSet;
@@ -83,7 +83,7 @@ fn rows(map: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

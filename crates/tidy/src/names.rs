@@ -3,10 +3,11 @@
 use crate::{Checkout, Fault, source};
 
 pub const BANNED: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", "misc", "stuff"];
-/// Words that may not be part of the name of a file, a folder or a module, but of others: a prefix may be common to two keys.
+/// Words that may not be part of the name of a file, a folder or a module, but of others: a prefix may be common to two
+/// keys.
 pub const BANNED_OF_MODULES: [&str; 1] = ["common"];
 
-/// What declares a name that others see. Local variables are not looked at.
+/// The keywords that declare a name which others see. Local variables are not looked at.
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "mod", "type", "const", "static"];
 
 pub fn faults(checkout: &Checkout) -> Vec<Fault> {

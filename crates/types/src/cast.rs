@@ -19,7 +19,7 @@ pub use temporal::{MomentOfValue, moment};
 
 use crate::{ErrorCode, SqlType, Value};
 
-/// What `SHOW WARNINGS` tells of a conversion.
+/// A warning of a conversion as `SHOW WARNINGS` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CastWarning {
     pub code: ErrorCode,

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// What Windows-1252 has at 0x80 to 0x9F. The five bytes it leaves free stand for themselves, as in MySQL's `latin1`.
+/// The characters of Windows-1252 at 0x80 to 0x9F. The five bytes it leaves free stand for themselves, as in MySQL's
+/// `latin1`.
 const CP1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}', '\u{90}', '‘', '’',
     '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',

@@ -9,9 +9,9 @@ use std::{fmt, sync::LazyLock};
 const OFFSET_MINUTES: std::ops::RangeInclusive<i32> = -839..=840;
 /// How far a gap of the clock can reach: some zones have skipped a day.
 const GAP_MINUTES_MAX: i64 = 25 * 60;
-/// What TIMESTAMP holds: 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 UTC (manual 13.2.2).
+/// The range of TIMESTAMP: 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 UTC (manual 13.2.2).
 const TIMESTAMP_MICROS: std::ops::Range<i64> = MICROS_PER_SECOND..(1 << 31) * MICROS_PER_SECOND;
-/// What CONVERT_TZ changes: up to 3001-01-18 23:59:59.999999 UTC (manual 14.7).
+/// The range of times that CONVERT_TZ changes: up to 3001-01-18 23:59:59.999999 UTC (manual 14.7).
 const CONVERTED_SECONDS: std::ops::Range<i64> = 0..32_536_771_200;
 
 /// A time zone.
@@ -130,7 +130,7 @@ pub fn convert(local_micros: i64, from: TimeZone, to: TimeZone) -> i64 {
     }
 }
 
-/// Whether TIMESTAMP holds the moment.
+/// Returns true if TIMESTAMP holds the moment.
 pub fn is_timestamp(utc_micros: i64) -> bool {
     TIMESTAMP_MICROS.contains(&utc_micros)
 }

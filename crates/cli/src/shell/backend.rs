@@ -1,4 +1,4 @@
-//! Where the shell's statements run: in this process, or on a server.
+//! The place where the shell's statements run: this process, or a server.
 
 use super::output::{Answer, Header};
 use anyhow::Context;
@@ -29,7 +29,8 @@ impl Backend {
         Backend::Embedded { session: Box::new(session), _database: database }
     }
 
-    /// Connects under TLS; the certificate is the server's own, so only the channel is protected, not the server's name.
+    /// Connects under TLS; the certificate is the server's own, so only the channel is protected, not the server's
+    /// name.
     pub async fn connect(
         host: &str,
         port: u16,

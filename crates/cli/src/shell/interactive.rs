@@ -117,7 +117,7 @@ fn is_complete(input: &str) -> bool {
     command || (!inside_quotes(text) && [";", "\\G", "\\g"].iter().any(|end| text.ends_with(end)))
 }
 
-/// Whether the text ends inside a quoted text, a quoted name or a comment.
+/// Returns true if the text ends inside a quoted text, a quoted name or a comment.
 fn inside_quotes(text: &str) -> bool {
     let mut rest = text.char_indices();
     let mut quote: Option<char> = None;

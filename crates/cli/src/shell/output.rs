@@ -1,4 +1,4 @@
-//! How answers look: table, vertical, CSV, JSON.
+//! The forms in which answers are printed: table, vertical, CSV, JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub struct Header {
     pub numeric: bool,
 }
 
-/// What a statement gave back, as text. `None` is NULL.
+/// The result of a statement, as text. `None` is NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Rows { headers: Vec<Header>, rows: Vec<Vec<Option<String>>> },

@@ -130,7 +130,7 @@ impl Accounts {
         })
     }
 
-    /// Whether no account named `root` is without a password.
+    /// Returns true if no account named `root` is without a password.
     pub fn root_has_password(&self) -> bool {
         self.list().iter().filter(|a| a.user == "root").all(|a| !a.authentication_string.is_empty())
     }
@@ -146,8 +146,8 @@ impl Accounts {
     }
 }
 
-/// Whether a client's host is one of an account's: `%` any text, `_` any character, letters without case. Loopback
-/// addresses are `localhost` too.
+/// Returns true if a client's host is one of an account's: `%` any text, `_` any character, letters without case.
+/// Loopback addresses are `localhost` too.
 fn host_matches(pattern: &str, host: &str) -> bool {
     let loopback = matches!(host, "127.0.0.1" | "::1");
     like(pattern.as_bytes(), host.as_bytes()) || (loopback && pattern.eq_ignore_ascii_case("localhost"))

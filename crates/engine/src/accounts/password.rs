@@ -16,7 +16,7 @@ const SALT_BYTES: usize = 20;
 const ROUNDS: usize = 5000;
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// What to store for a password; empty for an empty one.
+/// The hash to store for a password; empty for an empty one.
 pub fn hash(plugin: &str, password: &str) -> Result<String> {
     if password.is_empty() {
         return Ok(String::new());
@@ -37,7 +37,7 @@ pub fn hash(plugin: &str, password: &str) -> Result<String> {
     }
 }
 
-/// Whether a stored hash has the plugin's form (`IDENTIFIED WITH .. AS '..'`).
+/// Returns true if a stored hash has the plugin's form (`IDENTIFIED WITH .. AS '..'`).
 pub fn is_well_formed(plugin: &str, stored: &str) -> bool {
     match plugin {
         NATIVE => stored.strip_prefix('*').is_some_and(|h| h.len() == 40 && h.bytes().all(|b| b.is_ascii_hexdigit())),
@@ -46,7 +46,7 @@ pub fn is_well_formed(plugin: &str, stored: &str) -> bool {
     }
 }
 
-/// Whether this is the password behind a stored hash; an empty hash takes only an empty password.
+/// Returns true if this is the password behind a stored hash; an empty hash takes only an empty password.
 pub fn verify(plugin: &str, stored: &str, password: &str) -> bool {
     if stored.is_empty() || password.is_empty() {
         return stored.is_empty() && password.is_empty();

@@ -49,20 +49,20 @@ impl Rights {
         self.position.map_or(Privileges::NONE, |i| self.accounts[i].global)
     }
 
-    /// What the session may do in a database. PROCESS and its like open none.
+    /// The privileges of the account in a database. PROCESS and its like give none.
     pub fn on_database(&self, database: &str) -> Privileges {
         let own = self.position.and_then(|i| self.accounts[i].databases.get(database).copied());
         self.global().of_databases().union(own.unwrap_or_default())
     }
 
-    /// Whether the database is shown at all.
+    /// Returns true if the database is shown at all.
     pub fn sees_database(&self, database: &str) -> bool {
         system_schema::is_name(database)
             || self.global().has(Privilege::ShowDatabases)
             || !self.on_database(database).is_empty()
     }
 
-    /// Whether the database's tables are shown.
+    /// Returns true if the database's tables are shown.
     pub fn sees_tables(&self, database: &str) -> bool {
         let set = self.on_database(database);
         !set.without(Privileges::NONE.with(Privilege::GrantOption)).is_empty()

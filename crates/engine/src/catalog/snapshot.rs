@@ -50,7 +50,7 @@ pub struct TableEntry {
     pub auto_increment: u64,
     /// Microseconds since 1970-01-01 UTC.
     pub created: i64,
-    /// Of the last load.
+    /// The time of the last load.
     pub updated: Option<i64>,
     pub statistics: TableStatistics,
 }
@@ -98,7 +98,7 @@ impl TableEntry {
     }
 }
 
-/// What storage needs to know of a table.
+/// The columns and indexes of a table as storage knows them.
 pub fn schema_of(def: &TableDef) -> TableSchema {
     TableSchema {
         columns: def.columns.iter().map(|c| ColumnSchema { ty: c.ty, nullable: c.nullable }).collect(),

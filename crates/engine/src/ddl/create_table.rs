@@ -94,7 +94,7 @@ fn begin(context: &Context, name: &TableName) -> Result<(String, String)> {
     Ok((database, name))
 }
 
-/// Whether the name is taken and that is no error.
+/// Returns true if the name is taken and that is no error.
 fn exists(context: &Context, snapshot: &Snapshot, database: &str, name: &str, if_not_exists: bool) -> Result<bool> {
     let schema = snapshot.schema(database)?;
     if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {

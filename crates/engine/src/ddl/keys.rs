@@ -131,7 +131,7 @@ fn part(c: &IndexColumn, columns: &[ColumnDef]) -> Result<KeyPart> {
     Ok(KeyPart { column: at, prefix, descending: c.descending })
 }
 
-/// Where a key stands in MySQL's order: primary, unique without NULLs, unique, others; then as defined.
+/// The rank of a key in MySQL's order: primary, unique without NULLs, unique, others; then as defined.
 pub fn rank(index: &IndexDef, columns: &[ColumnDef]) -> u8 {
     match () {
         () if index.name == PRIMARY => 0,

@@ -28,7 +28,7 @@ pub fn load_batches(
     Ok(rows)
 }
 
-/// What storage relies on: the columns' number and types, and no NULL where none may be.
+/// Checks what storage relies on: the columns' number and types, and no NULL where none may be.
 fn check(def: &TableDef, batch: &RecordBatch, rows_before: u64) -> Result<()> {
     if batch.num_columns() != def.columns.len() {
         return Err(SqlError::wrong_value_count(rows_before + 1));

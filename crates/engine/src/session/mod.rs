@@ -47,8 +47,8 @@ pub struct SessionOptions {
     pub local_files: Arc<dyn LocalFiles>,
 }
 
-/// One client's session. Its statements run on threads of their own, whose stacks are large enough for whatever a client
-/// nests; the caller's thread only waits.
+/// One client's session. Its statements run on threads of their own, whose stacks are large enough for whatever a
+/// client nests; the caller's thread only waits.
 pub struct Session {
     database: Arc<Database>,
     process: Arc<SessionShared>,
@@ -211,7 +211,7 @@ impl Session {
         muster_sql::statement_text(self.client_charset(), sql)
     }
 
-    /// What a client announces when it logs in: the number of its collation. The global values stay when it is not known,
+    /// Sets the collation whose number a client announced when it logged in. The global values stay if it is not known,
     /// and when it says no more than that they are right.
     pub fn set_client_collation(&mut self, id: u16) {
         self.state.lock().set_client_collation(id);

@@ -48,10 +48,10 @@ fn not_preparable() -> SqlError {
 /// Those of one session.
 #[derive(Default)]
 pub struct PreparedStatements {
-    /// Of the protocol.
+    /// The statements that the protocol prepared, by their number.
     by_id: HashMap<u32, PreparedStatement>,
     last_id: u32,
-    /// Of `PREPARE name`, by name in lower case.
+    /// The statements of `PREPARE name`, by name in lower case.
     by_name: HashMap<String, PreparedStatement>,
 }
 

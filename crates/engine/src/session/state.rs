@@ -136,7 +136,8 @@ impl State {
         Rights::new(self.database.accounts().list(), &self.user, &self.host, &self.account_host)
     }
 
-    /// What a statement runs with. `variables`: the session's, as the statement's hints change them. `cancel` stops it.
+    /// The context that a statement runs with. `variables`: the session's, as the statement's hints change them.
+    /// `cancel` stops it.
     pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<Context> {
         self.context_in(self.current_database.clone(), cancel, variables)
     }

@@ -151,7 +151,7 @@ impl State {
         self.diagnostics = Arc::default();
     }
 
-    /// What a statement takes until it runs. Short ones are not counted. Error 1041.
+    /// Reserves the memory that a statement takes until it runs. Short statements are not counted. Error 1041.
     pub fn memory_for(&self, text: &str) -> Result<Option<Reserved>> {
         if text.len() < COUNTED_TEXT_BYTES {
             return Ok(None);

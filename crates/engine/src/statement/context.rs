@@ -14,7 +14,7 @@ pub struct Context {
     pub rights: Rights,
     pub diagnostics: Arc<Diagnostics>,
     pub clock: Clock,
-    /// What others see of the session.
+    /// The part of the session that other sessions see.
     pub process: Arc<SessionShared>,
     /// Cancelled by KILL.
     pub cancel: CancellationToken,
@@ -72,7 +72,7 @@ impl Context {
     }
 }
 
-/// What became of a statement without rows of a table: DDL and its like.
+/// The result of a statement that returns no rows: DDL and its like.
 #[derive(Debug, Default)]
 pub struct Done {
     pub affected_rows: u64,

@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What a statement resolves names with. Keeps the state of all tables as long as the statement runs.
+/// The tables that a statement resolves names with. They keep the state of all tables as long as the statement runs.
 pub struct StatementTables {
     set: Arc<TableSet>,
     /// Whose rights count, and who decides what `information_schema` shows.
@@ -56,8 +56,8 @@ impl StatementTables {
         self.definitions().schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
     }
 
-    /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that it
-    /// reads.
+    /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
+    /// it reads.
     fn check_select(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
         let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
         match definer {
@@ -75,7 +75,7 @@ impl Catalog for StatementTables {
         self.definitions().schema(database).map(|_| ())
     }
 
-    /// Who may not read tables of the database does not learn whether there is one.
+    /// Looks a table up. An account that may not read tables of the database does not learn whether there is one.
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
         if system_schema::is_name(database) {
             let table = self.context.virtual_tables.table(name);

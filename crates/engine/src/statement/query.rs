@@ -104,7 +104,7 @@ pub fn run(
     Ok(ResultSet { columns: infos, rows: guard(context, stream, deadline) })
 }
 
-/// What a client learns of the columns.
+/// The columns of a result as the client is told about them.
 pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &StatementTables) -> Vec<ColumnInfo> {
     let info = |(id, name): &(ColId, String)| {
         let meta = columns.get(*id);

@@ -6,7 +6,8 @@ use muster_algebra::TableDef;
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
-/// What a statement knows of the tables of `information_schema`. What they hold is told by whoever starts the statement.
+/// The tables of `information_schema` as a statement knows them. The caller that starts the statement provides their
+/// rows.
 pub trait VirtualTables: Send + Sync {
     /// A table by its name in any case.
     fn table(&self, name: &str) -> Option<Arc<TableDef>>;

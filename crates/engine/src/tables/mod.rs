@@ -69,13 +69,13 @@ impl Tables {
         self.current.read().clone()
     }
 
-    /// What is defined now.
+    /// The definitions as they are now.
     pub fn definitions(&self) -> Arc<Snapshot> {
         self.current.read().definitions.clone()
     }
 
-    /// Makes a change: `f` edits a copy of the definitions, which become the state when it returns Ok and the catalog is
-    /// written. Files that are no longer named are deleted once nobody reads them.
+    /// Makes a change: `f` edits a copy of the definitions, which become the state when it returns Ok and the catalog
+    /// is written. Files that are no longer named are deleted once nobody reads them.
     pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R> {
         let changing = self.change.lock();
         let result = self.catalog.change(f)?;
@@ -91,7 +91,8 @@ impl Tables {
         Ok(result)
     }
 
-    /// Runs a change that leaves more room on the disk than it takes: on a full one once more, in the room of the reserve.
+    /// Runs a change that leaves more room on the disk than it takes: on a full one once more, in the room of the
+    /// reserve.
     pub fn in_reserve<R>(&self, change: impl Fn() -> Result<R>) -> Result<R> {
         match change() {
             Err(e) if e.code == ErrorCode::DiskFull && self.reserve.give_up()? => {

@@ -4,7 +4,7 @@ use super::{Variables, optimizer_switch};
 use muster_algebra::Switch;
 use muster_optimizer::Options;
 
-/// What the optimizer may do: `optimizer_switch`, `range_optimizer_max_mem_size`.
+/// The options of the optimizer: `optimizer_switch`, `range_optimizer_max_mem_size`.
 pub fn optimizer_options(variables: &Variables) -> Options {
     let mut options = optimizer_switch::options(&variables.text("optimizer_switch"));
     // MariaDB's levels: from 3 on joins by hash, from 5 on batches of keys.

@@ -1,5 +1,5 @@
-//! `optimizer_switch`: a flag for each switch that the optimizer obeys, and the flags of MySQL and MariaDB for what Muster has no
-//! choice about. The latter are kept and shown, so that scripts which set them run.
+//! `optimizer_switch`: a flag for each switch that the optimizer obeys, and the flags of MySQL and MariaDB for what
+//! Muster has no choice about. The latter are kept and shown, so that scripts which set them run.
 
 use muster_algebra::Switch;
 use muster_optimizer::Options;
@@ -29,8 +29,8 @@ impl Flag {
     }
 }
 
-/// The flags of MySQL 8.0 (manual 10.9.2 "Switchable Optimizations"), then those that only MariaDB 10.11 has, each in the order
-/// in which the server shows them. Kept flags have the server's defaults.
+/// The flags of MySQL 8.0 (manual 10.9.2 "Switchable Optimizations"), then those that only MariaDB 10.11 has, each in
+/// the order in which the server shows them. Kept flags have the server's defaults.
 const OF_SERVERS: &[Flag] = {
     use Flag::{Kept, Obeyed};
     &[
@@ -101,8 +101,8 @@ fn pairs(list: &str) -> impl Iterator<Item = (&str, bool)> {
     list.split(',').filter_map(|item| item.split_once('=')).map(|(name, value)| (name, value == "on"))
 }
 
-/// The value `current` with the flags changed that `change` names: `flag=on|off|default`, or `default` for all of them. The error
-/// is the part of `change` that is wrong, also when it names a flag a second time.
+/// The value `current` with the flags changed that `change` names: `flag=on|off|default`, or `default` for all of them.
+/// The error is the part of `change` that is wrong, also when it names a flag a second time.
 pub fn changed(current: &str, change: &str) -> Result<String, String> {
     let mut states: Vec<bool> = FLAGS.iter().map(|flag| flag.default()).collect();
     for (name, on) in pairs(current) {
@@ -132,7 +132,7 @@ pub fn changed(current: &str, change: &str) -> Result<String, String> {
     Ok(shown.collect::<Vec<_>>().join(","))
 }
 
-/// What the optimizer may do under a value of the variable.
+/// The options of the optimizer under a value of the variable.
 pub fn options(value: &str) -> Options {
     let mut options = Options::default();
     for (name, on) in pairs(value) {

@@ -122,7 +122,8 @@ impl Variables {
     }
 }
 
-/// Whether a variable is read from the global values, for `@@[scope.]name`. Error 1238 when it has no such scope.
+/// Returns true if a variable is read from the global values, for `@@[scope.]name`. Error 1238 when it has no such
+/// scope.
 pub fn reads_global(d: &Definition, scope: Option<VariableScope>) -> Result<bool> {
     let wrong = |kind: &str| {
         let message = format!("Variable '{}' is a {kind} variable", d.name);

@@ -4,7 +4,7 @@ use super::information_schema::PoolFigures;
 use crate::{Database, statement::Context};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What the buffer pool has now, and what only it counts: the same for every session.
+/// The status variables of the buffer pool, which are the same for every session.
 fn pool_status(figures: &PoolFigures) -> [(&'static str, u64); 9] {
     let pool = &figures.pool;
     [

@@ -1,4 +1,4 @@
-//! What tests over random data share.
+//! The parts that tests over random data share.
 
 use futures::StreamExt;
 use muster_engine::{

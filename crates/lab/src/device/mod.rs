@@ -70,7 +70,7 @@ impl Device {
     }
 }
 
-/// Where files begin, by their numbers in the record.
+/// The place on the device at which each file begins, by its number in the record.
 fn layout(files: &[(std::path::PathBuf, u64)]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by(|a, b| files[*a].0.cmp(&files[*b].0));

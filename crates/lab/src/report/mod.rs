@@ -1,4 +1,4 @@
-//! What an experiment found, and how it is shown: as a table, as JSON, as a chart.
+//! The results of an experiment, and their presentation: as a table, as JSON, as a chart.
 
 pub mod json;
 pub mod svg;
@@ -30,7 +30,7 @@ pub struct StrategyReport {
     pub settings: Vec<&'static str>,
     /// EXPLAIN FORMAT=TREE of the first query.
     pub plan: String,
-    /// Where the plan is not the strategy's.
+    /// Remarks about plans that are not those of their strategy.
     pub notes: Vec<String>,
     pub cold: Measurement,
     pub warm: Measurement,
@@ -47,7 +47,7 @@ pub struct Measurement {
     /// Reads under way when a read began, itself among them.
     pub in_flight_mean: f64,
     pub in_flight_max: u32,
-    /// What each modelled device would have worked, by its name.
+    /// The time that each modelled device would have worked, by its name.
     #[serde(serialize_with = "json::as_map")]
     pub device_ms: Vec<(&'static str, f64)>,
     /// Pages read of each index, by table.index.

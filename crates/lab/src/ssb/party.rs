@@ -8,7 +8,7 @@ use super::{
 };
 use std::{fmt, ops::Range};
 
-/// What customers and suppliers have in common.
+/// The columns that customers and suppliers have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     pub key: u64,

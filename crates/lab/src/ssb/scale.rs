@@ -1,6 +1,6 @@
 //! Row counts for a scale factor.
 
-/// What a scale factor means, as counts.
+/// The row counts of a scale factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     pub parts: u64,

@@ -23,7 +23,7 @@ pub fn nonce() -> Result<Nonce, ConnectionError> {
     Ok(nonce)
 }
 
-/// What a client sent to prove who it is.
+/// The client's proof of its identity.
 pub struct Proof<'a> {
     pub user: &'a str,
     pub host: &'a str,

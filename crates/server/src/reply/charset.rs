@@ -6,7 +6,7 @@ use muster_types::{
 };
 use std::borrow::Cow;
 
-/// What texts of results are sent in; `None`: each one in its column's own character set.
+/// The character set of texts in results; `None`: each text in its column's own character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultCharset(pub Option<Charset>);
 
@@ -14,7 +14,7 @@ impl ResultCharset {
     /// Before anything else was agreed upon.
     pub const UTF8: ResultCharset = ResultCharset(Some(Charset::Utf8mb4));
 
-    /// What values of a column are converted to. `binary` means as they are.
+    /// The character set that values of a column are converted to. `binary` leaves them as they are.
     pub fn of_column(self, own: Collation) -> Charset {
         match self.0 {
             Some(charset) if charset != Charset::Binary => charset,

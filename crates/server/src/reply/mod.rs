@@ -14,7 +14,7 @@ use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::packets::{ErrPacket, ServerError, SqlState};
 use mysql_common::proto::MySerialize;
 
-/// What every OK and EOF packet carries.
+/// The status that every OK and EOF packet carries.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
     pub flags: StatusFlags,
@@ -42,7 +42,7 @@ pub fn eof(status: Status) -> Vec<u8> {
     out
 }
 
-/// What ends a result set for this client.
+/// The packet that ends a result set for this client.
 pub fn end_of_rows(capabilities: CapabilityFlags, status: Status) -> Vec<u8> {
     if capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) { ok(0xFE, 0, 0, status, "") } else { eof(status) }
 }

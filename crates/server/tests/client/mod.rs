@@ -68,7 +68,7 @@ impl Client {
         self.stream.write_all(&out).await.unwrap();
     }
 
-    /// What comes next begins anew.
+    /// Starts a new command: packet numbers begin at 0 again.
     pub fn start_command(&mut self) {
         self.sequence = 0;
     }

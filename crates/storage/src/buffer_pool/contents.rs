@@ -1,4 +1,4 @@
-//! What the pool holds, page by page, for whoever wants to look (`information_schema.INNODB_BUFFER_PAGE`).
+//! The contents of the pool, page by page, for `information_schema.INNODB_BUFFER_PAGE`.
 
 use super::{BufferPool, frames::PageKey, lists::List};
 use crate::{
@@ -26,7 +26,7 @@ pub struct PoolPage {
     pub content: Option<PageContent>,
 }
 
-/// What a page says of itself.
+/// The description of a page from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageContent {
     pub page_type: Option<PageType>,

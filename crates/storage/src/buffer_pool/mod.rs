@@ -4,7 +4,8 @@
 //!   fetch(file, page_no) -> page_table: which frame?   one shard's lock, never held over I/O or a latch wait
 //!                        -> frames: latch it           the latch is the pin: a latched frame is never evicted
 //!                        -> replacement: used again?   no lock unless the frame has to move
-//!   miss: a free frame, or evict one (replacement) -> latched exclusively -> into the page table -> read, verify -> downgrade
+//!   miss: a free frame, or evict one (replacement) -> latched exclusively -> into the page table -> read, verify ->
+//! downgrade
 //!   prefetch: the same, but the read is done by a thread of read_ahead; who fetches the page waits for the latch
 //! ```
 //!
@@ -152,7 +153,7 @@ impl BufferPool {
         }
     }
 
-    /// Whether a page is in memory (or on its way).
+    /// Returns true if a page is in memory (or on its way).
     pub fn is_resident(&self, file: &PageFile, page_no: u32) -> bool {
         let key = PageKey::new(file.id(), page_no);
         self.table.shard(key).frames.contains_key(&key)
@@ -181,8 +182,8 @@ impl BufferPool {
         self.latch_mut(file, page_no, counters)
     }
 
-    /// The header page of a file for changing, with [`PageFile::update_header`]. Readers never latch it, so a caller may
-    /// hold other pages of the file. Errors: as [`BufferPool::fetch_mut`].
+    /// The header page of a file for changing, with [`PageFile::update_header`]. Readers never latch it, so a caller
+    /// may hold other pages of the file. Errors: as [`BufferPool::fetch_mut`].
     pub fn header_mut(self: &Arc<Self>, file: &Arc<PageFile>, counters: &Counters) -> Result<PageGuardMut> {
         self.latch_mut(file, HEADER_PAGE, counters)
     }
@@ -323,7 +324,7 @@ impl BufferPool {
         }
     }
 
-    /// Whether there are frames that hold nothing, so that no page has to go for another.
+    /// Returns true if there are frames that hold nothing, so that no page has to go for another.
     fn is_filling(&self) -> bool {
         !self.free.lock().is_empty()
     }

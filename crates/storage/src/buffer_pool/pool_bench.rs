@@ -1,4 +1,4 @@
-//! What a request costs when the page is in memory, and how fast pages come from the disk. Run with
+//! Measures what a request costs when the page is in memory, and how fast pages come from the disk. Run with
 //! `cargo test --release -p muster-storage pool_bench -- --ignored --nocapture`.
 
 use super::{pool_tests::Fixture, *};

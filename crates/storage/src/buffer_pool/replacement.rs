@@ -1,5 +1,5 @@
-//! Which page goes when room is needed: LIRS (Jiang and Zhang, "LIRS: an efficient low inter-reference recency set
-//! replacement policy", SIGMETRICS 2002), with a clock instead of a list that every hit would have to change.
+//! The page that is evicted when room is needed: LIRS (Jiang and Zhang, "LIRS: an efficient low inter-reference recency
+//! set replacement policy", SIGMETRICS 2002), with a clock instead of a list that every hit would have to change.
 //!
 //! ```text
 //!   read -> old    head ... tail -> leaves     a queue of what was read last, a small share of the pool
@@ -11,11 +11,11 @@
 //!          departed: page -> when it was last used; so that a page that is read again counts as used again
 //! ```
 //!
-//! Time is counted in pages that came into the pool. A page is worth the place of the coldest young page if the interval
-//! between two of its uses is shorter than a third of the time that the other was not used; a page only a little better
-//! is not worth it, since the other may be wanted next. So a scan, however long, passes through the old queue and leaves
-//! hot pages alone; a set that is read in a circle keeps the part of it that came first, since none of its pages comes
-//! back sooner than another; and pages nobody wants any more give way to those that come back.
+//! Time is counted in pages that came into the pool. A page is worth the place of the coldest young page if the
+//! interval between two of its uses is shorter than a third of the time that the other was not used; a page only a
+//! little better is not worth it, since the other may be wanted next. So a scan, however long, passes through the old
+//! queue and leaves hot pages alone; a set that is read in a circle keeps the part of it that came first, since none of
+//! its pages comes back sooner than another; and pages nobody wants any more give way to those that come back.
 //! Uses that follow each other closely (rows of one page looked up one by one) count as one. Reading ahead is no use.
 //!
 //! A hit takes no lock and writes only when time has gone on since the page's last use.
@@ -63,7 +63,7 @@ pub(super) struct Replacement {
     ahead_evicted: AtomicU64,
 }
 
-/// What became of pages so far.
+/// The moves of pages between the lists so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Moves {
     pub made_young: u64,

@@ -28,7 +28,7 @@ impl IoFile {
         &self.path
     }
 
-    /// Whether reads and writes bypass the page cache of the operating system.
+    /// Returns true if reads and writes bypass the page cache of the operating system.
     pub fn is_direct(&self) -> bool {
         matches!(self.kind, FileKind::Os { direct: true, .. })
     }

@@ -20,14 +20,14 @@ pub enum Operation {
     Write,
     Sync,
     Allocate,
-    /// Of a small file; it then has half of its bytes.
+    /// Writing a small file fails and leaves half of its bytes.
     WriteSmall,
     Rename,
     /// Making a directory's names durable.
     SyncDirectory,
 }
 
-/// What goes wrong.
+/// The kind of an injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// Nothing is done; this error number.
@@ -82,7 +82,7 @@ pub struct MemoryIo {
 
 /// Disks write this much at once or not at all.
 const SECTOR: usize = 512;
-/// What a crash keeps or loses as a whole.
+/// The number of bytes that a crash keeps or loses as a whole.
 const CRASH_BLOCK: usize = 4096;
 
 impl MemoryIo {

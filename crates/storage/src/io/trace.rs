@@ -33,7 +33,7 @@ pub struct Access {
     pub in_flight: u32,
 }
 
-/// What was recorded.
+/// The recorded accesses.
 #[derive(Debug, Default)]
 pub struct Record {
     pub accesses: Vec<Access>,

@@ -105,7 +105,7 @@ impl UringIo {
     }
 }
 
-/// Whether the kernel did all of it. What it did in part, or put off, is done again by plain calls.
+/// The result of a request that the kernel completed. `None` if it did a part or put it off: plain calls do it again.
 fn outcome(result: Option<io::Result<usize>>, bytes: usize) -> Option<io::Result<()>> {
     match result {
         Some(Ok(n)) if n == bytes => Some(Ok(())),

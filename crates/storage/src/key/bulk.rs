@@ -191,7 +191,7 @@ enum Values<'a> {
     Bytes(&'a arrow_array::BinaryViewArray),
 }
 
-/// Whether values of this kind come from such an array.
+/// Returns true if values of this kind come from such an array.
 fn fits(kind: KeyKind, values: &Values) -> bool {
     match kind {
         KeyKind::Int { width, .. } => match values {

@@ -1,4 +1,4 @@
-//! Where the parts of a key end in its bytes.
+//! The ends of the parts of a key in its bytes.
 
 use super::{KeyCodec, KeyPartCodec};
 

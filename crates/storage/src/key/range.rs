@@ -102,12 +102,12 @@ impl KeyCodec {
     }
 }
 
-/// Whether a bound's value for a text part is given as the bytes of a sort key, which are never cut.
+/// Returns true if a bound's value for a text part is given as the bytes of a sort key, which are never cut.
 fn is_sort_key(kind: KeyKind, value: &Value) -> bool {
     matches!((kind, value), (KeyKind::Text(_), Value::Bytes(_)))
 }
 
-/// What the bytes of a bound leave out of its values.
+/// The part of a bound's values that its bytes leave out.
 enum Cut {
     No,
     /// A value was cut to the part's prefix, so other values have the same bytes.

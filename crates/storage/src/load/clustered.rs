@@ -44,7 +44,7 @@ pub(super) struct ClusteredOptions {
     pub files: Arc<NewFiles>,
 }
 
-/// What was built.
+/// The tree that was built.
 pub(super) struct Clustered {
     pub file: Arc<PageFile>,
     pub index: IndexStats,
@@ -60,7 +60,7 @@ pub(super) struct ClusteredBuild {
     layout: Arc<TreeLayout>,
     merge: Merge,
     mode: Mode,
-    /// Of the last row that came in order.
+    /// The key of the last row that came in order.
     last_key: Vec<u8>,
     keys: Keys,
 }
@@ -373,7 +373,7 @@ impl Merge {
     }
 }
 
-/// Where rows go in their final order.
+/// The receiver of rows in their final order.
 struct Output {
     layout: Arc<TreeLayout>,
     builder: TreeBuilder,

@@ -165,7 +165,7 @@ fn less_or_equal(a: &Value, b: &Option<Value>) -> bool {
 struct Model(BTreeMap<(i32, Vec<u8>), Row>);
 
 impl Model {
-    /// What loading these rows must do; `false`: fail.
+    /// Loads these rows into the model. Returns false if the load must fail.
     fn load(&mut self, rows: &[Row], duplicates: DuplicatePolicy) -> bool {
         for row in rows {
             let key = (row.0, Collation::DEFAULT.sort_key(&row.1));

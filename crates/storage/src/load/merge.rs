@@ -20,7 +20,7 @@ struct Source {
 pub(super) struct Merge {
     sources: Vec<Source>,
     heap: Vec<usize>,
-    /// Whether the record on top was handed out already.
+    /// True if the record on top was handed out already.
     taken: bool,
 }
 

@@ -47,7 +47,7 @@ use std::{
 /// Batches on their way to the thread that builds the clustered tree.
 const BATCHES_WAITING: usize = 4;
 
-/// What to do with a row whose primary or unique key is already there.
+/// The action for a row whose primary or unique key is already there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DuplicatePolicy {
     /// Fail with [`crate::StorageError::Duplicate`].

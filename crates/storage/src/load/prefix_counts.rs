@@ -8,7 +8,7 @@ pub(super) struct PrefixCounter {
     parts: Vec<KeyPartCodec>,
     distinct: Vec<u64>,
     last: Vec<u8>,
-    /// Where each part of `last` ends.
+    /// The end of each part of `last`.
     ends: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl PrefixCounter {
     }
 }
 
-/// Whether one of the first `parts` parts of the key is NULL.
+/// Returns true if one of the first `parts` parts of the key is NULL.
 pub(super) fn has_null(codec: &KeyCodec, parts: usize, key: &[u8]) -> bool {
     let mut at = 0;
     codec.parts[..parts].iter().any(|part| {
@@ -58,7 +58,7 @@ fn is_null(part: &KeyPartCodec, key: &[u8], at: usize) -> bool {
     part.nullable && key.get(at) == Some(&if part.descending { 0xFF } else { 0 })
 }
 
-/// Where the part that begins at `at` ends (`docs/format.md`, "Keys").
+/// The end of the key part that begins at `at` (`docs/format.md`, "Keys").
 fn part_end(part: &KeyPartCodec, key: &[u8], at: usize) -> usize {
     if is_null(part, key, at) {
         return at + 1;

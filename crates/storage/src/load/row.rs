@@ -4,9 +4,9 @@
 //!   | fixed-width values, column order, little endian | null bits | text and byte strings: LEB128 length + bytes |
 //! ```
 //!
-//! Fixed-width values stand at the same place in every row (under a NULL stands anything), so both directions are loops over
-//! one column without a branch on the type. Decimals of up to 18 digits take 8 bytes, others 16. Null bits are there only when
-//! some column is nullable; a set bit means NULL.
+//! Fixed-width values stand at the same place in every row (under a NULL stands anything), so both directions are loops
+//! over one column without a branch on the type. Decimals of up to 18 digits take 8 bytes, others 16. Null bits are
+//! there only when some column is nullable; a set bit means NULL.
 
 use crate::{Result, StorageError};
 use arrow_array::{
@@ -45,7 +45,7 @@ pub struct RowLayout {
 #[derive(Debug, Default)]
 pub struct RowBuffer {
     bytes: Vec<u8>,
-    /// Where each row begins, and the end of the last.
+    /// The beginning of each row, and the end of the last.
     starts: Vec<usize>,
 }
 

@@ -95,7 +95,7 @@ pub(super) struct RunReader {
     block_number: u32,
     /// File offset of the next block.
     next: u64,
-    /// Of the current record in `block`: where it begins; 0 before the first.
+    /// The beginning of the current record in `block`; 0 before the first.
     at: usize,
     key_end: usize,
     end: usize,

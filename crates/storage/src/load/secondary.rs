@@ -27,7 +27,7 @@ use std::{
 /// Sorted entries handed to the tree builder at a time.
 const BLOCK_RECORDS: usize = 8192;
 
-/// What building an index needs.
+/// The table, memory and counters that building an index needs.
 pub(super) struct IndexBuilder<'a> {
     /// The table's rows.
     pub clustered: Source,
@@ -124,7 +124,7 @@ impl IndexBuilder<'_> {
         entries.finish()
     }
 
-    /// Where the clustered tree holds the index's stored columns.
+    /// The positions of the index's stored columns in the clustered tree.
     fn sources(&self, layout: &TreeLayout) -> Result<Vec<usize>> {
         let clustered = self.clustered.layout();
         let source = |source: &ColumnSource| match source {
@@ -136,7 +136,8 @@ impl IndexBuilder<'_> {
     }
 }
 
-/// Whether rows in clustered order are in the order of this index: its parts are the first ones of the clustered key.
+/// Returns true if rows in clustered order are in the order of this index: its parts are the first ones of the
+/// clustered key.
 fn in_clustered_order(layout: &TreeLayout) -> bool {
     let declared = &layout.key.parts[..layout.declared_parts];
     let clustered = &layout.clustered_key.parts;

@@ -33,7 +33,7 @@ const CANCEL_CHECK_RECORDS: usize = 4096;
 pub(super) struct SortOptions {
     /// For records in memory while collecting, for block buffers while merging.
     pub memory_bytes: usize,
-    /// Where runs go that do not fit.
+    /// The folder for sorted runs that do not fit into memory.
     pub temp_dir: PathBuf,
     pub progress: Arc<LoadProgress>,
 }
@@ -58,7 +58,7 @@ impl SortOptions {
 struct Entry {
     /// The first 8 bytes of the key, big endian, padded with zeros.
     prefix: u64,
-    /// Of the record in the arena; grows with the order of arrival.
+    /// The offset of the record in the arena; it grows with the order of arrival.
     offset: u32,
     key_bytes: u32,
 }

@@ -1,4 +1,4 @@
-//! What a load learns of each column, from the rows as they are written.
+//! The statistics of each column that a load collects from the rows as they are written.
 //!
 //! Must cost little beside the load itself: arrays are hashed a column at a time, and short texts seen lately are
 //! recognised by their view alone.

@@ -1,4 +1,4 @@
-//! How many keys a lookup finds per second, in memory. Ignored: run with `--release -- --ignored --nocapture`.
+//! Measures how many keys a lookup finds per second, in memory. Ignored: run with `--release -- --ignored --nocapture`.
 
 use super::*;
 use crate::{

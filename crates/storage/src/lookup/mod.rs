@@ -23,7 +23,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::sync::Arc;
 
-/// What a reader wants of the rows that it will look up.
+/// The description of lookups in one index.
 pub struct LookupRequest {
     pub view: ReadView,
     /// Position in the schema's indexes; 0 is the clustered tree.
@@ -37,7 +37,7 @@ pub struct LookupRequest {
     pub filter: Option<Arc<dyn BatchFilter>>,
     /// How rows are fetched, if they must be.
     pub fetch: Fetch,
-    /// Whether keys are looked up together.
+    /// True if keys are looked up together.
     pub batched: bool,
     /// Target size of a batch, in rows.
     pub batch_rows: usize,
@@ -90,14 +90,14 @@ impl Lookup {
         })
     }
 
-    /// What batches look like. Columns have no names of their own here.
+    /// The schema of batches. Columns have no names of their own here.
     pub fn schema(&self) -> &SchemaRef {
         &self.access.output.schema
     }
 
-    /// Begins to look up `keys`: beginnings of the index's keys, as [`Table::lookup_keys`] makes them. If they are looked
-    /// up together they ascend, and none is the beginning of another (so no two are equal). What is left of the keys
-    /// before is dropped.
+    /// Begins to look up `keys`: beginnings of the index's keys, as [`Table::lookup_keys`] makes them. If they are
+    /// looked up together they ascend, and none is the beginning of another (so no two are equal). What is left of the
+    /// keys before is dropped.
     pub fn begin(&mut self, keys: Keys) {
         if self.busy {
             self.index_tester = self.access.index_tester();

@@ -358,7 +358,7 @@ fn table_on(io: &Arc<MemoryIo>, frames: usize) -> (tempfile::TempDir, Arc<Store>
     (directory, store, table)
 }
 
-/// Whether, when all reads have ended, no page of a table is latched; they leave the pool.
+/// Returns true if no page of a table is latched when all reads have ended. The pages leave the pool.
 fn holds_nothing(store: &Store, table: &Table) -> bool {
     let pool = store.buffer_pool();
     while pool.statistics().reading > 0 {
@@ -539,7 +539,7 @@ fn wrong_requests_are_errors() {
     assert_eq!(drain(&table, &mut lookup).unwrap().len(), 30);
 }
 
-/// What a view sees is found, whatever a writer does around it.
+/// Rows that a view sees are found, whatever a writer does around them.
 #[test]
 fn lookups_go_on_while_a_writer_works() {
     let home = home(4096, 128 * 4096);

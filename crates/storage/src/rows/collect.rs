@@ -89,7 +89,7 @@ pub(crate) struct Tester {
     tree: Arc<Tree>,
     filter: Arc<dyn BatchFilter>,
     sinks: Sinks,
-    /// Whether what it does is to be counted as work of an index condition.
+    /// True if what it does is to be counted as work of an index condition.
     counted: bool,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Collector {
     tree: Arc<Tree>,
     output: Sinks,
     tester: Option<Tester>,
-    /// Of each row collected, if rows are tagged.
+    /// The tag of each collected row, if rows are tagged.
     tags: Vec<u32>,
 }
 
@@ -194,7 +194,7 @@ impl Collector {
         Ok(())
     }
 
-    /// What was collected, as a batch, and the rows' tags; begins anew.
+    /// Takes the collected rows, as a batch, and their tags.
     pub fn take(&mut self) -> Result<(RecordBatch, Vec<u32>)> {
         Ok((self.output.take()?, std::mem::take(&mut self.tags)))
     }

@@ -38,7 +38,7 @@ pub(crate) struct Fetcher {
     clustered: Arc<Tree>,
     collector: Collector,
     matcher: Matcher,
-    /// Whether rows are wanted in the order of entries.
+    /// True if rows are wanted in the order of entries.
     ordered: bool,
     /// Per entry, the key of its row; and its tag, if it has one. Those before `done` are in a pass or behind it.
     keys: Keys,

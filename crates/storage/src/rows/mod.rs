@@ -79,13 +79,13 @@ pub(crate) struct Condition {
     pub input: Projection,
 }
 
-/// What is read by which index of which table.
+/// The table, the index and the columns that are read.
 pub(crate) struct Access {
     pub table: Arc<Table>,
     pub view: ReadView,
     /// The tree of the index.
     pub tree: Arc<Tree>,
-    /// Whether the index holds all that is asked for, so that no row has to be fetched.
+    /// True if the index holds all that is asked for, so that no row has to be fetched.
     pub covering: bool,
     pub output: Projection,
     /// Checked on entries of the index.
@@ -160,7 +160,7 @@ impl Access {
     }
 }
 
-/// Where rows of an index become batches.
+/// The two ways in which rows of an index become batches.
 pub(crate) enum Output {
     /// From entries, which hold all that is wanted.
     Entries(Box<Collector>),
@@ -173,7 +173,7 @@ pub(crate) fn max_latched(tree: &Tree) -> usize {
     (tree.pool().frame_count() / PINNED_SHARE).clamp(1, LATCHED_LEAVES)
 }
 
-/// Whether a tree is in memory wholly, so that reading ahead has nothing to do.
+/// Returns true if a tree is in memory wholly, so that reading ahead has nothing to do.
 pub(crate) fn all_resident(tree: &Tree) -> bool {
     tree.file().resident_pages() + 1 >= u64::from(tree.file().page_count())
 }

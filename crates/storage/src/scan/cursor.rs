@@ -35,7 +35,7 @@ pub struct ScanCursor {
     ahead: Option<Morsel>,
     /// Entries to leave out.
     skipper: Option<Skipper>,
-    /// Where to go on, if not at the next entry.
+    /// The place to continue at, if that is not the next entry.
     onward: Option<Target>,
     /// Leaves read one behind the other.
     neighbours: usize,

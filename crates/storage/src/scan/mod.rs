@@ -33,7 +33,7 @@ use queue::Queue;
 use std::sync::{Arc, atomic::AtomicBool};
 use steering::Sets;
 
-/// What a reader wants.
+/// The description of a scan.
 #[derive(Clone)]
 pub struct ScanRequest {
     pub view: ReadView,
@@ -41,9 +41,10 @@ pub struct ScanRequest {
     pub index: usize,
     /// Disjoint and ascending; `[KeyRange::all()]` for everything. An empty list yields nothing.
     pub ranges: Vec<KeyRange>,
-    /// What else parts of the key may be. Leaves out entries within the ranges, without reading them where it can.
+    /// The values that parts of the key may have. Leaves out entries within the ranges, without reading them where it
+    /// can.
     pub steering: Steering,
-    /// Of each combination of so many leading key parts, deliver only the first row, in reading order, that passes the
+    /// Deliver only the first row, in reading order, of each combination of so many leading key parts that passes the
     /// filters (loose index scan). The index must hold all that is asked for. The first cursor does all the work.
     pub distinct_prefix: Option<usize>,
     /// Table column positions to deliver. When the index does not hold all of them (and the filter's), rows are
@@ -75,7 +76,7 @@ pub struct Scan {
     counters: Arc<Counters>,
     steering: Option<Arc<Sets>>,
     distinct_prefix: Option<usize>,
-    /// Whether a cursor has begun, where there must be one only.
+    /// True if a cursor has begun, where there must be one only.
     taken: AtomicBool,
     /// Entries that are read at most.
     entries_max: Option<usize>,
@@ -126,7 +127,8 @@ impl Scan {
         }))
     }
 
-    /// Leaves out what is not in `range`, of what no cursor has taken yet: for what becomes known only while a query runs.
+    /// Leaves out what is not in `range`, of what no cursor has taken yet: for what becomes known only while a query
+    /// runs.
     /// `None`: no row is wanted any more. Errors: `WrongType` for bounds that do not have their columns' types.
     pub fn narrow(&self, range: Option<&KeyRange>) -> Result<()> {
         let range = match range {
@@ -146,7 +148,7 @@ impl Scan {
         ScanCursor::new(Arc::clone(self))
     }
 
-    /// What batches look like. Columns have no names of their own here.
+    /// The schema of batches. Columns have no names of their own here.
     pub fn schema(&self) -> &SchemaRef {
         &self.access.output.schema
     }

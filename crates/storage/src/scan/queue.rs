@@ -17,7 +17,7 @@ const RUNS_AT_LEAST: u64 = 32;
 #[derive(Debug)]
 struct Work {
     range: ByteRange,
-    /// Whether a cursor has begun with it.
+    /// True if a cursor has begun with it.
     begun: bool,
     /// At most one entry can be in it.
     single: bool,
@@ -125,7 +125,7 @@ impl Queue {
     }
 }
 
-/// Whether the range names all declared parts of a unique key.
+/// Returns true if the range names all declared parts of a unique key.
 fn is_single(tree: &Tree, range: &KeyRange) -> bool {
     let layout = tree.layout();
     match (&range.lower, &range.upper) {

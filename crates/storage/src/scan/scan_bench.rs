@@ -1,4 +1,5 @@
-//! How fast a scan is, against a plain read of the same memory. Ignored: run with `--release -- --ignored --nocapture`.
+//! Measures the speed of a scan against a plain read of the same memory. Ignored: run with `--release -- --ignored
+//! --nocapture`.
 
 use super::*;
 use crate::{

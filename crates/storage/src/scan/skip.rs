@@ -38,13 +38,13 @@ struct Groups {
     last: Option<Vec<u8>>,
 }
 
-/// What is to be read of a leaf.
+/// The rows to be read of a leaf.
 pub(super) struct Chosen {
     /// In reading order.
     pub rows: Vec<u16>,
     /// Entries that were looked at.
     pub read: usize,
-    /// Where to go on, if not at the next entry.
+    /// The place to continue at, if that is not the next entry.
     pub onward: Option<Target>,
 }
 
@@ -126,7 +126,7 @@ impl Skipper {
         Ok(chosen)
     }
 
-    /// Of the rows of a leaf that have passed all conditions, keeps the first of each group that was not delivered
+    /// Keeps, of the rows of a leaf that have passed all conditions, the first of each group that was not delivered
     /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the last row of the leaf
     /// that the scan comes to.
     pub fn keep_first(&mut self, leaf: &mut LeafRows, last_row: usize) -> Result<Option<Target>> {

@@ -33,7 +33,7 @@ pub(super) struct Sets {
     parts: Vec<Option<PartSet>>,
 }
 
-/// What one part may be.
+/// The values that one key part may have.
 #[derive(Debug, Clone)]
 struct PartSet {
     /// Disjoint and ascending.
@@ -52,7 +52,7 @@ struct PartRange {
     greatest: Option<Vec<u8>>,
 }
 
-/// Where to go on from an entry that steering leaves out.
+/// The place to continue at behind an entry that steering leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     /// At the first key that is not less; in a reverse scan, at the last key that is less.
@@ -93,7 +93,7 @@ impl Sets {
         self.parts.iter().position(|set| set.as_ref().is_some_and(|set| !set.contains(row, scratch)))
     }
 
-    /// Where to go on from a row whose `part` is the first that fails.
+    /// The place to continue at behind a row whose `part` is the first that fails.
     pub fn target(&self, row: &impl KeyRow, mut part: usize, reverse: bool) -> Target {
         let mut key = Vec::new();
         let mut starts = Vec::with_capacity(part + 1);
@@ -177,7 +177,7 @@ impl Sets {
         range.bytes.upper.clone()
     }
 
-    /// Whether a part can have no value at all.
+    /// Returns true if a part can have no value at all.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().flatten().any(|set| set.ranges.is_empty())
     }

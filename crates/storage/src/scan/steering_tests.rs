@@ -289,7 +289,7 @@ fn what_is_left_out_is_not_read() {
     }
 }
 
-/// Where next to nothing is left out, steering costs no more pages than a plain scan.
+/// Steering costs no more pages than a plain scan if it leaves next to nothing out.
 #[test]
 fn what_cannot_be_left_out_is_read_once() {
     let home = home(4096, 1 << 24);

@@ -39,7 +39,7 @@ pub struct TreeBuilder {
     rows: u64,
 }
 
-/// What was built.
+/// The shape of the tree that was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeShape {
     pub rows: u64,

@@ -4,7 +4,7 @@ use super::{block::OverflowPointer, btree::Tree, inner::Inner, leaf::BadPage, ov
 use crate::{Counters, Result, StorageError, page::NO_PAGE};
 use std::collections::HashSet;
 
-/// What a check saw.
+/// The counts that a check of a tree made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TreeReport {
     pub rows: u64,

@@ -127,7 +127,7 @@ impl InnerNode {
         write_inner(self.level, &self.children, page);
     }
 
-    /// Where to cut the children so that both sides have about the same bytes; at least one on each.
+    /// The position at which to cut the children so that both sides have about the same bytes, and at least one child.
     pub fn middle(&self) -> usize {
         let half = self.bytes() / 2;
         let mut bytes = 0;

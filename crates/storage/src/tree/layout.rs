@@ -1,4 +1,4 @@
-//! What a tree's leaves hold and what its key is made of, derived from the table's schema.
+//! The columns that a tree's leaves hold and the parts of its key, derived from the table's schema.
 
 use super::block::cut_value;
 use crate::{
@@ -36,7 +36,7 @@ impl Physical {
     }
 }
 
-/// Where a stored column's values come from.
+/// The source of a stored column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnSource {
     /// A table column, cut to its first `prefix` characters (bytes of byte strings).
@@ -146,7 +146,7 @@ impl TreeLayout {
         self.columns.iter().position(|c| c.source == wanted)
     }
 
-    /// Whether the tree holds all of these table columns wholly.
+    /// Returns true if the tree holds all of these table columns wholly.
     pub fn covers(&self, table_columns: &[usize]) -> bool {
         table_columns.iter().all(|c| self.column_of(*c).is_some())
     }
@@ -165,7 +165,7 @@ impl TreeLayout {
         self.columns.iter().position(|c| c.source == ColumnSource::RowNumber)
     }
 
-    /// Whether values of a stored column are parts of a key and so must stay in the leaf.
+    /// Returns true if values of a stored column are parts of a key and so must stay in the leaf.
     pub fn is_key_column(&self, column: usize) -> bool {
         self.key.parts.iter().chain(&self.clustered_key.parts).any(|p| p.column == column)
     }

@@ -23,7 +23,7 @@ struct Found {
     block: RowBlock,
     /// The first row not before the key.
     row: usize,
-    /// Whether this row has the key.
+    /// True if this row has the key.
     exact: bool,
 }
 

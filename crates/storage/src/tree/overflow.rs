@@ -120,7 +120,7 @@ impl Limits {
         self.fixed + self.strings.iter().map(|(c, _)| block.columns[*c].bytes(row).len()).sum::<usize>()
     }
 
-    /// Whether even the longest values together fit a row.
+    /// Returns true if even the longest values together fit a row.
     fn all_fit(&self, block: &RowBlock, rows: Range<usize>) -> bool {
         let mut bytes = self.fixed;
         for (c, _) in &self.strings {

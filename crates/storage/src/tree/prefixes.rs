@@ -49,7 +49,7 @@ pub struct PrefixLeaf {
 }
 
 impl PrefixRun {
-    /// Whether all of so many keys were looked up.
+    /// Returns true if all of so many keys were looked up.
     pub fn is_done(&self, keys: usize) -> bool {
         self.plan.is_empty() && self.key >= keys
     }

@@ -1,5 +1,5 @@
-//! Reading leaves in key order: a range of keys is planned from inner pages as a list of leaf pages, so that they can be
-//! shared among workers and read ahead.
+//! Reading leaves in key order: a range of keys is planned from inner pages as a list of leaf pages, so that they can
+//! be shared among workers and read ahead.
 
 use super::{btree::Tree, gallop::first_not, inner::Inner};
 use crate::{
@@ -12,17 +12,17 @@ use std::ops::Range;
 /// A range of keys and the leaves that its first part is in.
 #[derive(Debug, Clone)]
 pub struct LeafRun {
-    /// What is still to be read of the part that `pages` are of.
+    /// The rest of the range that `pages` belong to.
     range: ByteRange,
     reverse: bool,
     /// Leaves in reading order; the ones before `next` are done.
     pages: Vec<u32>,
-    /// Of each page: no key in it is below this.
+    /// A lower bound of the keys of each page.
     fences: Keys,
     next: usize,
     /// The tree's version that `pages` are of.
     version: u64,
-    /// What comes behind the pages.
+    /// The range behind the pages.
     rest: Option<ByteRange>,
     /// The next leaf is the first since planning: the range may begin in its middle.
     fresh: bool,

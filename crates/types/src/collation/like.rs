@@ -2,7 +2,8 @@
 //!
 //! MySQL matches character by character (manual 14.8.1), so 'ä' LIKE 'ae' is false even where 'ä' = 'ae', and spaces
 //! at the end count. Patterns of literal pieces between `%` are searched as bytes: exactly where the collation is
-//! binary, in lower case where only the case of ASCII letters matters, which is so whenever pattern and value are ASCII.
+//! binary, in lower case where only the case of ASCII letters matters, which is so whenever pattern and value are
+//! ASCII.
 
 use super::Collation;
 use memchr::memmem;
@@ -62,17 +63,17 @@ impl LikePattern {
         LikePattern { tokens, collation, search, literal_prefix }
     }
 
-    /// What every matching value begins with, up to the collation's idea of equal characters.
+    /// The text that every matching value begins with, up to the collation's idea of equal characters.
     pub fn literal_prefix(&self) -> &str {
         &self.literal_prefix
     }
 
-    /// Whether the pattern has no wildcard.
+    /// Returns true if the pattern has no wildcard.
     pub fn is_literal(&self) -> bool {
         self.tokens.iter().all(|t| matches!(t, Token::Char(_)))
     }
 
-    /// Whether the pattern is its [literal prefix](Self::literal_prefix) and then anything: `'abc%'`.
+    /// Returns true if the pattern is its [literal prefix](Self::literal_prefix) and then anything: `'abc%'`.
     pub fn is_prefix(&self) -> bool {
         matches!(self.tokens.as_slice(), [first @ .., Token::Any] if first.iter().all(|t| matches!(t, Token::Char(_))))
     }

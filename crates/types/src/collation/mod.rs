@@ -66,7 +66,8 @@ impl Collation {
         }
     }
 
-    /// By MySQL's name, in any case. The collations of `utf8` (`utf8mb3`) are those of `utf8mb4`, of which it is a part.
+    /// By MySQL's name, in any case. The collations of `utf8` (`utf8mb3`) are those of `utf8mb4`, of which it is a
+    /// part.
     pub fn from_name(name: &str) -> Option<Collation> {
         let name = name.to_ascii_lowercase();
         let name = match name.as_str() {
@@ -121,7 +122,7 @@ impl Collation {
         })
     }
 
-    /// Whether spaces at the end count for nothing (PAD SPACE).
+    /// Returns true if spaces at the end count for nothing (PAD SPACE).
     pub fn pad_space(self) -> bool {
         matches!(self, Utf8mb4Bin | Utf8mb4GeneralCi | Latin1SwedishCi)
     }
@@ -154,8 +155,9 @@ impl Collation {
         }
     }
 
-    /// Whether each character has one weight. Then texts cut to their first n characters still are in order, and texts
-    /// are equal only if their characters are, one by one. Otherwise characters may weigh nothing or as much as several.
+    /// Returns true if each character has one weight. Then texts cut to their first n characters still are in order,
+    /// and texts are equal only if their characters are, one by one. Otherwise characters may weigh nothing or as much
+    /// as several.
     pub fn weighs_characters_singly(self) -> bool {
         self != Utf8mb4_0900AiCi
     }
@@ -190,7 +192,7 @@ impl Collation {
         }
     }
 
-    /// Whether two characters match each other in LIKE, which compares character by character.
+    /// Returns true if two characters match each other in LIKE, which compares character by character.
     pub fn chars_equal(self, a: char, b: char) -> bool {
         a == b
             || match self {

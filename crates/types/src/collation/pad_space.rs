@@ -20,7 +20,7 @@ const END: u8 = 2;
 const ABOVE: u8 = 3;
 const SPACE: u32 = 0x20;
 
-/// What each character weighs. A space weighs 0x20 and nothing else does; what is above it in ASCII stays above.
+/// The weight of each character. A space weighs 0x20 and nothing else does; what is above it in ASCII stays above.
 pub(super) trait Weights {
     fn ascii(byte: u8) -> u8;
     fn of(c: char) -> u32;

@@ -3,7 +3,7 @@
 use super::Collation;
 use serde::{Deserialize, Serialize};
 
-/// What is known of all values of a text column: decides where bytes may be compared instead of sort keys.
+/// The known properties of all values of a text column. They decide where bytes may be compared instead of sort keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextTraits {
     /// No byte above 0x7F.
@@ -20,7 +20,7 @@ pub struct TextTraits {
 }
 
 impl Default for TextTraits {
-    /// Of no values at all.
+    /// The traits of no values at all.
     fn default() -> Self {
         TextTraits { ascii: true, upper: 0, lower: 0, trailing_space: false, control: false }
     }
@@ -59,7 +59,7 @@ impl TextTraits {
         self.lower |= (seen >> 33) as u32 & ALL_LETTERS;
     }
 
-    /// Of the values of both.
+    /// The traits of the values of both.
     pub fn merge(a: TextTraits, b: TextTraits) -> TextTraits {
         TextTraits {
             ascii: a.ascii && b.ascii,
@@ -70,7 +70,7 @@ impl TextTraits {
         }
     }
 
-    /// Whether any two values with these traits have equal sort keys exactly if they have equal bytes.
+    /// Returns true if any two values with these traits have equal sort keys exactly if they have equal bytes.
     pub fn bytes_decide_equality(self, collation: Collation) -> bool {
         let one_case = self.ascii && self.upper & self.lower == 0;
         match collation {
@@ -81,7 +81,7 @@ impl TextTraits {
         }
     }
 
-    /// Whether any two values with these traits compare as their bytes do.
+    /// Returns true if any two values with these traits compare as their bytes do.
     pub fn bytes_decide_order(self, collation: Collation) -> bool {
         let pads_alike = !self.trailing_space && !self.control;
         match collation {

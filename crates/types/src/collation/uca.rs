@@ -48,7 +48,7 @@ struct Page {
 
 static WEIGHTS: [OnceLock<Box<Page>>; PAGES] = [const { OnceLock::new() }; PAGES];
 
-/// What a character adds to the sort key.
+/// The bytes that a character adds to the sort key.
 pub(super) fn weight(c: char) -> &'static [u8] {
     let code = c as usize;
     let page = WEIGHTS[code >> 8].get_or_init(|| Box::new(Page::compute((code >> 8) as u32)));

@@ -6,7 +6,7 @@
 
 use super::{MICROS_PER_SECOND, Moment};
 
-/// What a text says about a moment.
+/// The fields of a moment that a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateTimeText {
     pub moment: Moment,
@@ -97,7 +97,7 @@ fn read_fields(text: &str) -> Option<(Fields, &str)> {
     Some((fields, &text[end..]))
 }
 
-/// Where the next field begins. `None`: a space where none may stand.
+/// The position of the next field. `None`: a space where none may stand.
 fn skip_delimiters(bytes: &[u8], mut at: usize, fields: &mut Fields) -> Option<usize> {
     while let Some(b) = bytes.get(at).filter(|b| b.is_ascii_punctuation() || is_space(**b as char)) {
         if is_space(*b as char) {

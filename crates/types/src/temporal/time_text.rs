@@ -1,5 +1,5 @@
-//! Reading a TIME from text (manual 11.1.3 and 13.2.3): `[-][D ]hh[:mm[:ss]][.f]`, `[-]hhmmss[.f]`, or the time of day of
-//! a datetime.
+//! Reading a TIME from text (manual 11.1.3 and 13.2.3): `[-][D ]hh[:mm[:ss]][.f]`, `[-]hhmmss[.f]`, or the time of day
+//! of a datetime.
 
 use super::{
     MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS,
@@ -9,7 +9,7 @@ use super::{
 /// Least length of a text that can be a datetime where a TIME is wanted.
 const DATETIME_LENGTH: usize = 12;
 
-/// What a text says about a TIME.
+/// The fields of a TIME that a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeText {
     /// Microseconds, negative for a negative time, within the range of TIME.

@@ -14,7 +14,7 @@ use muster_storage::{
 use muster_types::{Result, Value};
 use std::collections::HashMap;
 
-/// What the pool has and did, of one moment.
+/// The figures of the pool at one moment.
 pub struct PoolFigures {
     pub pool: PoolStatistics,
     pub page_size: u64,
@@ -57,7 +57,7 @@ impl PoolFigures {
         (1000 * n).checked_div(self.gets).unwrap_or(0)
     }
 
-    /// Of 1000 pages asked for, how many were there.
+    /// The number of pages found in the pool for every 1000 that were asked for.
     pub fn hit_rate(&self) -> u64 {
         if self.gets == 0 { 0 } else { 1000 - self.per_thousand_gets(self.reads.min(self.gets)) }
     }

@@ -27,7 +27,7 @@ use muster_algebra::TableDef;
 use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
-/// What statements ask of the schema.
+/// The virtual tables that statements read.
 pub struct InformationSchema;
 
 impl VirtualTables for InformationSchema {

@@ -1,4 +1,4 @@
-//! What each SHOW lists.
+//! The rows of each SHOW.
 
 use super::{Listing, engine_status, select};
 use crate::{
@@ -181,7 +181,7 @@ fn table_status(context: &Context, database: Option<&str>) -> Result<Listing> {
     Ok(listing)
 }
 
-/// Whether there is such a table or view that the session may see; its database's and its own name.
+/// Checks that there is such a table or view and that the session may see it. Returns its database's and its own name.
 fn shown_table(context: &Context, database: &str, name: &str) -> Result<(Value, Value)> {
     if system_schema::is_name(database) {
         let table = context.virtual_tables.table(name);

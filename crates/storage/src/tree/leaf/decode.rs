@@ -36,7 +36,7 @@ pub trait OverflowReader {
     fn read(&self, pointer: OverflowPointer) -> crate::Result<Vec<u8>>;
 }
 
-/// What went wrong while decoding: this page, or reading another.
+/// The cause of a failure while decoding: this page, or reading another.
 #[derive(Debug)]
 pub enum DecodeError {
     Page(BadPage),

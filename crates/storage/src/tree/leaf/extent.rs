@@ -221,7 +221,7 @@ impl RowExtents {
         RowExtents { columns: block.columns.iter().map(Extent::new).collect(), rows: start..start }
     }
 
-    /// Of these rows.
+    /// The extents of these rows.
     pub fn of(block: &RowBlock, rows: Range<usize>) -> RowExtents {
         let mut extents = RowExtents::new(block, rows.start);
         extents.extend(block, rows.len());

@@ -25,7 +25,7 @@ pub use write::write_leaf;
 
 use crate::page::{PAGE_HEADER, TYPE_FIELDS};
 
-/// Where a leaf says where its last minipage ends.
+/// The offset of the field that holds the end of the last minipage.
 const USED_END: usize = TYPE_FIELDS;
 /// Bytes of a directory entry.
 const ENTRY: usize = 16;

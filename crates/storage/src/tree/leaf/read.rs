@@ -93,7 +93,7 @@ enum Wanted<'a> {
 /// A column is checked for the rows wanted only, if they are no more than one in so many.
 const FEW_ONE_IN: usize = 8;
 
-/// Whether so few of a leaf's rows are wanted that it is better to look at each than at all.
+/// Returns true if so few of a leaf's rows are wanted that it is better to look at each than at all.
 pub fn are_few(wanted: usize, rows: usize) -> bool {
     wanted * FEW_ONE_IN <= rows
 }

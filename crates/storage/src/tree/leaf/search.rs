@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct PrefixSearch {
     /// The parts that the prefixes have.
     codec: KeyCodec,
-    /// Where they are short: their words.
+    /// The keys as machine words, if they are short enough.
     words: Option<KeyWords>,
     row_words: Vec<u128>,
     /// Else their bytes, one row behind the other.

@@ -1,4 +1,4 @@
-//! Where rows of a page become visible. Every read of leaves goes through [`Visibility`].
+//! The rows of a page that a read view sees. Every read of leaves goes through [`Visibility`].
 
 use super::{BadPage, Leaf, read::Column};
 use crate::ReadView;
