@@ -8,6 +8,16 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u64);
 
+impl TableId {
+    /// Tables that are not stored are numbered from here on, where no stored table gets to.
+    pub const FIRST_VIRTUAL: TableId = TableId(1 << 62);
+
+    /// Returns true if the table's rows are made when they are read. They have no key and come in one partition.
+    pub fn is_virtual(self) -> bool {
+        self >= TableId::FIRST_VIRTUAL
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum DefaultValue {
     Value(Value),

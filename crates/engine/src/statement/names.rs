@@ -139,7 +139,7 @@ impl TableSource for StatementTables {
 
     /// A statement that reads a table in several places, or in a subquery that runs several times, sees the same rows.
     fn virtual_rows(&self, table: &TableDef) -> Result<Option<VirtualRows>> {
-        if !system_schema::is_table(table.id) {
+        if !table.id.is_virtual() {
             return Ok(None);
         }
         let mut made = self.virtual_rows.lock();

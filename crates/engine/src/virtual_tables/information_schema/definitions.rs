@@ -187,7 +187,7 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
         };
         let table = |(i, (name, columns)): (usize, &(&str, Columns))| {
             Arc::new(TableDef {
-                id: TableId(system_schema::FIRST_TABLE.0 + i as u64),
+                id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64),
                 database: system_schema::NAME.into(),
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
