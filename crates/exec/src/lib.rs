@@ -4,7 +4,7 @@
 //! ```text
 //!   lower/          Plan -> operators
 //!   expr/           Expr -> physical expressions, column-wise
-//!   agg/            aggregates that DataFusion does not have as MySQL means them
+//!   agg/            aggregate functions
 //!   ops/            operators of ours: scan, values, subqueries that run by themselves
 //!   bind.rs         values in place of outer columns
 //!   arrow_value.rs  single values and arrays

@@ -8,7 +8,7 @@
 //!   lookup.rs      LookupJoin
 //!   not_in.rs      NOT IN over several columns
 //!   aggregate.rs   HashAggregate, StreamAggregate
-//!   calls.rs       aggregate calls taken apart into what DataFusion and we accumulate
+//!   calls.rs       aggregate calls taken apart into what is accumulated
 //!   sort.rs        Sort
 //!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
 //!   subplans.rs    subqueries that run by themselves, as extra columns

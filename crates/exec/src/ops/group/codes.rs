@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// A column with more values has no codes.
 const VALUES_MAX: usize = 1 << 10;
+/// Nor has one with a longer value: the values of a column are kept.
+const VALUE_BYTES_MAX: usize = 64;
 /// Places in which the codes of texts are remembered: at first, and at least for each text.
 const PLACES_MIN: usize = 64;
 const PLACES_OF_VALUE: usize = 2;
@@ -233,7 +235,7 @@ impl Views {
         if let Some(code) = self.by_value.get(value) {
             return Some(*code);
         }
-        if self.by_value.len() == VALUES_MAX {
+        if self.by_value.len() == VALUES_MAX || value.len() > VALUE_BYTES_MAX {
             return None;
         }
         let code = self.by_value.len() as u16 + 1;

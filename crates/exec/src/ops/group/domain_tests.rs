@@ -93,6 +93,18 @@ fn keys_of_many_values_go_on_by_hash() {
 }
 
 #[test]
+fn long_texts_are_not_kept_twice() {
+    let long: Vec<Option<String>> = (0..100).map(|i| Some(format!("{i:060000}"))).collect();
+    let texts: ArrayRef = Arc::new(StringViewArray::from(long));
+    let mut keys = Keys::new(&schema(std::slice::from_ref(&texts))).unwrap();
+    let mut places = Vec::new();
+    keys.intern(std::slice::from_ref(&texts), &mut places).unwrap();
+    assert_eq!(keys.len(), 100);
+    assert!(keys.bytes() < 7_000_000, "{}", keys.bytes());
+    check(&[vec![texts.slice(0, 60)], vec![texts.slice(40, 60)]]);
+}
+
+#[test]
 fn the_extreme_integers_are_keys() {
     let column = |values: Vec<Option<i64>>| vec![Arc::new(Int64Array::from(values)) as ArrayRef];
     check(&[column(vec![Some(i64::MAX), None, Some(i64::MAX - 1)]), column(vec![Some(i64::MAX - 3), Some(i64::MAX)])]);
