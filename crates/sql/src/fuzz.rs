@@ -1,4 +1,5 @@
-//! Whatever a client calls SQL: an error at most. Called by the suite with random statements, and by `fuzz/`.
+//! Parses and binds any text that a client sends as SQL; the worst outcome is an error. Called by the suite with random
+//! statements, and by `fuzz/`.
 
 use muster_types::charset::Charset;
 
@@ -17,7 +18,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What statements are made of, so that random ones get somewhere.
+    /// The pieces that random statements are made of, so that some of them parse.
     const PIECES: &[&str] = &[
         "SELECT ",
         "FROM ",

@@ -20,7 +20,7 @@ pub struct HintArgument {
     pub name: String,
     /// `table@qb`.
     pub query_block: Option<String>,
-    /// Whether it stands in quotes (not in backticks).
+    /// True if it stands in quotes (not in backticks).
     pub is_text: bool,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn collect(text: &str, found: &mut Vec<OptimizerHint>, warnings: &mut
     }
 }
 
-/// What follows the first hint of a text, and the hint if it is one.
+/// The text behind the first hint of a text, and the hint if it is one.
 fn one_hint(text: &str) -> (&str, Option<OptimizerHint>) {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let name = text[..end].to_ascii_uppercase();

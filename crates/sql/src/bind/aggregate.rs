@@ -159,7 +159,7 @@ fn not_grouped(binder: &Binder, column: ColId, grouped: bool, number: usize, cla
     }
 }
 
-/// Whether both are one expression: arithmetic also if one keeps more digits, because it is an operand.
+/// Returns true if both are one expression: arithmetic also if one keeps more digits, because it is an operand.
 fn is_same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Arithmetic { op, left, right, .. }, Expr::Arithmetic { op: o, left: l, right: r, .. }) => {
@@ -170,7 +170,7 @@ fn is_same(a: &Expr, b: &Expr) -> bool {
     }
 }
 
-/// What is grouped by is a column now.
+/// Replaces expressions that are grouped by, which are columns of the aggregation.
 fn replace_computed(expr: &mut Expr, computed: &[(ColId, Expr)]) {
     if computed.is_empty() {
         return;

@@ -137,7 +137,7 @@ impl<'a> Binder<'a> {
         self.columns.add_computed(name, ty, nullable)
     }
 
-    /// Whether the expression can be NULL.
+    /// Returns true if the expression can be NULL.
     pub fn nullable(&self, expr: &Expr) -> bool {
         use muster_algebra::{ArithmeticOp, CompareOp, ScalarFunction, SubqueryKind};
         let any = |args: Vec<&Expr>| args.into_iter().any(|a| self.nullable(a));

@@ -27,7 +27,7 @@ impl Dependencies {
         }
     }
 
-    /// What conditions that hold for every row say: `a = b`, `a = 5`.
+    /// Adds the dependencies of conditions that hold for every row: `a = b`, `a = 5`.
     pub fn add_conditions(&mut self, conditions: &[Expr]) {
         for condition in conditions {
             match condition {
@@ -47,7 +47,8 @@ impl Dependencies {
         }
     }
 
-    /// What the ON of a LEFT JOIN says: a left row's values determine the values it is joined to by equality.
+    /// Adds the dependencies of the ON of a LEFT JOIN: a left row's values determine the values it is joined to by
+    /// equality.
     pub fn add_left_join(&mut self, on: &[Expr], left: &[ColId]) {
         let mentioned: HashSet<ColId> = on.iter().flat_map(Expr::columns).filter(|c| left.contains(c)).collect();
         for condition in on {

@@ -1,12 +1,13 @@
-//! What optimizer hints mean: names of query blocks, tables and indexes become columns and positions (manual 10.9.3).
+//! The meaning of optimizer hints: names of query blocks, tables and indexes become columns and positions (manual
+//! 10.9.3).
 //!
 //! ```text
 //!   select      begins a block, notes its hints and, as they are bound, its tables
 //!   resolve     at the end: every name is known, whichever block it is in
 //! ```
 //!
-//! Warnings are MySQL's: 3126 for a hint that contradicts or repeats another, 3127 for a block and 3128 for a table or an
-//! index that there is not.
+//! Warnings are MySQL's: 3126 for a hint that contradicts or repeats another, 3127 for a block and 3128 for a table or
+//! an index that there is not.
 
 use super::{binder::Binder, from::Joined};
 use crate::{OptimizerHint, hints::HintArgument};
@@ -21,7 +22,7 @@ use std::{collections::BTreeSet, sync::Arc};
 /// A SELECT and its tables.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// Where its text begins; views have texts of their own and come after the statement's.
+    /// The position at which the block's text begins. Views have texts of their own and come after the statement's.
     place: (usize, u64, u64),
     hints: Vec<OptimizerHint>,
     tables: Vec<BlockTable>,
@@ -32,17 +33,17 @@ struct BlockTable {
     alias: String,
     /// `None` for a derived table or a view.
     table: Option<Arc<TableDef>>,
-    /// What it delivers and what the base tables in it have.
+    /// The columns that it delivers and those of the base tables in it.
     columns: BTreeSet<ColId>,
     outputs: BTreeSet<ColId>,
 }
 
-/// What a hint's arguments are, and what it sets.
+/// The arguments of a hint, and what it sets.
 #[derive(Debug, Clone, Copy)]
 enum Meaning {
-    /// Of tables, or of all tables of a block.
+    /// The arguments are tables; without arguments the hint is about all tables of a block.
     Tables(&'static [Switch]),
-    /// Of a table and some of its indexes.
+    /// The arguments are a table and some of its indexes.
     Indexes(Switch),
     /// USE, IGNORE or FORCE INDEX in another form.
     Use(IndexHintScope),
@@ -51,7 +52,7 @@ enum Meaning {
     /// How a subquery is joined.
     Semijoin,
     Subquery,
-    /// Of a block.
+    /// The hint is about a query block.
     Block(Switch),
     /// Looked at elsewhere, or without effect here.
     Elsewhere,
@@ -94,7 +95,8 @@ const STRATEGIES: [(&str, Switch); 4] = [
 ];
 
 impl Binder<'_> {
-    /// Begins a query block with the hints of its SELECT; returns the block around it, for [`end_block`](Self::end_block).
+    /// Begins a query block with the hints of its SELECT; returns the block around it, for
+    /// [`end_block`](Self::end_block).
     pub fn begin_block(&mut self, select: &ast::Select, view_depth: usize) -> Option<usize> {
         let mut hints = Vec::new();
         for hint in &select.optimizer_hints {
@@ -121,7 +123,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether a hint keeps a derived table of the current block apart from the query around it.
+    /// Returns true if a hint keeps a derived table of the current block apart from the query around it.
     pub fn is_kept_apart(&self, alias: &str) -> bool {
         let names: Vec<Option<&String>> = self.blocks.iter().map(Block::name).collect();
         let current = self.block;
@@ -170,7 +172,7 @@ impl Block {
     }
 }
 
-/// What is said of an index counts before what is said of a table, and that before what is said of a block.
+/// The rank of a hint: one about an index counts before one about a table, and that before one about a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Block,
@@ -189,7 +191,7 @@ struct Resolver<'b> {
     /// By a column of the table.
     indexes: Vec<(ColId, IndexHint)>,
     warnings: Vec<SqlError>,
-    /// What has been set: a repetition is a contradiction or idle.
+    /// The settings made so far. A repetition contradicts one of them or has no effect.
     seen: BTreeSet<String>,
 }
 
@@ -243,7 +245,7 @@ impl<'b> Resolver<'b> {
         self.warnings.push(SqlError::new(ErrorCode::UnresolvedHintName, message));
     }
 
-    /// Whether this is the first hint on a subject; else warning 3126.
+    /// Returns true if this is the first hint on a subject; else warning 3126.
     fn is_first(&mut self, subject: &str, hint: &OptimizerHint, shown: &str) -> bool {
         let first = self.seen.insert(subject.to_string());
         if !first {

@@ -37,7 +37,7 @@ use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use scope::{Clause, From, Names, Relation, Scope};
 
-/// What an expression can ask the session: each answer becomes a literal of the statement.
+/// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
 pub trait SessionValues {
     fn database(&self) -> Option<String>;
     /// `@@name`; error 1193 when there is none. `scope`: `None` when not written.
@@ -71,9 +71,9 @@ pub trait SessionValues {
         -1
     }
     fn version(&self) -> String;
-    /// Of text literals (`collation_connection`).
+    /// The collation of text literals (`collation_connection`).
     fn default_collation(&self) -> Collation;
-    /// Whether `sql_mode` has ONLY_FULL_GROUP_BY.
+    /// Returns true if `sql_mode` has ONLY_FULL_GROUP_BY.
     fn only_full_group_by(&self) -> bool {
         true
     }
@@ -86,7 +86,7 @@ pub struct BindEnv<'a> {
     pub parameters: Parameters<'a>,
 }
 
-/// What stands for the `?` of a statement.
+/// The values of the `?` of a statement.
 #[derive(Debug, Clone, Copy)]
 pub enum Parameters<'a> {
     /// Their values, in order.

@@ -1,4 +1,4 @@
-//! What names mean: the columns of a FROM clause, those of the queries around it, and WITH tables.
+//! The meaning of names: the columns of a FROM clause, those of the queries around it, and WITH tables.
 
 use crate::statement::ItemTexts;
 use muster_algebra::{ColId, Definer};
@@ -28,8 +28,8 @@ pub(crate) struct From {
     pub relations: Vec<Relation>,
     /// Table by table, in each table's order.
     pub columns: Vec<FromColumn>,
-    /// Positions in `columns`: what `*` shows, in order, and what an unqualified name can mean. A column joined by USING
-    /// or NATURAL is there once.
+    /// Positions in `columns`: what `*` shows, in order, and what an unqualified name can mean. A column joined by
+    /// USING or NATURAL is there once.
     pub visible: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl From {
         Ok(found)
     }
 
-    /// Whether `table` or `db.table` names the relation. Table names are exact, as on Linux.
+    /// Returns true if `table` or `db.table` names the relation. Table names are exact, as on Linux.
     pub fn matches(&self, relation: &Relation, qualifier: &[&str]) -> bool {
         match qualifier {
             [] => true,
@@ -124,7 +124,7 @@ pub(crate) struct Cte<'p> {
     pub outer: Option<&'p Scope<'p>>,
 }
 
-/// What a query sees besides its own tables.
+/// The names that a query sees besides its own tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Names<'p> {
     /// The current database; of a view, its own.
@@ -134,7 +134,7 @@ pub(crate) struct Names<'p> {
     pub ctes: Option<Rc<Cte<'p>>>,
     /// The query around it.
     pub outer: Option<&'p Scope<'p>>,
-    /// Where the texts of SELECT items are.
+    /// The texts of SELECT items as they were written.
     pub written: &'p ItemTexts,
     /// How many views are around.
     pub view_depth: usize,

@@ -26,9 +26,9 @@ pub(crate) struct Selected<'q> {
     pub name: String,
     /// `None` for what `*` stands for.
     pub ast: Option<&'q ast::Expr>,
-    /// What other clauses can call it: its alias, or the name of the column that it is.
+    /// The name under which other clauses refer to it: its alias, or the name of the column that it is.
     pub alias: Option<String>,
-    /// Whether the alias was written.
+    /// True if the alias was written.
     pub explicit: bool,
 }
 
@@ -194,7 +194,7 @@ impl Binder<'_> {
         Ok(items)
     }
 
-    /// Whether the expression holds a column that is neither of this FROM clause nor of one around it.
+    /// Returns true if the expression holds a column that is neither of this FROM clause nor of one around it.
     fn mentions_aggregate(&self, expr: &Expr, scope: &Scope) -> bool {
         let known = |id: &ColId| {
             let mut link = Some(scope);
@@ -315,7 +315,8 @@ fn column_name(expr: &ast::Expr) -> Option<&str> {
     }
 }
 
-/// What MySQL calls a result column without alias: a column's name, a string's value, else the text as written.
+/// The name that MySQL gives a result column without alias: a column's name, a string's value, else the text as
+/// written.
 fn implicit_name(expr: &ast::Expr, written: Option<&str>) -> String {
     if let Some(name) = column_name(expr) {
         return name.to_string();

@@ -78,7 +78,7 @@ impl<'s, 'a> Cursor<'s, 'a> {
         self.parser.advance_token();
     }
 
-    /// Whether nothing but `;` is left.
+    /// Returns true if nothing but `;` is left.
     pub fn at_end(&self) -> bool {
         matches!(self.peek(0), Token::EOF | Token::SemiColon)
     }

@@ -1,7 +1,7 @@
 //! MySQL's grammar of expressions, as hooks of sqlparser.
 //!
-//! sqlparser's own MySQL dialect gives its operators other precedences than MySQL does, and lacks some of them. This one
-//! passes for it (`dialect`) and answers the same questions, but decides precedence by the manual (14.4.1 "Operator
+//! sqlparser's own MySQL dialect gives its operators other precedences than MySQL does, and lacks some of them. This
+//! one passes for it (`dialect`) and answers the same questions, but decides precedence by the manual (14.4.1 "Operator
 //! Precedence") and reads some operators itself.
 
 use sqlparser::{
@@ -90,7 +90,7 @@ impl Dialect for MusterDialect {
         require_interval_qualifier,
     );
 
-    /// What else an ON may reach over has parentheses by now (`joins`).
+    /// Joins without parentheses associate to the left. All others have been given parentheses by now (`joins`).
     fn supports_left_associative_joins_without_parens(&self) -> bool {
         true
     }
@@ -207,8 +207,8 @@ fn binary(parser: &mut Parser, left: &Expr, op: BinaryOperator, precedence: u8) 
     Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right: Box::new(right) })
 }
 
-/// Whether `[NOT] IN (` comes, and then a list whose first item begins with a subquery in parentheses: sqlparser takes
-/// that for the query of `IN (query)`.
+/// Returns true if `[NOT] IN (` comes, and then a list whose first item begins with a subquery in parentheses:
+/// sqlparser takes that for the query of `IN (query)`.
 fn lists_subqueries(parser: &Parser) -> bool {
     let words =
         if matches!(&parser.peek_token_ref().token, Token::Word(w) if w.keyword == Keyword::NOT) { 2 } else { 1 };
@@ -335,7 +335,7 @@ fn cast(parser: &mut Parser) -> Result<Expr, ParserError> {
     })
 }
 
-/// Whether the next token opens parentheses with a comma in them.
+/// Returns true if the next token opens parentheses with a comma in them.
 fn holds_list(parser: &Parser) -> bool {
     let (mut depth, mut n) = (0usize, parser.index());
     loop {

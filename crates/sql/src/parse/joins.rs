@@ -1,9 +1,9 @@
-//! Which ON belongs to which JOIN.
+//! The assignment of each ON to its JOIN.
 //!
-//! MySQL leaves out the ON of an inner join where it likes, and then all joins group from the left: `a JOIN b LEFT JOIN c
-//! ON ..` extends the rows of `a JOIN b`. An ON belongs to the nearest join before it that has none yet, so that in `a
-//! LEFT JOIN b JOIN c ON .. ON ..` the second one is that of `a` with `b JOIN c`. sqlparser knows one of the two ways at
-//! a time. It is told to group from the left, and parentheses are put around what an ON has to reach over.
+//! MySQL leaves out the ON of an inner join where it likes, and then all joins group from the left: `a JOIN b LEFT JOIN
+//! c ON ..` extends the rows of `a JOIN b`. An ON belongs to the nearest join before it that has none yet, so that in
+//! `a LEFT JOIN b JOIN c ON .. ON ..` the second one is that of `a` with `b JOIN c`. sqlparser knows one of the two
+//! ways at a time. It is told to group from the left, and parentheses are put around what an ON has to reach over.
 
 use super::source::Source;
 use sqlparser::{keywords::Keyword, tokenizer::Token};

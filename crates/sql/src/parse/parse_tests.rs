@@ -1,4 +1,4 @@
-//! What the grammar accepts, what it makes of it, and what it says about the rest.
+//! Statements that the grammar accepts, what it makes of them, and the errors for others.
 
 use super::*;
 use crate::*;

@@ -1,4 +1,4 @@
-//! Which statement it is.
+//! The first step of parsing: the kind of the statement, by its first words.
 
 use super::{account, cursor::Cursor, ddl, load, session, show};
 use crate::{Explain, ExplainFormat, Statement};

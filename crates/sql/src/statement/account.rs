@@ -26,7 +26,7 @@ pub struct UserSpec {
     pub authentication: Option<Authentication>,
 }
 
-/// What a privilege is about.
+/// The object that a privilege is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantScope {
     /// `*.*`.

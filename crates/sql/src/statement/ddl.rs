@@ -130,7 +130,7 @@ pub struct CreateView {
     pub query: Box<super::Query>,
 }
 
-/// What LOAD DATA does with a row whose key is taken.
+/// The action of LOAD DATA for a row whose key is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
     Error,
@@ -158,7 +158,7 @@ pub struct LoadData {
     pub columns: Vec<LoadColumn>,
 }
 
-/// Where a field of the file goes.
+/// The destination of a field of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadColumn {
     Column(String),

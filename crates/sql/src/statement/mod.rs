@@ -1,4 +1,4 @@
-//! What one statement says, before any name is looked up.
+//! The contents of one statement, before any name is looked up.
 
 mod account;
 mod ddl;

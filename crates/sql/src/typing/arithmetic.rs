@@ -7,7 +7,7 @@ use muster_types::SqlType;
 /// Digits that `/` and AVG add behind the point: `div_precision_increment`.
 pub(crate) const DIV_INCREMENT: u32 = 4;
 
-/// What to do for `l op r`.
+/// The conversions of the operands and the result of `l op r`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ArithmeticType {
     /// Types the two sides are converted to.
@@ -20,13 +20,14 @@ pub(crate) struct ArithmeticType {
 }
 
 /// Most digits behind the point that a value keeps beyond those it shows: two of MySQL's words of nine, which leaves
-/// twenty in front of it. Types often declare more (SUM adds 22 to its argument's); a value that has them is out of range.
+/// twenty in front of it. Types often declare more (SUM adds 22 to its argument's); a value that has them is out of
+/// range.
 pub(crate) const KEPT_DIGITS: u32 = 18;
 /// Digits of a decimal in 128 bits.
 const DIGITS: u32 = 38;
 
-/// Digits behind the point of a quotient (MySQL: `do_div_mod`): words of nine digits, at least `DIV_INCREMENT` more than
-/// the operands have.
+/// Digits behind the point of a quotient (MySQL: `do_div_mod`): words of nine digits, at least `DIV_INCREMENT` more
+/// than the operands have.
 pub(crate) fn quotient_scale(dividend: u32, divisor: u32) -> u32 {
     let words = |digits: u32| digits.div_ceil(9) * 9;
     let spare = words(dividend) - dividend + words(divisor) - divisor;

@@ -3,7 +3,7 @@
 use super::Item;
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType};
 
-/// Where a collation comes from; the first in this order decides.
+/// The origin of a collation; the first in this order decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Derivation {
     /// `COLLATE`.

@@ -155,7 +155,7 @@ fn wrong_value(what: &str, text: &str) -> SqlError {
     SqlError::new(ErrorCode::WrongValue, format!("Incorrect {what} value: '{text}'"))
 }
 
-/// Whether the side has a value written in the statement that may take the other side's type.
+/// Returns true if the side has a value written in the statement that may take the other side's type.
 pub(crate) fn adapts(item: &Item) -> bool {
     item.as_literal().is_some_and(|v| !v.is_null())
 }

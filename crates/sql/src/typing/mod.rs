@@ -27,10 +27,10 @@ pub(crate) struct Item {
     pub expr: Expr,
     pub ty: SqlType,
     pub derivation: Derivation,
-    /// Of a quotient and what is computed from one: digits behind the point before the value is rounded to those that
+    /// The digits behind the point of a quotient, or of what is computed from one, before it is rounded to those that
     /// its type shows. Arithmetic around it goes on with these: `1 / 3 * 3` is 1.0000.
     pub kept: Option<u32>,
-    /// Whether it is a hexadecimal or bit literal: a byte string, and a number where one is wanted (manual 11.1.4).
+    /// True if it is a hexadecimal or bit literal: a byte string, and a number where one is wanted (manual 11.1.4).
     pub hexadecimal: bool,
 }
 

@@ -53,8 +53,8 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
-    /// The value in the type that it is compared in. A text that is not constant and is no date is less than every date:
-    /// MySQL's zero date.
+    /// The value in the type that it is compared in. A text that is not constant and is no date is less than every
+    /// date: MySQL's zero date.
     fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
         let is_text = is_string(&item) && item.as_literal().is_none() && !item.expr.has_subquery();
         if !is_text || !matches!(ty, SqlType::DateTime { .. }) {
@@ -200,9 +200,10 @@ impl Binder<'_> {
         Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
     }
 
-    /// A tested value (twice) and its two bounds, for one comparison over all (MySQL: `Item_func_between::resolve_type`).
-    /// A text would be another value next to a text than next to a number or a date: a number among the bounds makes
-    /// it a number, else a date a date. What is no text is compared as what it is with either bound.
+    /// A tested value (twice) and its two bounds, for one comparison over all (MySQL:
+    /// `Item_func_between::resolve_type`). A text would be another value next to a text than next to a number or a
+    /// date: a number among the bounds makes it a number, else a date a date. What is no text is compared as what it is
+    /// with either bound.
     fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
         let items = items.map(known);
         if !is_string(&items[0]) {
@@ -303,7 +304,7 @@ impl Binder<'_> {
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Expr(&'a ast::Expr),
-    /// Of the row of a subquery that has `of` columns.
+    /// A column of the row of a subquery that has `of` columns.
     Column {
         query: &'a ast::Query,
         at: usize,

@@ -27,7 +27,7 @@ pub(super) fn no_such_function(cx: &Context, name: &str) -> SqlError {
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
 }
 
-/// What a function wants and gives, where that needs no more than its name.
+/// The arguments and the result of a function whose name decides both.
 enum Signature {
     /// All arguments text under one collation; the result is text of this many characters, by those of the arguments.
     Text(F, fn(&[u32], &[Item]) -> u64),
@@ -113,7 +113,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
     })
 }
 
-/// Whether MySQL has a function of this name (in upper case).
+/// Returns true if MySQL has a function of this name (in upper case).
 pub(super) fn is_known(name: &str) -> bool {
     signature(name).is_some()
         || argument_count(name).is_some()

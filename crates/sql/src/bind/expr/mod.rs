@@ -39,14 +39,14 @@ use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier};
 use muster_types::{Result, SqlError};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
 
-/// Where an expression stands.
+/// The clause that an expression stands in, and what it may refer to there.
 pub(crate) struct Context<'x> {
     pub scope: &'x Scope<'x>,
     pub names: &'x Names<'x>,
     pub clause: Clause,
     /// The select list, where its aliases can be used.
     pub selected: &'x [Selected<'x>],
-    /// What is grouped by, for HAVING.
+    /// The expressions that are grouped by, for HAVING.
     pub group: &'x [Item],
     /// Takes the aggregates met; `None` where there may be none.
     pub aggregates: Option<&'x mut Aggregates>,

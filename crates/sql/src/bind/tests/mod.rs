@@ -36,7 +36,8 @@ fn error(sql: &str) -> (u16, String) {
     }
 }
 
-/// What every bound query has to keep: each column made once, mentioned only where it is there, comparisons of one type.
+/// Checks what holds for every bound query: each column made once, mentioned only where it is there, comparisons of one
+/// type.
 fn check(bound: &Bound, sql: &str) {
     let mut made = std::collections::HashSet::new();
     check_rel(&bound.rel, &bound.columns, &mut made, &[], sql);
