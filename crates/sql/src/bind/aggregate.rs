@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Aggregates, Binder},
-    scope::From,
+    scope::FromClause,
 };
 use crate::typing::Item;
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel};
@@ -20,7 +20,7 @@ impl Binder<'_> {
     pub fn group(
         &mut self,
         mut rel: Rel,
-        from: &From,
+        from: &FromClause,
         group: Vec<Item>,
         aggregates: Aggregates,
         parts: Parts,

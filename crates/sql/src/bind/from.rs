@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Binder, MAX_TABLES},
-    scope::{Clause, From, FromColumn, Names, Scope},
+    scope::{Clause, FromClause, FromColumn, Names, Scope},
 };
 use muster_algebra::{ColId, Expr, JoinKind, Rel};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -11,7 +11,7 @@ use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 /// A part of FROM: its rows and its names.
 pub(crate) struct Joined {
     pub rel: Rel,
-    pub from: From,
+    pub from: FromClause,
 }
 
 impl Binder<'_> {
@@ -28,7 +28,7 @@ impl Binder<'_> {
                 Some(left) => self.inner(left, next, Vec::new(), straight)?,
             });
         }
-        let joined = all.unwrap_or_else(|| Joined { rel: Rel::dual(), from: From::default() });
+        let joined = all.unwrap_or_else(|| Joined { rel: Rel::dual(), from: FromClause::default() });
         if joined.from.relations.len() > MAX_TABLES {
             return Err(SqlError::new(
                 ErrorCode::TooManyTables,
@@ -133,7 +133,7 @@ impl Binder<'_> {
     /// its value. The columns stand in the order of the first table, not of the list (manual 15.2.13.2).
     fn using(
         &mut self,
-        from: &mut From,
+        from: &mut FromClause,
         left_columns: usize,
         shared: Vec<String>,
         keeps_right: bool,
@@ -174,7 +174,7 @@ fn is_dual(table: &ast::TableWithJoins) -> bool {
 }
 
 /// The columns that a NATURAL JOIN joins by.
-fn shared_names(from: &From, left_columns: usize) -> Vec<String> {
+fn shared_names(from: &FromClause, left_columns: usize) -> Vec<String> {
     let (left, right): (Vec<usize>, Vec<usize>) = from.visible.iter().partition(|i| **i < left_columns);
     let has = |side: &[usize], c: &FromColumn| side.iter().any(|i| from.columns[*i].name.eq_ignore_ascii_case(&c.name));
     left.iter().map(|i| &from.columns[*i]).filter(|c| has(&right, c)).map(|c| c.name.clone()).collect()

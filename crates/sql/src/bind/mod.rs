@@ -35,7 +35,7 @@ pub use star::{Star, without_stars};
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, time_zone::TimeZone};
-use scope::{Clause, From, Names, Relation, Scope};
+use scope::{Clause, FromClause, Names, Relation, Scope};
 
 /// The values that an expression can ask the session for. Each answer becomes a literal of the statement.
 pub trait SessionValues {
@@ -157,7 +157,7 @@ pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
         view_depth: 0,
         cte_depth: 0,
     };
-    let from = From::default();
+    let from = FromClause::default();
     let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
     let mut rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
@@ -202,7 +202,7 @@ pub fn bind_rows(
         .collect();
     let mut rel = Rel::Values { columns: named.iter().map(|(_, id)| *id).collect(), rows: literals };
     let database = env.session.database();
-    let from = From::single(Relation { database: None, alias: String::new() }, named.clone());
+    let from = FromClause::single(Relation { database: None, alias: String::new() }, named.clone());
     let scope = Scope { from: &from, parent: None };
     let predicates = match filter {
         None => Vec::new(),

@@ -3,7 +3,7 @@
 use super::{
     binder::{Binder, BoundQuery, Output},
     order::{self, Limits},
-    scope::{Clause, Cte, From, Names, Relation, Scope},
+    scope::{Clause, Cte, FromClause, Names, Relation, Scope},
 };
 use crate::typing::{Item, result};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel, SortKey};
@@ -196,7 +196,7 @@ impl Binder<'_> {
     fn values(&mut self, values: &ast::Values, names: &Names) -> Result<BoundQuery> {
         let width = values.rows.first().map_or(0, |r| r.content.len());
         let mut rows = Vec::with_capacity(values.rows.len());
-        let from = From::default();
+        let from = FromClause::default();
         let scope = Scope { from: &from, parent: names.outer };
         for (i, row) in values.rows.iter().enumerate() {
             if row.content.len() != width {
@@ -233,7 +233,7 @@ impl Binder<'_> {
         ordered: bool,
     ) -> Result<BoundQuery> {
         let columns = bound.outputs.iter().map(|o| (o.name.clone(), o.id)).collect();
-        let from = From::single(Relation { database: None, alias: String::new() }, columns);
+        let from = FromClause::single(Relation { database: None, alias: String::new() }, columns);
         let scope = Scope { from: &from, parent: names.outer };
         let mut sort = Vec::new();
         for key in keys {

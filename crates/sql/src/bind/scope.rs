@@ -16,7 +16,7 @@ pub(crate) struct Relation {
 
 #[derive(Debug, Clone)]
 pub(crate) struct FromColumn {
-    /// Position in [`From::relations`].
+    /// Position in [`FromClause::relations`].
     pub relation: usize,
     pub name: String,
     pub id: ColId,
@@ -24,7 +24,7 @@ pub(crate) struct FromColumn {
 
 /// The columns of a FROM clause.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct From {
+pub(crate) struct FromClause {
     pub relations: Vec<Relation>,
     /// Table by table, in each table's order.
     pub columns: Vec<FromColumn>,
@@ -33,16 +33,16 @@ pub(crate) struct From {
     pub visible: Vec<usize>,
 }
 
-impl From {
+impl FromClause {
     /// One relation with these columns.
-    pub fn single(relation: Relation, columns: Vec<(String, ColId)>) -> From {
+    pub fn single(relation: Relation, columns: Vec<(String, ColId)>) -> FromClause {
         let columns: Vec<FromColumn> =
             columns.into_iter().map(|(name, id)| FromColumn { relation: 0, name, id }).collect();
-        From { relations: vec![relation], visible: (0..columns.len()).collect(), columns }
+        FromClause { relations: vec![relation], visible: (0..columns.len()).collect(), columns }
     }
 
     /// Both sides of a join. Error 1066 when a name is taken.
-    pub fn join(mut self, other: From) -> Result<From> {
+    pub fn join(mut self, other: FromClause) -> Result<FromClause> {
         for r in &other.relations {
             if self.relations.contains(r) {
                 return Err(SqlError::table_not_unique(&r.alias));
@@ -99,7 +99,7 @@ impl From {
 /// A FROM clause and those of the queries around it, inside out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope<'p> {
-    pub from: &'p From,
+    pub from: &'p FromClause,
     pub parent: Option<&'p Scope<'p>>,
 }
 

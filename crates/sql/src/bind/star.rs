@@ -3,7 +3,7 @@
 use super::{
     binder::Binder,
     from::name_parts,
-    scope::{From, Names},
+    scope::{FromClause, Names},
     select::Selected,
 };
 use crate::parse::offset_of;
@@ -43,7 +43,7 @@ impl Binder<'_> {
     pub(super) fn star<'q>(
         &mut self,
         item: &SelectItem,
-        from: &From,
+        from: &FromClause,
         positions: Vec<usize>,
         names: &Names,
     ) -> Vec<Selected<'q>> {
@@ -61,7 +61,7 @@ impl Binder<'_> {
 }
 
 /// Positions of the columns of `t.*`. Error 1051 for a table that FROM does not have.
-pub(super) fn columns_of_table(kind: &SelectItemQualifiedWildcardKind, from: &From) -> Result<Vec<usize>> {
+pub(super) fn columns_of_table(kind: &SelectItemQualifiedWildcardKind, from: &FromClause) -> Result<Vec<usize>> {
     let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
         return Err(SqlError::unsupported("expr.*"));
     };
@@ -74,7 +74,7 @@ pub(super) fn columns_of_table(kind: &SelectItemQualifiedWildcardKind, from: &Fr
 }
 
 /// A column as `table`.`column`, with the database where two tables of one name need it.
-fn written(from: &From, position: usize) -> String {
+fn written(from: &FromClause, position: usize) -> String {
     let column = &from.columns[position];
     let relation = &from.relations[column.relation];
     let alone = from.relations.iter().filter(|r| r.alias == relation.alias).count() == 1;

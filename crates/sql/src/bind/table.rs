@@ -3,7 +3,7 @@
 use super::{
     binder::{Binder, BoundQuery},
     from::{Joined, NamedColumn, name_parts},
-    scope::{Cte, From, Names, Relation},
+    scope::{Cte, FromClause, Names, Relation},
 };
 use crate::Statement;
 use muster_algebra::{
@@ -120,7 +120,7 @@ impl Binder<'_> {
         self.dependencies.add_table(&table, &columns);
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
         let relation = Relation { database: Some(table.database.clone()), alias: alias.to_string() };
-        let from = From::single(relation, named);
+        let from = FromClause::single(relation, named);
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match local {
             Some(exprs) => Rel::Project { input: Box::new(rel), exprs },
@@ -243,7 +243,7 @@ fn derived(bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined>
         columns.push((name, output.id));
     }
     let relation = Relation { database: None, alias: alias.to_string() };
-    Ok(Joined { rel: bound.rel, from: From::single(relation, columns) })
+    Ok(Joined { rel: bound.rel, from: FromClause::single(relation, columns) })
 }
 
 fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {
