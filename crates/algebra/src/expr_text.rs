@@ -21,6 +21,11 @@ pub fn nested(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
     Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
 }
 
+/// An aggregate as MySQL prints it: `sum(lineitem.l_quantity)`.
+pub fn aggregate(call: &AggregateCall, columns: &Columns) -> String {
+    Printer { name: &|id| column_name(columns, id), subplan: &|_| "(select)".into() }.aggregate(call)
+}
+
 /// A column's name: `table.column`, or the name of what computes it.
 pub fn column_name(columns: &Columns, id: ColId) -> String {
     let meta = columns.get(id);

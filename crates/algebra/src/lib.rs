@@ -34,7 +34,7 @@ pub use expr::{
 };
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
-pub use plan::{Estimate, Plan, PlanOp, RowFetch, Scan, Side};
+pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, Side};
 pub use profile::Actual;
 pub use rel::{IndexHint, IndexHintKind, IndexHintScope, JoinKind, Rel, SortKey};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};

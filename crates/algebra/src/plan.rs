@@ -1,6 +1,6 @@
 //! The physical algebra: how a query runs. Plain data, so that EXPLAIN prints it, a cache keeps it, tests compare it.
 
-use crate::{AggregateCall, ColId, Expr, JoinKind, SortKey, TableDef};
+use crate::{AggregateCall, AggregateFunction, ColId, Expr, JoinKind, SortKey, TableDef};
 use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -11,6 +11,20 @@ pub struct Estimate {
     pub rows: f64,
     /// Milliseconds, this node and all below it.
     pub cost_ms: f64,
+}
+
+/// Names a node of a finished plan, in EXPLAIN, profiles and traces. Nodes are numbered from 1 in the order of EXPLAIN;
+/// nodes that stand for the same rows ([`PlanOp::Shared`]) have the same numbers. Zero: the plan is not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct NodeId(pub u32);
+
+/// How an exchange hands rows from the partitions of its input to its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ExchangeKind {
+    /// Rows whose keys are equal (for texts: under their collation) come into the same partition.
+    Hash { keys: Vec<Expr> },
+    /// All rows come into one partition, in any order.
+    Gather,
 }
 
 /// How the rows of secondary entries are fetched from the clustered index.
@@ -133,7 +147,22 @@ pub enum PlanOp {
         keys: Vec<(Expr, Expr)>,
         residual: Vec<Expr>,
     },
+    /// Each partition is aggregated by itself: all rows of a group are in one partition.
     HashAggregate {
+        input: Box<Plan>,
+        group: Vec<ColId>,
+        aggregates: Vec<(ColId, AggregateCall)>,
+    },
+    /// Each partition is aggregated by itself, though a group may have rows in several. The columns of the aggregates hold
+    /// what was accumulated so far, for a `FinalAggregate` above it, from which only an `Exchange` may part it.
+    PartialAggregate {
+        input: Box<Plan>,
+        group: Vec<ColId>,
+        aggregates: Vec<(ColId, AggregateCall)>,
+    },
+    /// Puts together what partial aggregations have accumulated, and finishes it. The same `group` and `aggregates` as
+    /// theirs.
+    FinalAggregate {
         input: Box<Plan>,
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
@@ -144,18 +173,24 @@ pub enum PlanOp {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
-    /// `fetch`: only the first rows are wanted (top-N).
+    /// One partition, whatever the input has. `fetch`: only the first rows are wanted (top-N).
     Sort {
         input: Box<Plan>,
         keys: Vec<SortKey>,
         fetch: Option<u64>,
     },
+    /// Of each partition; an offset needs a single one.
     Limit {
         input: Box<Plan>,
         offset: u64,
         count: Option<u64>,
     },
-    /// `columns[k][i]` of input k becomes output i.
+    /// Hands rows from the partitions of the input to those of the node.
+    Exchange {
+        input: Box<Plan>,
+        kind: ExchangeKind,
+    },
+    /// The partitions of all inputs. `columns[k][i]` of input k becomes output i.
     UnionAll {
         inputs: Vec<Plan>,
         columns: Vec<Vec<ColId>>,
@@ -166,31 +201,45 @@ pub enum PlanOp {
         id: usize,
         input: Box<Plan>,
         columns: Vec<ColId>,
+        /// Whether the rows are kept for one run of the subquery around the node, on whose parameters they may depend;
+        /// otherwise for the whole statement.
+        per_run: bool,
     },
 }
 
 /// A node of a physical plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    pub id: NodeId,
     pub op: PlanOp,
     /// The columns delivered, in order. A join or a filter may deliver fewer than its inputs have (only those that are
     /// wanted above it); all others deliver what their own lists say.
     pub output: Vec<ColId>,
     pub estimate: Estimate,
-    /// The order the rows come in; empty when none is promised.
+    /// The order the rows come in; empty when none is promised. Ordered rows are in one partition.
     pub order: Vec<SortKey>,
+    /// Number of partitions the rows come in.
+    pub partitions: usize,
 }
 
 impl Plan {
+    /// A node without a number, in one partition.
+    pub fn new(op: PlanOp, output: Vec<ColId>, estimate: Estimate, order: Vec<SortKey>) -> Plan {
+        Plan { id: NodeId::default(), op, output, estimate, order, partitions: 1 }
+    }
+
     pub fn inputs(&self) -> Vec<&Plan> {
         match &self.op {
             PlanOp::Scan(_) | PlanOp::Values { .. } => Vec::new(),
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
+            | PlanOp::PartialAggregate { input, .. }
+            | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
+            | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
             PlanOp::HashJoin { left, right, .. }
@@ -206,9 +255,12 @@ impl Plan {
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
+            | PlanOp::PartialAggregate { input, .. }
+            | PlanOp::FinalAggregate { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. }
+            | PlanOp::Exchange { input, .. }
             | PlanOp::Shared { input, .. } => vec![input],
             PlanOp::LookupJoin { left, .. } => vec![left],
             PlanOp::HashJoin { left, right, .. }
@@ -218,21 +270,42 @@ impl Plan {
         }
     }
 
-    /// The expressions of the node that may hold subplans.
+    /// The expressions that the node itself computes: those of scans and lookups, keys, conditions, columns, arguments.
     pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
+        fn pairs(keys: &mut [(Expr, Expr)]) -> impl Iterator<Item = &mut Expr> {
+            keys.iter_mut().flat_map(|(a, b)| [a, b])
+        }
+        fn of_call((_, call): &mut (ColId, AggregateCall)) -> impl Iterator<Item = &mut Expr> {
+            let order = match &mut call.function {
+                AggregateFunction::GroupConcat { order, .. } => order.as_mut_slice(),
+                _ => &mut [],
+            };
+            call.args.iter_mut().chain(order.iter_mut().map(|k| &mut k.expr))
+        }
         match &mut self.op {
+            PlanOp::Scan(scan) => scan.index_condition.iter_mut().chain(&mut scan.filter).collect(),
             PlanOp::Values { rows } => rows.iter_mut().flatten().collect(),
-            PlanOp::Filter { predicates: exprs, .. }
-            | PlanOp::HashJoin { residual: exprs, .. }
-            | PlanOp::LookupJoin { residual: exprs, .. }
-            | PlanOp::NestedLoopJoin { on: exprs, .. }
-            | PlanOp::MergeJoin { residual: exprs, .. } => exprs.iter_mut().collect(),
-            PlanOp::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
-            PlanOp::HashAggregate { aggregates, .. } | PlanOp::StreamAggregate { aggregates, .. } => {
-                aggregates.iter_mut().flat_map(|(_, call)| &mut call.args).collect()
+            PlanOp::Filter { predicates: exprs, .. } | PlanOp::NestedLoopJoin { on: exprs, .. } => {
+                exprs.iter_mut().collect()
             }
+            PlanOp::HashJoin { keys, residual, .. } | PlanOp::MergeJoin { keys, residual, .. } => {
+                pairs(keys).chain(residual).collect()
+            }
+            PlanOp::LookupJoin { lookup, keys, residual, entry_condition, .. } => {
+                let scanned = lookup.index_condition.iter_mut().chain(&mut lookup.filter);
+                keys.iter_mut().chain(residual).chain(entry_condition).chain(scanned).collect()
+            }
+            PlanOp::Project { exprs, .. } => exprs.iter_mut().map(|(_, e)| e).collect(),
+            PlanOp::HashAggregate { aggregates, .. }
+            | PlanOp::PartialAggregate { aggregates, .. }
+            | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter_mut().flat_map(of_call).collect(),
             PlanOp::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
-            PlanOp::Scan(_) | PlanOp::Limit { .. } | PlanOp::UnionAll { .. } | PlanOp::Shared { .. } => Vec::new(),
+            PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter_mut().collect(),
+            PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
+            | PlanOp::FinalAggregate { .. }
+            | PlanOp::Limit { .. }
+            | PlanOp::UnionAll { .. }
+            | PlanOp::Shared { .. } => Vec::new(),
         }
     }
 }

@@ -81,6 +81,23 @@ async fn operators_tell_what_they_did() {
     assert!(tree.lines().all(|l| !l.contains("rows=100 loops=1)")), "the build side is empty: {tree}");
 }
 
+/// What rows do between threads has lines of its own, with what passed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exchanges_and_partial_aggregates_are_operators() {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let mut session = session(directory.path()).await;
+    let tree = one(&mut session, "explain analyze select d % 5, count(*) from t group by d % 5").await;
+    for (part, rows) in
+        [("-> Exchange: gather 2 partitions", 5), ("-> Final aggregate using hash", 5), ("-> Table scan on t", 100)]
+    {
+        let line = line(&tree, part);
+        assert!(line.contains(&format!("rows={rows} loops=1)")), "{tree}");
+    }
+    let order = ["gather", "Final aggregate", "Exchange: hash(", "Partial aggregate", "Table scan"];
+    let found: Vec<usize> = order.iter().map(|part| tree.find(part).expect(part)).collect();
+    assert!(found.is_sorted(), "{tree}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_has_the_same_numbers() {
     let directory = tempfile::tempdir().expect("a temporary folder");
@@ -89,11 +106,18 @@ async fn json_has_the_same_numbers() {
         "explain analyze format=json select /*+ HASH_JOIN(x, y) */ x.a from t x join t y on x.a = y.c where y.b = 3";
     let text = one(&mut session, sql).await;
     let json: Json = serde_json::from_str(&text).expect("JSON");
-    let join = &json["query_plan"];
+    let gather = &json["query_plan"];
+    assert_eq!(
+        (gather["node"].as_u64(), gather["operation"].as_str()),
+        (Some(1), Some("Exchange: gather 2 partitions"))
+    );
+    let join = &gather["inputs"][0];
+    assert_eq!((join["node"].as_u64(), join["partitions"].as_u64()), (Some(2), Some(2)), "{text}");
     assert!(join["operation"].as_str().is_some_and(|o| o.starts_with("Inner hash join")), "{text}");
     assert_eq!((join["actual_rows"].as_f64(), join["actual_loops"].as_u64()), (Some(10.0), Some(1)), "{text}");
     assert!(join["actual_last_row_ms"].as_f64() >= join["actual_first_row_ms"].as_f64(), "{text}");
     assert_eq!(join["inputs"].as_array().map(Vec::len), Some(2), "{text}");
     let json: Json = serde_json::from_str(&one(&mut session, "explain format=json select 1").await).expect("JSON");
-    assert!(json["plan"].is_object(), "without ANALYZE: the plan itself");
+    let operation = &json["query_plan"]["operation"];
+    assert_eq!(operation, "Rows fetched before execution", "the same shape without ANALYZE");
 }

@@ -1,16 +1,15 @@
 //! What each node of a plan did in a run: for EXPLAIN ANALYZE.
 //!
-//! A node is known by what it is and by the columns that it and its inputs deliver, which have numbers of their own in the
-//! whole statement: so a copy of it with other constants (a subquery that runs once a row) is still the same node.
+//! Nodes are named by their numbers, so a copy of a node with other constants (a subquery that runs once a row) is still
+//! the same node.
 
 use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
-use muster_algebra::{Actual, ColId, Plan, PlanOp};
+use muster_algebra::{Actual, NodeId};
 use muster_storage::Counters;
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -21,14 +20,14 @@ use std::{
 pub struct Profile {
     /// Of the session.
     counters: Arc<Counters>,
-    nodes: Mutex<HashMap<u64, Arc<NodeProfile>>>,
+    nodes: Mutex<HashMap<NodeId, Arc<NodeProfile>>>,
     /// Of the statement itself, without those of subqueries that run by themselves.
     operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
 }
 
 /// Of one node, over all its runs.
 pub struct NodeProfile {
-    pub(crate) key: u64,
+    pub(crate) id: NodeId,
     pub(crate) loops: AtomicU64,
     pub(crate) rows: AtomicU64,
     /// Nanoseconds until the first row, and until the end: sums over all runs.
@@ -43,11 +42,10 @@ impl Profile {
         Arc::new(Profile { counters, nodes: Mutex::default(), operators: Mutex::default() })
     }
 
-    pub(crate) fn node(&self, plan: &Plan) -> Arc<NodeProfile> {
-        let key = key(plan);
+    pub(crate) fn node(&self, id: NodeId) -> Arc<NodeProfile> {
         let new = || {
             Arc::new(NodeProfile {
-                key,
+                id,
                 loops: AtomicU64::new(0),
                 rows: AtomicU64::new(0),
                 first_ns: AtomicU64::new(0),
@@ -55,7 +53,7 @@ impl Profile {
                 counters: Arc::new(Counters::with_parent(self.counters.clone())),
             })
         };
-        self.nodes.lock().entry(key).or_insert_with(new).clone()
+        self.nodes.lock().entry(id).or_insert_with(new).clone()
     }
 
     /// Keeps the operators of the first statement that runs: subqueries run later and by themselves.
@@ -64,8 +62,8 @@ impl Profile {
     }
 
     /// What a node of the plan has done; all zero if it never ran.
-    pub fn of(&self, plan: &Plan) -> Actual {
-        let Some(node) = self.nodes.lock().get(&key(plan)).cloned() else { return Actual::default() };
+    pub fn of(&self, id: NodeId) -> Actual {
+        let Some(node) = self.nodes.lock().get(&id).cloned() else { return Actual::default() };
         let loops = node.loops.load(Relaxed);
         let per_loop_ms = |sum: &AtomicU64| sum.load(Relaxed) as f64 / 1e6 / loops.max(1) as f64;
         let counters = &node.counters;
@@ -84,17 +82,17 @@ impl Profile {
             ..Actual::default()
         };
         if let Some(operators) = &*self.operators.lock() {
-            add_metrics(operators, node.key, false, &mut actual);
+            add_metrics(operators, node.id, false, &mut actual);
         }
         actual
     }
 }
 
 /// Adds what the operators between a node's measurement and those of its inputs say of memory and spills.
-fn add_metrics(operators: &Arc<dyn ExecutionPlan>, key: u64, inside: bool, actual: &mut Actual) {
-    let measured = MeasureExec::key_of(operators.as_ref());
+fn add_metrics(operators: &Arc<dyn ExecutionPlan>, id: NodeId, inside: bool, actual: &mut Actual) {
+    let measured = MeasureExec::node_of(operators.as_ref());
     let inside = match measured {
-        Some(own) => own == key,
+        Some(own) => own == id,
         None => inside,
     };
     if inside && let Some(metrics) = operators.metrics() {
@@ -112,23 +110,5 @@ fn add_metrics(operators: &Arc<dyn ExecutionPlan>, key: u64, inside: bool, actua
             }
         }
     }
-    operators.children().into_iter().for_each(|child| add_metrics(child, key, inside, actual));
-}
-
-fn key(plan: &Plan) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    std::mem::discriminant(&plan.op).hash(&mut hasher);
-    plan.output.hash(&mut hasher);
-    for input in plan.inputs() {
-        input.output.hash(&mut hasher);
-    }
-    if let PlanOp::LookupJoin { lookup, .. } = &plan.op {
-        let columns: Vec<ColId> = lookup.columns.iter().chain(&lookup.filter_columns).map(|(id, _)| *id).collect();
-        (&lookup.alias, columns).hash(&mut hasher);
-    }
-    if let PlanOp::Scan(scan) = &plan.op {
-        let checked: Vec<ColId> = scan.filter_columns.iter().map(|(id, _)| *id).collect();
-        (&scan.alias, checked).hash(&mut hasher);
-    }
-    hasher.finish()
+    operators.children().into_iter().for_each(|child| add_metrics(child, id, inside, actual));
 }

@@ -4,29 +4,12 @@
 //! once for several places begins another.
 //! The first table of a block is read by itself, all others for the rows of those before them. The order is EXPLAIN's.
 
-use crate::scans::{is_point, subplans};
+use crate::{
+    access::{Access, Entries},
+    subplans::subplans,
+};
 use muster_algebra::{Plan, PlanOp, Scan};
-use muster_types::KeyRange;
 use std::collections::HashSet;
-
-/// How a table is read, as far as the counters tell it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    /// `ALL`, `index`.
-    Full,
-    /// `range`.
-    Range,
-    /// `const`, `ref`.
-    Key,
-}
-
-fn access(scan: &Scan) -> Access {
-    match scan.ranges.as_slice() {
-        [range] if is_point(range) => Access::Key,
-        ranges if ranges.iter().all(|r| *r == KeyRange::all()) => Access::Full,
-        _ => Access::Range,
-    }
-}
 
 /// How often each of MySQL's status variables is going to be counted up by a run of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,7 +46,7 @@ impl Walk {
     fn part(&mut self, plan: &Plan, first: &mut bool) {
         match &plan.op {
             PlanOp::Scan(scan) => self.table(scan, std::mem::take(first)),
-            PlanOp::HashAggregate { group, .. } if !group.is_empty() => {
+            PlanOp::HashAggregate { group, .. } | PlanOp::FinalAggregate { group, .. } if !group.is_empty() => {
                 self.counts.created_tmp_tables += 1;
             }
             PlanOp::Shared { id, .. } => {
@@ -73,7 +56,7 @@ impl Walk {
                 self.counts.created_tmp_tables += 1;
             }
             PlanOp::Sort { input, .. } => {
-                let by_key = matches!(&sorted(input).op, PlanOp::Scan(scan) if access(scan) != Access::Full);
+                let by_key = matches!(&sorted(input).op, PlanOp::Scan(scan) if !is_full(scan));
                 *(if by_key { &mut self.counts.sort_range } else { &mut self.counts.sort_scan }) += 1;
             }
             _ => {}
@@ -81,6 +64,7 @@ impl Walk {
         let ends = matches!(
             plan.op,
             PlanOp::HashAggregate { .. }
+                | PlanOp::FinalAggregate { .. }
                 | PlanOp::StreamAggregate { .. }
                 | PlanOp::UnionAll { .. }
                 | PlanOp::Shared { .. }
@@ -95,21 +79,26 @@ impl Walk {
     }
 
     fn table(&mut self, scan: &Scan, first: bool) {
-        let counter = match (access(scan), first) {
-            (Access::Full, true) => &mut self.counts.select_scan,
-            (Access::Full, false) => &mut self.counts.select_full_join,
-            (Access::Range, true) => &mut self.counts.select_range,
-            (Access::Range, false) => &mut self.counts.select_full_range_join,
-            (Access::Key, _) => return,
+        let counter = match (Access::of_scan(scan).entries, first) {
+            (Entries::Row | Entries::Lookup, _) => return,
+            (Entries::LookupOrNull | Entries::Ranges, true) => &mut self.counts.select_range,
+            (Entries::LookupOrNull | Entries::Ranges, false) => &mut self.counts.select_full_range_join,
+            (Entries::All | Entries::None, true) => &mut self.counts.select_scan,
+            (Entries::All | Entries::None, false) => &mut self.counts.select_full_join,
         };
         *counter += 1;
     }
 }
 
+/// Returns true if no condition restricts the entries that a scan goes through.
+fn is_full(scan: &Scan) -> bool {
+    matches!(Access::of_scan(scan).entries, Entries::All | Entries::None)
+}
+
 /// What a sort reads, below what only changes its rows.
 fn sorted(plan: &Plan) -> &Plan {
     match &plan.op {
-        PlanOp::Filter { input, .. } | PlanOp::Project { input, .. } => sorted(input),
+        PlanOp::Filter { input, .. } | PlanOp::Project { input, .. } | PlanOp::Exchange { input, .. } => sorted(input),
         _ => plan,
     }
 }

@@ -4,49 +4,6 @@ use muster_algebra::Scan;
 use muster_types::{KeyInterval, KeyPart, KeyRange, Value};
 use std::ops::Bound;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Nothing,
-    All,
-    /// One whole key of a unique index.
-    Row,
-    /// Keys with these leading values.
-    Lookup,
-    Range,
-    /// Entries that steering finds, with nothing said of the first part.
-    Skip,
-    /// One entry at least of each combination of leading values.
-    Loose,
-}
-
-pub fn access(scan: &Scan) -> Access {
-    let index = &scan.table.indexes[scan.index];
-    match scan.ranges.as_slice() {
-        [] => Access::Nothing,
-        _ if scan.distinct_prefix.is_some() => Access::Loose,
-        [range] if !scan.steering.is_empty() && *range == KeyRange::all() => Access::Skip,
-        [range] => match fixed_values(range) {
-            Some([]) => Access::All,
-            // NULLs are never duplicates of each other.
-            Some(values) if index.unique && values.len() >= index.parts.len() && !values.contains(&Value::Null) => {
-                Access::Row
-            }
-            Some(_) => Access::Lookup,
-            None if *range == KeyRange::all() => Access::All,
-            None => Access::Range,
-        },
-        _ => Access::Range,
-    }
-}
-
-/// The leading values, when a range is all keys that begin with them.
-fn fixed_values(range: &KeyRange) -> Option<&[Value]> {
-    match (&range.lower, &range.upper) {
-        (Bound::Included(a), Bound::Included(b)) if a == b => Some(a),
-        _ => None,
-    }
-}
-
 /// More ranges or intervals than these are only counted.
 const SHOWN_MAX: usize = 8;
 

@@ -3,12 +3,14 @@
 //!
 //! Projections have no line, as in MySQL. Costs are milliseconds.
 
-use crate::key_range;
+use crate::{
+    access::{Access, Entries, Way},
+    key_range,
+};
 use muster_algebra::{
-    AggregateCall, ColId, Columns, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan,
     expr_text::{Printer, column_name},
 };
-use muster_types::KeyRange;
 use std::{borrow::Borrow, fmt::Write};
 
 /// The plan as a tree, each line with its estimates, ending in a newline.
@@ -29,13 +31,14 @@ pub fn tree_with(plan: &Plan, columns: &Columns, note: &dyn Fn(&Plan) -> Option<
 }
 
 /// One line of the tree.
-#[derive(Debug, Clone, PartialEq)]
 pub struct ExplainLine<'a> {
     /// A line's inputs follow it and are one deeper.
     pub depth: usize,
     pub text: String,
     /// The operator; `None` for a part of one (`Hash`, a lookup) and for the heads of subqueries.
     pub node: Option<&'a Plan>,
+    /// How a table is read, where the line stands for one.
+    pub access: Option<Access<'a>>,
 }
 
 /// The lines of [`tree`], top down.
@@ -78,7 +81,11 @@ impl<'a> Tree<'a> {
             }
             op => {
                 let text = self.operator(plan, op);
-                self.out.push(ExplainLine { depth, text, node: Some(plan) });
+                let access = match op {
+                    PlanOp::Scan(scan) => Some(Access::of_scan(scan)),
+                    _ => None,
+                };
+                self.out.push(ExplainLine { depth, text, node: Some(plan), access });
                 self.inputs(op, depth + 1);
                 depth + 1
             }
@@ -101,6 +108,9 @@ impl<'a> Tree<'a> {
             PlanOp::Filter { input, .. }
             | PlanOp::Project { input, .. }
             | PlanOp::HashAggregate { input, .. }
+            | PlanOp::PartialAggregate { input, .. }
+            | PlanOp::FinalAggregate { input, .. }
+            | PlanOp::Exchange { input, .. }
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
@@ -117,7 +127,9 @@ impl<'a> Tree<'a> {
                 } else {
                     self.plan(left, depth);
                 }
-                self.line(depth, self.lookup(lookup, keys, entry_condition, *batched));
+                let text = self.lookup(lookup, keys, entry_condition, *batched);
+                let access = Some(Access::of_lookup(lookup, keys));
+                self.out.push(ExplainLine { depth, text, node: None, access });
             }
             PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
                 self.plan(left, depth);
@@ -197,6 +209,21 @@ impl<'a> Tree<'a> {
             PlanOp::HashAggregate { group, aggregates, .. } => {
                 format!("Aggregate using hash{}", self.aggregates(group, aggregates))
             }
+            PlanOp::PartialAggregate { group, aggregates, .. } => {
+                let using = if group.is_empty() { "" } else { " using hash" };
+                format!("Partial aggregate{using}{}", self.aggregates(group, aggregates))
+            }
+            PlanOp::FinalAggregate { group, aggregates, .. } => {
+                let using = if group.is_empty() { "" } else { " using hash" };
+                format!("Final aggregate{using}{}", self.aggregates(group, aggregates))
+            }
+            PlanOp::Exchange { kind: ExchangeKind::Gather, input } => {
+                format!("Exchange: gather {} partitions", input.partitions)
+            }
+            PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => {
+                let keys = self.with_printer(|p| p.list(keys));
+                format!("Exchange: hash({keys}), {} partitions", plan.partitions)
+            }
             PlanOp::StreamAggregate { group, aggregates, .. } => {
                 format!("Group aggregate{}", self.aggregates(group, aggregates))
             }
@@ -216,35 +243,31 @@ impl<'a> Tree<'a> {
     }
 
     fn scan(&self, scan: &Scan) -> String {
-        let (table, index) = (&scan.alias, &scan.table.indexes[scan.index]);
-        let covering = scan.index != 0 && scan.is_covering();
-        let kind = key_range::access(scan);
+        let (table, index) = (&scan.alias, &scan.table.indexes[scan.index].name);
+        let access = Access::of_scan(scan);
         let ranges = || key_range::ranges_text(scan);
-        let mut text = match (kind, scan.index) {
-            (key_range::Access::Nothing, _) => format!("No rows of {table}"),
-            (key_range::Access::All, 0) if !scan.ordered => format!("Table scan on {table}"),
-            (key_range::Access::All, _) => format!("Index scan on {table} using {}", index.name),
-            (key_range::Access::Row, _) => {
-                format!("Single-row index lookup on {table} using {} {}", index.name, ranges())
-            }
-            (key_range::Access::Lookup, _) => format!("Index lookup on {table} using {} {}", index.name, ranges()),
-            (key_range::Access::Range, _) => {
-                format!("Index range scan on {table} using {} over {}", index.name, ranges())
-            }
-            (key_range::Access::Skip, _) => {
+        let mut text = match (access.entries, access.way) {
+            (Entries::None, _) => format!("No rows of {table}"),
+            (Entries::All, Way::Loose) => format!("Index skip scan for grouping on {table} using {index}"),
+            (_, Way::Loose) => format!("Index skip scan for grouping on {table} using {index} over {}", ranges()),
+            (_, Way::Skip) => {
                 let over = key_range::steering_text(scan);
-                format!("Index skip scan on {table} using {} over {over}", index.name)
+                format!("Index skip scan on {table} using {index} over {over}")
             }
-            (key_range::Access::Loose, _) => {
-                let all = scan.ranges == [KeyRange::all()];
-                let over = if all { String::new() } else { format!(" over {}", ranges()) };
-                format!("Index skip scan for grouping on {table} using {}{over}", index.name)
+            (Entries::All, Way::Onward) if scan.index == 0 && !scan.ordered => format!("Table scan on {table}"),
+            (Entries::All, Way::Onward) => format!("Index scan on {table} using {index}"),
+            (Entries::Row, Way::Onward) => {
+                format!("Single-row index lookup on {table} using {index} {}", ranges())
+            }
+            (Entries::Lookup, Way::Onward) => format!("Index lookup on {table} using {index} {}", ranges()),
+            (Entries::LookupOrNull | Entries::Ranges, Way::Onward) => {
+                format!("Index range scan on {table} using {index} over {}", ranges())
             }
         };
-        if !scan.steering.is_empty() && kind != key_range::Access::Skip {
+        if !scan.steering.is_empty() && access.way != Way::Skip {
             let _ = write!(text, ", skipping to {}", key_range::steering_text(scan));
         }
-        if covering {
+        if access.is_index_only() {
             // "Covering index scan", "Single-row covering index lookup".
             text = text.replacen("index", "covering index", 1).replacen("Index", "Covering index", 1);
         }
@@ -277,13 +300,13 @@ impl<'a> Tree<'a> {
     /// The right side of a lookup join.
     fn lookup(&self, scan: &Scan, keys: &[Expr], entry_condition: &[Expr], batched: bool) -> String {
         let index = &scan.table.indexes[scan.index];
-        let single = index.unique && keys.len() >= index.parts.len();
-        let covering = if scan.index != 0 && scan.is_covering() { "covering " } else { "" };
-        let access = match (batched, single) {
+        let described = Access::of_lookup(scan, keys);
+        let covering = if described.is_index_only() { "covering " } else { "" };
+        let access = match (batched, described.entries) {
             (true, _) => format!("Multi-range {covering}index lookup"),
-            (false, true) => format!("Single-row {covering}index lookup"),
-            (false, false) if covering.is_empty() => "Index lookup".to_string(),
-            (false, false) => "Covering index lookup".to_string(),
+            (false, Entries::Row) => format!("Single-row {covering}index lookup"),
+            (false, _) if covering.is_empty() => "Index lookup".to_string(),
+            (false, _) => "Covering index lookup".to_string(),
         };
         let pairs: Vec<String> = scan
             .table
@@ -350,7 +373,7 @@ impl<'a> Tree<'a> {
     }
 
     fn line(&mut self, depth: usize, text: String) {
-        self.out.push(ExplainLine { depth, text, node: None });
+        self.out.push(ExplainLine { depth, text, node: None, access: None });
     }
 }
 
@@ -381,11 +404,15 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
             pairs(keys).chain(residual).collect()
         }
         PlanOp::NestedLoopJoin { on, .. } => on.iter().collect(),
-        PlanOp::HashAggregate { aggregates, .. } | PlanOp::StreamAggregate { aggregates, .. } => {
-            aggregates.iter().flat_map(|(_, a)| &a.args).collect()
-        }
+        PlanOp::HashAggregate { aggregates, .. }
+        | PlanOp::PartialAggregate { aggregates, .. }
+        | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(|(_, a)| &a.args).collect(),
         PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
-        PlanOp::Limit { .. } | PlanOp::UnionAll { .. } | PlanOp::Shared { .. } => Vec::new(),
+        PlanOp::FinalAggregate { .. }
+        | PlanOp::Exchange { .. }
+        | PlanOp::Limit { .. }
+        | PlanOp::UnionAll { .. }
+        | PlanOp::Shared { .. } => Vec::new(),
     }
 }
 

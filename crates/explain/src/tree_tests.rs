@@ -57,7 +57,7 @@ fn col(id: u32) -> Expr {
 }
 
 fn node(op: PlanOp, rows: f64) -> Plan {
-    Plan { op, output: vec![ColId(0)], estimate: Estimate { rows, cost_ms: rows / 8.0 }, order: Vec::new() }
+    Plan::new(op, vec![ColId(0)], Estimate { rows, cost_ms: rows / 8.0 }, Vec::new())
 }
 
 fn scan_of(name: &str, first: u32, index: usize, ranges: Vec<KeyRange>) -> Scan {

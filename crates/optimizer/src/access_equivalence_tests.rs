@@ -223,7 +223,7 @@ fn note(plan: &Plan, seen: &mut Seen) {
             }
         }
         PlanOp::LookupJoin { left, .. } => match &left.op {
-            PlanOp::HashAggregate { .. } => count("union"),
+            PlanOp::HashAggregate { .. } | PlanOp::FinalAggregate { .. } => count("union"),
             _ => count("intersection"),
         },
         PlanOp::UnionAll { .. } => count("several ends"),

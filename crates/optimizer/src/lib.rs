@@ -6,6 +6,7 @@
 //!              join_order/   regions of joins: query graph, enumerator, cardinality
 //!              access_path   base tables: index, key ranges, order        (ranges, literal, index_shape)
 //!              cost          what each choice costs
+//!        ->  physical/     what the plan that runs has besides: partitions, exchanges, partial aggregation, numbers
 //!        ->  Plan
 //! ```
 //!
@@ -18,6 +19,7 @@ mod index_shape;
 pub mod join_order;
 mod literal;
 pub mod options;
+pub mod physical;
 pub mod plan;
 mod properties;
 pub mod ranges;
@@ -122,6 +124,7 @@ fn run_once(
     let mut planner = plan::Planner::new(&rel, columns, statistics, options);
     let plan = planner.statement(&rel, &outputs)?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
+    let plan = physical::finish(plan, columns, options.threads);
     if let Some(trace) = trace {
         trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
     }

@@ -14,6 +14,8 @@ pub struct Options {
     /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need more
     /// are not made ranges.
     pub range_optimizer_max_mem_size: u64,
+    /// Number of threads that a query runs on.
+    pub threads: usize,
     /// The hints of the statement.
     pub hints: Hints,
     /// Switches that a hint set for one index, by the index's position.
@@ -28,6 +30,7 @@ impl Default for Options {
             switches: Switches::DEFAULT,
             exhaustive_relations_max: 10,
             range_optimizer_max_mem_size: 8 << 20,
+            threads: 1,
             hints: Hints::default(),
             by_index: BTreeMap::new(),
             forced: Switches::NONE,

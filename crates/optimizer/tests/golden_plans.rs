@@ -20,11 +20,14 @@ fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let sql = std::fs::read_to_string(&file).expect("a readable query");
-        let (plan, columns) = match workload.plan(&sql) {
+        let mut options = Options::default();
+        options.threads = 2;
+        let (plan, columns) = match workload.plan_with(&sql, &options) {
             Ok(planned) => planned,
             Err(error) => panic!("{queries}/{name}: {error:?}"),
         };
         let text = muster_explain::tree(&plan, &columns);
+        assert_same_when_read_back(&plan);
         let path = root.join("tests/plans").join(plans).join(format!("{name}.plan"));
         if update {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
@@ -34,6 +37,13 @@ fn compare_plans(workload: &Workload, queries: &str, plans: &str) {
         }
     }
     assert!(different.is_empty(), "{queries}: the plans changed\n{}", different.join("\n"));
+}
+
+/// A plan can be sent elsewhere: it is the same when it is read back.
+fn assert_same_when_read_back(plan: &Plan) {
+    let text = serde_json::to_string(plan).expect("plans are plain data");
+    let read: Plan = serde_json::from_str(&text).expect("what was written");
+    assert_eq!(*plan, read);
 }
 
 #[test]

@@ -33,8 +33,7 @@ pub fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) 
         (true, _) => Err(SqlError::unsupported("EXPLAIN ANALYZE with a format other than TREE and JSON")),
         (false, ExplainFormat::Tree) => one(muster_explain::tree(&planned.plan, &planned.columns)),
         (false, ExplainFormat::Json) => {
-            let json = serde_json::json!({ "plan": planned.plan, "columns": planned.columns });
-            one(serde_json::to_string_pretty(&json).map_err(SqlError::internal)?)
+            one(muster_explain::json(&planned.plan, &planned.columns).map_err(SqlError::internal)?)
         }
         (false, ExplainFormat::Traditional) => traditional(&planned.plan, &planned.columns),
     }

@@ -45,6 +45,7 @@ pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -
     }
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
+    options.threads = context.database.options().threads;
     options.hints = bound.hints;
     let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
     for hint in &optimized.ignored_hints {

@@ -3,7 +3,7 @@
 //! DataFusion builds its hash table from its left input; where the plan wants the right one, the inputs change places
 //! and the join kind with them. A projection brings the columns back into the plan's order.
 
-use super::{Lowerer, Node, df, not_in::NotIn};
+use super::{Lowerer, Node, df};
 use crate::{
     expr::{Physical, Scope, compare::common_type, control::OneZero, kernel::KernelExpr},
     ops::{
@@ -12,9 +12,9 @@ use crate::{
         paced::PacedExec,
     },
 };
-use arrow_schema::{Schema, SortOptions};
+use arrow_schema::Schema;
 use datafusion_common::{JoinSide, JoinType, NullEquality};
-use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, conjunction};
+use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
     ExecutionPlan,
     joins::{
@@ -25,9 +25,6 @@ use datafusion_physical_plan::{
 use muster_algebra::{ColId, Expr, JoinKind, Plan, Side};
 use muster_types::{Collation, Result, SqlError, SqlType, collation::TextTraits};
 use std::sync::Arc;
-
-/// Build sides with more rows than this (by estimate) are built in parallel, both inputs partitioned by the keys.
-const PARTITIONED_BUILD_ROWS: f64 = 400_000.0;
 
 impl Lowerer<'_> {
     pub(super) fn hash_join(
@@ -41,42 +38,36 @@ impl Lowerer<'_> {
         build: Side,
     ) -> Result<Node> {
         if keys.is_empty() {
-            return self.nested_loop_join(kind, left, right, residual);
+            return Err(SqlError::internal("a hash join without keys"));
         }
-        let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
-        let (left, right) = (self.node(left)?, self.node(right)?);
+        let null_aware = kind == JoinKind::NullAwareAnti;
+        if null_aware && (keys.len() > 1 || !residual.is_empty() || build == Side::Right) {
+            return Err(SqlError::internal("a null-aware hash join of other rows than those of one key"));
+        }
+        let ((left, left_exchange), (right, right_exchange)) = (self.side(left)?, self.side(right)?);
         let (left_keys, right_keys) = keys.iter().cloned().unzip();
         let (left, left_keys) = self.with_long_texts(left, left_keys)?;
         let (right, right_keys) = self.with_long_texts(right, right_keys)?;
-        let keys: &Vec<(Expr, Expr)> = &left_keys.into_iter().zip(right_keys).collect();
+        let keys: Vec<(Expr, Expr)> = left_keys.into_iter().zip(right_keys).collect();
         let (left, right, residual, late) = self.residual_subplans(kind, left, right, residual)?;
-        let pairs = self.join_keys(&left.scope, &right.scope, keys, TextTraits::bytes_decide_equality)?;
-        let nullable = |e: &Physical, scope: &Scope| e.nullable(&scope.schema).unwrap_or(true);
-        let may_be_null = pairs.iter().any(|(l, r)| nullable(l, &left.scope) || nullable(r, &right.scope));
-        let null_aware = kind == JoinKind::NullAwareAnti && (may_be_null || !residual.is_empty());
-        let rows_of = |build: Side| if build == Side::Left { left_rows } else { right_rows };
-        if null_aware && (pairs.len() > 1 || !residual.is_empty()) {
-            let build = (build, rows_of(build));
-            return self.not_in(NotIn { left, right, right_rows, keys, pairs, residual, build });
-        }
-        let build = if null_aware { Side::Left } else { build };
+        let pairs = self.join_keys(&left.scope, &right.scope, &keys, TextTraits::bytes_decide_equality)?;
+        let left = self.exchanged(left, left_exchange, pairs.iter().map(|(l, _)| l.clone()))?;
+        let right = self.exchanged(right, right_exchange, pairs.iter().map(|(_, r)| r.clone()))?;
         let outputs = join_outputs(kind, &left, &right);
         let wanted: &[ColId] = if late.is_empty() { &plan.output } else { &outputs };
-        let build = (build, rows_of(build));
-        let node = self.hash_join_nodes(kind, (left, right), pairs, &residual, build, null_aware, wanted)?;
+        let node = self.hash_join_nodes(kind, (left, right), pairs, &residual, build, wanted)?;
         self.filter_late(node, &late)
     }
 
-    /// A hash join of two nodes that delivers the columns `wanted`. `build`: a side and its rows, by estimate.
-    #[allow(clippy::too_many_arguments, reason = "the parts of a join")]
-    pub(super) fn hash_join_nodes(
+    /// A hash join of two nodes that delivers the columns `wanted`. A hash table is built of one partition, or of as many
+    /// as the other side has, both spread by the keys.
+    fn hash_join_nodes(
         &mut self,
         kind: JoinKind,
         (left, right): (Node, Node),
         pairs: Vec<(Physical, Physical)>,
         residual: &[Expr],
-        (build, build_rows): (Side, f64),
-        null_aware: bool,
+        build: Side,
         wanted: &[ColId],
     ) -> Result<Node> {
         let join_type = match (kind, build) {
@@ -93,6 +84,11 @@ impl Lowerer<'_> {
             Side::Left => (left, right, pairs),
             Side::Right => (right, left, pairs.into_iter().map(|(l, r)| (r, l)).collect()),
         };
+        let mode = match (first.partitions(), second.partitions()) {
+            (1, _) => PartitionMode::CollectLeft,
+            (n, m) if n == m => PartitionMode::Partitioned,
+            (n, m) => return Err(SqlError::internal(format!("a hash join of {n} and {m} partitions"))),
+        };
         let filter = self.join_filter(&first.scope, &second.scope, residual)?;
         let mut columns = match join_type {
             JoinType::LeftSemi | JoinType::LeftAnti => first.scope.columns.clone(),
@@ -103,25 +99,16 @@ impl Lowerer<'_> {
         if projection.is_some() {
             columns = wanted.to_vec();
         }
-        let partitioned =
-            self.threads() > 1 && !null_aware && build_rows > PARTITIONED_BUILD_ROWS && second.partitions() > 1;
-        let (first, second, mode) = if partitioned {
-            let build = self.exchange(first.exec, on.iter().map(|(l, _)| l.clone()).collect());
-            let probe = self.exchange(second.exec, on.iter().map(|(_, r)| r.clone()).collect());
-            (build, probe, PartitionMode::Partitioned)
-        } else {
-            (first.into_single().exec, second.exec, PartitionMode::CollectLeft)
-        };
         let join = df(HashJoinExec::try_new(
-            first,
-            second,
+            first.exec,
+            second.exec,
             on,
             filter,
             &join_type,
             projection,
             mode,
             NullEquality::NullEqualsNothing,
-            null_aware,
+            kind == JoinKind::NullAwareAnti,
         ))?;
         let join = GraceJoinExec::new(Arc::new(join), self.spill_space());
         Ok(Node::new(Arc::new(join), columns, traits))
@@ -129,14 +116,16 @@ impl Lowerer<'_> {
 
     pub(super) fn nested_loop_join(&mut self, kind: JoinKind, left: &Plan, right: &Plan, on: &[Expr]) -> Result<Node> {
         let kept_rows = right.estimate.rows;
-        let (left, right) = (self.node(left)?, self.node(right)?);
+        let ((left, left_exchange), (right, right_exchange)) = (self.side(left)?, self.side(right)?);
         let (left, right, on, late) = self.residual_subplans(kind, left, right, on)?;
+        let left = self.exchanged(left, left_exchange, std::iter::empty())?;
+        let right = self.exchanged(right, right_exchange, std::iter::empty())?;
         let node = self.nested_loop_nodes(kind, left, right, kept_rows, &on)?;
         self.filter_late(node, &late)
     }
 
     /// The right input, of some `kept_rows`, is kept in memory, so it comes first.
-    pub(super) fn nested_loop_nodes(
+    fn nested_loop_nodes(
         &mut self,
         kind: JoinKind,
         left: Node,
@@ -153,9 +142,10 @@ impl Lowerer<'_> {
             JoinKind::Anti | JoinKind::NullAwareAnti => JoinType::RightAnti,
         };
         // DataFusion's way out of a lack of memory can deliver rows twice when several partitions are preserved.
-        let streamed = if kind == JoinKind::Inner { left } else { left.into_single() };
+        let streamed =
+            if kind == JoinKind::Inner { left } else { left.single("a nested loop join that is not inner")? };
         let streamed = Node { exec: Arc::new(PacedExec::new(streamed.exec, kept_rows)), ..streamed };
-        let kept = right.into_single();
+        let kept = right.single("the inner side of a nested loop join")?;
         let columns: Vec<ColId> = match kind {
             JoinKind::Inner | JoinKind::Left => {
                 kept.scope.columns.iter().chain(&streamed.scope.columns).copied().collect()
@@ -189,7 +179,7 @@ impl Lowerer<'_> {
         residual: &[Expr],
     ) -> Result<Node> {
         if keys.is_empty() || kind == JoinKind::NullAwareAnti || residual.iter().any(Expr::has_subquery) {
-            return self.hash_join(plan, kind, left, right, keys, residual, Side::Right);
+            return Err(SqlError::internal("a merge join without keys, with NOT IN or with a subquery"));
         }
         let (left, right) = (self.node(left)?, self.node(right)?);
         let traits = merged_traits(&left.scope, &right.scope);
@@ -207,25 +197,10 @@ impl Lowerer<'_> {
             output.push(ColumnIndex { index, side });
             fields.push(field.with_nullable(nullable));
         }
-        let options = SortOptions { descending: false, nulls_first: true };
-        let left = self.in_order(left, pairs.iter().map(|(l, _)| l.clone()), options);
-        let right = self.in_order(right, pairs.iter().map(|(_, r)| r.clone()), options);
+        let (left, right) = (left.single("a merge join")?.exec, right.single("a merge join")?.exec);
         let spec = MergeJoinSpec { kind, keys: pairs, residual: filter, output, space: self.spill_space() };
         let join = MergeJoinExec::new(left, right, Arc::new(spec), Arc::new(Schema::new(fields)));
         Ok(Node::new(Arc::new(join), plan.output.clone(), traits))
-    }
-
-    /// One partition in key order. The plan promises the order; several partitions cannot keep it and are sorted.
-    fn in_order(
-        &self,
-        node: Node,
-        keys: impl Iterator<Item = Physical>,
-        options: SortOptions,
-    ) -> Arc<dyn ExecutionPlan> {
-        match LexOrdering::new(keys.map(|k| PhysicalSortExpr::new(k, options))) {
-            Some(order) if node.partitions() > 1 => self.ordered(node, order, None).exec,
-            _ => node.into_single().exec,
-        }
     }
 
     /// Keys of both sides in one Arrow type; texts as sort keys unless the facts of both sides say that `bytes_decide`.

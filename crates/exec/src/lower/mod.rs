@@ -4,10 +4,10 @@
 //!   mod.rs         the walk, and what all nodes share
 //!   scan.rs        Scan, Values
 //!   row.rs         Filter, Project, Limit, UnionAll, Shared
+//!   exchange.rs    Exchange
 //!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
 //!   lookup.rs      LookupJoin
-//!   not_in.rs      NOT IN over several columns
-//!   aggregate.rs   HashAggregate, StreamAggregate
+//!   aggregate.rs   HashAggregate, PartialAggregate, FinalAggregate, StreamAggregate
 //!   calls.rs       aggregate calls taken apart into what is accumulated
 //!   sort.rs        Sort
 //!   dynamic_filters.rs  filters that operators make while they run, handed down to scans
@@ -16,16 +16,17 @@
 //!   width.rs       how wide rows are, which decides how many make a batch
 //! ```
 //!
-//! Every node delivers exactly `plan.output`; field i of its schema is named after the query column. Work runs in up
-//! to `threads` partitions from the scans up; a node that promises an order has one.
+//! Every node becomes its operator; nothing is decided here, and what cannot run as it was planned is an error. Every
+//! node delivers exactly `plan.output`, in as many partitions as were planned; field i of its schema is named after the
+//! query column.
 
 mod aggregate;
 mod calls;
 mod dynamic_filters;
+mod exchange;
 mod join;
 mod long_texts;
 mod lookup;
-mod not_in;
 mod row;
 mod scan;
 mod sort;
@@ -37,18 +38,18 @@ use crate::{
     ExecContext,
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap, text_memory::TextMemory},
-    ops::{exchange::ExchangeExec, measure::MeasureExec, spill::SpillSpace},
+    ops::{measure::MeasureExec, order_check::OrderCheckExec, shared::SharedRows, spill::SpillSpace},
 };
+use aggregate::Accumulated;
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, coalesce_partitions::CoalescePartitionsExec, coop::CooperativeExec,
-    projection::ProjectionExec,
+    ExecutionPlan, ExecutionPlanProperties, coop::CooperativeExec, projection::ProjectionExec,
 };
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
 use muster_storage::Counters;
-use muster_types::{Result, SqlType};
+use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
 /// Operators that deliver the columns of a scope.
@@ -56,28 +57,30 @@ use std::sync::Arc;
 pub struct Node {
     pub exec: Arc<dyn ExecutionPlan>,
     pub scope: Scope,
+    /// What a partial aggregation has accumulated in its rows, which have no columns of the query.
+    pub accumulated: Option<Arc<Accumulated>>,
 }
 
 impl Node {
     pub fn new(exec: Arc<dyn ExecutionPlan>, columns: Vec<ColId>, traits: TraitMap) -> Node {
-        Node { scope: Scope { schema: exec.schema(), columns, traits }, exec }
+        Node { scope: Scope { schema: exec.schema(), columns, traits }, exec, accumulated: None }
     }
 
     pub fn partitions(&self) -> usize {
         self.exec.output_partitioning().partition_count()
     }
 
-    /// All rows in one partition.
-    pub fn into_single(self) -> Node {
-        if self.partitions() == 1 {
-            return self;
+    /// The node, whose rows must be in one partition for an operator to be right.
+    pub fn single(self, operator: &str) -> Result<Node> {
+        match self.partitions() {
+            1 => Ok(self),
+            n => Err(SqlError::internal(format!("{operator} over {n} partitions"))),
         }
-        Node { exec: Arc::new(CoalescePartitionsExec::new(self.exec)), ..self }
     }
 
     /// Exactly these columns, in this order.
     pub fn select(self, outputs: &[ColId]) -> Result<Node> {
-        if self.scope.columns == outputs {
+        if self.scope.columns == outputs || self.accumulated.is_some() {
             return Ok(self);
         }
         let exprs: Vec<(Physical, String)> = outputs.iter().map(|id| self.column(*id)).collect::<Result<_>>()?;
@@ -93,9 +96,7 @@ impl Node {
     }
 
     pub fn index(&self, id: ColId) -> Result<usize> {
-        self.scope
-            .position(id)
-            .ok_or_else(|| muster_types::SqlError::internal(format!("column {} is not in the input", id.0)))
+        self.scope.position(id).ok_or_else(|| SqlError::internal(format!("column {} is not in the input", id.0)))
     }
 }
 
@@ -118,6 +119,8 @@ pub struct Lowerer<'a> {
     row_bytes: f64,
     /// Estimated bytes of the long texts that functions make for a row.
     text_bytes: usize,
+    /// Rows that are computed once for several places of this run.
+    run: SharedRows,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
     linked: bool,
 }
@@ -132,9 +135,10 @@ pub struct Lowered {
 /// The finished operators of a plan.
 pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
     let texts = context.runtime.text_memory(context.threads, context.text_bytes_max);
+    let run = SharedRows::default();
     let mut lowerer =
-        Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, text_bytes: 0, linked: false };
-    let node = lowerer.node(plan)?.into_single();
+        Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, text_bytes: 0, run, linked: false };
+    let node = lowerer.node(plan)?.single("a result")?;
     let mut config = context.runtime.session_config(context.threads, lowerer.row_bytes);
     if let Some(rows) = context.runtime.batch_bytes(context.threads).checked_div(lowerer.text_bytes) {
         // Operators collect batches in many places: of such rows even one at a time.
@@ -160,16 +164,21 @@ impl Lowerer<'_> {
             PlanOp::MergeJoin { kind, left, right, keys, residual } => {
                 self.merge_join(plan, *kind, left, right, keys, residual)?
             }
-            PlanOp::HashAggregate { input, group, aggregates } => {
-                self.aggregate(plan, input, group, aggregates, false)?
+            PlanOp::HashAggregate { input, group, aggregates } => self.hash_aggregate(input, group, aggregates)?,
+            PlanOp::PartialAggregate { input, group, aggregates } => {
+                self.partial_aggregate(input, group, aggregates)?
             }
-            PlanOp::StreamAggregate { input, group, aggregates } => {
-                self.aggregate(plan, input, group, aggregates, true)?
-            }
+            PlanOp::FinalAggregate { input, .. } => self.final_aggregate(input)?,
+            PlanOp::StreamAggregate { input, group, aggregates } => self.stream_aggregate(input, group, aggregates)?,
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
-            PlanOp::Shared { id, input, columns } => self.shared(*id, input, columns, &plan.output)?,
+            // Measured where it is made, since joins make their own.
+            PlanOp::Exchange { input, .. } => {
+                let node = self.node(input)?;
+                return self.exchange(plan, node, None);
+            }
+            PlanOp::Shared { .. } => self.shared(plan)?,
         };
         let node = match &plan.op {
             // Rows joined without end must let others run, and themselves be stopped.
@@ -180,16 +189,39 @@ impl Lowerer<'_> {
             _ => node,
         };
         let node = node.select(&plan.output)?;
+        self.finished(plan, node)
+    }
+
+    /// The node with what watches it, if it keeps what the plan promises.
+    fn finished(&self, plan: &Plan, node: Node) -> Result<Node> {
+        let partitions = node.partitions();
+        if partitions != plan.partitions {
+            let (id, planned) = (plan.id.0, plan.partitions);
+            return Err(SqlError::internal(format!("node {id} has {partitions} partitions instead of {planned}")));
+        }
+        let node = if cfg!(debug_assertions) { self.checked_order(plan, node)? } else { node };
         Ok(match &self.context.profile {
-            Some(profile) => Node { exec: Arc::new(MeasureExec::new(node.exec, profile.node(plan))), ..node },
+            Some(profile) => Node { exec: Arc::new(MeasureExec::new(node.exec, profile.node(plan.id))), ..node },
             None => node,
         })
+    }
+
+    /// The node, which answers with an error where its rows are not in the order that the plan promises.
+    fn checked_order(&self, plan: &Plan, node: Node) -> Result<Node> {
+        if plan.order.is_empty() {
+            return Ok(node);
+        }
+        let node = node.single("an order")?;
+        let compiler = self.compiler(&node.scope);
+        let keys = plan.order.iter().map(|key| Ok((compiler.ordering_key(&key.expr)?, key.descending)));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        Ok(Node { exec: Arc::new(OrderCheckExec::new(node.exec, plan.id, keys)), ..node })
     }
 
     /// Where storage counts what it does for a node.
     pub fn counters(&self, plan: &Plan) -> Arc<Counters> {
         match &self.context.profile {
-            Some(profile) => profile.node(plan).counters.clone(),
+            Some(profile) => profile.node(plan.id).counters.clone(),
             None => self.context.counters.clone(),
         }
     }
@@ -201,11 +233,6 @@ impl Lowerer<'_> {
     /// Where operators put what does not fit.
     pub fn spill_space(&self) -> SpillSpace {
         self.context.runtime.spill_space(self.threads(), &self.context.counters)
-    }
-
-    /// As many partitions as there are threads; rows with equal keys are in one.
-    pub fn exchange(&self, input: Arc<dyn ExecutionPlan>, keys: Vec<Physical>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(ExchangeExec::new(input, keys, self.threads()))
     }
 
     pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {

@@ -3,24 +3,19 @@
 use super::{Lowerer, Node, df, field_name};
 use crate::{
     expr::{Physical, scope::TraitMap},
-    ops::{
-        project::ProjectExec,
-        shared::{Kept, SharedExec},
-    },
+    ops::{project::ProjectExec, shared::SharedExec},
 };
 use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
     ExecutionPlan,
-    coalesce_partitions::CoalescePartitionsExec,
     filter::FilterExecBuilder,
     limit::{GlobalLimitExec, LocalLimitExec},
     projection::ProjectionExec,
     union::UnionExec,
 };
-use muster_algebra::{ColId, Expr, Plan};
+use muster_algebra::{ColId, Expr, Plan, PlanOp};
 use muster_types::{Result, SqlError, collation::TextTraits};
 use std::sync::Arc;
-use tokio::sync::OnceCell;
 
 impl Lowerer<'_> {
     pub(super) fn filter(&mut self, input: &Plan, predicates: &[Expr], output: &[ColId]) -> Result<Node> {
@@ -85,7 +80,7 @@ impl Lowerer<'_> {
 
     pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {
         let node = self.node(input)?;
-        Ok(limit_node(node, offset, count))
+        limit_node(node, offset, count)
     }
 
     pub(super) fn union_all(&mut self, inputs: &[Plan], columns: &[Vec<ColId>], output: &[ColId]) -> Result<Node> {
@@ -118,31 +113,27 @@ impl Lowerer<'_> {
     }
 
     /// Rows that several places of the statement read.
-    pub(super) fn shared(&mut self, id: usize, input: &Plan, columns: &[ColId], output: &[ColId]) -> Result<Node> {
-        let node = self.node(input)?;
-        let node = self.computed_once(node, self.context.shared.of(id));
+    pub(super) fn shared(&mut self, plan: &Plan) -> Result<Node> {
+        let PlanOp::Shared { id, input, columns, per_run } = &plan.op else {
+            return Err(SqlError::internal("not shared rows"));
+        };
+        let node = self.node(input)?.single("shared rows")?;
+        let kept = if *per_run { self.run.of(*id) } else { self.context.shared.of(*id) };
+        let exec = SharedExec::new(node.exec, kept, plan.partitions, self.spill_space());
+        let node = Node { exec: Arc::new(exec), ..node };
         let exprs: Vec<(ColId, Expr)> =
-            output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();
+            plan.output.iter().copied().zip(columns.iter().map(|id| Expr::Column(*id))).collect();
         self.project_node(node, &exprs)
-    }
-
-    /// A node whose rows are computed once, however often it is read. All with the same `kept` deliver the same rows.
-    pub(super) fn computed_once(&self, node: Node, kept: Arc<OnceCell<Kept>>) -> Node {
-        let exec = SharedExec::new(node.exec, kept, self.threads(), self.spill_space());
-        Node { exec: Arc::new(exec), ..node }
     }
 }
 
-/// Skips `offset` rows and delivers at most `count`.
-pub(super) fn limit_node(node: Node, offset: u64, count: Option<u64>) -> Node {
+/// Skips `offset` rows and delivers at most `count`; of several partitions, `count` rows of each.
+pub(super) fn limit_node(node: Node, offset: u64, count: Option<u64>) -> Result<Node> {
     let rows = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let wanted = count.map(|n| rows(n.saturating_add(offset)));
-    let mut exec = node.exec.clone();
-    if node.partitions() > 1 {
-        if let Some(wanted) = wanted {
-            exec = Arc::new(LocalLimitExec::new(exec, wanted));
-        }
-        exec = Arc::new(CoalescePartitionsExec::new(exec));
-    }
-    Node { exec: Arc::new(GlobalLimitExec::new(exec, rows(offset), count.map(rows))), ..node }
+    let exec: Arc<dyn ExecutionPlan> = match (node.partitions(), offset, count) {
+        (1, ..) => Arc::new(GlobalLimitExec::new(node.exec.clone(), rows(offset), count.map(rows))),
+        (_, 0, Some(count)) => Arc::new(LocalLimitExec::new(node.exec.clone(), rows(count))),
+        _ => return Err(SqlError::internal("an offset in several partitions")),
+    };
+    Ok(Node { exec, ..node })
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 impl Lowerer<'_> {
     pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
         if let Some(rows) = self.context.tables.virtual_rows(&scan.table)? {
-            return self.virtual_scan(scan, &rows);
+            return self.virtual_scan(plan, scan, &rows);
         }
         let table = self.context.tables.storage(scan.table.id)?;
         let schema = self.table_schema(&table, &scan.columns)?;
@@ -50,10 +50,8 @@ impl Lowerer<'_> {
             limit: scan.limit,
             batch_rows: scan.limit.map_or(batch_rows, |n| n.clamp(1, batch_rows as u64) as usize),
         };
-        let single = scan.ordered || scan.limit.is_some() || scan.distinct_prefix.is_some();
-        let partitions = if single { 1 } else { self.threads() };
         let columns = scan.columns.iter().map(|(id, _)| *id).collect();
-        let exec = ScanExec::new(table, scan.alias.clone(), request, conditions, schema, partitions);
+        let exec = ScanExec::new(table, scan.alias.clone(), request, conditions, schema, plan.partitions);
         Ok(Node::new(Arc::new(exec), columns, traits))
     }
 
@@ -123,11 +121,11 @@ impl Lowerer<'_> {
         };
         let rows = rows.iter().map(|row| row.iter().zip(&types).map(value).collect());
         let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
-        self.rows_in_memory(&rows, output)
+        self.rows_in_memory(&rows, output, 1)
     }
 
     /// Rows that are there when the plan starts, of the columns' types.
-    pub(super) fn rows_in_memory(&mut self, rows: &[Vec<Value>], output: &[ColId]) -> Result<Node> {
+    pub(super) fn rows_in_memory(&mut self, rows: &[Vec<Value>], output: &[ColId], partitions: usize) -> Result<Node> {
         let types: Vec<SqlType> = output.iter().map(|id| self.columns.ty(*id)).collect();
         let mut known = vec![TextTraits::default(); types.len()];
         let schema = self.schema(output);
@@ -154,7 +152,7 @@ impl Lowerer<'_> {
         self.row_bytes += bytes as f64 / rows.len().max(1) as f64;
         let texts = output.iter().zip(&types).zip(known).filter(|((_, ty), _)| ty.is_text());
         let traits = texts.map(|((id, _), known)| (*id, known)).collect();
-        Ok(Node::new(Arc::new(ValuesExec::new(schema, batches)), output.to_vec(), traits))
+        Ok(Node::new(Arc::new(ValuesExec::new(schema, batches, partitions)), output.to_vec(), traits))
     }
 }
 

@@ -26,15 +26,10 @@ impl Lowerer<'_> {
             sorted.push(PhysicalSortExpr::new(compiler.ordering_key(&key.expr)?, options));
         }
         let Some(order) = LexOrdering::new(sorted) else {
-            return Ok(limit_node(node, 0, fetch));
+            return limit_node(node, 0, fetch);
         };
         let rows = fetch.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        Ok(self.ordered(node, order, rows))
-    }
-
-    /// All rows in this order, or the first `limit`.
-    pub(super) fn ordered(&self, node: Node, order: LexOrdering, limit: Option<usize>) -> Node {
-        let buffer_bytes = self.context.buffers.sort_bytes;
-        Node { exec: Arc::new(SortExec::new(node.exec, order, limit, buffer_bytes, self.spill_space())), ..node }
+        let sort = SortExec::new(node.exec, order, rows, self.context.buffers.sort_bytes, self.spill_space());
+        Ok(Node { exec: Arc::new(sort), ..node })
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     ops::apply::{Applied, ApplyExec, Param, SubplanColumn},
 };
 use arrow_schema::Schema;
-use muster_algebra::{ColId, Expr, Plan, ScalarFunction, Subplan, SubqueryKind};
+use muster_algebra::{ColId, Expr, ScalarFunction, Subplan, SubqueryKind};
 use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -68,10 +68,9 @@ impl Lowerer<'_> {
                         Ok((at, self.columns.ty(*id)))
                     })
                     .collect::<Result<_>>()?;
-                let plan = limited(&kind, *plan);
                 Applied::Subplan(Box::new(SubplanColumn {
                     kind,
-                    plan,
+                    plan: *plan,
                     outputs: positions,
                     params,
                     left,
@@ -107,16 +106,4 @@ fn runs_by_itself(expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |e| found |= is_applied(e));
     found
-}
-
-/// No more rows than decide: one for EXISTS, two for a scalar.
-fn limited(kind: &SubqueryKind, plan: Plan) -> Plan {
-    let count = match kind {
-        SubqueryKind::Exists { .. } => 1,
-        SubqueryKind::Scalar => 2,
-        _ => return plan,
-    };
-    let (output, estimate, order) = (plan.output.clone(), plan.estimate, plan.order.clone());
-    let op = muster_algebra::PlanOp::Limit { input: Box::new(plan), offset: 0, count: Some(count) };
-    Plan { op, output, estimate, order }
 }

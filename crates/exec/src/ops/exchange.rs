@@ -299,7 +299,7 @@ mod tests {
                 let column: ArrayRef = Arc::new(Int64Array::from_iter_values(chunk.iter().copied()));
                 RecordBatch::try_new(schema.clone(), vec![column]).unwrap()
             });
-            let values: Arc<dyn ExecutionPlan> = Arc::new(ValuesExec::new(schema.clone(), batches.collect()));
+            let values: Arc<dyn ExecutionPlan> = Arc::new(ValuesExec::new(schema.clone(), batches.collect(), 1));
             let Some(change) = change else { return values };
             let column = KernelExpr::build(Change(change), vec![Arc::new(Column::new("n", 0))], DataType::Int64, false);
             Arc::new(ProjectionExec::try_new([(column, "n".to_string())], values).unwrap())

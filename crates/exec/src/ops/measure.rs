@@ -15,6 +15,7 @@ use datafusion_physical_plan::{
     filter_pushdown::{FilterDescription, FilterPushdownPhase},
 };
 use futures::{Stream, StreamExt};
+use muster_algebra::NodeId;
 use std::{
     fmt,
     pin::Pin,
@@ -48,9 +49,9 @@ impl MeasureExec {
         MeasureExec { input, node, run: Arc::default() }
     }
 
-    /// The key of the node that an operator measures, if it is a measurement.
-    pub fn key_of(operator: &dyn ExecutionPlan) -> Option<u64> {
-        operator.downcast_ref::<MeasureExec>().map(|measure| measure.node.key)
+    /// The node that an operator measures, if it is a measurement.
+    pub fn node_of(operator: &dyn ExecutionPlan) -> Option<NodeId> {
+        operator.downcast_ref::<MeasureExec>().map(|measure| measure.node.id)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod long_text;
 pub mod lookup_join;
 pub mod measure;
 pub mod merge_join;
+pub mod order_check;
 pub mod paced;
 pub mod project;
 pub mod scan;
@@ -48,6 +49,7 @@ debug_as_displayed!(
     lookup_join::LookupJoinExec,
     measure::MeasureExec,
     merge_join::MergeJoinExec,
+    order_check::OrderCheckExec,
     paced::PacedExec,
     project::ProjectExec,
     scan::ScanExec,

@@ -12,15 +12,16 @@ use datafusion_physical_plan::{
 };
 use std::{fmt, sync::Arc};
 
-/// Yields its batches, in one partition.
+/// Yields its batches, all in the first partition, so that they keep their order.
 pub struct ValuesExec {
     batches: Vec<RecordBatch>,
     properties: Arc<PlanProperties>,
 }
 
 impl ValuesExec {
-    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> ValuesExec {
-        ValuesExec { batches, properties: unordered(schema, 1) }
+    /// All partitions but the first are empty.
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>, partitions: usize) -> ValuesExec {
+        ValuesExec { batches, properties: unordered(schema, partitions) }
     }
 }
 
@@ -54,8 +55,9 @@ impl ExecutionPlan for ValuesExec {
         Ok(self)
     }
 
-    fn execute(&self, _partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let stream = MemoryStream::try_new(self.batches.clone(), self.schema(), None)?;
+    fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let batches = if partition == 0 { self.batches.clone() } else { Vec::new() };
+        let stream = MemoryStream::try_new(batches, self.schema(), None)?;
         Ok(Box::pin(cooperative(stream)))
     }
 }

@@ -253,7 +253,7 @@ fn many_groups_skip_the_partial_step_and_are_right() {
     let mut aggregate = plan(op, vec![ids[0], sum]);
     for groups in [10.0, 1e6] {
         aggregate.estimate.rows = groups;
-        let partial = crate::describe(&aggregate, &q.columns, &q.context()).unwrap().contains("Partial");
+        let partial = q.described(&aggregate).contains("Partial");
         assert_eq!(partial, groups < 100.0);
         let rows = q.run(&aggregate);
         assert_eq!(rows.len(), 10_000);

@@ -11,6 +11,7 @@ mod subplans;
 use crate::{Buffers, ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
 use futures::TryStreamExt;
 use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
+use muster_optimizer::physical::finish;
 use muster_storage::{Counters, ReadView, Table};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -109,9 +110,27 @@ impl Query {
     }
 
     pub fn try_run_in(&self, plan: &Plan, context: ExecContext) -> Result<Vec<Vec<Value>>> {
+        let (plan, columns) = self.finished(plan);
+        self.try_run_as_planned(&plan, &columns, context)
+    }
+
+    /// The plan with its exchanges, and the columns it has then.
+    pub fn finished(&self, plan: &Plan) -> (Plan, Columns) {
+        let mut columns = self.columns.clone();
+        (finish(plan.clone(), &mut columns, self.threads), columns)
+    }
+
+    /// The operators that run a plan.
+    pub fn described(&self, plan: &Plan) -> String {
+        let (plan, columns) = self.finished(plan);
+        crate::describe(&plan, &columns, &self.context()).unwrap()
+    }
+
+    /// Runs a plan that has its exchanges.
+    pub fn try_run_as_planned(&self, plan: &Plan, columns: &Columns, context: ExecContext) -> Result<Vec<Vec<Value>>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let batches: Vec<_> = execute(plan, &self.columns, &context)?.try_collect().await?;
+            let batches: Vec<_> = execute(plan, columns, &context)?.try_collect().await?;
             let mut rows = Vec::new();
             for batch in batches {
                 assert_eq!(batch.num_columns(), plan.output.len());
@@ -145,7 +164,7 @@ impl Query {
 }
 
 pub fn plan(op: PlanOp, output: Vec<ColId>) -> Plan {
-    Plan { op, output, estimate: Estimate::default(), order: Vec::new() }
+    Plan::new(op, output, Estimate::default(), Vec::new())
 }
 
 pub fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<Vec<Value>> {

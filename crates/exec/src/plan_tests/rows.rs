@@ -94,7 +94,8 @@ fn dropping_the_stream_ends_the_query() {
     let sort = plan(PlanOp::Sort { input: Box::new(values), keys: vec![asc(ids[0])], fetch: None }, ids);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut stream = execute(&sort, &q.columns, &q.context()).unwrap();
+        let (sort, columns) = q.finished(&sort);
+        let mut stream = execute(&sort, &columns, &q.context()).unwrap();
         let first = stream.try_next().await.unwrap().unwrap();
         assert!(first.num_rows() > 0);
         drop(stream);
@@ -106,6 +107,34 @@ fn dropping_the_stream_ends_the_query() {
         }
         panic!("{} bytes are still held", q.runtime.memory_used_bytes());
     });
+}
+
+/// In debug builds each promise of an order is kept, or the query ends.
+#[test]
+fn rows_out_of_the_promised_order_are_an_error() {
+    let mut q = Query::new();
+    let ids = q.columns(&[INT, TEXT]);
+    let promised = |rows: Vec<(i64, &str)>, q: &Query| {
+        let rows = rows.into_iter().map(|(i, s)| vec![int(i), text(s)]).collect();
+        let down = SortKey { expr: column(ids[1]), descending: true };
+        Plan { order: vec![asc(ids[0]), down], ..q.values(&ids, rows) }
+    };
+    assert_eq!(q.run(&promised(vec![(1, "b"), (1, "B"), (1, "a"), (2, "x")], &q)).len(), 4);
+    for wrong in [vec![(2, "a"), (1, "a")], vec![(1, "a"), (1, "b")]] {
+        assert_eq!(q.try_run(&promised(wrong, &q)).is_err(), cfg!(debug_assertions));
+    }
+}
+
+/// Nothing is decided when a plan is lowered: without the exchanges that it needs it does not run.
+#[test]
+fn a_plan_without_its_exchanges_is_an_error() {
+    let mut q = Query::new();
+    let ids = q.columns(&[INT]);
+    let input = q.split_values(&ids, vec![vec![int(1)], vec![int(2)]]);
+    let group = plan(PlanOp::HashAggregate { input: Box::new(input), group: ids.clone(), aggregates: vec![] }, ids);
+    let error = q.try_run_as_planned(&group, &q.columns, q.context()).unwrap_err();
+    assert!(error.message.contains("has 2 partitions instead of 1"), "{error:?}");
+    assert_eq!(q.run(&group).len(), 2);
 }
 
 /// Rows that two places read are computed once, also where memory does not hold them.
@@ -130,7 +159,8 @@ fn shared_rows_are_computed_once() {
         let once = q.warnings.take();
         assert_eq!(once[0].code, ErrorCode::DivisionByZero);
         let read = |columns: &[ColId], output: &[ColId]| {
-            let op = PlanOp::Shared { id: 1, input: Box::new(input.clone()), columns: columns.to_vec() };
+            let op =
+                PlanOp::Shared { id: 1, input: Box::new(input.clone()), columns: columns.to_vec(), per_run: false };
             plan(op, output.to_vec())
         };
         let (own, out) = (q.columns(&[TEXT, INT]), q.columns(&[INT, TEXT]));

@@ -379,7 +379,8 @@ fn a_join_by_lookup_that_is_cancelled_lets_go_of_all_pages() {
         runtime.block_on(async {
             let mut context = q.context();
             context.buffers = Buffers { join_bytes: 32 << 10, mrr_bytes: 8 << 10, ..Buffers::default() };
-            let mut rows = execute(&join, &q.columns, &context).unwrap();
+            let (join, columns) = q.finished(&join);
+            let mut rows = execute(&join, &columns, &context).unwrap();
             for _ in 0..round % 4 {
                 assert!(rows.try_next().await.unwrap().is_some_and(|batch| batch.num_rows() > 0));
             }

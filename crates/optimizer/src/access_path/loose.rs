@@ -108,7 +108,7 @@ impl Loose<'_> {
         };
         let scan = Scan { ranges, steering, distinct_prefix: Some(distinct), ordered: true, reverse, ..scan };
         let output = scan.columns.iter().map(|(id, _)| *id).collect();
-        Some(Plan { op: PlanOp::Scan(scan), output, estimate: Estimate { rows, cost_ms }, order })
+        Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, order))
     }
 
     fn is_read(&self, id: &ColId, conditions: &[Expr]) -> bool {

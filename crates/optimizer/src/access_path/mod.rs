@@ -168,7 +168,7 @@ pub fn entries(
     let reading = Reading { table, alias, index, columns: read, conditions };
     let scan = Scan { ranges: found.ranges, ..reading.scan(required, estimator, options) };
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
-    Some(Plan { op: PlanOp::Scan(scan), output, estimate: Estimate { rows, cost_ms }, order: Vec::new() })
+    Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, Vec::new()))
 }
 
 /// Whether an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
@@ -253,8 +253,8 @@ fn build(
     let by_cost = options.is_on(Switch::MrrCostBased) && !options.is_forced_for(Switch::Mrr, path.index);
     let fetch = if stops_soon && by_cost { RowFetch::EntryOrder } else { scan.fetch };
     let rows = limit.map_or(rows, |n| rows.min(n as f64)).min(path.rows_read);
-    Plan {
-        op: PlanOp::Scan(Scan {
+    Plan::new(
+        PlanOp::Scan(Scan {
             fetch,
             ranges,
             steering,
@@ -264,9 +264,9 @@ fn build(
             ..scan
         }),
         output,
-        estimate: Estimate { rows, cost_ms: path.cost_ms },
+        Estimate { rows, cost_ms: path.cost_ms },
         order,
-    }
+    )
 }
 
 /// One index of a table with all that is read from it and checked on it.

@@ -182,5 +182,5 @@ pub fn join(
     let (left, right) = (Box::new(left), Box::new(right));
     let op = PlanOp::MergeJoin { kind, left, right, keys, residual };
     let order = delivered.map(ascending).into_iter().collect();
-    Ok(Plan { op, output, estimate: Estimate { rows, cost_ms }, order })
+    Ok(Plan::new(op, output, Estimate { rows, cost_ms }, order))
 }

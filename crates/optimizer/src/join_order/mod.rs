@@ -234,7 +234,7 @@ impl Builder<'_, '_, '_> {
         let output = self.planner.narrow(available, above);
         let estimate = Estimate { rows, cost_ms: left.estimate.cost_ms + lookup.cost_ms };
         let options = &self.model.lookups().unit_options[unit];
-        Ok(Plan { op: lookup.op(kind, left, scan, residual, options), output, estimate, order: Vec::new() })
+        Ok(Plan::new(lookup.op(kind, left, scan, residual, options), output, estimate, Vec::new()))
     }
 
     /// One equality for each class that has columns on both sides; the others follow.
@@ -338,5 +338,5 @@ fn join(
         (PlanOp::NestedLoopJoin { kind, left, right, on }, cost::nested_loop_join(left_rows, right_rows, rows))
     };
     let estimate = Estimate { rows, cost_ms: inputs_ms + own_ms };
-    Ok(Plan { op, output, estimate, order: Vec::new() })
+    Ok(Plan::new(op, output, estimate, Vec::new()))
 }

@@ -66,7 +66,7 @@ impl Planner<'_> {
         } else {
             PlanOp::HashAggregate { input, group, aggregates }
         };
-        Ok(Plan { op, output, estimate, order })
+        Ok(Plan::new(op, output, estimate, order))
     }
 
     /// The input of an aggregate in an order in which each group's rows come together, if an index or joins in key order

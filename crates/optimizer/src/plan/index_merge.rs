@@ -96,7 +96,7 @@ impl Planner<'_> {
         let rows = all.estimate.rows.min(table_rows(self.statistics, merged.table));
         let cost_ms = all.estimate.cost_ms + cost::hash_aggregate(all.estimate.rows, rows, 0);
         let op = PlanOp::HashAggregate { input: Box::new(all), group: outputs.clone(), aggregates: Vec::new() };
-        let plan = Plan { op, output: outputs.clone(), estimate: Estimate { rows, cost_ms }, order: Vec::new() };
+        let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost_ms }, Vec::new());
         Some(Keys { plan, ids: outputs, index: 0 })
     }
 
@@ -136,7 +136,7 @@ impl Planner<'_> {
                 build: if build_left < build_right { Side::Left } else { Side::Right },
             };
             let estimate = Estimate { rows, cost_ms: left.cost_ms + right.cost_ms + own };
-            all.plan = Plan { op, output: all.ids.clone(), estimate, order: Vec::new() };
+            all.plan = Plan::new(op, all.ids.clone(), estimate, Vec::new());
             columns.push(column);
         }
         (columns.len() > 1).then_some(all)
@@ -193,7 +193,7 @@ impl Planner<'_> {
             key_ordered: batched,
             incremental: false,
         };
-        Plan { op, output, estimate: Estimate { rows, cost_ms }, order: Vec::new() }
+        Plan::new(op, output, Estimate { rows, cost_ms }, Vec::new())
     }
 
     /// The table's columns under new numbers, its primary key's among them, and what stands for the old ones.

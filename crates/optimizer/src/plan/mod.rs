@@ -8,7 +8,7 @@ pub mod validate;
 mod aggregate;
 mod index_ends;
 mod index_merge;
-mod order;
+pub mod order;
 mod sharing;
 
 use crate::access_path::{self, Request};
@@ -181,7 +181,7 @@ impl<'a> Planner<'a> {
             rows.iter().map(|row| row.iter().map(|e| self.lower(e.clone())).collect()).collect();
         let rows = rows?;
         let estimate = Estimate { rows: rows.len() as f64, cost_ms: 0.0 };
-        Ok(Plan { op: PlanOp::Values { rows }, output: columns.to_vec(), estimate, order: Vec::new() })
+        Ok(Plan::new(PlanOp::Values { rows }, columns.to_vec(), estimate, Vec::new()))
     }
 
     /// Checks conditions above a plan.
@@ -199,7 +199,7 @@ impl<'a> Planner<'a> {
         };
         let output = self.narrow(input.output.clone(), required);
         let order = kept_order(&input.order, &output);
-        Ok(Plan { op: PlanOp::Filter { input: Box::new(input), predicates }, output, estimate, order })
+        Ok(Plan::new(PlanOp::Filter { input: Box::new(input), predicates }, output, estimate, order))
     }
 
     /// The wanted ones of some columns, if nodes may drop columns.
@@ -228,7 +228,7 @@ impl<'a> Planner<'a> {
         let passed: Vec<ColId> = passed.into_iter().collect();
         let order = kept_order(&input.order, &passed);
         let op = PlanOp::Project { input: Box::new(input), exprs };
-        Ok(Plan { op, output, estimate: Estimate { rows, cost_ms }, order })
+        Ok(Plan::new(op, output, Estimate { rows, cost_ms }, order))
     }
 
     fn plan_union(&mut self, inputs: &[(Rel, Vec<ColId>)], columns: &[ColId], required: &ColSet) -> Result<Plan> {
@@ -287,7 +287,7 @@ fn append(inputs: Vec<Plan>, columns: Vec<Vec<ColId>>, output: Vec<ColId>) -> Pl
         rows: inputs.iter().map(|p| p.estimate.rows).sum(),
         cost_ms: inputs.iter().map(|p| p.estimate.cost_ms).sum(),
     };
-    Plan { op: PlanOp::UnionAll { inputs, columns }, output, estimate, order: Vec::new() }
+    Plan::new(PlanOp::UnionAll { inputs, columns }, output, estimate, Vec::new())
 }
 
 /// The same rows with exactly these columns, in order.
@@ -297,7 +297,7 @@ pub fn deliver(plan: Plan, outputs: &[ColId]) -> Plan {
     }
     let exprs = outputs.iter().map(|id| (*id, Expr::Column(*id))).collect();
     let (estimate, order) = (plan.estimate, kept_order(&plan.order, outputs));
-    Plan { op: PlanOp::Project { input: Box::new(plan), exprs }, output: outputs.to_vec(), estimate, order }
+    Plan::new(PlanOp::Project { input: Box::new(plan), exprs }, outputs.to_vec(), estimate, order)
 }
 
 /// The leading sort keys that can still be named with these columns.

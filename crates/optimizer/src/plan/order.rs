@@ -42,7 +42,7 @@ impl Planner<'_> {
         let cost_ms = plan.estimate.cost_ms + cost::sort(plan.estimate.rows, fetch);
         let output = plan.output.clone();
         let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
-        Ok(Plan { op, output, estimate: Estimate { rows, cost_ms }, order: keys })
+        Ok(Plan::new(op, output, Estimate { rows, cost_ms }, keys))
     }
 
     /// Keys that mean something, and those with subqueries as columns to be computed before sorting.
@@ -131,7 +131,7 @@ pub fn limit(plan: Plan, offset: u64, count: Option<u64>) -> Plan {
     let left = (plan.estimate.rows - offset as f64).max(0.0);
     let estimate = Estimate { rows: count.map_or(left, |n| left.min(n as f64)), cost_ms: plan.estimate.cost_ms };
     let (output, order) = (plan.output.clone(), plan.order.clone());
-    Plan { op: PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order }
+    Plan::new(PlanOp::Limit { input: Box::new(plan), offset, count }, output, estimate, order)
 }
 
 /// The most rows a plan delivers by its own limit.

@@ -113,8 +113,8 @@ impl Planner<'_> {
         let read = cost::shared_rows(input.estimate.rows, columns.len(), 0);
         let cost_ms = if member == 0 { input.estimate.cost_ms + read } else { read };
         let estimate = Estimate { rows: input.estimate.rows, cost_ms };
-        let op = PlanOp::Shared { id: id + 1, input: Box::new(input.clone()), columns };
-        Ok(Some(Plan { op, output, estimate, order: Vec::new() }))
+        let op = PlanOp::Shared { id: id + 1, input: Box::new(input.clone()), columns, per_run: false };
+        Ok(Some(Plan::new(op, output, estimate, Vec::new())))
     }
 
     fn worth_sharing(&mut self, id: usize) -> Result<Option<Plan>> {
@@ -138,7 +138,7 @@ pub fn without_lonely(mut plan: Plan) -> Plan {
     });
     if readers.values().any(|n| *n == 1) {
         for_each(&mut plan, &mut |p| {
-            if let PlanOp::Shared { id, input, columns } = &mut p.op
+            if let PlanOp::Shared { id, input, columns, .. } = &mut p.op
                 && readers[id] == 1
             {
                 let exprs = p.output.iter().copied().zip(columns.iter().map(|c| Expr::Column(*c))).collect();
@@ -152,7 +152,7 @@ pub fn without_lonely(mut plan: Plan) -> Plan {
 
 fn empty() -> Plan {
     let op = PlanOp::Values { rows: Vec::new() };
-    Plan { op, output: Vec::new(), estimate: Estimate::default(), order: Vec::new() }
+    Plan::new(op, Vec::new(), Estimate::default(), Vec::new())
 }
 
 /// Runs `f` on every node, also those of subplans; not on what is below shared rows, which share nothing themselves.

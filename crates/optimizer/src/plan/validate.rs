@@ -3,7 +3,7 @@
 //! Runs on every plan in debug builds and in tests; a violation is a defect of the optimizer.
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
-use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Plan, PlanOp, Scan, SortKey};
+use muster_algebra::{AggregateCall, ColId, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey};
 use muster_types::Result;
 use muster_types::SqlError;
 
@@ -31,12 +31,14 @@ fn produce(ids: impl IntoIterator<Item = ColId>, produced: &mut ColSet) -> Resul
 }
 
 fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
-    if let PlanOp::Shared { input, columns, .. } = &plan.op {
-        check(input, &ColSet::new(), &mut ColSet::new())?;
+    if let PlanOp::Shared { input, columns, per_run, .. } = &plan.op {
+        let none = ColSet::new();
+        check(input, if *per_run { params } else { &none }, &mut ColSet::new())?;
         if columns.len() != plan.output.len() || !set(columns).is_subset(&set(&input.output)) {
             return fail("the columns of shared rows do not fit their input");
         }
-        return produce(plan.output.iter().copied(), produced);
+        // All that read the rows of one run have them under the same names.
+        return if *per_run { Ok(()) } else { produce(plan.output.iter().copied(), produced) };
     }
     for input in plan.inputs() {
         check(input, params, produced)?;
@@ -87,7 +89,9 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_join(*kind, &left.output, &right.output, &output)?;
         }
         PlanOp::LookupJoin { kind, left, lookup, keys, residual, entry_condition, batched, incremental, .. } => {
-            if keys.is_empty() || keys.len() > lookup.table.indexes.get(lookup.index).map_or(0, |i| i.parts.len()) {
+            // Behind its declared parts an index has those of the primary key.
+            let exists = lookup.index < lookup.table.indexes.len();
+            if keys.is_empty() || !exists || keys.len() > lookup.table.key_parts(lookup.index).len() {
                 return fail("a lookup with keys that the index does not have");
             }
             if *incremental && !(*batched && matches!(left.op, PlanOp::LookupJoin { batched: true, .. })) {
@@ -106,7 +110,22 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             check_exprs(on, &known)?;
             check_join(*kind, &left.output, &right.output, &output)?;
         }
-        PlanOp::HashAggregate { input, group, aggregates } | PlanOp::StreamAggregate { input, group, aggregates } => {
+        PlanOp::FinalAggregate { input, group, aggregates } => {
+            let partial = match &input.op {
+                PlanOp::Exchange { input, .. } => input,
+                _ => input,
+            };
+            match &partial.op {
+                PlanOp::PartialAggregate { group: g, aggregates: a, .. } if g == group && a == aggregates => {}
+                _ => return fail("a final aggregation of something else than what was accumulated"),
+            }
+            if plan.output != partial.output {
+                return fail("the output of a final aggregation is not that of the partial one");
+            }
+        }
+        PlanOp::HashAggregate { input, group, aggregates }
+        | PlanOp::PartialAggregate { input, group, aggregates }
+        | PlanOp::StreamAggregate { input, group, aggregates } => {
             let expected: Vec<ColId> = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
             if expected != plan.output {
                 return fail("the output of an aggregate is not its group and aggregates");
@@ -130,6 +149,14 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
                 return fail("Limit changes its columns");
             }
         }
+        PlanOp::Exchange { input, kind } => {
+            if input.output != plan.output {
+                return fail("Exchange changes its columns");
+            }
+            if let ExchangeKind::Hash { keys } = kind {
+                check_exprs(keys, &known)?;
+            }
+        }
         // Checked above.
         PlanOp::Shared { .. } => {}
         PlanOp::UnionAll { inputs, columns } => {
@@ -144,8 +171,39 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
         }
     }
+    check_partitions(plan)?;
     let promised: ColSet = plan.output.iter().chain(params).copied().collect();
     check_keys(&plan.order, &promised)
+}
+
+/// Checks that the operator can work in the partitions that were planned.
+fn check_partitions(plan: &Plan) -> Result<()> {
+    if plan.partitions == 0 || plan.partitions > 1 && !plan.order.is_empty() {
+        return fail("an order in several partitions");
+    }
+    let inputs: Vec<usize> = plan.inputs().iter().map(|input| input.partitions).collect();
+    let fits = match &plan.op {
+        PlanOp::Filter { .. }
+        | PlanOp::Project { .. }
+        | PlanOp::LookupJoin { .. }
+        | PlanOp::PartialAggregate { .. } => inputs == [plan.partitions],
+        PlanOp::HashAggregate { group, .. } | PlanOp::FinalAggregate { group, .. } => {
+            inputs == [plan.partitions] && (plan.partitions == 1 || !group.is_empty())
+        }
+        PlanOp::HashJoin { build, .. } => {
+            let (build, probe) = if *build == Side::Left { (inputs[0], inputs[1]) } else { (inputs[1], inputs[0]) };
+            probe == plan.partitions && (build == 1 || build == probe)
+        }
+        PlanOp::NestedLoopJoin { kind, .. } => {
+            inputs == [plan.partitions, 1] && (plan.partitions == 1 || *kind == JoinKind::Inner)
+        }
+        PlanOp::MergeJoin { .. } => inputs == [1, 1] && plan.partitions == 1,
+        PlanOp::StreamAggregate { .. } | PlanOp::Shared { .. } => inputs == [1],
+        PlanOp::Limit { offset, .. } => inputs == [plan.partitions] && (plan.partitions == 1 || *offset == 0),
+        PlanOp::UnionAll { .. } => inputs.iter().sum::<usize>().max(1) == plan.partitions,
+        PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Sort { .. } | PlanOp::Exchange { .. } => true,
+    };
+    if fits { Ok(()) } else { fail(format_args!("{:?} partitions become {}", inputs, plan.partitions)) }
 }
 
 fn check_scan(scan: &Scan, params: &ColSet, produced: &mut ColSet) -> Result<()> {

@@ -113,6 +113,16 @@ impl Data {
             PlanOp::HashAggregate { input, group, aggregates } => {
                 self.aggregate(self.plan(input, outer), group, aggregates, outer)
             }
+            PlanOp::FinalAggregate { input, group, aggregates } => {
+                let partial = match &input.op {
+                    PlanOp::Exchange { input, .. } => input,
+                    _ => input,
+                };
+                let PlanOp::PartialAggregate { input, .. } = &partial.op else { panic!("nothing was accumulated") };
+                self.aggregate(self.plan(input, outer), group, aggregates, outer)
+            }
+            PlanOp::PartialAggregate { .. } => panic!("a partial aggregate by itself"),
+            PlanOp::Exchange { input, .. } => self.plan(input, outer),
             PlanOp::StreamAggregate { input, group, aggregates } => {
                 let rows = self.plan(input, outer);
                 assert_grouped(&rows, group);
@@ -124,7 +134,10 @@ impl Data {
                 let all = inputs.iter().zip(columns);
                 all.flat_map(|(p, ids)| renamed(self.plan(p, outer), ids, &plan.output)).collect()
             }
-            PlanOp::Shared { input, columns, .. } => renamed(self.plan(input, &Row::new()), columns, &plan.output),
+            PlanOp::Shared { input, columns, per_run, .. } => {
+                let row = if *per_run { outer } else { &Row::new() };
+                renamed(self.plan(input, row), columns, &plan.output)
+            }
         };
         // Exactly what is promised, so that nothing above can use more.
         let rows: Vec<Row> = rows.into_iter().map(|r| plan.output.iter().map(|id| (*id, r[id])).collect()).collect();

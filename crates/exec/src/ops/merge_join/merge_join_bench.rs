@@ -39,7 +39,7 @@ fn input(per_key: i64) -> Arc<dyn ExecutionPlan> {
             |f: &dyn Fn(i64) -> i64| -> ArrayRef { Arc::new(rows.iter().map(|i| Some(f(*i))).collect::<Int64Array>()) };
         RecordBatch::try_new(schema(), vec![column(&|i| i / per_key), column(&|i| i), column(&|i| i % 97)]).unwrap()
     });
-    Arc::new(ValuesExec::new(schema(), batches.collect()))
+    Arc::new(ValuesExec::new(schema(), batches.collect(), 1))
 }
 
 fn key() -> Physical {

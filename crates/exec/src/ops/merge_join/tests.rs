@@ -50,7 +50,7 @@ impl Case {
     fn plan(&self, runtime: &Runtime) -> Arc<dyn ExecutionPlan> {
         let inputs = self.sides.each_ref().map(|batches| {
             let batches = batches.iter().map(|rows| batch(rows));
-            Arc::new(ValuesExec::new(schema(), batches.collect())) as Arc<dyn ExecutionPlan>
+            Arc::new(ValuesExec::new(schema(), batches.collect(), 1)) as Arc<dyn ExecutionPlan>
         });
         let [left, right] = inputs;
         let column = |i: usize| -> Physical { Arc::new(Column::new(schema().field(i).name(), i)) };

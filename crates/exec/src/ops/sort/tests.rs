@@ -63,7 +63,7 @@ impl Case {
                 let texts: ArrayRef = Arc::new(rows.iter().map(|r| r.1.as_deref()).collect::<StringViewArray>());
                 RecordBatch::try_new(schema.clone(), vec![numbers, texts]).unwrap()
             });
-            Arc::new(ValuesExec::new(schema.clone(), batches.collect())) as Arc<dyn ExecutionPlan>
+            Arc::new(ValuesExec::new(schema.clone(), batches.collect(), 1)) as Arc<dyn ExecutionPlan>
         });
         let inputs: Vec<_> = inputs.collect();
         let input = if inputs.len() == 1 { inputs[0].clone() } else { UnionExec::try_new(inputs).unwrap() };

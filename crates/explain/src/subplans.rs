@@ -1,13 +1,7 @@
-//! What several forms of EXPLAIN ask about a plan.
+//! The subqueries of a plan that run by themselves.
 
 use muster_algebra::{Expr, Plan, PlanOp, Subplan};
-use muster_types::KeyRange;
-use std::{collections::HashSet, ops::Bound};
-
-/// Returns true if the range is one key, or all keys that begin with the same values.
-pub fn is_point(range: &KeyRange) -> bool {
-    matches!((&range.lower, &range.upper), (Bound::Included(a), Bound::Included(b)) if a == b)
-}
+use std::collections::HashSet;
 
 /// The subplans in a node's own expressions, each once.
 pub fn subplans(plan: &Plan) -> Vec<&Subplan> {
