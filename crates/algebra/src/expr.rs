@@ -241,6 +241,12 @@ pub enum Expr {
         value: Value,
         ty: SqlType,
     },
+    /// A `?` of a prepared statement whose value comes with each execution. `index`: its position among those of the
+    /// statement, from 0. Values are converted to `ty`.
+    Parameter {
+        index: usize,
+        ty: SqlType,
+    },
     /// MySQL's conversion to `ty`, with warnings where MySQL warns.
     Cast {
         arg: Box<Expr>,
@@ -354,6 +360,7 @@ impl Expr {
         match self {
             Expr::Column(id) => columns.ty(*id),
             Expr::Literal { ty, .. }
+            | Expr::Parameter { ty, .. }
             | Expr::Cast { ty, .. }
             | Expr::Arithmetic { ty, .. }
             | Expr::Negate { ty, .. }
@@ -374,7 +381,7 @@ impl Expr {
     /// The direct parts, left to right. Plans and relations inside subqueries are not entered.
     pub fn children(&self) -> Vec<&Expr> {
         match self {
-            Expr::Column(_) | Expr::Literal { .. } => Vec::new(),
+            Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } => Vec::new(),
             Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
             Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
             Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],
@@ -391,7 +398,7 @@ impl Expr {
 
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         match self {
-            Expr::Column(_) | Expr::Literal { .. } => Vec::new(),
+            Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } => Vec::new(),
             Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
             Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
             Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],

@@ -34,6 +34,8 @@ pub struct Evaluator<'a> {
     pub value: &'a dyn Fn(ColId) -> Option<Value>,
     /// The type of a column: its collation decides comparisons, its `fsp` how it prints.
     pub ty: &'a dyn Fn(ColId) -> Option<SqlType>,
+    /// The values of the statement's parameters, by [`Expr::Parameter`]'s index; one that is missing is not known.
+    pub parameters: &'a [Value],
     /// Takes warnings.
     pub warn: &'a mut dyn FnMut(CastWarning),
     /// Longest text that a function makes, in bytes (`max_allowed_packet`); a longer one is NULL, with warning 1301.
@@ -54,6 +56,7 @@ pub fn eval(expr: &Expr, columns: &dyn Fn(ColId) -> Option<Value>) -> Option<Res
     let value = Evaluator {
         value: columns,
         ty: &|_| None,
+        parameters: &[],
         warn: &mut |w| too_long |= w.code == ErrorCode::AllowedPacketOverflowed,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
@@ -84,6 +87,11 @@ impl Evaluator<'_> {
         match expr {
             Expr::Column(id) => (self.value)(*id).map(Ok),
             Expr::Literal { value, .. } => Some(Ok(value.clone())),
+            Expr::Parameter { index, ty } => {
+                let (value, warning) = cast_from(self.parameters.get(*index)?, None, *ty);
+                warning.into_iter().for_each(|w| (self.warn)(w));
+                Some(Ok(value))
+            }
             Expr::Cast { arg, ty } => {
                 let value = value!(self.eval(arg));
                 let (value, warning) = cast_from(&value, self.type_of(arg), *ty);
@@ -195,6 +203,7 @@ impl Evaluator<'_> {
         match expr {
             Expr::Column(id) => (self.ty)(*id),
             Expr::Literal { ty, .. }
+            | Expr::Parameter { ty, .. }
             | Expr::Cast { ty, .. }
             | Expr::Arithmetic { ty, .. }
             | Expr::Negate { ty, .. }

@@ -85,12 +85,39 @@ fn warnings(expr: &Expr) -> Vec<ErrorCode> {
     Evaluator {
         value: &no_columns,
         ty: &|_| None,
+        parameters: &[],
         warn: &mut |w| codes.push(w.code),
         text_bytes_max: 1 << 20,
         reserve: &mut |_| Ok(()),
     }
     .eval(expr);
     codes
+}
+
+/// A parameter has the value that is given, as its type; without a value nothing is known.
+#[test]
+fn parameters_have_the_values_that_are_given() {
+    let sum = Expr::Arithmetic {
+        op: ArithmeticOp::Add,
+        left: Box::new(int(1)),
+        right: Box::new(Expr::Parameter { index: 0, ty: BIG }),
+        ty: BIG,
+    };
+    let evaluate = |parameters: &[Value]| {
+        let mut evaluator = Evaluator {
+            value: &no_columns,
+            ty: &|_| None,
+            parameters,
+            warn: &mut |_| {},
+            text_bytes_max: 1000,
+            reserve: &mut |_| Ok(()),
+        };
+        evaluator.eval(&sum).map(|value| value.unwrap())
+    };
+    assert_eq!(evaluate(&[Value::Int(4)]), Some(Value::Int(5)));
+    assert_eq!(evaluate(&[Value::Text("41".into())]), Some(Value::Int(42)));
+    assert_eq!(evaluate(&[Value::Null]), Some(Value::Null));
+    assert_eq!(evaluate(&[]), None);
 }
 
 #[test]
@@ -103,6 +130,7 @@ fn texts_are_no_longer_than_allowed() {
         let value = Evaluator {
             value: &no_columns,
             ty: &|_| None,
+            parameters: &[],
             warn: &mut |w| messages.push(w.message),
             text_bytes_max: 1000,
             reserve: &mut |bytes| {

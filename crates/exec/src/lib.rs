@@ -6,7 +6,7 @@
 //!   expr/           Expr -> physical expressions, column-wise
 //!   agg/            aggregate functions
 //!   ops/            operators of ours: scan, values, subqueries that run by themselves
-//!   bind.rs         values in place of outer columns
+//!   bind.rs         values in place of outer columns and of parameters
 //!   arrow_value.rs  single values and arrays
 //!   profile.rs      what each node did, for EXPLAIN ANALYZE
 //!   runtime.rs, memory.rs    what queries share; error.rs  DataFusion's errors as MySQL's
@@ -105,6 +105,8 @@ pub struct ExecContext {
     pub buffers: Buffers,
     /// Longest text that a function makes, in bytes (`max_allowed_packet`).
     pub text_bytes_max: usize,
+    /// Values of the statement's parameters, in order.
+    pub parameters: Arc<[Value]>,
     /// What the statement computes once for several places.
     pub shared: Arc<SharedRows>,
     /// Degree of parallelism.
@@ -116,7 +118,8 @@ pub struct ExecContext {
 /// Starts a query. Must be called, and its stream polled, inside a tokio runtime.
 pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<RowStream> {
     let limit = context.runtime.memory_bytes();
-    let lowered = lower::lower(plan, columns, context)?;
+    let plan = bind::with_parameters(plan, &context.parameters)?;
+    let lowered = lower::lower(&plan, columns, context)?;
     if let Some(profile) = &context.profile {
         profile.keep(&lowered.operators);
     }
@@ -130,7 +133,8 @@ pub fn execute(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<
 
 /// The operators that would run a plan, as text, one line each.
 pub fn describe(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<String> {
-    let lowered = lower::lower(plan, columns, context)?;
+    let plan = bind::with_parameters(plan, &context.parameters)?;
+    let lowered = lower::lower(&plan, columns, context)?;
     Ok(datafusion_physical_plan::displayable(lowered.operators.as_ref()).indent(false).to_string())
 }
 

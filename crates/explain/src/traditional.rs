@@ -157,7 +157,7 @@ fn collect<'a>(
     if let PlanOp::LookupJoin { left, lookup, keys, entry_condition, batched, key_ordered, incremental, .. } = &plan.op
     {
         let names = keys.iter().map(|key| match key {
-            Expr::Literal { .. } => "const".into(),
+            Expr::Literal { .. } | Expr::Parameter { .. } => "const".into(),
             Expr::Column(id) if !columns.get(*id).name.is_empty() => expr_text::outermost(key, columns),
             _ => "func".into(),
         });

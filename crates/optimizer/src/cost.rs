@@ -207,7 +207,7 @@ pub fn predicate_weight(predicate: &Expr) -> f64 {
     let own = match predicate {
         Expr::Like { .. } => 12.0,
         Expr::Literal { ty: SqlType::Text { .. }, .. } => 2.0,
-        Expr::Column(_) | Expr::Literal { .. } | Expr::Logic { .. } => 0.0,
+        Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Logic { .. } => 0.0,
         Expr::Call { .. } => 5.0,
         _ => 1.0,
     };

@@ -161,6 +161,7 @@ impl Case {
         let mut evaluator = Evaluator {
             value: &|id| row.get(id.0 as usize).cloned(),
             ty: &|id| self.table.columns.get(id.0 as usize).map(|c| c.ty),
+            parameters: &[],
             warn: &mut |_| {},
             text_bytes_max: PLANNED_TEXT_BYTES_MAX,
             reserve: &mut |_| Ok(()),

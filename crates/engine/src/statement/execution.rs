@@ -18,6 +18,7 @@ pub fn exec_context(context: &Context, tables: Arc<StatementTables>, profile: Op
         buffers: buffers(variables),
         text_bytes_max: bytes(variables, "max_allowed_packet"),
         shared: Arc::default(),
+        parameters: Arc::default(),
         threads: context.database.options().threads,
         profile,
     }

@@ -72,6 +72,7 @@ impl Compiler<'_> {
                 Ok(Arc::new(Column::new(self.scope.schema.field(position).name(), position)))
             }
             Expr::Literal { value, ty } => Ok(Arc::new(Literal::new(scalar(value, *ty)?))),
+            Expr::Parameter { index, .. } => Err(SqlError::internal(format!("parameter {index} has no value"))),
             Expr::Cast { arg, ty } => self.compile_cast(arg, *ty),
             Expr::Compare { op, left, right } => self.compare(*op, left, right),
             Expr::Logic { op, args } => self.logic(*op, args),

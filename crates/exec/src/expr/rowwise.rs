@@ -101,6 +101,7 @@ impl RowWise {
         let mut evaluator = Evaluator {
             value: &|id| args.get(id.0 as usize).cloned(),
             ty: &|id| self.types.get(id.0 as usize).copied(),
+            parameters: &[],
             warn: &mut warn,
             text_bytes_max: self.texts.text_bytes_max,
             reserve: &mut |bytes| self.texts.reserve(memory, bytes),

@@ -2,6 +2,7 @@
 
 use super::{Lowerer, Node, df, field_name};
 use crate::{
+    ExecContext,
     expr::Physical,
     ops::apply::{Applied, ApplyExec, Param, SubplanColumn},
 };
@@ -75,7 +76,8 @@ impl Lowerer<'_> {
                     params,
                     left,
                     columns: self.columns.clone(),
-                    context: self.context.clone(),
+                    // The plan has the values of its parameters by now.
+                    context: ExecContext { parameters: Arc::default(), ..self.context.clone() },
                 }))
             }
             Expr::Call { function: ScalarFunction::Sleep, args, .. } => {

@@ -188,6 +188,7 @@ fn check(expr: &Expr, rows: &[Vec<Value>]) -> std::result::Result<(), TestCaseEr
             let mut evaluator = Evaluator {
                 value: &|id| row.get(id.0 as usize).cloned(),
                 ty: &|id| TYPES.get(id.0 as usize).copied(),
+                parameters: &[],
                 warn: &mut |_| {},
                 text_bytes_max: 64 << 20,
                 reserve: &mut |_| Ok(()),
@@ -228,6 +229,56 @@ proptest! {
     fn functions_agree(expr in function(), rows in rows()) {
         check(&expr, &rows)?;
     }
+}
+
+/// The expression with a parameter in place of each literal, and their values.
+fn with_parameters(expr: Expr) -> (Expr, Vec<Value>) {
+    let mut values = Vec::new();
+    let expr = expr.rewrite(&mut |e| match e {
+        Expr::Literal { value, ty } => {
+            values.push(value);
+            Expr::Parameter { index: values.len() - 1, ty }
+        }
+        other => other,
+    });
+    (expr, values)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn parameters_are_worth_what_literals_are(expr in predicate(2), rows in rows()) {
+        let mut q = Query::new();
+        let ids = q.columns(&TYPES);
+        let id = q.column(SqlType::Bool);
+        let input = q.values(&ids, rows.to_vec());
+        let of = |expr: Expr| {
+            plan(PlanOp::Project { input: Box::new(input.clone()), exprs: vec![(id, expr)] }, vec![id])
+        };
+        let want = q.try_run(&of(expr.clone()));
+        let (expr, values) = with_parameters(expr);
+        let context = ExecContext { parameters: values.into(), ..q.context() };
+        match (q.try_run_in(&of(expr), context), want) {
+            (Ok(got), Ok(want)) => prop_assert_eq!(got, want),
+            (got, want) => prop_assert_eq!(got.is_err(), want.is_err()),
+        }
+    }
+}
+
+/// One plan runs with other values each time; they are converted to what it was made for.
+#[test]
+fn a_plan_runs_with_any_parameters() {
+    let mut q = Query::new();
+    let ids = q.columns(&[INT]);
+    let input = q.values(&ids, (0..10).map(|i| vec![int(i)]).collect());
+    let below = Expr::compare(CompareOp::Lt, column(ids[0]), Expr::Parameter { index: 0, ty: INT });
+    let filter = plan(PlanOp::Filter { input: Box::new(input), predicates: vec![below] }, ids);
+    let run = |values: Vec<Value>| q.try_run_in(&filter, ExecContext { parameters: values.into(), ..q.context() });
+    assert_eq!(run(vec![int(3)]).unwrap().len(), 3);
+    assert_eq!(run(vec![text("7")]).unwrap().len(), 7);
+    assert_eq!(run(vec![Value::Null]).unwrap().len(), 0);
+    assert!(run(vec![]).is_err(), "no value");
 }
 
 #[test]

@@ -99,6 +99,7 @@ impl Query {
             warnings: self.warnings.clone(),
             buffers: Buffers::default(),
             text_bytes_max: 64 << 20,
+            parameters: Arc::default(),
             shared: Arc::default(),
             threads: self.threads,
             profile: None,

@@ -167,6 +167,7 @@ fn only_compares(expr: &Expr) -> bool {
         expr,
         Expr::Column(_)
             | Expr::Literal { .. }
+            | Expr::Parameter { .. }
             | Expr::Compare { .. }
             | Expr::InList { .. }
             | Expr::IsNull { .. }

@@ -122,7 +122,7 @@ impl Estimator {
     pub fn distinct(&self, expr: &Expr) -> Option<f64> {
         match expr {
             Expr::Column(id) => self.columns.get(id).map(|c| c.distinct),
-            Expr::Literal { .. } => Some(1.0),
+            Expr::Literal { .. } | Expr::Parameter { .. } => Some(1.0),
             Expr::Call { function: muster_algebra::ScalarFunction::Extract(unit), .. } => Some(match unit {
                 muster_algebra::IntervalUnit::Year => 10.0,
                 muster_algebra::IntervalUnit::Quarter => 4.0,
@@ -257,7 +257,7 @@ impl Estimator {
 
     fn equality(&self, expr: &Expr) -> f64 {
         match expr {
-            Expr::Literal { .. } | Expr::Subquery(_) | Expr::Subplan(_) => 1.0,
+            Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Subquery(_) | Expr::Subplan(_) => 1.0,
             Expr::Column(id) => match self.columns.get(id) {
                 Some(c) => (1.0 - c.null_share) / c.distinct,
                 None => EQUALITY_SHARE,

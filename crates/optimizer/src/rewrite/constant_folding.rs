@@ -54,7 +54,7 @@ pub fn fold(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
             fold(Expr::compare(op, *arg, list.remove(0)), columns)
         }
         Expr::Case { branches, otherwise, ty } => case(branches, otherwise, ty, columns),
-        Expr::Literal { .. } | Expr::Column(_) | Expr::Subquery(_) | Expr::Subplan(_) => expr,
+        Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Column(_) | Expr::Subquery(_) | Expr::Subplan(_) => expr,
         // A comparison with NULL is NULL whatever the other side is.
         Expr::Compare { op, left, right } if op != CompareOp::NullSafeEq && (is_null(&left) || is_null(&right)) => {
             Expr::null(SqlType::Bool)
@@ -131,6 +131,7 @@ fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
     let outcome = Evaluator {
         value: &|_| None,
         ty: &|_| None,
+        parameters: &[],
         warn: &mut |_| warned = true,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),

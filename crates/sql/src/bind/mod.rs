@@ -91,6 +91,8 @@ pub struct BindEnv<'a> {
 pub enum Parameters<'a> {
     /// Their values, in order.
     Values(&'a [Value]),
+    /// Their types, in order: each `?` becomes an [`muster_algebra::Expr::Parameter`], and the query serves for all values.
+    Types(&'a [SqlType]),
     /// While the statement is prepared: NULL of no type in an expression, some number in LIMIT.
     Unknown,
 }

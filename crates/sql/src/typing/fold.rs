@@ -60,6 +60,7 @@ pub(crate) fn constant(expr: &Expr) -> Option<Value> {
     let value = Evaluator {
         value: &|_| None,
         ty: &|_| None,
+        parameters: &[],
         warn: &mut |_| warned = true,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),

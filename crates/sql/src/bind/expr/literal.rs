@@ -5,6 +5,7 @@ use crate::{
     parse::{hex_bytes, number},
     typing::{Derivation, Item},
 };
+use muster_algebra::Expr;
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, Value,
     charset::{Charset, decode},
@@ -50,9 +51,17 @@ fn fraction_digits(micros: i64) -> u8 {
 /// The value of `?3`. Error 1210 when there are not so many.
 pub(crate) fn parameter(binder: &Binder, placeholder: &ast::Value) -> Result<Value> {
     let ast::Value::Placeholder(name) = placeholder else { return Err(SqlError::internal("not a parameter")) };
-    let Parameters::Values(values) = binder.env.parameters else { return Ok(Value::Null) };
+    match binder.env.parameters {
+        Parameters::Values(values) => of_position(name, values).map(|(_, value)| value),
+        Parameters::Types(_) => Err(SqlError::unsupported("a parameter whose value decides what the query is")),
+        Parameters::Unknown => Ok(Value::Null),
+    }
+}
+
+/// The position that the placeholder `?3` has, and what is there. Error 1210 when there are not so many.
+fn of_position<T: Clone>(name: &str, all: &[T]) -> Result<(usize, T)> {
     let position: Option<usize> = name.strip_prefix('?').and_then(|n| n.parse().ok());
-    position.and_then(|i| values.get(i)).cloned().ok_or_else(|| SqlError::wrong_arguments("EXECUTE"))
+    position.and_then(|i| Some((i, all.get(i)?.clone()))).ok_or_else(|| SqlError::wrong_arguments("EXECUTE"))
 }
 
 impl Binder<'_> {
@@ -76,10 +85,20 @@ impl Binder<'_> {
             V::SingleQuotedByteStringLiteral(digits) | V::DoubleQuotedByteStringLiteral(digits) => bits(digits)?,
             V::Boolean(b) => Item::literal(Value::Int(*b as i64), SqlType::BIGINT),
             V::Null => Item::null(),
-            V::Placeholder(_) => {
-                let value = parameter(self, value)?;
-                self.given(value)
-            }
+            V::Placeholder(name) => match self.env.parameters {
+                Parameters::Types(types) => {
+                    let (index, ty) = of_position(name, types)?;
+                    let mut item = Item::new(Expr::Parameter { index, ty }, ty);
+                    if item.derivation == Derivation::Implicit {
+                        item.derivation = Derivation::Literal;
+                    }
+                    item
+                }
+                _ => {
+                    let value = parameter(self, value)?;
+                    self.given(value)
+                }
+            },
             other => return Err(SqlError::syntax(other, 1)),
         })
     }

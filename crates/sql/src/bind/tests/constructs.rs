@@ -276,6 +276,24 @@ fn unknown_parameters_stand_anywhere() {
     }
 }
 
+/// Where only types are known, a query is bound once for all values. What a value decides cannot be bound so.
+#[test]
+fn parameters_of_known_types_are_nodes() {
+    let session = TestSession::default();
+    let types = [SqlType::BIGINT, SqlType::varchar(20, muster_types::Collation::DEFAULT)];
+    let env = BindEnv { catalog: TestCatalog::shared(), session: &session, parameters: Parameters::Types(&types) };
+    let bind = |sql: &str| {
+        let Statement::Query(query) = parse(sql).unwrap() else { panic!("{sql}") };
+        bind_query(&query, &env)
+    };
+    let bound = bind("select a + ? from t where c = ?").unwrap();
+    check(&bound, "parameters");
+    let text = print(&bound);
+    assert!(text.contains("add ?0") && text.contains("t.c = ?1"), "{text}");
+    assert_eq!(bind("select ?, ?, ?").unwrap_err().code.number(), 1210);
+    assert_eq!(bind("select a from t limit ?").unwrap_err().code.number(), 1235);
+}
+
 #[test]
 fn deep_and_wide_statements_bind_on_a_small_stack() {
     let ands = format!("select 1 from t where a = 1{}", " and b = 1".repeat(5_000));

@@ -74,6 +74,7 @@ pub fn expr(e: &Expr, columns: &Columns) -> String {
     match e {
         Expr::Column(id) => name(*id, columns),
         Expr::Literal { value, .. } => value.to_string(),
+        Expr::Parameter { index, .. } => format!("?{index}"),
         Expr::Cast { arg, ty } => format!("cast({} as {ty})", expr(arg, columns)),
         Expr::Compare { op, left, right } => {
             let op = match op {
