@@ -4,6 +4,7 @@ use crate::{
     accounts::{Account, Accounts},
     catalog::Catalog,
     command_counters::CommandCounters,
+    persist::Writer,
     processes::{ProcessInfo, Registry},
     tables::Tables,
     variables::Variables,
@@ -100,8 +101,9 @@ impl Database {
         let import_dir = directory.join(IMPORT_DIR);
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
-        let accounts = Accounts::open(&directory, !Catalog::exists(&directory), sync)?;
-        let tables = Tables::open(store.clone(), sync)?;
+        let writer = Writer::new(store.io().clone(), sync);
+        let accounts = Accounts::open(&directory, !Catalog::exists(&directory), writer)?;
+        let tables = Tables::open(store.clone())?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         Ok(Arc::new(Database {

@@ -8,16 +8,15 @@
 //!  24  body             JSON
 //! ```
 //!
-//! A write goes to a file beside it, is synced, renamed over it, and the directory is synced: after a crash either the
-//! old or the new content is there.
+//! After a crash either the old or the new content is there ([`small_file`]).
 
+use muster_storage::{
+    io::PageIo,
+    small_file::{self, ReplaceError},
+};
 use muster_types::{ErrorCode, Result, SqlError};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{
-    fs::{self, File},
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path, sync::Arc};
 
 const HEADER: usize = 24;
 /// A body larger than this is taken for corrupt before memory is asked for.
@@ -71,50 +70,75 @@ pub fn read<T: DeserializeOwned>(path: &Path, kind: Kind) -> Result<Option<T>> {
     serde_json::from_slice(&bytes[HEADER..]).map(Some).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
 }
 
-/// Replaces the file. With `sync` the content is on the disk when this returns.
-pub fn write<T: Serialize>(path: &Path, kind: Kind, value: &T, sync: bool) -> Result<()> {
-    let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
-    if body.len() as u64 > MAX_BODY {
-        return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())));
-    }
-    let mut bytes = Vec::with_capacity(HEADER + body.len());
-    bytes.extend_from_slice(&kind.magic);
-    bytes.extend_from_slice(&kind.version.to_le_bytes());
-    bytes.extend_from_slice(&[0; 4]);
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&body);
-    let checksum = crc32c::crc32c(&bytes[16..]);
-    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-
-    let temporary = temporary_name(path);
-    let written = (|| {
-        let mut file = File::create(&temporary)?;
-        file.write_all(&bytes)?;
-        if sync {
-            file.sync_all()?;
-        }
-        fs::rename(&temporary, path)?;
-        match path.parent() {
-            Some(directory) if sync => File::open(directory)?.sync_all(),
-            _ => Ok(()),
-        }
-    })();
-    written.map_err(|e| {
-        // What a failed write leaves is worth nothing, and may be what fills the disk.
-        let _ = fs::remove_file(&temporary);
-        io_error(path, e)
-    })
+/// Why a change was not made, or why that is not certain.
+#[derive(Debug)]
+pub enum ChangeError {
+    /// All is as it was.
+    NotMade(SqlError),
+    /// The change is made. After a power failure it may be undone, so nothing may go that the old state needs, and
+    /// nothing that the new one needs.
+    DurabilityUnknown(SqlError),
 }
 
-fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    name.into()
+impl From<SqlError> for ChangeError {
+    fn from(e: SqlError) -> ChangeError {
+        ChangeError::NotMade(e)
+    }
+}
+
+impl From<ChangeError> for SqlError {
+    fn from(e: ChangeError) -> SqlError {
+        match e {
+            ChangeError::NotMade(e) | ChangeError::DurabilityUnknown(e) => e,
+        }
+    }
+}
+
+/// Writes files of this form.
+#[derive(Clone)]
+pub struct Writer {
+    io: Arc<dyn PageIo>,
+    sync: bool,
+}
+
+impl Writer {
+    /// `sync`: content is on the disk when it counts as written.
+    pub fn new(io: Arc<dyn PageIo>, sync: bool) -> Writer {
+        Writer { io, sync }
+    }
+
+    /// Replaces the file.
+    pub fn write<T: Serialize>(&self, path: &Path, kind: Kind, value: &T) -> Result<(), ChangeError> {
+        let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
+        if body.len() as u64 > MAX_BODY {
+            return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())).into());
+        }
+        let mut bytes = Vec::with_capacity(HEADER + body.len());
+        bytes.extend_from_slice(&kind.magic);
+        bytes.extend_from_slice(&kind.version.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&body);
+        let checksum = crc32c::crc32c(&bytes[16..]);
+        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+        small_file::replace(&*self.io, path, &bytes, self.sync).map_err(|e| match e {
+            ReplaceError::NotReplaced(e) => ChangeError::NotMade(e.into()),
+            // Never "disk full", after which callers try again: what they asked for is done.
+            e @ ReplaceError::DurabilityUnknown(_) => {
+                ChangeError::DurabilityUnknown(SqlError::new(ErrorCode::Unknown, e.to_string()))
+            }
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_storage::io::threads::ThreadsIo;
+
+    fn writer(sync: bool) -> Writer {
+        Writer::new(Arc::new(ThreadsIo::new()), sync)
+    }
 
     const KIND: Kind = Kind { magic: *b"MUSTTEST", version: 3 };
 
@@ -123,7 +147,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), None);
-        write(&path, KIND, &vec![1u32, 2, 3], true).unwrap();
+        writer(true).write(&path, KIND, &vec![1u32, 2, 3]).unwrap();
         assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), Some(vec![1, 2, 3]));
         let good = fs::read(&path).unwrap();
         for i in 0..good.len() {
@@ -146,7 +170,7 @@ mod tests {
     fn a_newer_format_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        write(&path, Kind { version: 4, ..KIND }, &1u32, false).unwrap();
+        writer(false).write(&path, Kind { version: 4, ..KIND }, &1u32).unwrap();
         let e = read::<u32>(&path, KIND).unwrap_err();
         assert!(e.message.contains("newer version (format 4"), "{}", e.message);
     }

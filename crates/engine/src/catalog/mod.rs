@@ -16,8 +16,9 @@ mod stored;
 
 pub use column_key::column_key;
 pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, now_utc_micros, schema_of};
+pub use stored::FormerContent;
 
-use crate::persist;
+use crate::persist::{self, ChangeError};
 use muster_types::Result;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -26,12 +27,16 @@ use std::{
     sync::Arc,
 };
 
-const KIND: persist::Kind = persist::Kind { magic: *b"MUSTCATA", version: 1 };
+/// Format 1 also had the tables' statistics and AUTO_INCREMENT values, which are kept beside the tables' files now.
+const KIND: persist::Kind = persist::Kind { magic: *b"MUSTCATA", version: 2 };
 const FILE_NAME: &str = "catalog.mus";
+
+/// Tables with what a catalog of format 1 said of their rows.
+pub type Former = Vec<(Arc<TableEntry>, FormerContent)>;
 
 pub struct Catalog {
     path: PathBuf,
-    sync: bool,
+    writer: persist::Writer,
     current: RwLock<Arc<Snapshot>>,
     /// Held while a change is made.
     change: Mutex<()>,
@@ -48,22 +53,24 @@ impl Catalog {
         Catalog::path(directory).exists()
     }
 
-    /// Reads the catalog of a data directory; `None` when it has none.
-    pub fn read(directory: &Path, sync: bool) -> Result<Option<Catalog>> {
-        let stored = persist::read::<stored::Stored>(&Catalog::path(directory), KIND)?;
-        Ok(stored.map(|stored| Catalog::new(directory, sync, stored.into_snapshot())))
+    /// Reads the catalog of a data directory; `None` when it has none. Returns also what a catalog of format 1 said of
+    /// tables' rows: it is lost with the next change.
+    pub fn read(directory: &Path, writer: &persist::Writer) -> Result<Option<(Catalog, Former)>> {
+        let Some(stored) = persist::read::<stored::Stored>(&Catalog::path(directory), KIND)? else { return Ok(None) };
+        let (snapshot, former) = stored.into_snapshot();
+        Ok(Some((Catalog::new(directory, writer, snapshot), former)))
     }
 
     /// Writes an empty catalog into a data directory.
-    pub fn create(directory: &Path, sync: bool) -> Result<Catalog> {
-        let empty = Catalog::new(directory, sync, Snapshot::default());
-        persist::write(&empty.path, KIND, &stored::Stored::of(&empty.snapshot()), sync)?;
+    pub fn create(directory: &Path, writer: &persist::Writer) -> Result<Catalog> {
+        let empty = Catalog::new(directory, writer, Snapshot::default());
+        writer.write(&empty.path, KIND, &stored::Stored::of(&empty.snapshot()))?;
         Ok(empty)
     }
 
-    fn new(directory: &Path, sync: bool, snapshot: Snapshot) -> Catalog {
+    fn new(directory: &Path, writer: &persist::Writer, snapshot: Snapshot) -> Catalog {
         let current = RwLock::new(Arc::new(snapshot));
-        Catalog { path: Catalog::path(directory), sync, current, change: Mutex::new(()) }
+        Catalog { path: Catalog::path(directory), writer: writer.clone(), current, change: Mutex::new(()) }
     }
 
     /// Bytes of the file.
@@ -76,13 +83,16 @@ impl Catalog {
         self.current.read().clone()
     }
 
-    /// Makes a change: `f` edits a copy, which becomes the state when it returns Ok and the file is written.
-    pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R> {
+    /// Makes a change: `f` edits a copy, which becomes the state when it returns Ok and the file is written. It also
+    /// becomes the state when the file is written but not known to be durable.
+    pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R, ChangeError> {
         let _one_at_a_time = self.change.lock();
         let mut next = Snapshot::clone(&self.snapshot());
         let result = f(&mut next)?;
-        persist::write(&self.path, KIND, &stored::Stored::of(&next), self.sync)?;
-        *self.current.write() = Arc::new(next);
-        Ok(result)
+        let written = self.writer.write(&self.path, KIND, &stored::Stored::of(&next));
+        if !matches!(written, Err(ChangeError::NotMade(_))) {
+            *self.current.write() = Arc::new(next);
+        }
+        written.map(|()| result)
     }
 }

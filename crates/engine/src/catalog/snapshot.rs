@@ -1,7 +1,7 @@
 //! One state of the catalog.
 
 use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
-use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema, TableStatistics};
+use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
@@ -38,45 +38,16 @@ pub struct TableExtras {
     pub index_comments: BTreeMap<u32, String>,
 }
 
-/// A stored table: definition, files, and what is known of its content.
-#[derive(Clone)]
+/// A stored table: its definition and its files. What is known of the rows in them is kept beside the files.
+#[derive(Debug, Clone, PartialEq)]
 pub struct TableEntry {
     pub def: Arc<TableDef>,
     pub extras: TableExtras,
     /// One per index, in the order of `def.indexes`.
     pub files: Vec<FileId>,
     pub next_index_id: u32,
-    /// Next value of the AUTO_INCREMENT column.
-    pub auto_increment: u64,
     /// Microseconds since 1970-01-01 UTC.
     pub created: i64,
-    /// The time of the last load.
-    pub updated: Option<i64>,
-    pub statistics: TableStatistics,
-}
-
-impl Default for TableEntry {
-    fn default() -> Self {
-        let def = TableDef {
-            id: TableId(0),
-            database: String::new(),
-            name: String::new(),
-            columns: Vec::new(),
-            indexes: Vec::new(),
-            collation: Collation::DEFAULT,
-            comment: String::new(),
-        };
-        TableEntry {
-            def: Arc::new(def),
-            extras: TableExtras::default(),
-            files: Vec::new(),
-            next_index_id: 0,
-            auto_increment: 1,
-            created: 0,
-            updated: None,
-            statistics: TableStatistics::default(),
-        }
-    }
 }
 
 impl TableEntry {
@@ -86,15 +57,18 @@ impl TableEntry {
     }
 
     /// The same table on other files.
-    pub fn with_files(&self, files: Vec<FileId>, statistics: TableStatistics) -> TableEntry {
-        TableEntry { files, statistics, ..self.clone() }
+    pub fn with_files(&self, files: Vec<FileId>) -> TableEntry {
+        TableEntry { files, ..self.clone() }
     }
 
-    /// Bytes of leaf pages of the clustered index, and of all others (an estimate, as in MySQL).
-    pub fn data_and_index_bytes(&self, page_size: u64) -> (u64, u64) {
-        let bytes = |i: &muster_storage::IndexStats| i.leaf_pages.max(1) * page_size;
-        let mut sizes = self.statistics.indexes.iter().map(bytes);
-        (sizes.next().unwrap_or(page_size), sizes.sum())
+    /// The file of the clustered tree. It names what belongs to the table's rows.
+    pub fn clustered_file(&self) -> FileId {
+        self.files.first().copied().unwrap_or(FileId(0))
+    }
+
+    /// Position of the AUTO_INCREMENT column.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.def.columns.iter().position(|c| c.auto_increment)
     }
 }
 
@@ -129,11 +103,12 @@ impl Snapshot {
         self.schemas.values().flat_map(|s| s.tables.values())
     }
 
-    /// Puts a new version of a table in place, provided the current one still is `old`.
+    /// Puts a new version of a table in place, provided the current one still is `old`, from which `new` was made. Error
+    /// 1412 otherwise: whatever changed meanwhile, a name or a comment, would be undone.
     pub fn replace_table(&mut self, old: &TableEntry, new: TableEntry) -> Result<()> {
         let (database, name) = (&old.def.database, &old.def.name);
         let current = self.table(database, name)?;
-        if current.def.id != old.def.id || current.files != old.files {
+        if **current != *old {
             return Err(SqlError::new(
                 ErrorCode::TableDefChanged,
                 "Table definition has changed, please retry transaction",
@@ -152,4 +127,36 @@ impl Snapshot {
 /// Microseconds since 1970-01-01 UTC, as entries keep when they were made and loaded.
 pub fn now_utc_micros() -> i64 {
     chrono::Utc::now().timestamp_micros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(comment: &str) -> TableEntry {
+        let def = TableDef {
+            id: TableId(1),
+            database: "d".into(),
+            name: "t".into(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            collation: Collation::DEFAULT,
+            comment: comment.into(),
+        };
+        let files = vec![FileId(1)];
+        TableEntry { def: Arc::new(def), extras: TableExtras::default(), files, next_index_id: 1, created: 0 }
+    }
+
+    #[test]
+    fn a_table_is_replaced_only_as_it_was() {
+        let tables = BTreeMap::from([("t".to_owned(), Arc::new(entry("old")))]);
+        let schema = Schema { collation: Collation::DEFAULT, tables, views: BTreeMap::new() };
+        let mut snapshot = Snapshot { next_table_id: 2, schemas: BTreeMap::from([("d".to_owned(), schema)]) };
+        snapshot.replace_table(&entry("old"), entry("new")).unwrap();
+        // Made from the table as it was before its comment changed.
+        let late = TableEntry { files: vec![FileId(1), FileId(2)], ..entry("old") };
+        let e = snapshot.replace_table(&entry("old"), late).unwrap_err();
+        assert_eq!(e.code, ErrorCode::TableDefChanged);
+        assert_eq!(snapshot.table("d", "t").unwrap().def.comment, "new");
+    }
 }

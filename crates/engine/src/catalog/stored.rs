@@ -27,11 +27,22 @@ struct StoredTable {
     extras: TableExtras,
     files: Vec<FileId>,
     next_index_id: u32,
-    auto_increment: u64,
     /// Microseconds since 1970-01-01 UTC.
     created: i64,
+    /// This and what follows only format 1 has.
+    #[serde(default, skip_serializing)]
+    auto_increment: Option<u64>,
+    #[serde(default, skip_serializing)]
     updated: Option<i64>,
-    statistics: TableStatistics,
+    #[serde(default, skip_serializing)]
+    statistics: Option<TableStatistics>,
+}
+
+/// What format 1 of the catalog said of a table's rows.
+pub struct FormerContent {
+    pub auto_increment: u64,
+    pub updated: Option<i64>,
+    pub statistics: TableStatistics,
 }
 
 impl Stored {
@@ -41,10 +52,10 @@ impl Stored {
             extras: entry.extras.clone(),
             files: entry.files.clone(),
             next_index_id: entry.next_index_id,
-            auto_increment: entry.auto_increment,
             created: entry.created,
-            updated: entry.updated,
-            statistics: entry.statistics.clone(),
+            auto_increment: None,
+            updated: None,
+            statistics: None,
         };
         let database = |(name, schema): (&String, &Schema)| StoredDatabase {
             name: name.clone(),
@@ -55,28 +66,26 @@ impl Stored {
         Stored { next_table_id: snapshot.next_table_id, databases: snapshot.schemas.iter().map(database).collect() }
     }
 
-    pub fn into_snapshot(self) -> Snapshot {
-        let table = |t: StoredTable| {
-            let entry = TableEntry {
-                def: t.def,
-                extras: t.extras,
-                files: t.files,
-                next_index_id: t.next_index_id,
-                auto_increment: t.auto_increment,
-                created: t.created,
-                updated: t.updated,
-                statistics: t.statistics,
-            };
-            (entry.def.name.clone(), Arc::new(entry))
+    /// The state in memory, and what a catalog of format 1 said of tables' rows.
+    pub fn into_snapshot(self) -> (Snapshot, Vec<(Arc<TableEntry>, FormerContent)>) {
+        let mut former = Vec::new();
+        let mut table = |t: StoredTable| {
+            let StoredTable { def, extras, files, next_index_id, created, .. } = t;
+            let entry = Arc::new(TableEntry { def, extras, files, next_index_id, created });
+            if let (Some(auto_increment), Some(statistics)) = (t.auto_increment, t.statistics) {
+                former.push((entry.clone(), FormerContent { auto_increment, updated: t.updated, statistics }));
+            }
+            (entry.def.name.clone(), entry)
         };
-        let schema = |d: StoredDatabase| {
+        let mut schema = |d: StoredDatabase| {
             let schema = Schema {
                 collation: d.collation,
-                tables: d.tables.into_iter().map(table).collect(),
+                tables: d.tables.into_iter().map(&mut table).collect(),
                 views: d.views.into_iter().map(|v| (v.def.name.clone(), v)).collect(),
             };
             (d.name, schema)
         };
-        Snapshot { next_table_id: self.next_table_id, schemas: self.databases.into_iter().map(schema).collect() }
+        let schemas = self.databases.into_iter().map(&mut schema).collect();
+        (Snapshot { next_table_id: self.next_table_id, schemas }, former)
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     catalog::{Snapshot, TableEntry, TableExtras, now_utc_micros, schema_of},
     charset,
     statement::{Context, Done},
+    tables::{Content, Rows},
 };
 use muster_algebra::{IndexDef, TableDef, TableId};
 use muster_sql::{CreateTable, IndexKind, TableName};
@@ -119,16 +120,11 @@ fn store(
     let tables = context.database.tables();
     let schema = schema_of(&def);
     let files = tables.store().create_table(&schema)?;
-    let statistics = TableStatistics {
-        rows: 0,
-        columns: vec![Default::default(); def.columns.len()],
-        indexes: def
-            .indexes
-            .iter()
-            .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
-            .collect(),
-    };
-    let published = tables.change(|next| {
+    let content = Content { statistics: TableStatistics::of_no_rows(&schema), loaded: None };
+    // A table without rows needs no statistics, but it may begin with another value than 1.
+    let rows = Rows { files: &files, content: &content, auto_increment: Some(auto_increment) };
+    let rows = (auto_increment > 1).then_some(&rows);
+    let published = tables.publish(rows, &files, |next| {
         if exists(context, next, &def.database, &def.name, if_not_exists)? {
             return Ok(false);
         }
@@ -138,16 +134,13 @@ fn store(
             def: Arc::new(TableDef { id, ..def.clone() }),
             extras,
             files: files.clone(),
-            auto_increment,
             created: now_utc_micros(),
-            statistics,
-            ..TableEntry::default()
         };
         next.schema_mut(&def.database)?.tables.insert(def.name.clone(), Arc::new(entry));
         Ok(true)
     });
-    if !matches!(published, Ok(true)) {
-        tables.discard_unpublished(schema, files);
+    if matches!(published, Ok(false)) {
+        tables.discard_unpublished(&files);
     }
     published.map(|_| Done::rows(0))
 }

@@ -6,7 +6,7 @@ use crate::{
     catalog::{TableEntry, schema_of},
     charset,
     statement::{Context, Done},
-    tables::{Tables, storage_error},
+    tables::{Content, Rows, Tables, lock_writer, storage_error},
     threads,
 };
 use muster_algebra::{IndexDef, TableDef};
@@ -73,7 +73,7 @@ fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<(
     }
     let tables = context.database.tables();
     let writer = writer(tables, name)?;
-    let _writing = writer.lock();
+    let _writing = lock_writer(&writer, &context.cancel)?;
     let current = tables.current();
     let entry = current.definitions.table(&name.0, &name.1)?.clone();
     let index = keys::index(spec, &entry.def.columns, &entry.def.indexes)?;
@@ -83,6 +83,7 @@ fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<(
     let at = def.indexes.len() - 1;
 
     let table = current.storage(entry.def.id, tables.store())?;
+    let content = current.content(entry.def.id)?.clone();
     drop(current);
     let options = context.database.load_options(DuplicatePolicy::Error, Default::default());
     let built = threads::while_watching_kill(&context.cancel, &options.progress, || {
@@ -92,21 +93,23 @@ fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<(
 
     let mut files = entry.files.clone();
     files.push(file);
-    let mut all = entry.statistics.clone();
-    all.indexes.push(statistics);
+    let mut content = Content::clone(&content);
+    let all = &mut content.statistics.indexes;
+    all.push(statistics);
     // In the order that SHOW CREATE TABLE prints; a stable sort keeps the order of definition.
     let mut order: Vec<usize> = (0..def.indexes.len()).collect();
     order.sort_by_key(|i| keys::rank(&def.indexes[*i], &def.columns));
     let permuted = TableDef { indexes: order.iter().map(|i| def.indexes[*i].clone()).collect(), ..def.clone() };
-    all.indexes = order.iter().map(|i| all.indexes[*i].clone()).collect();
-    let mut next = entry.with_files(order.iter().map(|i| files[*i]).collect(), all);
+    *all = order.iter().map(|i| all[*i].clone()).collect();
+    let mut next = entry.with_files(order.iter().map(|i| files[*i]).collect());
     next.def = Arc::new(permuted);
     next.next_index_id = id + 1;
     if !spec.comment.is_empty() {
         next.extras.index_comments.insert(id, spec.comment.clone());
     }
-    let published = tables.change(|snapshot| snapshot.replace_table(&entry, next));
-    published.inspect_err(|_| table.remove_files_when_unused(&[file]))
+    let files = next.files.clone();
+    let rows = Rows { files: &files, content: &content, auto_increment: None };
+    tables.publish(Some(&rows), &[file], |snapshot| snapshot.replace_table(&entry, next))
 }
 
 fn position(entry: &TableEntry, index: &str) -> Result<usize> {
@@ -120,7 +123,7 @@ fn position(entry: &TableEntry, index: &str) -> Result<usize> {
 fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()> {
     let tables = context.database.tables();
     let writer = writer(tables, name)?;
-    let _writing = writer.lock();
+    let _writing = lock_writer(&writer, &context.cancel)?;
     let entry = tables.definitions().table(&name.0, &name.1)?.clone();
     let at = position(&entry, index)?;
     if at == 0 {
@@ -131,18 +134,17 @@ fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()>
     keys::check_auto_increment(&def.columns, &def.indexes)?;
     let mut files = entry.files.clone();
     files.remove(at);
-    let mut statistics = entry.statistics.clone();
-    if at < statistics.indexes.len() {
-        statistics.indexes.remove(at);
-    }
-    let mut next = entry.with_files(files, statistics);
+    let mut next = entry.with_files(files);
     next.def = Arc::new(def);
     next.extras.index_comments.remove(&dropped.id);
     tables.in_reserve(|| tables.change(|snapshot| snapshot.replace_table(&entry, next.clone())))
 }
 
 fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> Result<()> {
-    context.database.tables().change(|snapshot| {
+    let tables = context.database.tables();
+    let writer = writer(tables, name)?;
+    let _writing = lock_writer(&writer, &context.cancel)?;
+    tables.change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let missing = || {
             let message = format!("Key '{from}' doesn't exist in table '{}'", name.1);
@@ -166,15 +168,19 @@ fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> R
 /// Comment, next AUTO_INCREMENT value, and the character set of columns to come.
 fn set_options(context: &Context, name: &(String, String), options: &TableOptions) -> Result<()> {
     let collation = charset::resolve(options.charset.as_deref(), options.collation.as_deref())?;
-    context.database.tables().change(|snapshot| {
+    let tables = context.database.tables();
+    let writer = writer(tables, name)?;
+    let _writing = lock_writer(&writer, &context.cancel)?;
+    tables.change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let mut def = TableDef::clone(&entry.def);
         if !options.comment.is_empty() {
             def.comment.clone_from(&options.comment);
         }
         def.collation = collation.unwrap_or(def.collation);
-        let auto_increment = options.auto_increment.unwrap_or(0).max(entry.auto_increment);
-        let next = TableEntry { def: Arc::new(def), auto_increment, ..TableEntry::clone(&entry) };
-        snapshot.replace_table(&entry, next)
-    })
+        snapshot.replace_table(&entry, TableEntry { def: Arc::new(def), ..TableEntry::clone(&entry) })
+    })?;
+    let Some(next) = options.auto_increment else { return Ok(()) };
+    let current = tables.current();
+    current.auto_increment(current.definitions.table(&name.0, &name.1)?.def.id)?.raise(next)
 }

@@ -62,8 +62,8 @@ pub fn view(view: &ViewEntry) -> String {
     format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {}{columns} AS {}", identifier(&view.def.name), view.def.query)
 }
 
-/// `zone`: in which defaults of TIMESTAMP columns are shown.
-pub fn table(entry: &TableEntry, zone: TimeZone) -> String {
+/// `auto_increment`: the next value. `zone`: in which defaults of TIMESTAMP columns are shown.
+pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone) -> String {
     let def = &entry.def;
     let mut lines: Vec<String> = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
@@ -74,8 +74,8 @@ pub fn table(entry: &TableEntry, zone: TimeZone) -> String {
     }
     let c = def.collation;
     let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", identifier(&def.name), lines.join(",\n  "));
-    if entry.auto_increment > 1 && def.columns.iter().any(|c| c.auto_increment) {
-        let _ = write!(out, " AUTO_INCREMENT={}", entry.auto_increment);
+    if auto_increment > 1 && entry.auto_increment_column().is_some() {
+        let _ = write!(out, " AUTO_INCREMENT={auto_increment}");
     }
     let _ = write!(out, " DEFAULT CHARSET={}", c.charset());
     if !charset::is_default(c) || c == Collation::Utf8mb4_0900AiCi {

@@ -6,11 +6,12 @@ use crate::{
     catalog::{Snapshot, TableEntry},
     rows::text_column,
     statement::{Context, Done},
+    tables::lock_writer,
 };
-use muster_algebra::TableDef;
+use muster_algebra::{TableDef, TableId};
 use muster_sql::TableName;
 use muster_types::{Result, SqlError, Value};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
 pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
@@ -54,24 +55,14 @@ pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
     let tables = context.database.tables();
     let before = tables.current();
     let writer = before.writer(before.definitions.table(&database, &name)?.def.id)?;
-    let _writing = writer.lock();
+    let _writing = lock_writer(&writer, &context.cancel)?;
     drop(before);
     let entry = tables.definitions().table(&database, &name)?.clone();
     let schema = entry.schema();
-    let statistics = muster_storage::TableStatistics {
-        rows: 0,
-        columns: vec![Default::default(); schema.columns.len()],
-        indexes: schema
-            .indexes
-            .iter()
-            .map(|i| muster_storage::IndexStats { distinct: vec![0.0; i.parts.len()], leaf_pages: 1, height: 1 })
-            .collect(),
-    };
     tables.in_reserve(|| {
         let files = tables.store().create_table(&schema)?;
-        let empty = TableEntry { auto_increment: 1, ..entry.with_files(files.clone(), statistics.clone()) };
-        let published = tables.change(|next| next.replace_table(&entry, empty));
-        published.inspect_err(|_| tables.discard_unpublished(schema.clone(), files))
+        let empty = entry.with_files(files.clone());
+        tables.publish(None, &files, |next| next.replace_table(&entry, empty))
     })?;
     Ok(Done::rows(0))
 }
@@ -91,7 +82,15 @@ pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Res
         check_not_virtual(context, &to.0)?;
         steps.push((from, to));
     }
-    context.database.tables().change(|next| {
+    let tables = context.database.tables();
+    let before = tables.current();
+    // In one order, so that two statements do not wait for each other. A table that a step before made is locked by the
+    // name that it has now.
+    let renamed = steps.iter().filter_map(|(from, _)| before.definitions.table(&from.0, &from.1).ok());
+    let ids: BTreeSet<TableId> = renamed.map(|entry| entry.def.id).collect();
+    let writers = ids.iter().map(|id| before.writer(*id)).collect::<Result<Vec<_>>>()?;
+    let _writing = writers.iter().map(|writer| lock_writer(writer, &context.cancel)).collect::<Result<Vec<_>>>()?;
+    tables.change(|next| {
         for (from, to) in &steps {
             let entry = next.table(&from.0, &from.1)?.clone();
             let target = next.schema(&to.0)?;

@@ -20,7 +20,7 @@ use crate::{
     catalog::{TableEntry, now_utc_micros},
     statement::Context,
     system_schema,
-    tables::{TableSet, storage_error},
+    tables::{Content, Rows, TableSet, least_auto_increment, lock_writer, storage_error},
     threads,
 };
 use muster_algebra::TableDef;
@@ -59,10 +59,11 @@ pub fn load_into<R>(
     let before = tables.current();
     let writer = before.writer(target(context, &before, name)?.def.id)?;
     // One load at a time per table: each one keeps the rows that it finds.
-    let _writing = writer.lock();
+    let _writing = lock_writer(&writer, &context.cancel)?;
     let current = tables.current();
     let entry = target(context, &current, name)?;
     let table = current.storage(entry.def.id, tables.store())?;
+    let next = current.auto_increment(entry.def.id)?.next();
     drop((before, current));
     let options = context.database.load_options(duplicates, progress.clone());
     let (filled, loaded) = threads::while_watching_kill(&context.cancel, &progress, || {
@@ -71,11 +72,14 @@ pub fn load_into<R>(
         let loaded = loader.finish().map_err(|e| load_error(&entry.def, duplicates, e))?;
         Ok::<_, SqlError>((filled, loaded))
     })?;
-    let mut next = entry.with_files(loaded.files.clone(), loaded.statistics.clone());
-    next.updated = Some(now_utc_micros());
-    next.auto_increment = next.auto_increment.max(next_auto_increment(&next));
-    let published = tables.change(|snapshot| snapshot.replace_table(&entry, next));
-    published.inspect_err(|_| tables.discard_unpublished(entry.schema(), loaded.files.clone()))?;
+    let content = Content { statistics: loaded.statistics.clone(), loaded: Some(now_utc_micros()) };
+    let auto_increment = match entry.auto_increment_column() {
+        Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
+        None => Some(next),
+    };
+    let rows = Rows { files: &loaded.files, content: &content, auto_increment };
+    let loaded_entry = entry.with_files(loaded.files.clone());
+    tables.publish(Some(&rows), &loaded.files, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
     Ok((filled, loaded))
 }
 
@@ -95,16 +99,5 @@ fn load_error(def: &TableDef, duplicates: DuplicatePolicy, e: StorageError) -> S
             ))
         }
         e => storage_error(def, e),
-    }
-}
-
-/// One more than the largest value of the AUTO_INCREMENT column.
-fn next_auto_increment(entry: &TableEntry) -> u64 {
-    use muster_types::Value;
-    let column = entry.def.columns.iter().position(|c| c.auto_increment);
-    match column.and_then(|i| entry.statistics.columns.get(i)).and_then(|c| c.max.as_ref()) {
-        Some(Value::Int(i)) => u64::try_from(*i).map_or(1, |u| u.saturating_add(1)),
-        Some(Value::UInt(u)) => u.saturating_add(1),
-        _ => 1,
     }
 }

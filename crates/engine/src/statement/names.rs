@@ -9,7 +9,7 @@ use crate::{
 };
 use muster_algebra::{Catalog, ColumnStatistics, Definer, IndexStatistics, Statistics, TableDef, TableId, ViewDef};
 use muster_exec::{TableSource, VirtualRows};
-use muster_storage::Table;
+use muster_storage::{Table, TableStatistics};
 use muster_types::{KeyRange, Result, SqlError};
 use parking_lot::Mutex;
 use std::{
@@ -45,15 +45,19 @@ impl StatementTables {
     /// Share of all tables' rows that the buffer pool has room for.
     fn pool_share(&self) -> f64 {
         *self.pool_share.get_or_init(|| {
-            let pages = |entry: &Arc<TableEntry>| entry.statistics.indexes.first().map_or(0, |i| i.leaf_pages);
+            let pages = |entry: &Arc<TableEntry>| {
+                let content = self.set.content(entry.def.id).ok();
+                content.and_then(|c| c.statistics.indexes.first()).map_or(0, |i| i.leaf_pages)
+            };
             let all: u64 = self.definitions().tables().map(pages).sum();
             let frames = self.context.database.buffer_pool().frame_count();
             (frames as f64 / all.max(1) as f64).min(1.0)
         })
     }
 
-    fn entry(&self, table: &TableDef) -> Option<&Arc<TableEntry>> {
-        self.definitions().schemas.get(&table.database)?.tables.get(&table.name).filter(|e| e.def.id == table.id)
+    /// Statistics of a stored table.
+    fn statistics(&self, table: &TableDef) -> Option<&TableStatistics> {
+        self.set.content(table.id).ok().map(|content| &content.statistics)
     }
 
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
@@ -101,11 +105,11 @@ fn unknown_information_schema_table(name: &str) -> SqlError {
 
 impl Statistics for StatementTables {
     fn row_count(&self, table: &TableDef) -> Option<f64> {
-        self.entry(table).map(|e| e.statistics.rows as f64)
+        self.statistics(table).map(|s| s.rows as f64)
     }
 
     fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics> {
-        let statistics = &self.entry(table)?.statistics;
+        let statistics = self.statistics(table)?;
         let c = statistics.columns.get(column)?;
         Some(ColumnStatistics {
             distinct: c.distinct,
@@ -116,8 +120,7 @@ impl Statistics for StatementTables {
     }
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
-        let entry = self.entry(table)?;
-        let i = entry.statistics.indexes.get(index)?;
+        let i = self.statistics(table)?.indexes.get(index)?;
         Some(IndexStatistics {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,
@@ -146,7 +149,7 @@ impl TableSource for StatementTables {
         if let Some(rows) = made.get(&table.id) {
             return Ok(Some(rows.clone()));
         }
-        let rows = Arc::new(self.context.virtual_tables.rows(table, self.definitions(), &self.context)?);
+        let rows = Arc::new(self.context.virtual_tables.rows(table, &self.set, &self.context)?);
         made.insert(table.id, rows.clone());
         Ok(Some(rows))
     }

@@ -1,7 +1,7 @@
 //! Tables whose rows are made when they are read.
 
 use super::Context;
-use crate::catalog::Snapshot;
+use crate::tables::TableSet;
 use muster_algebra::TableDef;
 use muster_types::{Result, Value};
 use std::sync::Arc;
@@ -12,5 +12,5 @@ pub trait VirtualTables: Send + Sync {
     /// A table by its name in any case.
     fn table(&self, name: &str) -> Option<Arc<TableDef>>;
     /// All rows of a table that the account may see.
-    fn rows(&self, table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>>;
+    fn rows(&self, table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>>;
 }

@@ -1,6 +1,6 @@
 //! One state of all tables: their definitions, each with its handle.
 
-use super::handle::Handle;
+use super::{Companions, auto_increment::AutoIncrement, content::Content, handle::Handle};
 use crate::catalog::{Snapshot, TableEntry};
 use muster_algebra::TableId;
 use muster_storage::{FileId, Store, Table};
@@ -17,12 +17,12 @@ pub struct TableSet {
 
 impl TableSet {
     /// The set after a change of definitions: a table whose files stayed the same keeps its handle.
-    pub(super) fn next(&self, definitions: Arc<Snapshot>) -> TableSet {
+    pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions) -> TableSet {
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {
                 Some(handle) if handle.files() == entry.files => handle.clone(),
                 Some(handle) => Arc::new(handle.on_other_files(entry.clone())),
-                None => Arc::new(Handle::new(entry.clone())),
+                None => Arc::new(Handle::new(entry.clone(), companions)),
             };
             (entry.def.id, handle)
         };
@@ -50,6 +50,16 @@ impl TableSet {
     /// The open table of this number.
     pub fn storage(&self, id: TableId, store: &Arc<Store>) -> Result<Arc<Table>> {
         self.handle(id)?.open(store)
+    }
+
+    /// What is known of a table's rows.
+    pub fn content(&self, id: TableId) -> Result<&Arc<Content>> {
+        Ok(self.handle(id)?.content())
+    }
+
+    /// The next value of a table's AUTO_INCREMENT column.
+    pub fn auto_increment(&self, id: TableId) -> Result<&AutoIncrement> {
+        Ok(self.handle(id)?.auto_increment())
     }
 
     /// The lock that is held by what builds new files from old ones (loads, CREATE INDEX). It goes with the table through

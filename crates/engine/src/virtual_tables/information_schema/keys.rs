@@ -4,8 +4,9 @@ use super::{optional, text, uint};
 use crate::{
     catalog::{Snapshot, TableEntry},
     statement::Context,
+    tables::TableSet,
 };
-use muster_types::Value;
+use muster_types::{Result, Value};
 use std::sync::Arc;
 
 fn visible<'a>(snapshot: &'a Snapshot, context: &'a Context) -> impl Iterator<Item = &'a Arc<TableEntry>> {
@@ -13,13 +14,14 @@ fn visible<'a>(snapshot: &'a Snapshot, context: &'a Context) -> impl Iterator<It
     schemas.flat_map(|(_, schema)| schema.tables.values())
 }
 
-pub(super) fn statistics(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn statistics(tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    for entry in visible(snapshot, context) {
+    for entry in visible(&tables.definitions, context) {
         let def = &entry.def;
+        let statistics = &tables.content(def.id)?.statistics;
         for (i, index) in def.indexes.iter().enumerate() {
             for (seq, part) in index.parts.iter().enumerate() {
-                let distinct = entry.statistics.indexes.get(i).and_then(|s| s.distinct.get(seq));
+                let distinct = statistics.indexes.get(i).and_then(|s| s.distinct.get(seq));
                 let column = &def.columns[part.column];
                 rows.push(vec![
                     text("def"),
@@ -44,7 +46,7 @@ pub(super) fn statistics(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Valu
             }
         }
     }
-    rows
+    Ok(rows)
 }
 
 pub(super) fn key_column_usage(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {

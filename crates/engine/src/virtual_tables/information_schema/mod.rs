@@ -20,8 +20,8 @@ pub use buffer_pool::PoolFigures;
 
 use super::{status, variables};
 use crate::{
-    catalog::Snapshot,
     statement::{Context, VirtualTables},
+    tables::TableSet,
 };
 use muster_algebra::TableDef;
 use muster_types::{Result, SqlError, Value};
@@ -35,18 +35,19 @@ impl VirtualTables for InformationSchema {
         definitions::tables().iter().find(|t| t.name.eq_ignore_ascii_case(name)).cloned()
     }
 
-    fn rows(&self, table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
-        rows(table, definitions, context)
+    fn rows(&self, table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+        rows(table, tables, context)
     }
 }
 
-fn rows(table: &TableDef, definitions: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+fn rows(table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+    let definitions = &tables.definitions;
     let rows = match table.name.as_str() {
         "SCHEMATA" => objects::schemata(definitions, context),
-        "TABLES" => objects::tables(definitions, context),
+        "TABLES" => objects::tables(tables, context)?,
         "VIEWS" => objects::views(definitions, context),
         "COLUMNS" => columns::columns(definitions, context),
-        "STATISTICS" => keys::statistics(definitions, context),
+        "STATISTICS" => keys::statistics(tables, context)?,
         "KEY_COLUMN_USAGE" => keys::key_column_usage(definitions, context),
         "TABLE_CONSTRAINTS" => keys::table_constraints(definitions, context),
         "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,

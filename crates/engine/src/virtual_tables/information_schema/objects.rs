@@ -1,8 +1,8 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::{optional, text, uint};
-use crate::{accounts::Privilege, catalog::Snapshot, statement::Context, system_schema};
-use muster_types::{Collation, Value};
+use crate::{accounts::Privilege, catalog::Snapshot, statement::Context, system_schema, tables::TableSet};
+use muster_types::{Collation, Result, Value};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
     let own = (system_schema::NAME, Collation::Utf8mb4GeneralCi);
@@ -15,7 +15,7 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>
     visible.into_iter().map(row).collect()
 }
 
-pub(super) fn tables(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn tables(tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     let local = |utc_micros| Value::DateTime(context.clock.time_zone.from_utc(utc_micros));
     for table in super::definitions::tables() {
@@ -27,14 +27,18 @@ pub(super) fn tables(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> 
         row.extend([text(""), text("")]);
         rows.push(row);
     }
-    for (database, schema) in &snapshot.schemas {
+    for (database, schema) in &tables.definitions.schemas {
         if !context.rights.sees_tables(database) {
             continue;
         }
         for entry in schema.tables.values() {
-            let statistics = &entry.statistics;
-            let (data, index) = entry.data_and_index_bytes(context.database.buffer_pool().page_size() as u64);
-            let has_auto = entry.def.columns.iter().any(|c| c.auto_increment);
+            let content = tables.content(entry.def.id)?;
+            let statistics = &content.statistics;
+            let (data, index) = content.data_and_index_bytes(context.database.buffer_pool().page_size() as u64);
+            let auto_increment = match entry.auto_increment_column() {
+                Some(_) => uint(tables.auto_increment(entry.def.id)?.next()),
+                None => Value::Null,
+            };
             rows.push(vec![
                 text("def"),
                 text(database),
@@ -49,9 +53,9 @@ pub(super) fn tables(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> 
                 uint(0),
                 uint(index),
                 uint(0),
-                if has_auto { uint(entry.auto_increment) } else { Value::Null },
+                auto_increment,
                 local(entry.created),
-                optional(entry.updated, local),
+                optional(content.loaded, local),
                 Value::Null,
                 text(entry.def.collation.name()),
                 Value::Null,
@@ -68,7 +72,7 @@ pub(super) fn tables(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> 
             rows.push(row);
         }
     }
-    rows
+    Ok(rows)
 }
 
 pub(super) fn views(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {

@@ -73,7 +73,7 @@ pub fn select(
     let virtual_tables = context.virtual_tables;
     let def = virtual_tables.table(table);
     let def = def.ok_or_else(|| SqlError::internal(format!("no information_schema.{table}")))?;
-    let all = virtual_tables.rows(&def, &context.database.tables().definitions(), context)?;
+    let all = virtual_tables.rows(&def, &context.database.tables().current(), context)?;
     let mut positions = Vec::with_capacity(columns.len());
     let mut infos = Vec::with_capacity(columns.len());
     for (shown, source) in columns {

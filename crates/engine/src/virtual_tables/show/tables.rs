@@ -271,15 +271,19 @@ fn processlist(context: &Context, full: bool) -> Result<Listing> {
 
 fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
-    let snapshot = context.database.tables().definitions();
-    let Some(schema) = snapshot.schemas.get(database) else {
+    let tables = context.database.tables().current();
+    let Some(schema) = tables.definitions.schemas.get(database) else {
         return Err(SqlError::unsupported("SHOW CREATE TABLE for information_schema"));
     };
     match schema.tables.get(name) {
-        Some(entry) => Ok(Listing {
-            columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
-            rows: vec![vec![shown, text(show_create::table(entry, context.clock.time_zone))]],
-        }),
+        Some(entry) => {
+            let auto_increment = tables.auto_increment(entry.def.id)?.next();
+            let created = show_create::table(entry, auto_increment, context.clock.time_zone);
+            Ok(Listing {
+                columns: vec![text_column("Table", 64), text_column("Create Table", 1 << 20)],
+                rows: vec![vec![shown, text(created)]],
+            })
+        }
         None => create_view(context, database, name),
     }
 }

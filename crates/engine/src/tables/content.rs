@@ -1,0 +1,100 @@
+//! What is known of a table's rows: statistics, and when they were loaded. One small file beside the clustered tree's.
+//!
+//! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A file
+//! that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a warning.
+
+use super::Companions;
+use crate::{
+    catalog::TableEntry,
+    persist::{self, ChangeError},
+};
+use muster_storage::{ColumnStats, FileId, IndexStats, Table, TableStatistics, file::Companion};
+use serde::{Deserialize, Serialize};
+
+const KIND: persist::Kind = persist::Kind { magic: *b"MUSTSTAT", version: 1 };
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Content {
+    pub statistics: TableStatistics,
+    /// Time of the last load, in microseconds since 1970-01-01 UTC.
+    pub loaded: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    loaded: Option<i64>,
+    rows: u64,
+    columns: Vec<ColumnStats>,
+    /// Statistics of indexes by their files. Files that the table does not have (any more) mean nothing.
+    indexes: Vec<(FileId, IndexStats)>,
+}
+
+impl Content {
+    /// Writes what is known of the rows in these files, the clustered tree's first. Nobody reads it before the catalog
+    /// names the files.
+    pub fn write(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
+        let Content { statistics, loaded } = self;
+        let stored = Stored {
+            loaded: *loaded,
+            rows: statistics.rows,
+            columns: statistics.columns.clone(),
+            indexes: files.iter().copied().zip(statistics.indexes.iter().cloned()).collect(),
+        };
+        companions.write(files[0], Companion::Statistics, KIND, &stored)
+    }
+
+    /// Reads what is known of the rows of a table.
+    pub fn read(companions: &Companions, entry: &TableEntry) -> Content {
+        let stored = match companions.read::<Stored>(entry.clustered_file(), Companion::Statistics, KIND) {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Content::of_trees(companions, entry, "there are no statistics"),
+            Err(e) => return Content::of_trees(companions, entry, &e.message),
+        };
+        let index = |file: &FileId| stored.indexes.iter().find(|(of, _)| of == file).map(|(_, stats)| stats.clone());
+        let indexes = entry.files.iter().map(index).collect::<Option<Vec<_>>>();
+        match indexes {
+            Some(indexes) if stored.columns.len() == entry.def.columns.len() => Content {
+                statistics: TableStatistics { rows: stored.rows, columns: stored.columns, indexes },
+                loaded: stored.loaded,
+            },
+            _ => Content::of_trees(companions, entry, "the statistics are of another definition"),
+        }
+    }
+
+    /// What the trees of a table say of themselves. A table without rows has no other statistics.
+    fn of_trees(companions: &Companions, entry: &TableEntry, reason: &str) -> Content {
+        let store = companions.store();
+        let table = store.open_table(entry.schema(), entry.files.clone(), TableStatistics::default());
+        let rows = table.as_ref().map(|table| table.row_count());
+        if let Ok(0) = rows {
+            return Content { statistics: TableStatistics::of_no_rows(&entry.schema()), loaded: None };
+        }
+        let (database, name) = (&entry.def.database, &entry.def.name);
+        tracing::warn!("table {database}.{name} is planned without statistics until it is loaded again: {reason}");
+        // A table that cannot be opened says so to those who read it.
+        let statistics = table.map_or_else(|_| TableStatistics::default(), |table| without_values(&table));
+        Content { statistics, loaded: None }
+    }
+
+    /// Bytes of leaf pages of the clustered index, and of all others (an estimate, as in MySQL).
+    pub fn data_and_index_bytes(&self, page_size: u64) -> (u64, u64) {
+        let bytes = |i: &IndexStats| i.leaf_pages.max(1) * page_size;
+        let mut sizes = self.statistics.indexes.iter().map(bytes);
+        (sizes.next().unwrap_or(page_size), sizes.sum())
+    }
+}
+
+/// Statistics without anything that only the values tell: nothing of columns, and as many distinct keys as MySQL takes
+/// for an index without statistics, ten rows each, but one row each for a whole unique key.
+fn without_values(table: &Table) -> TableStatistics {
+    let rows = table.row_count();
+    let indexes = table.trees().iter().zip(&table.schema().indexes).map(|(tree, schema)| {
+        let header = tree.file().header();
+        let mut distinct = vec![(rows as f64 / 10.0).max(1.0); schema.parts.len()];
+        if let (true, Some(last)) = (schema.unique, distinct.last_mut()) {
+            *last = rows as f64;
+        }
+        IndexStats { distinct, leaf_pages: header.leaf_count, height: header.height }
+    });
+    TableStatistics { rows, columns: Vec::new(), indexes: indexes.collect() }
+}

@@ -1,0 +1,309 @@
+//! What definitions, statistics and counters are after writes that failed, and when their files are lost or damaged.
+
+mod fixture;
+
+use fixture::rows;
+use muster_engine::{
+    Database, DatabaseOptions, Durability, Session,
+    io::memory::{Fault, FaultKind, MemoryIo, Operation},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// A data directory whose tables are in memory: the same files for whoever opens it with the same back end.
+struct Home {
+    directory: tempfile::TempDir,
+    io: Arc<MemoryIo>,
+}
+
+impl Home {
+    fn new() -> Home {
+        Home { directory: tempfile::tempdir().unwrap(), io: Arc::new(MemoryIo::new()) }
+    }
+
+    fn open(&self) -> Arc<Database> {
+        let options = DatabaseOptions { durability: Durability::Full, ..fixture::options() };
+        Database::open_with_io(self.directory.path(), options, self.io.clone()).unwrap()
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn fault(&self, on: Operation, after: u64) {
+        self.io.inject(Fault { on, after, kind: FaultKind::Error(EIO), forever: false });
+    }
+
+    /// Files with this extension.
+    fn files(&self, extension: &str) -> Vec<PathBuf> {
+        let all = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path());
+        all.filter(|path| path.extension().is_some_and(|e| e == extension)).collect()
+    }
+
+    /// A database `d` with a table `t` of three rows.
+    async fn with_table(&self) -> (Arc<Database>, Session) {
+        let database = self.open();
+        let mut session = fixture::session(&database, "root");
+        run(&mut session, "CREATE DATABASE d").await;
+        run(&mut session, "USE d").await;
+        let columns = "a INT AUTO_INCREMENT PRIMARY KEY, b INT, s VARCHAR(20), KEY kb (b)";
+        run(&mut session, &format!("CREATE TABLE t ({columns})")).await;
+        fs::write(self.path().join("import/3.csv"), "1,30,abc\n2,20,ABC\n7,10,x\n").unwrap();
+        fs::write(self.path().join("import/1.csv"), "9,40,y\n").unwrap();
+        run(&mut session, &load(3)).await;
+        (database, session)
+    }
+}
+
+/// The number of "input/output error".
+const EIO: i32 = 5;
+
+fn load(file: u32) -> String {
+    format!("LOAD DATA INFILE '{file}.csv' INTO TABLE t FIELDS TERMINATED BY ','")
+}
+
+async fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
+    rows(session, sql).await.unwrap_or_else(|e| panic!("{sql}: {}", e.message))
+}
+
+/// All that can be seen of the table: its definition, its statistics, its rows by each index.
+async fn observe(session: &mut Session) -> String {
+    let mut seen = String::new();
+    for table in ["t", "u"] {
+        let Ok(created) = rows(session, &format!("SHOW CREATE TABLE d.{table}")).await else { continue };
+        seen += &format!("{created:?}\n");
+        let names = "SELECT DISTINCT index_name FROM information_schema.statistics";
+        let known = "SELECT table_rows FROM information_schema.tables";
+        let here = format!("WHERE table_schema = 'd' AND table_name = '{table}'");
+        for index in run(session, &format!("{names} {here}")).await {
+            let by = format!("SELECT * FROM d.{table} FORCE INDEX ({}) ORDER BY a", index[0]);
+            seen += &format!("{index:?} {:?}\n", run(session, &by).await);
+        }
+        seen += &format!("{:?}\n", run(session, &format!("{known} {here}")).await);
+    }
+    seen
+}
+
+/// A new session's view of the table.
+async fn observe_anew(home: &Home) -> String {
+    observe(&mut fixture::session(&home.open(), "root")).await
+}
+
+/// One statement with one fault after the other, until it meets none.
+async fn survive(sql: &str, on: Operation) {
+    let (before, after) = {
+        let home = Home::new();
+        let (_database, mut session) = home.with_table().await;
+        let before = observe(&mut session).await;
+        run(&mut session, sql).await;
+        (before, observe(&mut session).await)
+    };
+    for position in 0.. {
+        let home = Home::new();
+        let (database, mut session) = home.with_table().await;
+        let catalog = fs::read(home.path().join("catalog.mus")).unwrap();
+        home.fault(on, position);
+        let result = rows(&mut session, sql).await;
+        home.io.clear_faults();
+        let context = format!("{sql}, fault at {on:?} {position}: {result:?}");
+        let unknown = result.as_ref().is_err_and(|e| e.message.contains("not known to be durable"));
+        let wanted = if result.is_ok() || unknown { &after } else { &before };
+        assert_eq!(&observe(&mut session).await, wanted, "{context}");
+        drop((session, database));
+        assert_eq!(&observe_anew(&home).await, wanted, "{context}, opened again");
+        if unknown {
+            // A power failure undoes the rename.
+            fs::write(home.path().join("catalog.mus"), catalog).unwrap();
+            assert_eq!(observe_anew(&home).await, before, "{context}, undone");
+        }
+        if result.is_ok() {
+            assert!(position > 0, "{sql} meets no {on:?}");
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_write_of_the_catalog_leaves_what_the_error_says() {
+    for sql in [
+        &load(1),
+        "CREATE INDEX ks ON t (s)",
+        "DROP INDEX kb ON t",
+        "TRUNCATE TABLE t",
+        "DROP TABLE t",
+        "RENAME TABLE t TO u",
+        "CREATE TABLE u (a INT PRIMARY KEY)",
+    ] {
+        for on in [Operation::SyncDirectory, Operation::Rename, Operation::WriteSmall] {
+            survive(sql, on).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_write_of_the_accounts_leaves_what_the_error_says() {
+    for (on, made) in [(Operation::SyncDirectory, true), (Operation::Rename, false), (Operation::WriteSmall, false)] {
+        let home = Home::new();
+        let database = home.open();
+        let mut session = fixture::session(&database, "root");
+        home.fault(on, 0);
+        let e = rows(&mut session, "CREATE USER u").await.unwrap_err();
+        assert_eq!(e.message.contains("not known to be durable"), made, "{}", e.message);
+        assert_eq!(database.authentication("u", "h").is_some(), made);
+        drop((session, database));
+        assert_eq!(home.open().authentication("u", "h").is_some(), made, "opened again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_without_statistics_have_the_same_rows() {
+    let home = Home::new();
+    let (database, mut session) = home.with_table().await;
+    // Whether bytes may be compared where letters of both cases are equal, statistics decide.
+    let query = "SELECT a FROM d.t WHERE s = 'abc' ORDER BY a";
+    let wanted = (run(&mut session, query).await, observe(&mut session).await);
+    assert_eq!(wanted.0, [["1"], ["2"]]);
+    drop((session, database));
+    let [file] = &home.files("stats")[..] else { panic!("{:?}", home.files("stats")) };
+    let good = fs::read(file).unwrap();
+    let mut flipped = good.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    for damaged in [None, Some(&flipped[..]), Some(&good[..good.len() / 2]), Some(b"")] {
+        match damaged {
+            None => fs::remove_file(file).unwrap(),
+            Some(bytes) => fs::write(file, bytes).unwrap(),
+        }
+        let database = home.open();
+        let mut session = fixture::session(&database, "root");
+        assert_eq!((run(&mut session, query).await, observe(&mut session).await), wanted);
+        let plan = run(&mut session, "EXPLAIN SELECT * FROM d.t FORCE INDEX (kb) WHERE b = 20").await;
+        assert_eq!(plan[0][6], "kb", "{plan:?}");
+    }
+    // The next load takes them anew.
+    let database = home.open();
+    let mut session = fixture::session(&database, "root");
+    run(&mut session, "USE d").await;
+    run(&mut session, &load(1)).await;
+    assert_eq!(home.files("stats").len(), 1, "the old one went with its table");
+    drop((session, database));
+    let cardinality = "SELECT cardinality FROM information_schema.statistics WHERE table_name = 't'";
+    assert_eq!(run(&mut fixture::session(&home.open(), "root"), cardinality).await, [["4"], ["4"]]);
+}
+
+async fn next_value(home: &Home) -> u64 {
+    let of_t = "SELECT auto_increment FROM information_schema.tables WHERE table_name = 't'";
+    run(&mut fixture::session(&home.open(), "root"), of_t).await[0][0].parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counters_never_go_back() {
+    let home = Home::new();
+    drop(home.with_table().await);
+    assert_eq!(next_value(&home).await, 8);
+    let alter = |next: u64| format!("ALTER TABLE d.t AUTO_INCREMENT = {next}");
+    let mut least = 8;
+    for (on, next) in [(Operation::WriteSmall, 20), (Operation::Rename, 30), (Operation::SyncDirectory, 40)] {
+        for after in 0..4 {
+            let database = home.open();
+            let mut session = fixture::session(&database, "root");
+            home.fault(on, after);
+            let result = rows(&mut session, &alter(next + after)).await;
+            home.io.clear_faults();
+            if result.is_ok() {
+                least = next + after;
+            }
+            drop((session, database));
+            let found = next_value(&home).await;
+            assert!(found >= least, "{found} after {least}, fault at {on:?} {after}: {result:?}");
+            least = found;
+        }
+    }
+    assert!(least >= 40);
+    let database = home.open();
+    let mut session = fixture::session(&database, "root");
+    // Through what makes new files of the rows, and what does not.
+    for sql in ["USE d", "ALTER TABLE t AUTO_INCREMENT = 5", "CREATE INDEX ks ON t (s)", "DROP INDEX ks ON t", &load(1)]
+    {
+        run(&mut session, sql).await;
+    }
+    drop((session, database));
+    assert_eq!(next_value(&home).await, least);
+    // A counter that is lost is one more than the largest value, with statistics and without.
+    for lost in ["counter", "stats"] {
+        home.files(lost).iter().for_each(|file| fs::write(file, "damaged").unwrap());
+        assert_eq!(next_value(&home).await, 10, "without {lost}");
+    }
+    let database = home.open();
+    let mut session = fixture::session(&database, "root");
+    run(&mut session, "TRUNCATE TABLE d.t").await;
+    drop((session, database));
+    assert_eq!(next_value(&home).await, 1);
+}
+
+/// Catalogs of format 1 held statistics and counters; they move to files of their own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_catalog_of_the_former_format_is_taken_over() {
+    let home = Home::new();
+    let (database, mut session) = home.with_table().await;
+    run(&mut session, "ALTER TABLE t AUTO_INCREMENT = 50").await;
+    let wanted = observe(&mut session).await;
+    drop((session, database));
+    let stored = |path: &Path| -> serde_json::Value { serde_json::from_slice(&fs::read(path).unwrap()[24..]).unwrap() };
+    let statistics = stored(&home.files("stats")[0]);
+    let path = home.path().join("catalog.mus");
+    let mut catalog = stored(&path);
+    let indexes: Vec<_> = statistics["indexes"].as_array().unwrap().iter().map(|i| i[1].clone()).collect();
+    let table = &mut catalog["databases"][0]["tables"][0];
+    table["auto_increment"] = 50.into();
+    table["updated"] = statistics["loaded"].clone();
+    table["statistics"] = serde_json::json!({
+        "rows": statistics["rows"], "columns": statistics["columns"], "indexes": indexes,
+    });
+    let body = serde_json::to_vec(&catalog).unwrap();
+    let mut bytes =
+        [&b"MUSTCATA"[..], &1u32.to_le_bytes(), &[0; 4], &(body.len() as u64).to_le_bytes(), &body].concat();
+    let checksum = crc32c::crc32c(&bytes[16..]);
+    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+    for file in home.files("stats").iter().chain(&home.files("counter")) {
+        fs::remove_file(file).unwrap();
+    }
+    fs::write(&path, bytes).unwrap();
+    for _ in 0..2 {
+        assert_eq!(observe_anew(&home).await, wanted);
+    }
+    assert_eq!((home.files("stats").len(), home.files("counter").len()), (1, 1));
+    assert!(!String::from_utf8_lossy(&fs::read(&path).unwrap()).contains("statistics"));
+}
+
+/// A change of a definition that comes while an index is built waits for it, and neither undoes the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn changes_during_create_index_are_kept() {
+    let home = Home::new();
+    let (database, mut session) = home.with_table().await;
+    let numbers: String = (10..20_000).map(|n| format!("{n},{},s{n}\n", n % 100)).collect();
+    fs::write(home.path().join("import/2.csv"), numbers).unwrap();
+    run(&mut session, &load(2)).await;
+    for (i, change) in ["ALTER TABLE t RENAME INDEX kb TO kc", "ALTER TABLE t COMMENT = 'new'", "RENAME TABLE t TO u"]
+        .into_iter()
+        .enumerate()
+    {
+        database.clear_buffer_pool().unwrap();
+        home.io.set_read_delay(Duration::from_millis(10));
+        let mut builder = fixture::session(&database, "root");
+        let building =
+            tokio::spawn(async move { rows(&mut builder, &format!("CREATE INDEX k{i} ON d.t (s, b)")).await });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!building.is_finished(), "the index was built before anything could come between");
+        run(&mut session, change).await;
+        building.await.unwrap().unwrap_or_else(|e| panic!("{change}: {}", e.message));
+        home.io.set_read_delay(Duration::ZERO);
+    }
+    let created = run(&mut session, "SHOW CREATE TABLE u").await;
+    for wanted in ["KEY `kc`", "COMMENT='new'", "KEY `k0`", "KEY `k1`", "KEY `k2`"] {
+        assert!(created[0][1].contains(wanted), "{wanted}: {created:?}");
+    }
+}
