@@ -53,16 +53,19 @@ impl Binder<'_> {
         Ok((self.compared_as(l, ty), self.compared_as(r, ty)))
     }
 
-    /// The value in the type that it is compared in. A text that is not constant and is no date is less than every
-    /// date: MySQL's zero date.
+    /// The value in the type that it is compared in. A text that is no date is less than every date: MySQL's zero date.
     fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
-        let is_text = is_string(&item) && item.as_literal().is_none() && !item.expr.has_subquery();
-        if !is_text || !matches!(ty, SqlType::DateTime { .. }) {
+        let zero = || Expr::literal(Value::DateTime(temporal::BEFORE_ALL_DATES), ty);
+        if !is_string(&item) || !matches!(ty, SqlType::DateTime { .. }) || item.expr.has_subquery() {
             return self.convert(item, ty);
         }
+        if let Some(value) = item.as_literal() {
+            let is_null = value.is_null();
+            let date = self.convert(item, ty);
+            return if date.is_null_literal() && !is_null { Item::new(zero(), ty) } else { date };
+        }
         let is_null = Expr::IsNull { arg: Box::new(item.expr.clone()), negated: false };
-        let zero = Expr::literal(Value::DateTime(temporal::BEFORE_ALL_DATES), ty);
-        let args = vec![self.convert(item, ty).expr, zero];
+        let args = vec![self.convert(item, ty).expr, zero()];
         let date = Expr::Call { function: ScalarFunction::Coalesce, args, ty };
         let branches = vec![(is_null, Expr::null(ty))];
         Item::new(Expr::Case { branches, otherwise: Some(Box::new(date)), ty }, ty)
