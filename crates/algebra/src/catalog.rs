@@ -74,7 +74,7 @@ impl TableDef {
         !self.indexes[0].parts.is_empty()
     }
 
-    /// What an index's keys are made of: its declared parts, then the parts of the primary key that they do not hold. A
+    /// The parts of an index's keys: its declared parts, then the parts of the primary key that they do not hold. A
     /// prefix that no value can exceed is none. (The hidden row number at the end is not named.)
     pub fn key_parts(&self, index: usize) -> Vec<KeyPart> {
         let effective = |part: &KeyPart| {
@@ -94,8 +94,8 @@ impl TableDef {
         parts
     }
 
-    /// Whether entries of this index hold the whole value of a column: as a part of its own without prefix, or as a
-    /// part of the primary key, which every secondary entry ends with. The clustered index holds all.
+    /// Returns true if entries of this index hold the whole value of a column: as a part of its own without prefix, or
+    /// as a part of the primary key, which every secondary entry ends with. The clustered index holds all.
     pub fn index_has_column(&self, index: usize, column: usize) -> bool {
         let holds = |i: &IndexDef| i.parts.iter().any(|p| p.column == column && p.prefix.is_none());
         index == 0 || holds(&self.indexes[index]) || holds(&self.indexes[0])
@@ -111,8 +111,8 @@ pub struct ViewDef {
     pub columns: Vec<String>,
     /// The SELECT. It has no `*`: the columns that one stood for when the view was created are written in its place.
     pub query: String,
-    /// Where tables without a database are looked up: the current database when the view was created. `None` when
-    /// there was none.
+    /// The database in which tables without one are looked up: the current database when the view was created. `None`
+    /// when there was none.
     #[serde(default)]
     pub current_database: Option<String>,
     /// Whose rights count for what it reads (`SQL SECURITY DEFINER`); `None`: those of who uses it.
@@ -128,9 +128,9 @@ pub struct Definer {
     pub host: String,
 }
 
-/// What the binder asks. Names compare without case for databases' tables only where MySQL does (it does not on
-/// Linux): table and database names are exact, `information_schema` is found in any case. `definer`: the account whose
-/// rights count, inside a view that is read with its definer's.
+/// The databases, tables and views that the binder looks names up in. Names compare without case for databases' tables
+/// only where MySQL does (it does not on Linux): table and database names are exact, `information_schema` is found in
+/// any case. `definer`: the account whose rights count, inside a view that is read with its definer's.
 pub trait Catalog: Send + Sync {
     /// Error 1049 when there is no such database.
     fn check_database(&self, database: &str) -> Result<()>;

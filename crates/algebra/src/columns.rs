@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColId(pub u32);
 
-/// Where a column's values come from unchanged, if they do.
+/// The column of a table that a column's values come from unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnOrigin {
     pub database: String,
@@ -18,13 +18,13 @@ pub struct ColumnOrigin {
     pub column: String,
 }
 
-/// What is known of a column while a statement is bound and planned.
+/// The name, type and origin of a column while a statement is bound and planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnMeta {
     /// Name as the user sees it in the result.
     pub name: String,
     pub ty: SqlType,
-    /// Whether NULL can occur where the column is produced; an outer join above can still add NULLs.
+    /// True if NULL can occur where the column is produced; an outer join above can still add NULLs.
     pub nullable: bool,
     pub origin: Option<ColumnOrigin>,
 }

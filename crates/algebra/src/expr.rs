@@ -32,7 +32,8 @@ pub enum ArithmeticOp {
     Add,
     Sub,
     Mul,
-    /// `/`: decimal or double; NULL when the divisor is zero. The decimal result has the node's scale, rounded half away from zero.
+    /// `/`: decimal or double; NULL when the divisor is zero. The decimal result has the node's scale, rounded half
+    /// away from zero.
     Div,
     /// `DIV`: integer quotient, truncated; NULL when the divisor is zero.
     IntDiv,
@@ -100,8 +101,8 @@ impl IntervalUnit {
 /// Functions over the values of one row. Argument order is MySQL's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ScalarFunction {
-    /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of several
-    /// parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
+    /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
+    /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
     DateAdd(IntervalUnit),
     /// As [`ScalarFunction::DateAdd`], backwards: `DATE_SUB`.
     DateSub(IntervalUnit),
@@ -184,7 +185,7 @@ pub enum ScalarFunction {
     BitCount,
 }
 
-/// What a subquery yields to the expression around it.
+/// The quantifier of a comparison with the rows of a subquery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Quantifier {
     Any,
@@ -288,7 +289,8 @@ pub enum Expr {
         list: Vec<Expr>,
         negated: bool,
     },
-    /// `arg [NOT] LIKE pattern ESCAPE escape`, under the collation of `arg`'s type. Without an ESCAPE clause `escape` is
+    /// `arg [NOT] LIKE pattern ESCAPE escape`, under the collation of `arg`'s type. Without an ESCAPE clause `escape`
+    /// is
     /// `Some('\\')`; `None` is `ESCAPE ''`.
     Like {
         arg: Box<Expr>,

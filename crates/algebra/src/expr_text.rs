@@ -197,7 +197,7 @@ impl Printer<'_> {
     }
 }
 
-/// What stands around the `(select #n)` of a subquery.
+/// The text of a subquery's predicate around its `(select #n)`.
 fn subquery_text(kind: &SubqueryKind, select: String, printer: &Printer<'_>) -> String {
     match kind {
         SubqueryKind::Scalar => select,

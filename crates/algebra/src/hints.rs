@@ -3,7 +3,7 @@
 use crate::{ColId, Switch};
 use std::collections::BTreeSet;
 
-/// What a hint speaks of.
+/// The kind of object that a hint is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HintTarget {
     /// All tables of a query block: also how the block itself, as a subquery, is joined.
@@ -25,7 +25,7 @@ pub struct SwitchHint {
     pub indexes: Option<Vec<usize>>,
 }
 
-/// What a list of tables says of the order they are joined in.
+/// The place that a list of tables has in the join order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderKind {
     /// One after the other, others between them or not: `JOIN_ORDER`, `JOIN_FIXED_ORDER`.

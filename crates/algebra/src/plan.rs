@@ -5,7 +5,7 @@ use muster_types::{KeyInterval, KeyRange};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the optimizer expects of a node.
+/// The optimizer's estimate for a node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
 pub struct Estimate {
     pub rows: f64,
@@ -46,9 +46,9 @@ pub struct Scan {
     pub index: usize,
     /// Disjoint and ascending; `[KeyRange::all()]` reads everything.
     pub ranges: Vec<KeyRange>,
-    /// Per part of the key, as in [`TableDef::key_parts`], the values that entries need to have, disjoint and ascending in
-    /// the key's order; `None`, and parts behind the last entry: any. Entries between are skipped over. Conditions that
-    /// this comes from are checked all the same.
+    /// Per part of the key, as in [`TableDef::key_parts`], the values that entries need to have, disjoint and ascending
+    /// in the key's order; `None`, and parts behind the last entry: any. Entries between are skipped over. Conditions
+    /// that this comes from are checked all the same.
     pub steering: Vec<Option<Vec<KeyInterval>>>,
     /// Loose index scan: of the entries that ranges and steering admit, at least the first one of each combination of
     /// values of so many leading parts (the last one if `reverse`) is delivered, and others may be left out.
@@ -64,7 +64,7 @@ pub struct Scan {
     pub filter: Vec<Expr>,
     /// How rows are fetched when the index is not covering.
     pub fetch: RowFetch,
-    /// Whether rows must come in key order (`reverse`: descending). Otherwise any order, in parallel.
+    /// True if rows must come in key order (`reverse`: descending). Otherwise any order, in parallel.
     pub ordered: bool,
     pub reverse: bool,
     /// Stop after this many rows.
@@ -72,7 +72,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Whether the index alone has everything the scan needs (a covering index, or the clustered one).
+    /// Returns true if the index alone has everything the scan needs (a covering index, or the clustered one).
     pub fn is_covering(&self) -> bool {
         let needed = self.columns.iter().chain(&self.filter_columns).map(|(_, c)| *c);
         self.index == 0 || needed.into_iter().all(|c| self.table.index_has_column(self.index, c))
@@ -122,14 +122,14 @@ pub enum PlanOp {
         keys: Vec<Expr>,
         /// Further conditions of the join.
         residual: Vec<Expr>,
-        /// What `residual` says of an entry of the index and the left row whose key found it, before rows are fetched.
-        /// Empty if the index has all columns, or conditions may not be checked on its entries.
+        /// The part of `residual` that an index entry and the left row whose key found it decide, before rows are
+        /// fetched. Empty if the index has all columns, or conditions may not be checked on its entries.
         entry_condition: Vec<Expr>,
-        /// Whether keys are collected in a buffer and looked up together.
+        /// True if keys are collected in a buffer and looked up together.
         batched: bool,
-        /// Whether the keys of a buffer are sorted; else they are looked up as they come. False if not batched.
+        /// True if the keys of a buffer are sorted; else they are looked up as they come. False if not batched.
         key_ordered: bool,
-        /// Whether the left rows, which come from another such join, stay in its buffer. False if not batched.
+        /// True if the left rows, which come from another such join, stay in its buffer. False if not batched.
         incremental: bool,
     },
     /// Any condition; the right input is kept in memory.
@@ -153,8 +153,8 @@ pub enum PlanOp {
         group: Vec<ColId>,
         aggregates: Vec<(ColId, AggregateCall)>,
     },
-    /// Each partition is aggregated by itself, though a group may have rows in several. The columns of the aggregates hold
-    /// what was accumulated so far, for a `FinalAggregate` above it, from which only an `Exchange` may part it.
+    /// Each partition is aggregated by itself, though a group may have rows in several. The columns of the aggregates
+    /// hold what was accumulated so far, for a `FinalAggregate` above it, from which only an `Exchange` may part it.
     PartialAggregate {
         input: Box<Plan>,
         group: Vec<ColId>,
@@ -179,7 +179,7 @@ pub enum PlanOp {
         keys: Vec<SortKey>,
         fetch: Option<u64>,
     },
-    /// Of each partition; an offset needs a single one.
+    /// Limits each partition; an offset needs a single one.
     Limit {
         input: Box<Plan>,
         offset: u64,
@@ -201,7 +201,7 @@ pub enum PlanOp {
         id: usize,
         input: Box<Plan>,
         columns: Vec<ColId>,
-        /// Whether the rows are kept for one run of the subquery around the node, on whose parameters they may depend;
+        /// True if the rows are kept for one run of the subquery around the node, on whose parameters they may depend;
         /// otherwise for the whole statement.
         per_run: bool,
     },

@@ -1,6 +1,6 @@
-//! What the nodes of a plan did when it ran.
+//! Counts of what the nodes of a plan did when it ran.
 
-/// What a node did.
+/// The counts of a node that has run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Actual {
     /// How often it ran.

@@ -23,7 +23,7 @@ pub enum IndexHintKind {
     Ignore,
 }
 
-/// What an index hint speaks about; `All` without a FOR clause.
+/// The use of an index that a hint is about; `All` without a FOR clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IndexHintScope {
     All,

@@ -1,10 +1,10 @@
-//! What the optimizer may ask about the data. The engine answers from storage; tests inject.
+//! The statistics of tables that the optimizer may ask for. The engine answers from storage; tests inject.
 
 use crate::TableDef;
 use muster_types::{KeyRange, Value};
 use serde::{Deserialize, Serialize};
 
-/// Of one column. All figures are estimates.
+/// Statistics of one column. All figures are estimates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnStatistics {
     /// Number of distinct values, NULL not counted.
@@ -15,7 +15,7 @@ pub struct ColumnStatistics {
     pub max: Option<Value>,
 }
 
-/// Of one index.
+/// Statistics of one index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexStatistics {
     /// `distinct[i]`: number of distinct values of the first `i + 1` key parts.

@@ -1,5 +1,6 @@
-//! Switches of the optimizer. Every rewrite and every optional physical choice has one; `optimizer_switch` sets it for a session,
-//! a hint for single tables and indexes. The table below is the only place that pairs a switch with its name.
+//! Switches of the optimizer. Every rewrite and every optional physical choice has one; `optimizer_switch` sets it for
+//! a session, a hint for single tables and indexes. The table below is the only place that pairs a switch with its
+//! name.
 
 use std::fmt;
 
@@ -142,7 +143,7 @@ switches! {
     MaterializedIn "materialized_in",
     /// An IN that remains a subquery may run for each row with the row's value inside.
     InToExists "in_to_exists",
-    /// Of the two ways above the cheaper is taken. Off: the subquery's rows are kept where that is possible.
+    /// The cheaper of the two ways above is taken. Off: the subquery's rows are kept where that is possible.
     SubqueryMaterializationCostBased "subquery_materialization_cost_based",
     /// Correlated scalar subqueries become joins with grouped derived tables.
     SubqueryToDerived "subquery_to_derived",

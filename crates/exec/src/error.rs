@@ -44,7 +44,7 @@ fn from_other(error: &(dyn std::error::Error + 'static)) -> SqlError {
     SqlError::internal(error)
 }
 
-/// Of temporary files; those of tables are storage's.
+/// Converts an error of a temporary file. Errors of the files of tables are converted by storage.
 fn from_io(error: &std::io::Error) -> SqlError {
     match error.kind() {
         std::io::ErrorKind::StorageFull => {

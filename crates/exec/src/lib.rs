@@ -94,7 +94,7 @@ impl Default for Buffers {
     }
 }
 
-/// What a query runs with.
+/// The memory, threads, counters and limits that a query runs with.
 #[derive(Clone)]
 pub struct ExecContext {
     pub runtime: Arc<Runtime>,
@@ -107,7 +107,7 @@ pub struct ExecContext {
     pub text_bytes_max: usize,
     /// Values of the statement's parameters, in order.
     pub parameters: Arc<[Value]>,
-    /// What the statement computes once for several places.
+    /// The rows that the statement computes once for several places.
     pub shared: Arc<SharedRows>,
     /// Degree of parallelism.
     pub threads: usize,

@@ -1,7 +1,7 @@
-//! What each node of a plan did in a run: for EXPLAIN ANALYZE.
+//! Counts of what each node of a plan did in a run, for EXPLAIN ANALYZE.
 //!
-//! Nodes are named by their numbers, so a copy of a node with other constants (a subquery that runs once a row) is still
-//! the same node.
+//! Nodes are named by their numbers, so a copy of a node with other constants (a subquery that runs once a row) is
+//! still the same node.
 
 use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
@@ -18,14 +18,14 @@ use std::{
 
 /// Measurements of one run, filled in as it goes on.
 pub struct Profile {
-    /// Of the session.
+    /// The session's counters.
     counters: Arc<Counters>,
     nodes: Mutex<HashMap<NodeId, Arc<NodeProfile>>>,
-    /// Of the statement itself, without those of subqueries that run by themselves.
+    /// The operators of the statement itself, without those of subqueries that run by themselves.
     operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
 }
 
-/// Of one node, over all its runs.
+/// The counts of one node over all its runs.
 pub struct NodeProfile {
     pub(crate) id: NodeId,
     pub(crate) loops: AtomicU64,
@@ -61,7 +61,7 @@ impl Profile {
         self.operators.lock().get_or_insert_with(|| operators.clone());
     }
 
-    /// What a node of the plan has done; all zero if it never ran.
+    /// The counts of a node of the plan; all zero if it never ran.
     pub fn of(&self, id: NodeId) -> Actual {
         let Some(node) = self.nodes.lock().get(&id).cloned() else { return Actual::default() };
         let loops = node.loops.load(Relaxed);

@@ -1,4 +1,4 @@
-//! What queries run on: memory, spill files, and the settings of DataFusion's operators.
+//! The surroundings that queries run in: memory, spill files, and the settings of DataFusion's operators.
 
 use crate::{error::to_sql, expr::text_memory::TextMemory, memory::SharedPool, ops::spill::SpillSpace};
 use datafusion_execution::{
@@ -74,7 +74,7 @@ impl Runtime {
         Ok(Reserved { _memory: memory })
     }
 
-    /// Where operators of a query with so many threads spill, and what counts it.
+    /// The spill space of a query with so many threads. `counters` counts what is spilled.
     pub(crate) fn spill_space(&self, threads: usize, counters: &Arc<Counters>) -> SpillSpace {
         let block_bytes = self.memory_bytes / threads.max(1) / BLOCK_SHARE;
         SpillSpace {
@@ -89,7 +89,7 @@ impl Runtime {
         self.memory_bytes / threads.max(1) / BATCH_SHARE
     }
 
-    /// What the texts of a statement may take. `text_bytes_max`: each of them.
+    /// The memory that the texts of a statement may take. `text_bytes_max`: each of them.
     pub(crate) fn text_memory(&self, threads: usize, text_bytes_max: usize) -> Arc<TextMemory> {
         let long = (self.batch_bytes(threads) / BATCH_ROWS).clamp(LONG_TEXT_MIN, LONG_TEXT_MAX);
         Arc::new(TextMemory {

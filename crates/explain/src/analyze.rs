@@ -7,7 +7,7 @@ use muster_algebra::{Actual, Columns, NodeId, Plan};
 pub struct Analyzed<'a> {
     pub plan: &'a Plan,
     pub columns: &'a Columns,
-    /// What a node of the plan did.
+    /// The counts of a node of the plan that has run.
     pub actual: &'a dyn Fn(NodeId) -> Actual,
 }
 

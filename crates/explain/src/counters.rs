@@ -1,7 +1,7 @@
 //! Counters that a plan fills when it starts: how tables are read, sorts, temporary tables (MySQL manual 7.1.10).
 //!
-//! Tables that are joined form a block; below an aggregation, in a branch of a UNION, in a subquery and in what is computed
-//! once for several places begins another.
+//! Tables that are joined form a block; below an aggregation, in a branch of a UNION, in a subquery and in what is
+//! computed once for several places begins another.
 //! The first table of a block is read by itself, all others for the rows of those before them. The order is EXPLAIN's.
 
 use crate::{
@@ -95,7 +95,7 @@ fn is_full(scan: &Scan) -> bool {
     matches!(Access::of_scan(scan).entries, Entries::All | Entries::None)
 }
 
-/// What a sort reads, below what only changes its rows.
+/// The input of a sort, below nodes that only change its rows.
 fn sorted(plan: &Plan) -> &Plan {
     match &plan.op {
         PlanOp::Filter { input, .. } | PlanOp::Project { input, .. } | PlanOp::Exchange { input, .. } => sorted(input),

@@ -1,4 +1,4 @@
-//! Which part of an index a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
+//! The part of an index that a scan reads, as text: `(a = 1 AND 5 <= b < 9) OR (a = 2)`.
 
 use muster_algebra::Scan;
 use muster_types::{KeyInterval, KeyPart, KeyRange, Value};
@@ -65,7 +65,7 @@ fn signed(bound: Bound<&Value>) -> Option<(&Value, &'static str)> {
     }
 }
 
-/// What steering lets through: `(5 <= b < 9) AND (c = 1 OR c = 2)`.
+/// The conditions of a scan's steering as text: `(5 <= b < 9) AND (c = 1 OR c = 2)`.
 pub fn steering_text(scan: &Scan) -> String {
     let parts = Parts::of(scan);
     let one = |i: usize, intervals: &[KeyInterval]| {

@@ -12,7 +12,8 @@ struct Line<'a> {
     id: u64,
     select_type: &'static str,
     scan: Option<&'a Scan>,
-    /// Of a table whose rows are looked up: what its key is compared with, and that in MySQL's words.
+    /// The values that the key of a table is compared with if its rows are looked up, and those values in MySQL's
+    /// words.
     keys: Option<(&'a [Expr], Vec<String>)>,
     /// Indexes that are merged to find its rows: `union` or `intersect`.
     merged: Option<(&'static str, Vec<&'a Scan>)>,
@@ -20,8 +21,8 @@ struct Line<'a> {
     extra: Vec<String>,
 }
 
-/// The rows of `EXPLAIN FORMAT=TRADITIONAL`: id, select_type, table, partitions, type, possible_keys, key, key_len, ref,
-/// rows, filtered, Extra.
+/// The rows of `EXPLAIN FORMAT=TRADITIONAL`: id, select_type, table, partitions, type, possible_keys, key, key_len,
+/// ref, rows, filtered, Extra.
 pub fn rows(plan: &Plan, columns: &Columns) -> Vec<Vec<Value>> {
     let mut lines = Vec::new();
     let has_subplan = collect(plan, columns, 1, "SIMPLE", &mut Vec::new(), &mut lines);

@@ -45,7 +45,7 @@ pub fn accumulator(ty: &DataType) -> Result<Box<dyn GroupsAccumulator>> {
     })
 }
 
-/// Where the values are kept.
+/// The values of all groups, one slot for each group.
 trait Slots: Send + 'static {
     fn resize(&mut self, n: usize);
     /// Calls `keep(row)` to learn which rows to take: the group of a row whose group has no value yet.
@@ -208,7 +208,7 @@ impl Slots for Bytes {
     }
 }
 
-/// Of the type that has only NULL.
+/// The slots of the type that has only NULL.
 struct Nothing(usize);
 
 impl Slots for Nothing {

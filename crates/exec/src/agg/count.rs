@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Number of rows of each group.
 pub struct Count {
     counts: Vec<i64>,
-    /// Whether rows count in which the argument is NULL.
+    /// True if rows count in which the argument is NULL.
     all_rows: bool,
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// See the module.
 pub struct Distinct {
-    /// What the values that are met count for.
+    /// The aggregate that each distinct value is given to once.
     inner: Box<dyn GroupsAccumulator>,
     value_type: DataType,
     /// Keys: group, value.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Sums by group; the result has `scale` digits behind the point, as the argument has.
 pub struct ExactSum {
     sums: Vec<i128>,
-    /// Whether a group has had any value.
+    /// True if a group has had any value.
     seen: Vec<bool>,
     scale: i8,
 }
@@ -158,7 +158,7 @@ impl Fold for ExactSum {
         Arc::new(array.with_data_type(DataType::Decimal128(38, self.scale)))
     }
 
-    /// Of another type than the values.
+    /// The values of the rows, each as the sum of a group of its own. Their type is not that of the input.
     fn each(&self, values: &ArrayRef, filter: Option<&BooleanArray>) -> Result<ArrayRef> {
         let mut each = ExactSum::new(self.scale);
         let rows: Vec<usize> = (0..values.len()).collect();

@@ -18,7 +18,7 @@ pub trait Fold: Send + 'static {
     /// The values of these groups, which are forgotten.
     fn emit(&mut self, emit_to: EmitTo) -> ArrayRef;
 
-    /// What each row is as a group of its own: the value, or NULL where it does not count.
+    /// The state of each row as a group of its own: the value, or NULL if the row does not count.
     fn each(&self, values: &ArrayRef, filter: Option<&BooleanArray>) -> Result<ArrayRef> {
         let Some(filter) = filter else { return Ok(values.clone()) };
         let dropped = arrow::compute::not(&arrow_select::filter::prep_null_mask_filter(filter))?;
@@ -64,7 +64,7 @@ impl<F: Fold> GroupsAccumulator for Folded<F> {
     }
 }
 
-/// Whether a row counts.
+/// Returns true if a row counts.
 pub fn counts(values: &(impl Array + ?Sized), filter: Option<&BooleanArray>, row: usize) -> bool {
     values.is_valid(row) && filter.is_none_or(|f| f.is_valid(row) && f.value(row))
 }

@@ -21,7 +21,7 @@ pub const MAX_BYTES: usize = 1024;
 /// A group with fewer bytes is left as it comes.
 const PRUNE_BYTES: usize = 8 * MAX_BYTES;
 
-/// What GROUP_CONCAT was asked for.
+/// The separator, order and limits of a GROUP_CONCAT.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupConcat {
     pub separator: String,
@@ -89,7 +89,7 @@ struct Entry {
     text: Box<str>,
 }
 
-/// What a group has so far.
+/// The entries that a group has so far.
 #[derive(Debug, Clone, Default)]
 struct Entries {
     list: Vec<Entry>,

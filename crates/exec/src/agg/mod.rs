@@ -11,8 +11,8 @@
 //!   distinct.rs     COUNT, SUM and AVG of DISTINCT values
 //! ```
 //!
-//! Each is written once, over many groups ([`GroupsAccumulator`]); without GROUP BY there is one. Those whose state is a
-//! value are a [`fold::Fold`].
+//! Each is written once, over many groups ([`GroupsAccumulator`]); without GROUP BY there is one. Those whose state is
+//! a value are a [`fold::Fold`].
 
 mod any_value;
 mod count;
@@ -42,13 +42,13 @@ use std::sync::Arc;
 /// Which aggregate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Of `Int64` or decimals of either width; a `Decimal128(38, scale)`, error 1690 when it does not fit.
+    /// The sum of `Int64` or decimals of either width: a `Decimal128(38, scale)`, or error 1690 if it does not fit.
     ExactSum { scale: i8 },
     /// `Int64`: rows in which the argument is not NULL.
     Count,
     /// `Int64`: rows, whatever the argument.
     CountRows,
-    /// Of `Float64`.
+    /// The sum of `Float64` values.
     DoubleSum,
     /// Some value that is not NULL, if there is one. For one Arrow type.
     AnyValue(DataType),
@@ -56,11 +56,11 @@ pub enum Kind {
     Extreme { ty: DataType, largest: bool },
     /// Smallest or largest text.
     CollatedExtreme { collation: Collation, largest: bool },
-    /// Of `UInt64`.
+    /// An operation on the bits of `UInt64` values.
     Bits(BitOp),
-    /// Of `Float64`.
+    /// Variance or standard deviation of `Float64` values.
     Spread(Spread),
-    /// Of the distinct values, which have this type. NULL is none.
+    /// Another aggregate over the distinct values, which have this type. NULL is none of them.
     Distinct(Box<Kind>, DataType),
     /// Arguments: text, sort key (`BinaryView`).
     GroupConcat(GroupConcat),

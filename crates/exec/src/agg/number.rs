@@ -8,7 +8,7 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
-/// What is made of the bits of `UInt64` values.
+/// The operation that combines the bits of `UInt64` values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BitOp {
     And,
@@ -21,7 +21,7 @@ struct Number<T: ArrowPrimitiveType, F> {
     values: Vec<T::Native>,
     seen: Vec<bool>,
     combine: F,
-    /// What a group's first value is combined with.
+    /// The value that a group's first value is combined with.
     start: Option<T::Native>,
     data_type: DataType,
 }

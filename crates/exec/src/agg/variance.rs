@@ -7,16 +7,16 @@ use datafusion_common::Result;
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
-/// Of `Float64` values.
+/// Variance or standard deviation of `Float64` values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Spread {
-    /// Of a sample: divided by one less than the number of values.
+    /// True for a sample: the sum of squares is divided by one less than the number of values.
     pub sample: bool,
     /// The square root of the variance.
     pub deviation: bool,
 }
 
-/// What is known of a group's values.
+/// The moments of a group's values.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     count: u64,

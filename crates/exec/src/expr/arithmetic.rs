@@ -1,7 +1,8 @@
 //! `+ - * / DIV %` and unary minus, with MySQL's result types, rounding and errors.
 //!
-//! Integers are computed in 64 bits; decimals: `decimal.rs`. An overflow is error 1690. Loops run over all values first,
-//! without looking at NULLs; only when one of them overflows does a second, careful loop find out whether it counts.
+//! Integers are computed in 64 bits; decimals: `decimal.rs`. An overflow is error 1690. Loops run over all values
+//! first, without looking at NULLs; only when one of them overflows does a second, careful loop find out whether it
+//! counts.
 
 use super::{
     kernel::Kernel,
@@ -24,13 +25,13 @@ pub struct Arithmetic {
     /// Scales of the arguments and the result (decimals only).
     pub scales: (u8, u8, u8),
     pub result: DataType,
-    /// Whether a `Decimal128` result may come as `Decimal64` of the same scale, when all values of a batch fit: whoever
+    /// True if a `Decimal128` result may come as `Decimal64` of the same scale, when all values of a batch fit: whoever
     /// reads it takes both.
     pub adaptive: bool,
     pub warnings: Arc<Warnings>,
 }
 
-/// What the arguments are.
+/// The kind of numbers that an operation computes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     Signed,

@@ -180,8 +180,8 @@ impl Compiler<'_> {
         KernelExpr::build(CollateKey { collation }, vec![text], DataType::BinaryView, true)
     }
 
-    /// What rows are grouped and joined by: equal exactly when the values are equal in MySQL's sense. Whether it is
-    /// not the value itself comes along.
+    /// The key that rows are grouped and joined by: equal exactly when the values are equal in MySQL's sense. Whether
+    /// it is not the value itself comes along.
     pub fn grouping_key(&self, expr: &Expr) -> Result<(Physical, bool)> {
         let physical = self.compile(expr)?;
         Ok(match expr.ty(self.columns) {
@@ -198,7 +198,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What rows are sorted by.
+    /// The key that rows are sorted by.
     pub fn ordering_key(&self, expr: &Expr) -> Result<Physical> {
         let physical = self.compile(expr)?;
         Ok(match expr.ty(self.columns) {
@@ -215,7 +215,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a cast maps different values to different values and keeps their order.
+/// Returns true if a cast maps different values to different values and keeps their order.
 fn keeps_order(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
         (a, b) if a == b => true,

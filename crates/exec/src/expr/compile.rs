@@ -147,8 +147,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether the values may be long texts that a function makes. Such texts are never there for a whole batch: an
-    /// expression over them is computed row by row, and those that are results come in small batches.
+    /// Returns true if the values may be long texts that a function makes. Such texts are never there for a whole
+    /// batch: an expression over them is computed row by row, and those that are results come in small batches.
     pub fn is_long_text(&self, expr: &Expr) -> bool {
         let length = match expr.ty(self.columns) {
             SqlType::Text { length, .. } | SqlType::Bytes { length, .. } => length,
@@ -284,8 +284,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// As [`Compiler::compile_as`]; a 128-bit decimal is computed as the parts of others are, so that both are found to be
-    /// the same, and brought to its type at the end.
+    /// As [`Compiler::compile_as`]; a 128-bit decimal is computed as the parts of others are, so that both are found to
+    /// be the same, and brought to its type at the end.
     pub fn compile_for_projection(&self, expr: &Expr, ty: SqlType) -> Result<Physical> {
         let result = arrow_type(&ty);
         match (expr, scale_of(&result)) {

@@ -57,7 +57,7 @@ impl Kernel for Coalesce {
     }
 }
 
-/// Whether a number is not zero: how a number becomes a truth value.
+/// The test that a number is not zero, which makes a truth value of it.
 pub struct NotZero;
 
 impl Kernel for NotZero {

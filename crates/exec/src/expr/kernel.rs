@@ -21,15 +21,15 @@ pub trait Kernel: Send + Sync + 'static {
     fn label(&self) -> String;
     /// One result for each of `rows` rows; a scalar argument stands for all rows.
     fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef>;
-    /// Whether equal arguments always give equal results without any other effect.
+    /// Returns true if equal arguments always give equal results without any other effect.
     fn is_pure(&self) -> bool {
         true
     }
-    /// Whether results may come as `Decimal64` where the expression's type is `Decimal128`.
+    /// Returns true if results may come as `Decimal64` where the expression's type is `Decimal128`.
     fn is_adaptive(&self) -> bool {
         false
     }
-    /// Whether computing it once instead of twice is noticed by nobody.
+    /// Returns true if computing it once instead of twice is noticed by nobody.
     fn is_shareable(&self) -> bool {
         self.is_pure()
     }

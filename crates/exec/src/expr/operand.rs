@@ -10,7 +10,7 @@ use muster_types::SqlError;
 /// One argument: a column or a constant.
 pub(super) struct Operand<T: ArrowPrimitiveType> {
     pub array: PrimitiveArray<T>,
-    /// Whether the array's only value stands for all rows.
+    /// True if the array's only value stands for all rows.
     pub constant: bool,
 }
 

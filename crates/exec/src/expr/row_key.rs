@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The key of each row; for DISTINCT over several columns and for sorting inside an aggregate.
 pub struct RowKey {
     pub options: Vec<SortOptions>,
-    /// Whether a NULL among the values makes the key NULL.
+    /// True if a NULL among the values makes the key NULL.
     pub null_if_any_null: bool,
 }
 

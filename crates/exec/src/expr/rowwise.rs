@@ -1,4 +1,4 @@
-//! What has no column-wise kernel: row by row, through the general evaluator.
+//! Functions without a column-wise kernel are computed row by row, by the general evaluator.
 
 use super::{
     kernel::{Kernel, arrays},

@@ -5,7 +5,7 @@ use muster_algebra::{ColId, Expr, ScalarFunction};
 use muster_types::{Value, collation::TextTraits};
 use std::collections::HashMap;
 
-/// What is known of the texts of columns. A column that is missing: nothing.
+/// The known traits of the texts of columns. Nothing is known about a column that is missing.
 pub type TraitMap = HashMap<ColId, TextTraits>;
 
 /// Columns of a batch.
@@ -22,7 +22,7 @@ impl Scope {
         self.columns.iter().position(|c| *c == id)
     }
 
-    /// What is known of the values of a text expression; `None`: nothing.
+    /// The known traits of the values of a text expression; `None` if nothing is known.
     pub fn text_traits(&self, expr: &Expr) -> Option<TextTraits> {
         match expr {
             Expr::Column(id) => self.traits.get(id).copied(),

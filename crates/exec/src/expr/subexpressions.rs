@@ -16,15 +16,15 @@ use std::{
 /// Expressions of more nodes, each counted with all below it, are left alone: comparing them takes that long.
 const WEIGHT_MAX: usize = 20_000;
 
-/// What expressions have in common; inner parts before those that contain them.
+/// The subexpressions that several expressions have; inner ones come before those that contain them.
 #[derive(Default)]
 pub struct SharedSubexpressions {
     parts: Vec<Physical>,
 }
 
 impl SharedSubexpressions {
-    /// Takes out what `exprs`, over batches of `width` columns, have in shared: in their place stand columns behind those
-    /// of the batch, which [`SharedSubexpressions::extend`] appends.
+    /// Takes out what `exprs`, over batches of `width` columns, have in shared: in their place stand columns behind
+    /// those of the batch, which [`SharedSubexpressions::extend`] appends.
     pub fn take_out<'a>(
         exprs: impl IntoIterator<Item = &'a mut Physical>,
         width: usize,
@@ -68,7 +68,7 @@ impl SharedSubexpressions {
     }
 }
 
-/// What has been found so far.
+/// The subexpressions that have been found so far.
 #[derive(Default)]
 struct Seen {
     once: HashSet<Physical>,
@@ -157,7 +157,7 @@ fn always_computed(expr: &Physical) -> Vec<&Physical> {
     if all { expr.children() } else { Vec::new() }
 }
 
-/// Whether nobody notices how often the expression is computed.
+/// Returns true if nobody notices how often the expression is computed.
 fn is_shareable(expr: &Physical) -> bool {
     let itself = match expr.downcast_ref::<KernelExpr>() {
         Some(kernel) => kernel.is_shareable(),

@@ -20,7 +20,7 @@ pub struct Extract {
 }
 
 impl Extract {
-    /// Whether this unit is read from dates and datetimes here.
+    /// Returns true if this unit is read from dates and datetimes here.
     pub fn handles(unit: IntervalUnit) -> bool {
         use IntervalUnit::*;
         matches!(unit, Year | Quarter | Month | Day | Hour | Minute | Second)
@@ -94,7 +94,7 @@ pub struct DateAdd {
 }
 
 impl DateAdd {
-    /// Whether a date stays a date under this unit.
+    /// Returns true if a date stays a date under this unit.
     pub fn handles(unit: IntervalUnit) -> bool {
         use IntervalUnit::*;
         matches!(unit, Day | Week | Month | Quarter | Year)

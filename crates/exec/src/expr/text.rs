@@ -144,7 +144,7 @@ impl SubstringAt {
         &text[begin..end.unwrap_or(text.len())]
     }
 
-    /// Where the piece begins, counted from 0, in a text of `n` characters.
+    /// The position, counted from 0, at which the piece begins in a text of `n` characters.
     fn first(&self, n: usize) -> Option<usize> {
         let distance = usize::try_from(self.start.unsigned_abs()).ok()?;
         let first = if self.start > 0 { distance - 1 } else { n.checked_sub(distance)? };
@@ -170,7 +170,7 @@ fn is_plain(text: &str) -> bool {
     bytes.last() != Some(&b' ') && bytes.iter().all(|b| (0x20..0x7F).contains(b))
 }
 
-/// Whether `a op b` holds, given how a compares to b.
+/// Returns true if `a op b` holds, given how a compares to b.
 pub fn holds(op: CompareOp, order: Ordering) -> bool {
     match op {
         CompareOp::Eq | CompareOp::NullSafeEq => order.is_eq(),

@@ -1,5 +1,5 @@
-//! What the texts that functions make may take: each no more than `max_allowed_packet`, all together what the memory of
-//! queries has left.
+//! The memory that the texts made by functions may take: each no more than `max_allowed_packet`, all together what the
+//! memory of queries has left.
 
 use crate::error::to_sql;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Texts are accounted for in steps of so many bytes; less is not asked for.
 pub const STEP_BYTES: usize = 1 << 16;
 
-/// Of one statement.
+/// The memory that texts made by functions take in one statement.
 #[derive(Debug)]
 pub struct TextMemory {
     pub pool: Arc<dyn MemoryPool>,
@@ -22,7 +22,7 @@ pub struct TextMemory {
 }
 
 impl TextMemory {
-    /// Of somebody who makes texts; given back when it is dropped.
+    /// A reservation for one expression that makes texts. It is given back when it is dropped.
     pub fn reservation(&self) -> MemoryReservation {
         MemoryConsumer::new("text").register(&self.pool)
     }

@@ -27,7 +27,7 @@ use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// What an aggregation accumulates, and how its results come from that.
+/// The values that an aggregation accumulates, and how its results are computed from them.
 pub struct Accumulated {
     /// Columns by which rows are grouped.
     group: Vec<ColId>,
@@ -36,7 +36,7 @@ pub struct Accumulated {
     /// For each group column: the accumulated part that holds its shown value, if that is not the key itself.
     shown: Vec<Option<usize>>,
     results: Vec<(ColId, Finish)>,
-    /// What is known of the texts of the results.
+    /// The known traits of the texts of the results.
     traits: TraitMap,
     /// The schema of the rows that are aggregated.
     input: SchemaRef,
@@ -83,7 +83,7 @@ impl Lowerer<'_> {
         self.results(Arc::new(df(GroupExec::new(Arc::new(plan), Method::Order))?), &accumulated)
     }
 
-    /// What each partition accumulates of each group.
+    /// Accumulates each group in each partition.
     pub(super) fn partial_aggregate(
         &mut self,
         input: &Plan,

@@ -8,7 +8,7 @@ use muster_algebra::{ColId, Expr};
 use muster_types::{Result, SqlType};
 use std::sync::Arc;
 
-/// What is assumed of a long text whose length nothing bounds, and of one whose bound is high, in bytes.
+/// The assumed length of a long text whose length nothing bounds or whose bound is high, in bytes.
 const UNBOUNDED_BYTES: u32 = 1 << 16;
 const BOUNDED_BYTES: u32 = 1 << 20;
 

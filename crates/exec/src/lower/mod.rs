@@ -57,7 +57,7 @@ use std::sync::Arc;
 pub struct Node {
     pub exec: Arc<dyn ExecutionPlan>,
     pub scope: Scope,
-    /// What a partial aggregation has accumulated in its rows, which have no columns of the query.
+    /// The values that a partial aggregation has accumulated in its rows, which have no columns of the query.
     pub accumulated: Option<Arc<Accumulated>>,
 }
 
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         Ok(Node { exec: Arc::new(OrderCheckExec::new(node.exec, plan.id, keys)), ..node })
     }
 
-    /// Where storage counts what it does for a node.
+    /// The counters of storage for a node of the plan.
     pub fn counters(&self, plan: &Plan) -> Arc<Counters> {
         match &self.context.profile {
             Some(profile) => profile.node(plan.id).counters.clone(),
@@ -230,7 +230,7 @@ impl Lowerer<'_> {
         self.context.threads.max(1)
     }
 
-    /// Where operators put what does not fit.
+    /// The files that operators of this query spill to.
     pub fn spill_space(&self) -> SpillSpace {
         self.context.runtime.spill_space(self.threads(), &self.context.counters)
     }

@@ -156,7 +156,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// What the table's statistics know of its texts.
+/// The traits of a table's texts that its statistics know.
 pub(super) fn table_traits<'a>(table: &Table, columns: impl Iterator<Item = &'a (ColId, usize)>) -> TraitMap {
     let known = &table.statistics().columns;
     columns

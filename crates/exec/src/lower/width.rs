@@ -1,4 +1,4 @@
-//! How wide rows are, by estimate: batches have so many rows that they take a small part of the memory limit.
+//! The estimated width of rows. Batches get so many rows that they take a small part of the memory limit.
 //!
 //! DataFusion's operators count a batch's rows, never its bytes, and some hold many batches at a time: each partition
 //! of a repartition collects one for every other, a merge of spilled groups holds several of every run. With long

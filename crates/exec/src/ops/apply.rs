@@ -56,7 +56,7 @@ pub struct SubplanColumn {
     pub context: ExecContext,
 }
 
-/// What the column is.
+/// The expression that computes the column.
 #[derive(Clone)]
 pub enum Applied {
     Subplan(Box<SubplanColumn>),

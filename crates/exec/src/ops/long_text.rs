@@ -1,7 +1,7 @@
 //! Long texts that functions make, as further columns of the rows they are made of.
 //!
-//! A batch of the input leaves in pieces: of as many rows as have texts of so many bytes, of at least one. The texts of a
-//! piece are accounted for until the next one is asked for; whoever keeps it accounts for it from then on.
+//! A batch of the input leaves in pieces: of as many rows as have texts of so many bytes, of at least one. The texts of
+//! a piece are accounted for until the next one is asked for; whoever keeps it accounts for it from then on.
 
 use super::only;
 use crate::expr::{Physical, rowwise::RowWise};
@@ -32,7 +32,7 @@ pub struct LongText {
 pub struct LongTextExec {
     input: Arc<dyn ExecutionPlan>,
     texts: Vec<LongText>,
-    /// Of the texts of a piece.
+    /// The bytes that the texts of one piece may take.
     piece_bytes: usize,
     properties: Arc<PlanProperties>,
 }
@@ -112,7 +112,7 @@ struct Pieces {
     input: SendableRecordBatchStream,
     texts: Vec<LongText>,
     piece_bytes: usize,
-    /// Of the last piece.
+    /// The memory that the last piece takes.
     memory: MemoryReservation,
     schema: SchemaRef,
     current: Option<Current>,
@@ -121,7 +121,7 @@ struct Pieces {
 /// A batch of the input, of which some rows have left.
 struct Current {
     batch: RecordBatch,
-    /// Of each text.
+    /// The arguments of each text.
     args: Vec<Vec<ArrayRef>>,
     done: usize,
 }

@@ -38,7 +38,7 @@ pub struct MeasureExec {
 #[derive(Default)]
 struct Run {
     begun: AtomicBool,
-    /// Whether a row has come.
+    /// True if a row has come.
     first: AtomicBool,
     /// Nanoseconds of the slowest partition so far.
     last_ns: AtomicU64,

@@ -58,7 +58,7 @@ debug_as_displayed!(
     values::ValuesExec,
 );
 
-/// Of rows in no known order that come as they are made.
+/// The properties of an operator whose rows have no known order and come as they are made.
 fn unordered(schema: SchemaRef, partitions: usize) -> Arc<PlanProperties> {
     let properties = PlanProperties::new(
         EquivalenceProperties::new(schema),

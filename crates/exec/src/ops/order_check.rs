@@ -25,7 +25,7 @@ use std::{
 pub struct OrderCheckExec {
     input: Arc<dyn ExecutionPlan>,
     node: NodeId,
-    /// What rows are ordered by, as it compares, and whether descending.
+    /// The keys that rows are ordered by, in a form that compares, and whether each is descending.
     keys: Vec<(Physical, bool)>,
 }
 

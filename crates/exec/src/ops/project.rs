@@ -19,7 +19,7 @@ use std::{fmt, sync::Arc};
 
 /// The operator.
 pub struct ProjectExec {
-    /// What is projected; it is never executed itself.
+    /// The projection as DataFusion describes it; it is never executed itself.
     plan: Arc<ProjectionExec>,
     steps: Arc<Steps>,
     metrics: ExecutionPlanMetricsSet,

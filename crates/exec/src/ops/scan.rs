@@ -24,7 +24,7 @@ use muster_types::{KeyPart, KeyRange, SqlError};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 
-/// Of the metrics: rows that filters of joins and of top-N operators dropped.
+/// The name of the metric that counts the rows that filters of joins and of top-N operators dropped.
 pub const ROWS_DROPPED: &str = "rows_dropped";
 
 /// Conditions of the plan, which storage checks.
@@ -43,12 +43,12 @@ pub struct ScanExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What all partitions share.
+/// The state that all partitions of a scan share.
 struct Source {
     table: Arc<Table>,
     /// Name for EXPLAIN.
     name: String,
-    /// What to read. The conditions are put in when the scan starts.
+    /// The description of a scan. The conditions are put in when the scan starts.
     request: ScanRequest,
     conditions: ScanConditions,
     schema: SchemaRef,
@@ -131,8 +131,8 @@ impl Source {
         Scan::new(self.table.clone(), request).map_err(storage)
     }
 
-    /// The leading parts of the index's key that are columns of the output. Texts are compared by other bytes there than
-    /// in filters.
+    /// The leading parts of the index's key that are columns of the output. Texts are compared by other bytes there
+    /// than in filters.
     fn parts(&self) -> Vec<Part> {
         let schema = self.table.schema();
         let parts = schema.indexes.get(self.request.index).map_or(&[][..], |index| &index.parts);

@@ -36,7 +36,7 @@ impl DynamicFilter {
     }
 }
 
-/// What runs inside storage. All conditions must be TRUE.
+/// The conditions that storage tests while it reads. All must be TRUE.
 #[derive(Clone)]
 pub struct ScanFilter {
     /// Table columns that the conditions see, in order, and their fields.

@@ -45,7 +45,7 @@ pub fn key_range(filters: &[Physical], parts: &[Part]) -> Result<Option<KeyRange
     Ok(Some(KeyRange { lower, upper }))
 }
 
-/// What a column can be in rows for which a filter is TRUE.
+/// The values that a column can have in rows for which a filter is TRUE.
 #[derive(Debug, Clone, PartialEq)]
 enum Values {
     /// There are no such rows.

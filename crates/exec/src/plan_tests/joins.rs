@@ -8,7 +8,7 @@ fn rows(rows: &Rows) -> Vec<Vec<Value>> {
     rows.iter().map(|(k, v)| vec![opt(*k), int(*v)]).collect()
 }
 
-/// What the join is by definition: the condition of each pair is TRUE, FALSE or unknown.
+/// The rows of a join by definition: the condition of each pair is TRUE, FALSE or unknown.
 fn by_definition(
     kind: JoinKind,
     left: &Rows,

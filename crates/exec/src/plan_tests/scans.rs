@@ -247,8 +247,8 @@ fn filters_of_joins_and_sorts_reach_the_scan() {
     assert_eq!(q.run(&sort(limited)), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
 }
 
-/// What a scan of `stored` joined to build rows delivers, and the counters of it. `estimate`: of the build rows; many are
-/// built in parts.
+/// The rows that a scan of `stored` joined to build rows delivers, and the counters of it. `estimate`: of the build
+/// rows; many are built in parts.
 fn joined(stored: &Stored, scan: Scan, keys: &[Option<i64>], estimate: f64, build: Side) -> (Vec<Vec<Value>>, Query) {
     let (mut q, ids) = stored.query();
     let key = scan.index;

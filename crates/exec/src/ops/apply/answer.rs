@@ -1,4 +1,4 @@
-//! What a subquery's rows mean to the expression around it.
+//! The value that the rows of a subquery give to the expression around it.
 
 use super::members::{Members, Part};
 use crate::{arrow_value::value_at, expr::compare::common_type};

@@ -1,7 +1,7 @@
 //! A set of rows for IN and NOT IN, with MySQL's three values.
 //!
-//! A row that is equal in all parts makes IN TRUE. One that is equal wherever neither it nor the left side is NULL makes
-//! it UNKNOWN. Which parts are compared then depends on the NULLs of both alone, so there is an index for each
+//! A row that is equal in all parts makes IN TRUE. One that is equal wherever neither it nor the left side is NULL
+//! makes it UNKNOWN. Which parts are compared then depends on the NULLs of both alone, so there is an index for each
 //! combination of them that comes up: no row is compared one by one.
 
 use parking_lot::Mutex;
@@ -25,7 +25,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Whether the row is new. All rows come before the first question.
+    /// Returns true if the row is new. All rows come before the first question.
     pub fn add(&mut self, row: Vec<Part>) -> bool {
         self.rows.entry(nulls(&row)).or_default().insert(row)
     }

@@ -34,7 +34,7 @@ enum Coder {
 /// Codes of numbers are their distance from `base`, plus one.
 struct Numbers {
     base: i64,
-    /// Whether there has been a value.
+    /// True if there has been a value.
     any: bool,
     bits: u32,
 }
@@ -80,7 +80,8 @@ impl Codes {
         Some(Codes { coder, rows: Vec::new() })
     }
 
-    /// Gives the rows of a batch their codes. False if earlier codes no longer hold; `None` if there are too many values.
+    /// Gives the rows of a batch their codes. False if earlier codes no longer hold; `None` if there are too many
+    /// values.
     pub fn assign(&mut self, array: &ArrayRef) -> Option<bool> {
         let nulls = array.nulls().filter(|n| n.null_count() > 0);
         let rows = &mut self.rows;
@@ -177,7 +178,8 @@ impl Numbers {
         Some(same)
     }
 
-    /// Makes room for the values from `least` to `most`. Returns whether the codes stayed; `None` if there are too many.
+    /// Makes room for the values from `least` to `most`. Returns whether the codes stayed; `None` if there are too
+    /// many.
     fn hold(&mut self, least: i64, most: i64) -> Option<bool> {
         let last_code = |base: i64, most: i64| most.checked_sub(base)?.checked_add(1);
         if self.any && least >= self.base && last_code(self.base, most)? >> self.bits == 0 {
@@ -247,7 +249,7 @@ impl Views {
         Some(code)
     }
 
-    /// Where the code of a view is remembered.
+    /// The place at which the code of a view is remembered.
     #[inline(always)]
     fn place_of(&self, view: u128) -> usize {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;

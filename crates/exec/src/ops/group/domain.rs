@@ -40,8 +40,8 @@ impl Domain {
         self.groups.fill(UNKNOWN);
     }
 
-    /// Puts the group of each row into `places`. `intern` numbers the groups of rows that are met for the first time. False
-    /// if the keys have too many values: nothing was done then.
+    /// Puts the group of each row into `places`. `intern` numbers the groups of rows that are met for the first time.
+    /// False if the keys have too many values: nothing was done then.
     pub fn places(
         &mut self,
         keys: &[ArrayRef],
@@ -89,7 +89,7 @@ impl Domain {
         }
     }
 
-    /// Whether the groups of all rows are known.
+    /// Returns true if the groups of all rows are known.
     fn look_up(&self, places: &mut Vec<usize>) -> bool {
         let mut known = true;
         places.clear();

@@ -41,9 +41,9 @@ pub struct Hashed {
     /// Results, and how many of them have been delivered.
     results: Option<(RecordBatch, usize)>,
     spills: Count,
-    /// Whether it is known if collecting groups is worth its time.
+    /// True if it is known if collecting groups is worth its time.
     tried: bool,
-    /// What hands on rows as groups of their own.
+    /// The accumulators that hand on rows as groups of their own.
     passing: Option<Accumulators>,
 }
 

@@ -52,7 +52,7 @@ pub enum Method {
 
 /// The operator.
 pub struct GroupExec {
-    /// What is aggregated; it is never executed itself.
+    /// The aggregation as DataFusion describes it; it is never executed itself.
     plan: Arc<AggregateExec>,
     method: Method,
     layout: Arc<Layout>,

@@ -96,7 +96,7 @@ impl Ordered {
         self.accumulators.update(&self.layout, batch, self.layout.input, &self.places, self.groups)
     }
 
-    /// Whether each row is the first of its group.
+    /// One bit for each row: true if the row is the first of its group.
     fn begins(&self, keys: &[ArrayRef]) -> Result<BooleanBuffer> {
         let rows = keys.first().map_or(0, |k| k.len());
         let mut first_begins = self.groups == 0;

@@ -13,7 +13,7 @@ use datafusion_physical_plan::{
 };
 use std::sync::Arc;
 
-/// What rows bring.
+/// The contents of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
     /// Values to be accumulated.
@@ -25,9 +25,9 @@ pub enum Contents {
 /// Keys and arguments of an aggregation, over its input.
 pub struct Layout {
     functions: Vec<Arc<AggregateFunctionExpr>>,
-    /// What the input brings.
+    /// The contents of the input's rows.
     pub input: Contents,
-    /// What keys and arguments have in shared: both are over the rows with these columns appended.
+    /// The subexpressions that keys and arguments share: both are over the rows with these columns appended.
     shared: SharedSubexpressions,
     keys: Vec<Physical>,
     arguments: Vec<Vec<Physical>>,
@@ -36,7 +36,7 @@ pub struct Layout {
     groups: SchemaRef,
     /// Keys, then what is accumulated.
     pub states: SchemaRef,
-    /// What the output brings, and what it looks like.
+    /// The contents and the schema of the output's rows.
     pub output: Contents,
     pub results: SchemaRef,
 }
@@ -142,7 +142,7 @@ impl Accumulators {
         batch(&layout.results, columns)
     }
 
-    /// What was accumulated for all groups, which are forgotten.
+    /// Takes the accumulated states of all groups, which are forgotten.
     pub fn states(&mut self) -> Result<Vec<ArrayRef>> {
         let mut columns = Vec::new();
         for accumulator in &mut self.0 {

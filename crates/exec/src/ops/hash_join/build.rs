@@ -87,7 +87,7 @@ impl Build {
     }
 }
 
-/// What the parts of a build side share.
+/// The state that the partitions of a build side share.
 #[derive(Default)]
 struct Spilling {
     /// Some part does not fit: all go to disk.
@@ -145,7 +145,7 @@ struct Part {
     writer: Option<PartitionWriter>,
     /// Rows with NULL in their key, for NOT IN.
     nulls: Option<PartitionWriter>,
-    /// Of the keys on disk.
+    /// The bounds of the keys that are on disk.
     bounds: Option<Bounds>,
 }
 

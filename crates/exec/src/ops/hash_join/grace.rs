@@ -38,7 +38,7 @@ struct Pair {
     level: usize,
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct State {
     pairs: Vec<Pair>,
     nulls: Vec<SpillFile>,
@@ -53,15 +53,15 @@ struct State {
 pub struct Grace {
     kernel: Arc<Kernel>,
     state: Mutex<State>,
-    /// Whether all of the probe side is on disk, or some part of it failed.
+    /// True if all of the probe side is on disk, or some part of it failed.
     ready: watch::Sender<bool>,
     /// The keys of the build side, if rows of the probe side need partners among them.
     bloom: Option<Arc<Bloom>>,
 }
 
 impl Grace {
-    /// `build`: the files of each partition of the build side, by hashes; `nulls`: rows with NULL keys of NOT IN; `bloom`:
-    /// the keys, if rows of the probe side need partners among them.
+    /// `build`: the files of each partition of the build side, by hashes; `nulls`: rows with NULL keys of NOT IN;
+    /// `bloom`: the keys, if rows of the probe side need partners among them.
     pub fn new(
         kernel: Arc<Kernel>,
         build: Vec<Vec<Option<SpillFile>>>,
@@ -197,9 +197,9 @@ struct Spread {
 struct Worker {
     grace: Arc<Grace>,
     memory: MemoryReservation,
-    /// What is left of a pair.
+    /// The blocks that are left of a pair of files.
     blocks: Option<Blocks>,
-    /// Of the block in memory.
+    /// The rows of the probe side for the block that is in memory.
     rows: Option<SendableRecordBatchStream>,
 }
 

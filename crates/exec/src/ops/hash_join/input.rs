@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 
 enum Rows {
-    /// Of each partition; they go when they are read.
+    /// Batches by partition. The batches of a partition are removed once they have been read.
     Batches(Vec<Mutex<Vec<RecordBatch>>>),
     Files(Vec<SpillFile>),
     /// With the context it runs in.
@@ -39,7 +39,7 @@ impl InputExec {
         Arc::new(InputExec { rows, properties: crate::ops::unordered(schema, 1) })
     }
 
-    /// What files hold, in one partition.
+    /// The rows of files, in one partition.
     pub fn files(files: Vec<SpillFile>, schema: SchemaRef) -> Arc<dyn ExecutionPlan> {
         Arc::new(InputExec { rows: Rows::Files(files), properties: crate::ops::unordered(schema, 1) })
     }
@@ -98,7 +98,7 @@ impl ExecutionPlan for InputExec {
     }
 }
 
-/// What files hold, one behind the other. Errors of the file system.
+/// The rows of files, one file behind the other. Errors are those of the file system.
 pub fn read(files: &[SpillFile], schema: SchemaRef) -> Result<SendableRecordBatchStream> {
     let readers = files.iter().map(SpillFile::open).collect::<Result<Vec<_>>>()?;
     let batches = futures::stream::iter(readers.into_iter().flatten());

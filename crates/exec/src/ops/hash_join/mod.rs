@@ -106,10 +106,10 @@ impl GraceJoinExec {
     }
 }
 
-/// What all parts of a join need.
+/// The description of a join that all of its parts need.
 struct Kernel {
     join: Arc<HashJoinExec>,
-    /// Of both sides.
+    /// The keys of both sides.
     keys: [Vec<Physical>; 2],
     space: SpillSpace,
     context: Arc<TaskContext>,
@@ -138,7 +138,7 @@ impl Kernel {
         Ok(Kernel { join, keys: [left, right], space, context, unlimited, spills, dropped })
     }
 
-    /// Whether rows of the probe side without a partner do not matter, neither for themselves nor for others.
+    /// Returns true if rows of the probe side without a partner do not matter, neither for themselves nor for others.
     fn probe_rows_need_partners(&self) -> bool {
         let join_type = *self.join.join_type();
         !self.join.null_aware && (!preserves_probe(join_type) || join_type == JoinType::RightSemi)
@@ -240,7 +240,7 @@ impl ExecutionPlan for GraceJoinExec {
     }
 }
 
-/// Whether rows of the build side that find no partner matter, or none but they.
+/// Returns true if rows of the build side that find no partner matter, or none but they.
 fn preserves_build(join_type: JoinType) -> bool {
     matches!(join_type, JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti)
 }

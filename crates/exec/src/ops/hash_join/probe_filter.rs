@@ -1,6 +1,6 @@
-//! What the keys of a build side on disk say of the probe side: bounds, and a Bloom filter. It is published before the
-//! probe side is read, so that rows without partners are dropped where they are read, at the latest before they go to
-//! disk themselves.
+//! The filter that the keys of a build side on disk give for the probe side: bounds, and a Bloom filter. It is
+//! published before the probe side is read, so that rows without partners are dropped where they are read, at the
+//! latest before they go to disk themselves.
 
 use crate::{
     expr::{
@@ -46,7 +46,7 @@ pub struct Bloom {
 }
 
 impl Bloom {
-    /// Of at most so many bytes; `None` if there is no memory. `memory`: an empty reservation.
+    /// Makes a filter of at most so many bytes, or `None` if there is no memory. `memory`: an empty reservation.
     pub fn new(most_bytes: usize, memory: MemoryReservation) -> Option<Bloom> {
         let most = most_bytes / size_of::<u64>();
         let sizes = std::iter::successors(Some(1 << most.max(1).ilog2()), |words| Some(words / 2));
@@ -103,7 +103,7 @@ impl Bounds {
         Ok(())
     }
 
-    /// Of each part of the key: NULL if there was no other value.
+    /// The least and the greatest value of each part of the key: NULL if there was no other value.
     pub fn ends(&mut self) -> Result<Vec<[ScalarValue; 2]>> {
         self.0.iter_mut().map(|(least, greatest)| Ok([least.evaluate()?, greatest.evaluate()?])).collect()
     }
@@ -131,7 +131,7 @@ pub fn filter(keys: &[Physical], mut bounds: Bounds, bloom: Option<Arc<Bloom>>) 
     Ok(conjunction(tests))
 }
 
-/// Whether a key may be in a set.
+/// The test that a key may be in a set.
 struct MayContain(Arc<Bloom>);
 
 impl Kernel for MayContain {

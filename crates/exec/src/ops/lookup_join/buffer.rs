@@ -18,7 +18,7 @@ pub struct JoinBuffer {
     keys: Keys,
     /// Outer rows, those of one group next to each other. Rows with NULL in their key are in none.
     rows: Vec<u32>,
-    /// Where each group ends in `rows`.
+    /// The end of each group in `rows`.
     ends: Vec<u32>,
 }
 

@@ -60,7 +60,7 @@ pub enum Origin {
     Inner(usize),
 }
 
-/// What to look up, and what becomes of it.
+/// The description of a lookup join.
 #[derive(Clone)]
 pub struct LookupJoinSpec {
     pub kind: JoinKind,
@@ -82,9 +82,9 @@ pub struct LookupJoinSpec {
     pub output: Vec<Origin>,
     pub fetch: Fetch,
     pub batched: bool,
-    /// Whether a buffer's keys are sorted and looked up together; else each is a descent of its own, as they come.
+    /// True if a buffer's keys are sorted and looked up together; else each is a descent of its own, as they come.
     pub key_ordered: bool,
-    /// Whether columns of the outer rows are delivered as links into the buffer: see [`links`].
+    /// True if columns of the outer rows are delivered as links into the buffer: see [`links`].
     pub linked: bool,
     pub join_buffer_bytes: usize,
     pub batch_rows: usize,

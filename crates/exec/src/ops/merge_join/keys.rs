@@ -49,7 +49,8 @@ impl KeyMaker {
 const STEPS: usize = 8;
 
 impl Keys {
-    /// Whether no key is less than the one before. Those with NULL in them, which are not `valid`, may be anything.
+    /// Returns true if no key is less than the one before. Those with NULL in them, which are not `valid`, may be
+    /// anything.
     pub fn ascend(&self, valid: Option<&BooleanBuffer>) -> bool {
         let is_valid = |row: usize| valid.is_none_or(|v| v.value(row));
         match (self, valid) {

@@ -76,7 +76,7 @@ struct Rectangle {
     right: Range<usize>,
     /// The next right row of the first left row.
     next: usize,
-    /// Where both sides stand when it is done.
+    /// The positions of both sides when it is done.
     then: (usize, usize),
 }
 

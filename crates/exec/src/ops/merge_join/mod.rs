@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   left rows  --> keys.rs --+
-//!                            +--> merge.rs --> pairs --> pairs.rs --> joined rows, in the order of the left input's keys
+//!                            +--> merge.rs --> pairs --> pairs.rs --> joined rows, in the order of the left input's
+//! keys
 //!   right rows --> keys.rs --+       |
 //!                                    v
 //!                                 group.rs   rows of one key that have to be read again
@@ -40,10 +41,10 @@ use std::{fmt, sync::Arc};
 /// Batches of an input that are read ahead, so that both inputs and the join run side by side.
 const AHEAD_BATCHES: usize = 2;
 
-/// What is joined, and what becomes of it.
+/// The description of a merge join.
 pub struct MergeJoinSpec {
     pub kind: JoinKind,
-    /// Of both sides, in the same Arrow types.
+    /// The keys of both sides, in the same Arrow types.
     pub keys: Vec<(Physical, Physical)>,
     /// Further conditions.
     pub residual: Option<JoinFilter>,

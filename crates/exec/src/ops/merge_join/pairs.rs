@@ -15,7 +15,7 @@ pub struct Pairs {
     schema: SchemaRef,
     left: Vec<u32>,
     right: Vec<u32>,
-    /// Whether each left row of its batch has a partner; empty for inner joins.
+    /// True if each left row of its batch has a partner; empty for inner joins.
     matched: Vec<bool>,
     /// Left rows before this one have been told of.
     told: usize,
@@ -26,7 +26,7 @@ impl Pairs {
         Pairs { spec, schema, left: Vec::new(), right: Vec::new(), matched: Vec::new(), told: 0 }
     }
 
-    /// Where left rows are marked whose key has a right row, if it is enough to know that.
+    /// The marks of left rows whose key has a right row. `None` if it is not enough to know that.
     pub fn marks(&mut self) -> Option<&mut [bool]> {
         let key_decides = self.spec.residual.is_none() && matches!(self.spec.kind, JoinKind::Semi | JoinKind::Anti);
         key_decides.then_some(&mut self.matched)
@@ -54,7 +54,7 @@ impl Pairs {
         self.right.extend(right.start as u32..right.end as u32);
     }
 
-    /// What the pairs make of the result, in the order of the left rows. Those before `closed` have all their pairs.
+    /// The result rows that the pairs make, in the order of the left rows. Those before `closed` have all their pairs.
     /// `right`: there are no pairs without.
     pub fn take(
         &mut self,

@@ -71,7 +71,7 @@ impl Buffer {
     }
 }
 
-/// What is true of all keys.
+/// The bytes that all keys of a buffer begin with.
 struct KeysInCommon {
     /// So many first bytes are the same.
     shared_bytes: usize,

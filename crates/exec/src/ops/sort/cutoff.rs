@@ -61,7 +61,8 @@ impl Cutoff {
     }
 }
 
-/// Whether a row comes before these values: in the first key, or in the second where the first is the same, ...
+/// The condition that a row comes before these values: in the first key, or in the second where the first is the same,
+/// ...
 fn before(keys: &[PhysicalSortExpr], values: &[ScalarValue]) -> Result<Arc<dyn PhysicalExpr>> {
     let binary = |l: Arc<dyn PhysicalExpr>, op, r| -> Arc<dyn PhysicalExpr> { Arc::new(BinaryExpr::new(l, op, r)) };
     let mut result = lit(false);

@@ -33,13 +33,13 @@ enum Cursor {
     },
 }
 
-/// What a merge delivers at a time.
+/// The rows that a merge delivers at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {
     pub rows: usize,
     /// A batch ends with the row that reaches so many.
     pub bytes: usize,
-    /// Whether the keys are wanted too.
+    /// True if the keys are wanted too.
     pub keys: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Merge {
     delivery: Delivery,
     /// Rows still wanted.
     left: usize,
-    /// Of the buffers first; then the blocks of runs of which rows are wanted for the next batch, or later.
+    /// The buffers come first, then the blocks of runs whose rows are wanted for the next batch or later.
     blocks: Vec<Block>,
     buffer_blocks: usize,
     cursors: Vec<Cursor>,

@@ -42,7 +42,7 @@ use tokio::task::JoinSet;
 /// A buffer of rows has room for so many blocks at least.
 const BUFFER_BLOCKS: usize = 16;
 
-/// What the partitions of a sort share.
+/// The state that the partitions of a sort share.
 struct Sorting {
     schema: SchemaRef,
     keys: Vec<PhysicalSortExpr>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A finished run.
 pub struct Run {
     file: SpillFile,
-    /// Of the rows, without the key.
+    /// The schema of the rows, without the key.
     schema: SchemaRef,
     /// Memory of its largest block.
     pub block_bytes: usize,

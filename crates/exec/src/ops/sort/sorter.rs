@@ -40,8 +40,8 @@ const PART_BLOCKS: usize = 4;
 /// Most runs that one merge reads.
 const FAN_IN: usize = 16;
 
-/// What the sorters of one sort hold of the memory pool. When the first of them has rows, all get what they cannot do
-/// without, so that none starves beside those that came first.
+/// The memory that the sorters of one sort hold of the pool. When the first of them has rows, all get what they cannot
+/// do without, so that none starves beside those that came first.
 pub struct Shares {
     reservations: Vec<Arc<MemoryReservation>>,
     /// Bytes that each sorter always holds.

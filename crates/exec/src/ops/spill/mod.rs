@@ -14,12 +14,12 @@ pub use partitions::{LEVELS, PARTITIONS, PartitionWriter, hashes};
 use muster_storage::Counters;
 use std::{path::PathBuf, sync::Arc};
 
-/// Where operators put what does not fit, and in which portions.
+/// The files that operators spill to, and the size of the portions in which they do.
 #[derive(Debug, Clone)]
 pub struct SpillSpace {
     pub temp_dir: PathBuf,
     /// Target size of a batch on disk.
     pub block_bytes: usize,
-    /// Of the session: files and tables on disk, passes of sorts.
+    /// The session's counters of files and tables on disk and of sort passes.
     pub counters: Arc<Counters>,
 }

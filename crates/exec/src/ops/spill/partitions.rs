@@ -18,7 +18,7 @@ const PARTITION_BITS: usize = 4;
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 /// So often are rows spread again; what is too large still has few keys.
 pub const LEVELS: usize = 6;
-/// Of the hashes: other ones than those that spread rows over threads.
+/// The seed of the hashes. It differs from the seed of the hashes that spread rows over threads.
 const SEED: u64 = 0x6d75_7374_6572;
 
 /// Writes rows to their files.
