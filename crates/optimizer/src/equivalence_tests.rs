@@ -309,6 +309,20 @@ fn no_rewrite_is_needed_for_the_right_rows() {
 }
 
 #[test]
+fn other_costs_give_the_same_rows() {
+    let defaults = Options::default().cost.constants();
+    for seed in 0..QUERIES {
+        let mut options = Options::default();
+        // Each constant is a hundredth of what it should be, or right, or a hundred times as large.
+        for (i, constant) in defaults.iter().enumerate() {
+            let factor = [0.01, 1.0, 100.0][(seed as usize * 7 + i * i * 13 + (seed as usize >> i % 5)) % 3];
+            options.cost.set(constant.name, constant.value * factor);
+        }
+        check(seed, &options);
+    }
+}
+
+#[test]
 fn greedy_orders_give_the_same_rows() {
     let mut options = Options::default();
     options.exhaustive_relations_max = 1;

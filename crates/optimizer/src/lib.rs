@@ -35,6 +35,7 @@ mod access_equivalence_tests;
 #[cfg(test)]
 mod equivalence_tests;
 
+pub use cost::CostModel;
 pub use options::Options;
 pub use trace::{OptimizeTrace, Step};
 

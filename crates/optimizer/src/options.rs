@@ -1,12 +1,13 @@
 //! What the optimizer may do for a statement: switches, limits and hints. Hints change the switches for single tables, derived
 //! tables, query blocks and indexes.
 
+use crate::cost::CostModel;
 use muster_algebra::{ColId, HintTarget, Hints, Rel, Switch, SwitchHint, Switches};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What the optimizer may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     switches: Switches,
     /// Join regions of at most this many relations are ordered exhaustively, larger ones greedily.
@@ -16,6 +17,8 @@ pub struct Options {
     pub range_optimizer_max_mem_size: u64,
     /// Number of threads that a query runs on.
     pub threads: usize,
+    /// The constants that plans are costed with.
+    pub cost: CostModel,
     /// The hints of the statement.
     pub hints: Hints,
     /// Switches that a hint set for one index, by the index's position.
@@ -31,6 +34,7 @@ impl Default for Options {
             exhaustive_relations_max: 10,
             range_optimizer_max_mem_size: 8 << 20,
             threads: 1,
+            cost: CostModel::default(),
             hints: Hints::default(),
             by_index: BTreeMap::new(),
             forced: Switches::NONE,

@@ -1,7 +1,6 @@
 //! What a way to read a table costs.
 
 use super::{Path, Request, kept, split_conditions};
-use crate::cost;
 use crate::index_shape::{entries_per_key, tree_of};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
@@ -66,11 +65,11 @@ impl Context<'_> {
             None => self.request.conjuncts.clone(),
         };
         let tree = tree_of(self.statistics, table, index);
-        let mut cost_ms = cost::sequential_reads(&tree, rows_read);
+        let mut cost_ms = self.options.cost.sequential_reads(&tree, rows_read);
         cost_ms += if index == 0 {
-            cost::clustered_scan(rows_read, self.columns.len(), checked.len())
+            self.options.cost.clustered_scan(rows_read, self.columns.len(), checked.len())
         } else {
-            cost::secondary_scan(rows_read, self.columns.len(), checked.len())
+            self.options.cost.secondary_scan(rows_read, self.columns.len(), checked.len())
         };
         if !covering {
             let (mut on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
@@ -78,11 +77,11 @@ impl Context<'_> {
             let fetched = rows_read * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, table, 0);
             cost_ms += match self.options.is_on_for(Switch::Mrr, index) {
-                true => cost::fetches(&clustered, fetched),
-                false => cost::single_lookups(&clustered, fetched, fetched),
+                true => self.options.cost.fetches(&clustered, fetched),
+                false => self.options.cost.single_lookups(&clustered, fetched, fetched),
             };
         }
-        cost_ms + cost::ranges(ranges.map_or(1, |r| r.ranges.len()))
+        cost_ms + self.options.cost.ranges(ranges.map_or(1, |r| r.ranges.len()))
     }
 
     /// The same path going by its steering. `others`: what is known of other indexes.
@@ -111,7 +110,7 @@ impl Context<'_> {
         let skips = skips.sum::<f64>().min(rows);
         let tree = tree_of(self.statistics, table, path.index);
         let cost_ms = self.reading(path.index, path.ranges.as_ref(), rows_read, &conditions, path.covering)
-            + cost::skips(&tree, skips);
+            + self.options.cost.skips(&tree, skips);
         Path { steered: true, rows_read, cost_ms, ..path }
     }
 }

@@ -6,7 +6,6 @@
 
 use super::costing::range_rows;
 use super::{Reading, Request, hints, kept};
-use crate::cost;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
@@ -155,8 +154,9 @@ impl Loose<'_> {
         let values = total / entries_per_key(statistics, table, index, distinct).max(1.0);
         let groups = (values * rows / total).clamp(1.0, rows.max(1.0));
         let tree = tree_of(statistics, table, index);
-        let cost_ms =
-            cost::skips(&tree, groups) + cost::secondary_scan(groups, columns, conditions.len()) + cost::ranges(ranges);
+        let cost_ms = self.options.cost.skips(&tree, groups)
+            + self.options.cost.secondary_scan(groups, columns, conditions.len())
+            + self.options.cost.ranges(ranges);
         Some((groups * self.estimator.selectivity(conditions), cost_ms))
     }
 }

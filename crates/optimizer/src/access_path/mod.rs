@@ -13,7 +13,7 @@ pub mod hints;
 pub mod loose;
 mod order;
 
-use crate::cost;
+use crate::cost::{self, CostModel};
 use crate::index_shape::tree_of;
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
@@ -111,7 +111,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let best = paths
         .into_iter()
         .map(|p| {
-            let cost = full_cost(&p, rows, total, &request);
+            let cost = full_cost(&p, rows, total, &request, &options.cost);
             (cost, p)
         })
         .min_by(|(a, x), (b, y)| {
@@ -161,10 +161,11 @@ pub fn entries(
     let read: Vec<(ColId, usize)> =
         columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
     let tree = tree_of(statistics, table, index);
-    let scan = if index == 0 { cost::clustered_scan } else { cost::secondary_scan };
-    let cost_ms = cost::sequential_reads(&tree, rows_read)
-        + scan(rows_read, read.len(), conditions.len())
-        + cost::ranges(found.ranges.len());
+    let scan_ms = match index {
+        0 => options.cost.clustered_scan(rows_read, read.len(), conditions.len()),
+        _ => options.cost.secondary_scan(rows_read, read.len(), conditions.len()),
+    };
+    let cost_ms = options.cost.sequential_reads(&tree, rows_read) + scan_ms + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };
     let scan = Scan { ranges: found.ranges, ..reading.scan(required, estimator, options) };
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
@@ -199,7 +200,7 @@ pub fn split_conditions(
 }
 
 /// Cost with the sort that a path saves or needs.
-fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>) -> f64 {
+fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &CostModel) -> f64 {
     if request.order.is_empty() {
         // Without an order, a limit stops any scan alike.
         return path.cost_ms;
@@ -213,7 +214,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>) -> f64 {
         }
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost_ms * 1.5,
-        (None, limit) => path.cost_ms + cost::sort(rows.min(total), limit),
+        (None, limit) => path.cost_ms + cost.sort(rows.min(total), limit),
     }
 }
 

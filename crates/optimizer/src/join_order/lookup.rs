@@ -5,7 +5,6 @@ use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
-use crate::cost;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
 use crate::options::Options;
@@ -148,12 +147,12 @@ impl<'a> Lookups<'a> {
         let batched = options.batches_keys();
         let key_ordered = batched && options.is_on(Switch::MrrSortKeys);
         let mut cost_ms = match key_ordered {
-            true => cost::lookups(&tree, lookups, entries),
-            false => cost::single_lookups(&tree, left_rows, entries),
+            true => self.options.cost.lookups(&tree, lookups, entries),
+            false => self.options.cost.single_lookups(&tree, left_rows, entries),
         };
         let needed = self.needed(base, unit);
         let conditions = base.predicates.to_vec();
-        cost_ms += cost::filter(entries, conditions.len());
+        cost_ms += self.options.cost.filter(entries, conditions.len());
         if !needed.iter().all(|(_, c)| base.table.index_has_column(index, *c)) {
             let (on_entries, _) = access_path::split_conditions(base.table, index, base.columns, conditions, options);
             let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
@@ -161,11 +160,11 @@ impl<'a> Lookups<'a> {
             let fetched = entries * self.estimator.selectivity(&on_entries) * self.share(&joined);
             let clustered = tree_of(self.statistics, base.table, 0);
             cost_ms += match options.is_on_for(Switch::Mrr, index) {
-                true => cost::fetches(&clustered, fetched),
-                false => cost::single_lookups(&clustered, fetched, fetched),
+                true => self.options.cost.fetches(&clustered, fetched),
+                false => self.options.cost.single_lookups(&clustered, fetched, fetched),
             };
         }
-        cost_ms += cost::join_buffer(left_rows, output_rows);
+        cost_ms += self.options.cost.join_buffer(left_rows, output_rows);
         Some(Lookup { index, keys, parts, batched, key_ordered, cost_ms })
     }
 

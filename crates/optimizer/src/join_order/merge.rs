@@ -6,7 +6,7 @@
 
 use super::graph::{Graph, Role};
 use super::split_keys;
-use crate::cost;
+use crate::cost::CostModel;
 use crate::plan::Planner;
 use crate::scope::ColSet;
 use muster_algebra::{
@@ -164,6 +164,7 @@ pub fn join(
     on: Vec<Expr>,
     rows: f64,
     output: Vec<ColId>,
+    cost: &CostModel,
 ) -> Result<Plan> {
     let members: Vec<ColId> = order.equal.iter().chain(&order.dependent).map(|(_, id)| *id).collect();
     let ordered = |e: &Expr| matches!(e, Expr::Column(id) if members.contains(id));
@@ -176,9 +177,8 @@ pub fn join(
     }
     residual.extend(keys.split_off(1).into_iter().map(|(a, b)| Expr::compare(CompareOp::Eq, a, b)));
     let delivered = order.equal.iter().map(|(_, id)| *id).find(|id| output.contains(id));
-    let cost_ms = left.estimate.cost_ms
-        + right.estimate.cost_ms
-        + cost::merge_join(left.estimate.rows, right.estimate.rows, rows);
+    let cost_ms =
+        left.estimate.cost_ms + right.estimate.cost_ms + cost.merge_join(left.estimate.rows, right.estimate.rows, rows);
     let (left, right) = (Box::new(left), Box::new(right));
     let op = PlanOp::MergeJoin { kind, left, right, keys, residual };
     let order = delivered.map(ascending).into_iter().collect();

@@ -23,7 +23,6 @@ pub mod precedence;
 mod reduction;
 mod semi_scan;
 
-use crate::cost;
 use crate::plan::Planner;
 use crate::scope::{self, ColSet};
 use enumerator::{JoinModel, Tree};
@@ -200,7 +199,7 @@ impl Builder<'_, '_, '_> {
                     available.extend(&right.output);
                 }
                 let output = self.planner.narrow(available, &above);
-                merge::join(kind, left, right, &self.orders.all[*order], on, rows, output)?
+                merge::join(kind, left, right, &self.orders.all[*order], on, rows, output, &self.planner.options.cost)?
             }
             Tree::Unit(_) | Tree::Ordered(..) => unreachable!("returned above"),
         };
@@ -330,12 +329,15 @@ fn join(
     let output = planner.narrow(available, required);
     let (left, right) = (Box::new(left), Box::new(right));
     let (op, own_ms) = if by_hash {
-        let build_left = cost::hash_join(left_rows, right_rows, rows);
-        let build_right = cost::hash_join(right_rows, left_rows, rows);
+        let build_left = planner.options.cost.hash_join(left_rows, right_rows, rows);
+        let build_right = planner.options.cost.hash_join(right_rows, left_rows, rows);
         let build = if build_left < build_right { Side::Left } else { Side::Right };
         (PlanOp::HashJoin { kind, left, right, keys, residual, build }, build_left.min(build_right))
     } else {
-        (PlanOp::NestedLoopJoin { kind, left, right, on }, cost::nested_loop_join(left_rows, right_rows, rows))
+        (
+            PlanOp::NestedLoopJoin { kind, left, right, on },
+            planner.options.cost.nested_loop_join(left_rows, right_rows, rows),
+        )
     };
     let estimate = Estimate { rows, cost_ms: inputs_ms + own_ms };
     Ok(Plan::new(op, output, estimate, Vec::new()))

@@ -6,7 +6,6 @@ use super::graph::{Graph, Role, Units};
 use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
 use super::reduction::Reduced;
-use crate::cost;
 use crate::options::Options;
 use crate::properties;
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Switch};
@@ -200,10 +199,10 @@ impl JoinModel for Model<'_> {
         };
         let (left_rows, output) = (self.rows(left), self.rows(left | right));
         let own = if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
-            let build_left = cost::hash_join(left_rows, right_rows, output);
-            build_left.min(cost::hash_join(right_rows, left_rows, output))
+            let build_left = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
+            build_left.min(self.lookups.options.cost.hash_join(right_rows, left_rows, output))
         } else {
-            cost::nested_loop_join(left_rows, right_rows, output)
+            self.lookups.options.cost.nested_loop_join(left_rows, right_rows, output)
         };
         own + self.if_forced(Switch::MergeJoin, left, right)
     }
@@ -227,7 +226,7 @@ impl JoinModel for Model<'_> {
             }
             _ => self.rows(right),
         };
-        let own = cost::merge_join(self.rows(left), right_rows, self.rows(left | right));
+        let own = self.lookups.options.cost.merge_join(self.rows(left), right_rows, self.rows(left | right));
         Some(own + self.if_forced(Switch::HashJoin, left, right))
     }
 }

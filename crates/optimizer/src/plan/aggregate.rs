@@ -1,7 +1,6 @@
 //! Aggregates.
 
 use super::Planner;
-use crate::cost;
 use crate::join_order;
 use crate::scope::{self, ColSet};
 use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Switch};
@@ -35,8 +34,8 @@ impl Planner<'_> {
         let plain = self.plan(input, &below)?;
         let rows = self.estimator.groups(group, plain.estimate.rows);
         let own_ms = |input: &Plan, streams: bool| match streams {
-            true => cost::stream_aggregate(input.estimate.rows, aggregates.len()),
-            false => cost::hash_aggregate(input.estimate.rows, rows, aggregates.len()),
+            true => self.options.cost.stream_aggregate(input.estimate.rows, aggregates.len()),
+            false => self.options.cost.hash_aggregate(input.estimate.rows, rows, aggregates.len()),
         };
         let mut ways = vec![(plain, false)];
         if let Some(fewer) = self.plan_index_ends(input, group, &aggregates, &below)? {

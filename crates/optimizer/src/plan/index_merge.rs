@@ -9,7 +9,7 @@
 
 use super::{Planner, append};
 use crate::access_path::{self, Reading, Request, hints};
-use crate::cost;
+use crate::cost::CostModel;
 use crate::index_shape::tree_of;
 use crate::join_order::cardinality::table_rows;
 use crate::options::Options;
@@ -94,7 +94,7 @@ impl Planner<'_> {
         let (plans, lists): (Vec<Plan>, Vec<Vec<ColId>>) = inputs.into_iter().map(|k| (k.plan, k.ids)).unzip();
         let all = append(plans, lists, outputs.clone());
         let rows = all.estimate.rows.min(table_rows(self.statistics, merged.table));
-        let cost_ms = all.estimate.cost_ms + cost::hash_aggregate(all.estimate.rows, rows, 0);
+        let cost_ms = all.estimate.cost_ms + self.options.cost.hash_aggregate(all.estimate.rows, rows, 0);
         let op = PlanOp::HashAggregate { input: Box::new(all), group: outputs.clone(), aggregates: Vec::new() };
         let plan = Plan::new(op, outputs.clone(), Estimate { rows, cost_ms }, Vec::new());
         Some(Keys { plan, ids: outputs, index: 0 })
@@ -118,10 +118,10 @@ impl Planner<'_> {
             let (left, right) = (all.plan.estimate, next.plan.estimate);
             // Conditions on different columns are taken to be independent.
             let rows = left.rows * (right.rows / total).min(1.0);
-            let build_right = cost::hash_join(right.rows, left.rows, rows);
-            let build_left = cost::hash_join(left.rows, right.rows, rows);
+            let build_right = self.options.cost.hash_join(right.rows, left.rows, rows);
+            let build_left = self.options.cost.hash_join(left.rows, right.rows, rows);
             let own = build_right.min(build_left);
-            let saved = cost::fetches(&clustered, left.rows) - cost::fetches(&clustered, rows);
+            let saved = self.options.cost.fetches(&clustered, left.rows) - self.options.cost.fetches(&clustered, rows);
             let column = leading(&next);
             if columns.contains(&column) || saved <= right.cost_ms + own {
                 continue;
@@ -156,7 +156,8 @@ impl Planner<'_> {
         let request =
             Request { table, alias, columns: &columns, hints, conjuncts, required: &required, order: &[], limit: None };
         let clustered = tree_of(self.statistics, table, 0);
-        let cost = |p: &Plan| p.estimate.cost_ms + cost::fetches(&clustered, p.estimate.rows);
+        let model = self.options.cost;
+        let cost = |p: &Plan| p.estimate.cost_ms + model.fetches(&clustered, p.estimate.rows);
         let indexes = (0..table.indexes.len()).filter(|i| only.is_none_or(|only| only == *i));
         let plans = indexes.filter(|i| hints::may_read(*i, hints)).filter_map(|index| {
             let plan = access_path::entries(&request, index, self.statistics, &self.estimator, merged.options)?;
@@ -177,11 +178,13 @@ impl Planner<'_> {
         let found = keys.plan.estimate.rows;
         let rows = found.min(table_rows(self.statistics, table) * self.estimator.selectivity(conjuncts));
         let batched = merged.options.batches_keys();
-        let look_up = if batched { cost::lookups } else { cost::single_lookups };
+        let (model, tree) = (&self.options.cost, tree_of(self.statistics, table, 0));
+        let lookups_ms =
+            if batched { model.lookups(&tree, found, found) } else { model.single_lookups(&tree, found, found) };
         let cost_ms = keys.plan.estimate.cost_ms
-            + look_up(&tree_of(self.statistics, table, 0), found, found)
-            + cost::join_buffer(found, rows)
-            + cost::filter(found, conjuncts.len());
+            + lookups_ms
+            + model.join_buffer(found, rows)
+            + model.filter(found, conjuncts.len());
         let op = PlanOp::LookupJoin {
             kind: JoinKind::Inner,
             left: Box::new(keys.plan),
@@ -241,14 +244,21 @@ fn has_exact_key(table: &TableDef) -> bool {
 }
 
 /// Whether merging indexes is better than a scan, which may be in the wanted order.
-pub(super) fn is_better(merge: &Plan, scan: &Plan, hints: &[IndexHint], order: &[SortKey], limit: Option<u64>) -> bool {
+pub(super) fn is_better(
+    merge: &Plan,
+    scan: &Plan,
+    hints: &[IndexHint],
+    order: &[SortKey],
+    limit: Option<u64>,
+    cost: &CostModel,
+) -> bool {
     let reads_all = matches!(&scan.op, PlanOp::Scan(s) if s.index == 0 && s.ranges == [KeyRange::all()] && !s.ordered);
     if reads_all && hints::forces_reading(hints) {
         return true;
     }
     let with_sort = |p: &Plan| {
         let sorts = !order.is_empty() && p.order.is_empty();
-        p.estimate.cost_ms + if sorts { cost::sort(p.estimate.rows, limit) } else { 0.0 }
+        p.estimate.cost_ms + if sorts { cost.sort(p.estimate.rows, limit) } else { 0.0 }
     };
     with_sort(merge) < with_sort(scan)
 }

@@ -12,7 +12,6 @@ pub mod order;
 mod sharing;
 
 use crate::access_path::{self, Request};
-use crate::cost;
 use crate::join_order;
 use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
@@ -130,7 +129,7 @@ impl<'a> Planner<'a> {
         let scan = access_path::choose(request, self.statistics, &self.estimator, options);
         let scan = match merge {
             Some(merge) if options.is_forced(Switch::IndexMerge) && order.is_empty() => merge,
-            Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit) => merge,
+            Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit, &self.options.cost) => merge,
             _ => scan,
         };
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
@@ -194,7 +193,7 @@ impl<'a> Planner<'a> {
         let estimate = Estimate {
             rows: input.estimate.rows * share,
             cost_ms: input.estimate.cost_ms
-                + cost::filter(input.estimate.rows, predicates.len())
+                + self.options.cost.filter(input.estimate.rows, predicates.len())
                 + predicates.iter().map(|p| subplan_cost(p, input.estimate.rows)).sum::<f64>(),
         };
         let output = self.narrow(input.output.clone(), required);
@@ -221,7 +220,7 @@ impl<'a> Planner<'a> {
         let rows = input.estimate.rows;
         let computed = exprs.iter().filter(|(_, e)| !matches!(e, Expr::Column(_))).count();
         let cost_ms = input.estimate.cost_ms
-            + cost::project(rows, computed)
+            + self.options.cost.project(rows, computed)
             + exprs.iter().map(|(_, e)| subplan_cost(e, rows)).sum::<f64>();
         let passed: ColSet =
             exprs.iter().filter(|(id, e)| matches!(e, Expr::Column(c) if c == id)).map(|(id, _)| *id).collect();

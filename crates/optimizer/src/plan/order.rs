@@ -1,7 +1,6 @@
 //! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
 
 use super::Planner;
-use crate::cost;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
 use muster_types::Result;
@@ -39,7 +38,7 @@ impl Planner<'_> {
             return Ok(limit(plan, 0, fetch));
         }
         let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
-        let cost_ms = plan.estimate.cost_ms + cost::sort(plan.estimate.rows, fetch);
+        let cost_ms = plan.estimate.cost_ms + self.options.cost.sort(plan.estimate.rows, fetch);
         let output = plan.output.clone();
         let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
         Ok(Plan::new(op, output, Estimate { rows, cost_ms }, keys))

@@ -3,7 +3,7 @@
 //! computed once and kept, if that costs less.
 
 use super::Planner;
-use crate::{copy, cost, scope, scope::ColSet};
+use crate::{copy, scope, scope::ColSet};
 use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel};
 use muster_types::Result;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ impl Planner<'_> {
             return Ok(None);
         }
         // The first reader pays.
-        let read = cost::shared_rows(input.estimate.rows, columns.len(), 0);
+        let read = self.options.cost.shared_rows(input.estimate.rows, columns.len(), 0);
         let cost_ms = if member == 0 { input.estimate.cost_ms + read } else { read };
         let estimate = Estimate { rows: input.estimate.rows, cost_ms };
         let op = PlanOp::Shared { id: id + 1, input: Box::new(input.clone()), columns, per_run: false };
@@ -123,7 +123,7 @@ impl Planner<'_> {
         let plan = self.plan_alone(&rel, &wanted.iter().copied().collect())?;
         let plan = super::deliver(plan, &wanted);
         let saved = plan.estimate.cost_ms * (readers - 1) as f64;
-        let spent = cost::shared_rows(plan.estimate.rows, wanted.len(), readers);
+        let spent = self.options.cost.shared_rows(plan.estimate.rows, wanted.len(), readers);
         Ok((saved > spent).then_some(plan))
     }
 }
