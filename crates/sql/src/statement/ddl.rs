@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::TableName;
-use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
+use muster_types::{BytesKind, Collation, Result, SqlError, SqlType, TextKind, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,19 +191,15 @@ impl ColumnSpec {
 /// 1273 for unknown names, 1253 when the collation is not one of the character set.
 pub fn resolve_collation(charset: Option<&str>, collation: Option<&str>) -> Result<Option<Collation>> {
     let of_charset = match charset {
-        Some(name) => Some(Collation::default_of_charset(name).ok_or_else(|| {
-            SqlError::new(ErrorCode::UnknownCharacterSet, format!("Unknown character set: '{name}'"))
-        })?),
+        Some(name) => Some(Collation::default_of_charset(name).ok_or_else(|| SqlError::unknown_character_set(name))?),
         None => None,
     };
     let Some(name) = collation else { return Ok(of_charset) };
-    let found = Collation::from_name(name)
-        .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, format!("Unknown collation: '{name}'")))?;
+    let found = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
     match of_charset {
-        Some(c) if c.charset() != found.charset() => Err(SqlError::new(
-            ErrorCode::CollationCharsetMismatch,
-            format!("COLLATION '{name}' is not valid for CHARACTER SET '{}'", charset.unwrap_or(c.charset())),
-        )),
+        Some(c) if c.charset() != found.charset() => {
+            Err(SqlError::collation_of_other_charset(name, charset.unwrap_or(c.charset())))
+        }
         _ => Ok(Some(found)),
     }
 }
