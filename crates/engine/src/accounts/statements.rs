@@ -178,7 +178,7 @@ impl Accounts {
             GrantScope::Database(Some(name)) => Some(plain_database_name(name)?),
             GrantScope::Database(None) => {
                 let current = database.map(str::to_owned);
-                Some(current.ok_or_else(|| SqlError::no_database_selected())?)
+                Some(current.ok_or_else(SqlError::no_database_selected)?)
             }
             GrantScope::Table(_) => return Err(SqlError::unsupported(format!("{operation} for a single table"))),
         };
