@@ -35,7 +35,8 @@ pub enum ArithmeticOp {
     /// `/`: decimal or double; NULL when the divisor is zero. The decimal result has the node's scale, rounded half
     /// away from zero.
     Div,
-    /// `DIV`: integer quotient, truncated; NULL when the divisor is zero.
+    /// `DIV`: integer quotient, truncated; NULL when the divisor is zero. Its arguments may be of different families:
+    /// they are divided as decimals unless both are integers.
     IntDiv,
     /// `%`, `MOD`: sign of the dividend; NULL when the divisor is zero.
     Mod,

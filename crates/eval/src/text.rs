@@ -250,8 +250,8 @@ fn locate(needle: &str, haystack: &str, from: i64, collation: Collation) -> i64 
 /// Numbers as hexadecimal numbers, text as the hexadecimal digits of its bytes.
 fn hex(args: &TextArgs<'_>) -> Option<String> {
     match &args.values[0] {
-        // Of a double that is half way the number farther from zero is taken, not the even one.
-        Value::Double(_) | Value::Float(_) => {
+        // A decimal is a double first. Of one that is half way the number farther from zero is taken, not the even one.
+        Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
             let x = to_double(&args.values[0]).0.round();
             let in_range = x > i64::MIN as f64 && x < u64::MAX as f64;
             let bits = if x < 0.0 { x as i64 as u64 } else { x as u64 };

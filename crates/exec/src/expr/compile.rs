@@ -235,6 +235,10 @@ impl Compiler<'_> {
             SqlType::Int { unsigned: true, .. } => Family::Unsigned,
             _ => Family::Signed,
         };
+        // The quotient of doubles is that of their decimals, which a division of doubles can miss by one.
+        if op == ArithmeticOp::IntDiv && family == Family::Double {
+            return self.row_wise(node.clone(), ty);
+        }
         let (args, scales) = match family {
             Family::Signed => {
                 (vec![self.compile_as(left, SqlType::BIGINT)?, self.compile_as(right, SqlType::BIGINT)?], (0, 0, 0))
@@ -253,10 +257,6 @@ impl Compiler<'_> {
                 (vec![l, r], (sl, sr, scale))
             }
         };
-        // The quotient of doubles is that of their decimals, which a division of doubles can miss by one.
-        if op == ArithmeticOp::IntDiv && family == Family::Double {
-            return self.row_wise(node.clone(), ty);
-        }
         let divides = matches!(op, ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod);
         let nullable = divides || self.nullable(&args);
         let computed = match (family, ty) {

@@ -54,8 +54,11 @@ pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType
     let (lt, rt) = (numeric_type(l.ty), numeric_type(r.ty));
     let same = |ty, result| ArithmeticType { left: ty, right: ty, result, kept: None };
     if lt == SqlType::Double || rt == SqlType::Double {
-        let result = if op == ArithmeticOp::IntDiv { SqlType::BIGINT } else { SqlType::Double };
-        return same(SqlType::Double, result);
+        return match op {
+            // DIV divides decimals: a side that is exact stays so.
+            ArithmeticOp::IntDiv => ArithmeticType { left: lt, right: rt, result: SqlType::BIGINT, kept: None },
+            _ => same(SqlType::Double, SqlType::Double),
+        };
     }
     let integers = lt.is_integer() && rt.is_integer()
         || matches!((lt, rt), (SqlType::Null, t) | (t, SqlType::Null) if t.is_integer() || t == SqlType::Null);

@@ -39,7 +39,7 @@ impl Binder<'_> {
             "HEX" => {
                 let item = items.remove(0);
                 let length = if item.ty.is_numeric() { 16 } else { display_length(item.ty) as u64 * 8 };
-                let arg = if matches!(item.ty, SqlType::Float | SqlType::Double) {
+                let arg = if matches!(item.ty, SqlType::Float | SqlType::Double | SqlType::Decimal { .. }) {
                     item.expr
                 } else if item.ty.is_numeric() {
                     self.bits_of(item)
