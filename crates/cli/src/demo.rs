@@ -88,10 +88,10 @@ async fn run_queries(session: &mut Session, workload: Workload) -> anyhow::Resul
     }
     let (mut all_ms, mut all_pages) = (0.0, 0);
     for query in workload.queries() {
-        let (since, pages) = (Instant::now(), session.counters().pages_read());
+        let (since, pages) = (Instant::now(), session.counters().storage().pages_read());
         let batches = session.query(query.sql.trim().trim_end_matches(';')).await?;
         let ms = since.elapsed().as_secs_f64() * 1000.0;
-        let pages = session.counters().pages_read() - pages;
+        let pages = session.counters().storage().pages_read() - pages;
         let rows: usize = batches.iter().map(|b| b.num_rows()).sum();
         table.add_row([query.name.to_string(), rows.to_string(), format!("{ms:.1}"), pages.to_string()]);
         all_ms += ms;

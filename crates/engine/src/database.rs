@@ -9,9 +9,9 @@ use crate::{
     tables::Tables,
     variables::Variables,
 };
-use muster_exec::Runtime;
+use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
-    Counters, DuplicatePolicy, IoBackend, LoadOptions, LoadProgress, Store, StoreOptions,
+    DuplicatePolicy, IoBackend, LoadOptions, LoadProgress, Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, PageIo},
 };
@@ -59,6 +59,7 @@ pub struct DatabaseOptions {
 pub struct Database {
     options: DatabaseOptions,
     store: Arc<Store>,
+    counters: Arc<QueryCounters>,
     tables: Tables,
     accounts: Accounts,
     runtime: Arc<Runtime>,
@@ -108,6 +109,7 @@ impl Database {
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         Ok(Arc::new(Database {
             options,
+            counters: Arc::new(QueryCounters::new(store.counters().clone())),
             store,
             tables,
             accounts,
@@ -122,8 +124,8 @@ impl Database {
     }
 
     /// Global counters.
-    pub fn counters(&self) -> &Arc<Counters> {
-        self.store.counters()
+    pub fn counters(&self) -> &Arc<QueryCounters> {
+        &self.counters
     }
 
     /// Drops all pages from the buffer pool that no statement uses just now. Returns how many stayed.

@@ -1,7 +1,7 @@
 //! The view that other sessions have of a session: its line in the process list, its counters, and the way to stop it.
 
 use crate::command_counters::CommandCounters;
-use muster_storage::{Counters, counters::Counter};
+use muster_exec::{QueryCounters, counters::OperatorCounter};
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
@@ -45,7 +45,7 @@ struct Activity {
 /// The shared part of a session. Results that are still read keep it alive.
 pub struct SessionShared {
     pub id: u32,
-    pub counters: Arc<Counters>,
+    pub counters: Arc<QueryCounters>,
     pub commands: CommandCounters,
     pub killed: CancellationToken,
     activity: Mutex<Activity>,
@@ -85,7 +85,7 @@ impl SessionShared {
         let mut activity = self.activity.lock();
         if activity.number == number && activity.statement.take().is_some() {
             if activity.since.elapsed() > activity.slow_after {
-                self.counters.add(Counter::slow_queries, 1);
+                self.counters.add(OperatorCounter::slow_statements, 1);
             }
             activity.since = Instant::now();
         }
@@ -137,7 +137,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    pub fn add(&self, user: &str, host: &str, counters: Counters) -> Arc<SessionShared> {
+    pub fn add(&self, user: &str, host: &str, counters: QueryCounters) -> Arc<SessionShared> {
         let killed = CancellationToken::new();
         let shared = Arc::new(SessionShared {
             id: self.last_id.fetch_add(1, Relaxed).wrapping_add(1),

@@ -362,11 +362,11 @@ async fn repeated_reports_find_a_part_in_the_pool() {
     let all_of_it = number(&mut session, dimension).await;
     let mut read = Vec::new();
     for _ in 0..4 {
-        let before = session.counters().pages_read();
+        let before = session.counters().storage().pages_read();
         for sql in queries {
             rows(&mut session, sql).await;
         }
-        read.push(session.counters().pages_read() - before);
+        read.push(session.counters().storage().pages_read() - before);
         // Two of three queries use it: no scan takes it away.
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;

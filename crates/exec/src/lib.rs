@@ -15,6 +15,7 @@
 mod agg;
 pub mod arrow_value;
 mod bind;
+pub mod counters;
 mod error;
 mod expr;
 mod lower;
@@ -23,13 +24,14 @@ mod ops;
 mod profile;
 mod runtime;
 
+pub use counters::QueryCounters;
 pub use ops::shared::SharedRows;
 pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan, TableDef, TableId};
-use muster_storage::{Counters, ReadView, Table};
+use muster_storage::{ReadView, Table};
 use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
@@ -100,7 +102,7 @@ pub struct ExecContext {
     pub runtime: Arc<Runtime>,
     pub tables: Arc<dyn TableSource>,
     pub view: ReadView,
-    pub counters: Arc<Counters>,
+    pub counters: Arc<QueryCounters>,
     pub warnings: Arc<Warnings>,
     pub buffers: Buffers,
     /// Longest text that a function makes, in bytes (`max_allowed_packet`).

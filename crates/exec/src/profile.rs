@@ -3,10 +3,10 @@
 //! Nodes are named by their numbers, so a copy of a node with other constants (a subquery that runs once a row) is
 //! still the same node.
 
+use crate::QueryCounters;
 use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
 use muster_algebra::{Actual, NodeId};
-use muster_storage::Counters;
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use std::{
 /// Measurements of one run, filled in as it goes on.
 pub struct Profile {
     /// The session's counters.
-    counters: Arc<Counters>,
+    counters: Arc<QueryCounters>,
     nodes: Mutex<HashMap<NodeId, Arc<NodeProfile>>>,
     /// The operators of the statement itself, without those of subqueries that run by themselves.
     operators: Mutex<Option<Arc<dyn ExecutionPlan>>>,
@@ -33,12 +33,12 @@ pub struct NodeProfile {
     /// Nanoseconds until the first row, and until the end: sums over all runs.
     pub(crate) first_ns: AtomicU64,
     pub(crate) last_ns: AtomicU64,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Arc<QueryCounters>,
 }
 
 impl Profile {
     /// `counters`: of the session, which count as well.
-    pub fn new(counters: Arc<Counters>) -> Arc<Profile> {
+    pub fn new(counters: Arc<QueryCounters>) -> Arc<Profile> {
         Arc::new(Profile { counters, nodes: Mutex::default(), operators: Mutex::default() })
     }
 
@@ -50,7 +50,7 @@ impl Profile {
                 rows: AtomicU64::new(0),
                 first_ns: AtomicU64::new(0),
                 last_ns: AtomicU64::new(0),
-                counters: Arc::new(Counters::with_parent(self.counters.clone())),
+                counters: Arc::new(QueryCounters::with_parent(&self.counters)),
             })
         };
         self.nodes.lock().entry(id).or_insert_with(new).clone()
@@ -66,19 +66,19 @@ impl Profile {
         let Some(node) = self.nodes.lock().get(&id).cloned() else { return Actual::default() };
         let loops = node.loops.load(Relaxed);
         let per_loop_ms = |sum: &AtomicU64| sum.load(Relaxed) as f64 / 1e6 / loops.max(1) as f64;
-        let counters = &node.counters;
+        let counters = node.counters.storage();
         let mut actual = Actual {
             loops,
             rows: node.rows.load(Relaxed),
             first_ms: per_loop_ms(&node.first_ns),
             last_ms: per_loop_ms(&node.last_ns),
             pages_read: counters.pages_read(),
-            keys: counters.handler_read_key(),
-            icp_attempts: counters.handler_icp_attempts(),
-            icp_match: counters.handler_icp_match(),
-            rows_fetched: counters.handler_read_rnd(),
-            key_refills: counters.handler_mrr_key_refills(),
-            rowid_refills: counters.handler_mrr_rowid_refills(),
+            keys: counters.key_lookups(),
+            icp_attempts: counters.entries_tested(),
+            icp_match: counters.entries_passed(),
+            rows_fetched: counters.rows_fetched(),
+            key_refills: node.counters.operators().key_buffer_refills(),
+            rowid_refills: counters.fetch_buffer_refills(),
             ..Actual::default()
         };
         if let Some(operators) = &*self.operators.lock() {

@@ -1,5 +1,6 @@
 //! The surroundings that queries run in: memory, spill files, and the settings of DataFusion's operators.
 
+use crate::QueryCounters;
 use crate::{error::to_sql, expr::text_memory::TextMemory, memory::SharedPool, ops::spill::SpillSpace};
 use datafusion_execution::{
     TaskContext,
@@ -8,7 +9,6 @@ use datafusion_execution::{
     memory_pool::{MemoryConsumer, MemoryReservation},
     runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
 };
-use muster_storage::Counters;
 use muster_types::{Result, SqlError};
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -75,7 +75,7 @@ impl Runtime {
     }
 
     /// The spill space of a query with so many threads. `counters` counts what is spilled.
-    pub(crate) fn spill_space(&self, threads: usize, counters: &Arc<Counters>) -> SpillSpace {
+    pub(crate) fn spill_space(&self, threads: usize, counters: &Arc<QueryCounters>) -> SpillSpace {
         let block_bytes = self.memory_bytes / threads.max(1) / BLOCK_SHARE;
         SpillSpace {
             temp_dir: self.temp_dir.clone(),

@@ -213,7 +213,7 @@ impl Bench<'_> {
             if cold {
                 self.empty_pool().await?;
             }
-            let before = session.counters().status();
+            let before = session.status_counters();
             if first.is_none() {
                 self.trace.start();
             }
@@ -222,7 +222,7 @@ impl Bench<'_> {
             let run = run?;
             sample.add(run.ms);
             if first.is_none() {
-                let after = session.counters().status().into_iter().zip(before);
+                let after = session.status_counters().into_iter().zip(before);
                 let counters = after.map(|((name, after), (_, before))| (name.to_owned(), after - before));
                 first = Some((record, counters.filter(|(_, n)| *n > 0).collect(), run.rows));
             }

@@ -167,7 +167,7 @@ impl Table {
     fn get_stored(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let tree = &self.trees[0];
         let Some(range) = tree.layout().key.byte_range(&KeyRange::prefix(key.to_vec()))? else { return Ok(None) };
-        counters.add(crate::counters::Counter::handler_read_key, 1);
+        counters.add(crate::counters::Counter::key_lookups, 1);
         tree.rows(range, false, view, counters)?.next()
     }
 

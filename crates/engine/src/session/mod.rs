@@ -29,11 +29,11 @@ mod statement;
 
 pub use crate::statement::Level;
 
-use crate::{Database, LocalFiles, Outcome, Prepared, processes::SessionShared, threads};
+use crate::{Database, LocalFiles, Outcome, Prepared, processes::SessionShared, threads, virtual_tables::status};
 use arrow_array::RecordBatch;
 use futures::StreamExt;
-use muster_exec::Warning;
-use muster_storage::{Counters, LoadProgress};
+use muster_exec::{QueryCounters, Warning};
+use muster_storage::LoadProgress;
 use muster_types::{Result, Value, charset::Charset};
 use parking_lot::Mutex;
 use state::State;
@@ -228,7 +228,12 @@ impl Session {
         Arc::new(move || process.interrupt())
     }
 
-    pub fn counters(&self) -> &Arc<Counters> {
+    /// Names and values of the counters that SHOW SESSION STATUS shows.
+    pub fn status_counters(&self) -> Vec<(&'static str, u64)> {
+        status::counter_values(&self.process.counters)
+    }
+
+    pub fn counters(&self) -> &Arc<QueryCounters> {
         &self.process.counters
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     variables::Variables,
     virtual_tables::InformationSchema,
 };
-use muster_storage::Counters;
+use muster_exec::QueryCounters;
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::{
     collections::HashMap,
@@ -44,7 +44,7 @@ pub struct State {
 impl State {
     pub fn new(database: Arc<Database>, options: SessionOptions) -> State {
         let SessionOptions { user, host, database: current, local_files } = options;
-        let counters = Counters::with_parent(database.counters().clone());
+        let counters = QueryCounters::with_parent(database.counters());
         let process = database.sessions().add(&user, &host, counters);
         let account_host = database.accounts().find(&user, &host).map_or_else(String::new, |a| a.host);
         let variables = database.globals();

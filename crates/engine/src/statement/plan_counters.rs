@@ -1,16 +1,16 @@
 //! Status variables that a plan fills when it starts: how tables are read and sorted.
 
 use muster_algebra::Plan;
-use muster_storage::{Counters, counters::Counter};
+use muster_exec::{QueryCounters, counters::OperatorCounter};
 
 /// Counts up the status variables that tell how tables are read and sorted.
-pub fn count(plan: &Plan, counters: &Counters) {
+pub fn count(plan: &Plan, counters: &QueryCounters) {
     let counts = muster_explain::counters::count(plan);
-    counters.add(Counter::select_scan, counts.select_scan);
-    counters.add(Counter::select_full_join, counts.select_full_join);
-    counters.add(Counter::select_range, counts.select_range);
-    counters.add(Counter::select_full_range_join, counts.select_full_range_join);
-    counters.add(Counter::sort_range, counts.sort_range);
-    counters.add(Counter::sort_scan, counts.sort_scan);
-    counters.add(Counter::created_tmp_tables, counts.created_tmp_tables);
+    counters.add(OperatorCounter::first_table_scans, counts.select_scan);
+    counters.add(OperatorCounter::inner_table_scans, counts.select_full_join);
+    counters.add(OperatorCounter::first_table_ranges, counts.select_range);
+    counters.add(OperatorCounter::inner_table_ranges, counts.select_full_range_join);
+    counters.add(OperatorCounter::sorts_of_ranges, counts.sort_range);
+    counters.add(OperatorCounter::sorts_of_scans, counts.sort_scan);
+    counters.add(OperatorCounter::group_tables, counts.created_tmp_tables);
 }

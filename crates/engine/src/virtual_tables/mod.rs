@@ -8,7 +8,7 @@
 
 mod information_schema;
 pub mod show;
-mod status;
+pub mod status;
 mod variables;
 
 pub use information_schema::InformationSchema;

@@ -34,6 +34,7 @@ mod subplans;
 mod virtual_scan;
 mod width;
 
+use crate::QueryCounters;
 use crate::{
     ExecContext,
     error::to_sql,
@@ -48,7 +49,6 @@ use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, coop::CooperativeExec, projection::ProjectionExec,
 };
 use muster_algebra::{ColId, ColumnMeta, Columns, Plan, PlanOp};
-use muster_storage::Counters;
 use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
@@ -218,8 +218,8 @@ impl Lowerer<'_> {
         Ok(Node { exec: Arc::new(OrderCheckExec::new(node.exec, plan.id, keys)), ..node })
     }
 
-    /// The counters of storage for a node of the plan.
-    pub fn counters(&self, plan: &Plan) -> Arc<Counters> {
+    /// The counters of a node of the plan.
+    pub fn counters(&self, plan: &Plan) -> Arc<QueryCounters> {
         match &self.context.profile {
             Some(profile) => profile.node(plan.id).counters.clone(),
             None => self.context.counters.clone(),

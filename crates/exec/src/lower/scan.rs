@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         };
         let request = ScanRequest {
             view: self.context.view.clone(),
-            counters: self.counters(plan),
+            counters: self.counters(plan).storage().clone(),
             index: scan.index,
             ranges: scan.ranges.clone(),
             steering: Steering { parts: scan.steering.clone() },

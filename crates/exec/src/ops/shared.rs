@@ -7,6 +7,7 @@ use super::{
     spill::{SpillFile, SpillSpace, SpillWriter},
     unordered,
 };
+use crate::counters::OperatorCounter;
 use arrow_array::RecordBatch;
 use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::{
@@ -21,7 +22,6 @@ use datafusion_physical_plan::{
     stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use muster_storage::counters::Counter;
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt, sync::Arc};
 use tokio::sync::OnceCell;
@@ -153,7 +153,7 @@ async fn keep(
         let file = match &mut rest {
             Some(file) => file,
             None => {
-                space.counters.add(Counter::created_tmp_disk_tables, 1);
+                space.counters.add(OperatorCounter::spilled_groups, 1);
                 spills.add(1);
                 rest.insert(SpillWriter::create(&space, &schema)?)
             }

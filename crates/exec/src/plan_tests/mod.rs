@@ -8,11 +8,11 @@ mod rows;
 mod scans;
 mod subplans;
 
-use crate::{Buffers, ExecContext, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
+use crate::{Buffers, ExecContext, QueryCounters, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
 use futures::TryStreamExt;
 use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
 use muster_optimizer::physical::finish;
-use muster_storage::{Counters, ReadView, Table};
+use muster_storage::{ReadView, Table};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct Query {
     pub runtime: Arc<Runtime>,
     pub warnings: Arc<Warnings>,
     pub tables: Arc<dyn TableSource>,
-    pub counters: Arc<Counters>,
+    pub counters: Arc<QueryCounters>,
     _temp: tempfile::TempDir,
 }
 

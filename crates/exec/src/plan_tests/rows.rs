@@ -173,7 +173,7 @@ fn shared_rows_are_computed_once() {
             assert_eq!(row, &[int(i as i64 / 2), text(&format!("{:0>200}", i / 2))]);
         }
         assert_eq!(q.warnings.take().len(), once.len(), "computed twice");
-        assert_eq!((q.counters.created_tmp_disk_tables(), q.counters.created_tmp_files()), (files, files));
+        assert_eq!((q.counters.operators().spilled_groups(), q.counters.operators().spill_files()), (files, files));
         assert_eq!(q.runtime.memory_used_bytes(), 0);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use muster_algebra::{ColumnDef, CompareOp, IndexDef, JoinKind, Scan, Side, TableDef};
 use muster_storage::{
-    ColumnSchema, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
+    ColumnSchema, Counters, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
     io::memory::{Fault, FaultKind, MemoryIo, Operation},
 };
 use muster_types::{KeyPart, KeyRange};
@@ -134,7 +134,7 @@ fn all_rows_come_once_from_several_cursors() {
     let stored = stored();
     let (q, ids) = stored.query();
     assert_eq!(q.run_sorted(&scan_plan(stored.scan(&ids))), sorted(table_rows(0..ROWS)));
-    assert_eq!(q.counters.rows_read(), ROWS as u64);
+    assert_eq!(q.counters.storage().rows_delivered(), ROWS as u64);
 }
 
 #[test]
@@ -178,7 +178,11 @@ fn a_limit_ends_the_scan() {
         let all: Vec<i64> = if reverse { (0..ROWS).rev().collect() } else { (0..ROWS).collect() };
         assert_eq!(got, table_rows(all.into_iter().take(limit as usize)));
         if limit < 100 {
-            assert!(q.counters.rows_read() < 1000, "{} rows for {limit}", q.counters.rows_read());
+            assert!(
+                q.counters.storage().rows_delivered() < 1000,
+                "{} rows for {limit}",
+                q.counters.storage().rows_delivered()
+            );
         }
     }
 }
@@ -230,7 +234,11 @@ fn filters_of_joins_and_sorts_reach_the_scan() {
     };
     let want = table_rows((0..ROWS).filter(|id| matches!(n_of(*id), Some(5 | 6))));
     assert_eq!(q.run_sorted(&plan(op, ids.clone())), sorted(want.clone()));
-    assert_eq!(q.counters.rows_read(), want.len() as u64, "the join's keys are known before the scan begins");
+    assert_eq!(
+        q.counters.storage().rows_delivered(),
+        want.len() as u64,
+        "the join's keys are known before the scan begins"
+    );
 
     let (q, ids) = stored.query();
     let keys = vec![SortKey { expr: column(ids[1]), descending: true }, asc(ids[0])];
@@ -239,7 +247,7 @@ fn filters_of_joins_and_sorts_reach_the_scan() {
     let mut entries: Vec<(Option<i64>, i64)> = (0..ROWS).map(|id| (n_of(id), id)).collect();
     entries.sort_by_key(|(n, id)| (std::cmp::Reverse(*n), *id));
     assert_eq!(q.run(&sort(stored.scan(&ids))), table_rows(entries.iter().map(|(_, id)| *id).take(5)));
-    assert!(q.counters.rows_read() < ROWS as u64, "{}", q.counters.rows_read());
+    assert!(q.counters.storage().rows_delivered() < ROWS as u64, "{}", q.counters.storage().rows_delivered());
 
     // The first rows of a limited scan are those of the plan, whatever is wanted of them.
     let limited = Scan { ordered: true, limit: Some(10_000), ..stored.scan(&ids) };
@@ -294,8 +302,8 @@ fn the_keys_of_a_build_side_narrow_the_scan() {
             let (want, _) = joined(&stored, scan.clone(), keys, estimate, Side::Left);
             let (got, q) = joined(&stored, scan.clone(), keys, estimate, Side::Right);
             assert_eq!(got, want, "{keys:?}");
-            let counters = &q.counters;
-            let read = counters.handler_read_rnd_next() + counters.handler_read_next();
+            let counters = q.counters.storage();
+            let read = counters.rows_scanned() + counters.entries_forward();
             assert!(read <= most && (read > 0 || got.is_empty()), "{keys:?}: {read} rows read, {} come", got.len());
         }
     }
@@ -303,7 +311,7 @@ fn the_keys_of_a_build_side_narrow_the_scan() {
     let pages = |keys: &[Option<i64>]| {
         let stored = stored_with(64 * 4096);
         let (_, q) = joined(&stored, stored.scan(&stored.query().1), keys, 1.0, Side::Right);
-        q.counters.pages_read()
+        q.counters.storage().pages_read()
     };
     let (all, narrow) = (pages(&[Some(0), Some(ROWS - 1)]), pages(&few));
     assert!(narrow * 10 < all, "{narrow} of {all} pages");
@@ -346,8 +354,8 @@ fn a_build_side_on_disk_filters_the_scan() {
             }
         }
         assert_eq!(q.run_sorted(&plan(op, output)), sorted(want), "{kind:?}");
-        assert!(q.counters.created_tmp_files() > 0, "the build side does not fit");
-        let (read, delivered) = (q.counters.handler_read_rnd_next(), q.counters.rows_read());
+        assert!(q.counters.operators().spill_files() > 0, "the build side does not fit");
+        let (read, delivered) = (q.counters.storage().rows_scanned(), q.counters.storage().rows_delivered());
         assert!(read < 11_000, "{kind:?}: {read} rows within the bounds");
         assert!((100..700).contains(&delivered), "{kind:?}: {delivered} rows pass the filter");
     }

@@ -189,7 +189,7 @@ impl BufferPool {
     }
 
     fn latch_mut(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuardMut> {
-        counters.add(Counter::buffer_pool_write_requests, 1);
+        counters.add(Counter::page_write_requests, 1);
         let frame = self.latch(file, page_no, counters, Mode::Exclusive)?;
         self.frames.get(frame).dirty.store(true, Relaxed);
         Ok(PageGuardMut::new(Arc::clone(self), frame))
@@ -197,7 +197,7 @@ impl BufferPool {
 
     #[inline]
     fn latch(&self, file: &Arc<PageFile>, page_no: u32, counters: &Counters, mode: Mode) -> Result<u32> {
-        counters.add(Counter::buffer_pool_read_requests, 1);
+        counters.add(Counter::page_requests, 1);
         let key = PageKey::new(file.id(), page_no);
         for _ in 0..ATTEMPTS {
             let mut shard = self.table.shard(key);
@@ -266,9 +266,9 @@ impl BufferPool {
             self.give_back(frame);
             return Ok(None);
         }
-        counters.add(Counter::buffer_pool_reads, 1);
-        counters.add(Counter::data_reads, 1);
-        counters.add(Counter::data_read, self.page_size as u64);
+        counters.add(Counter::page_misses, 1);
+        counters.add(Counter::reads, 1);
+        counters.add(Counter::bytes_read, self.page_size as u64);
         counters.add(Counter::pages_read, 1);
         // SAFETY: the frame is latched exclusively and this is the only use of its bytes.
         let bytes = unsafe { self.frames.bytes_mut(frame) };
@@ -345,7 +345,7 @@ impl BufferPool {
                 return Ok(frame);
             }
             if deadline.is_none() {
-                counters.add(Counter::buffer_pool_wait_free, 1);
+                counters.add(Counter::frame_waits, 1);
             }
             let wait = Duration::from_millis(self.frame_wait_ms.load(Relaxed));
             if Instant::now() >= *deadline.get_or_insert_with(|| Instant::now() + wait) {

@@ -117,8 +117,8 @@ fn counters_are_true() {
         f.check(page_no);
     }
     let c = &f.counters;
-    assert_eq!((c.buffer_pool_read_requests(), c.buffer_pool_reads()), (5, 3));
-    assert_eq!((c.data_reads(), c.data_read(), c.pages_read()), (3, 3 * SIZE as u64, 3));
+    assert_eq!((c.page_requests(), c.page_misses()), (5, 3));
+    assert_eq!((c.reads(), c.bytes_read(), c.pages_read()), (3, 3 * SIZE as u64, 3));
     assert_eq!(c.pages_written(), 0);
     assert_eq!((f.file.resident_pages(), f.pool.statistics().free), (3, 5));
     assert_eq!(f.pool.statistics().hits - hits_before, 2);
@@ -257,8 +257,8 @@ fn a_fetch_waits_for_the_read_ahead() {
         f.check(page_no);
     }
     let c = &f.counters;
-    assert_eq!((c.buffer_pool_read_ahead(), c.buffer_pool_reads(), c.pages_read()), (4, 0, 4));
-    assert_eq!((c.data_reads(), c.data_read()), (2, 4 * SIZE as u64), "7 to 9 together, and 20");
+    assert_eq!((c.pages_read_ahead(), c.page_misses(), c.pages_read()), (4, 0, 4));
+    assert_eq!((c.reads(), c.bytes_read()), (2, 4 * SIZE as u64), "7 to 9 together, and 20");
     assert_eq!(f.pool.prefetch(&f.file, &[7, 8, 9, 20], &f.counters), 0, "they are in memory");
 }
 
@@ -285,7 +285,7 @@ fn what_is_read_in_a_circle_keeps_its_share() {
         for round in 0..6 {
             f.counters.reset();
             (1..=pages).for_each(|p| f.check(p));
-            let hits = u64::from(pages) - f.counters.buffer_pool_reads();
+            let hits = u64::from(pages) - f.counters.page_misses();
             // The least recently used page going first, none would ever be there.
             assert!(round == 0 || hits >= 180, "{hits} of 200 frames are of use for {pages} pages");
         }
@@ -306,7 +306,7 @@ fn clearing_writes_and_leaves_what_is_in_use() {
     assert_eq!(f.pool.clear(&f.counters).unwrap(), 0);
     f.counters.reset();
     assert_eq!(f.get(5).unwrap()[SIZE - 1], 77);
-    assert_eq!(f.counters.buffer_pool_reads(), 1);
+    assert_eq!(f.counters.page_misses(), 1);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_new_working_set_takes_over() {
     for _ in 0..8 {
         f.counters.reset();
         (201..=350).for_each(|p| f.check(p));
-        reads.push(f.counters.buffer_pool_reads());
+        reads.push(f.counters.page_misses());
     }
     assert_eq!(reads[0], 150);
     assert!(reads[7] < 5, "{reads:?}");

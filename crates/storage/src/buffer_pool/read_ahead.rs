@@ -173,10 +173,10 @@ impl BufferPool {
         }
         pages.sort_unstable();
         let count = pages.len();
-        counters.add(Counter::buffer_pool_read_ahead, count as u64);
+        counters.add(Counter::pages_read_ahead, count as u64);
         counters.add(Counter::pages_read, count as u64);
-        counters.add(Counter::data_read, (count * self.page_size) as u64);
-        counters.add(Counter::data_reads, runs(&pages, READ_BYTES / self.page_size).count() as u64);
+        counters.add(Counter::bytes_read, (count * self.page_size) as u64);
+        counters.add(Counter::reads, runs(&pages, READ_BYTES / self.page_size).count() as u64);
         self.read_ahead.submit(Job { pool: Arc::clone(self), file: Arc::clone(file), pages });
         count
     }

@@ -122,7 +122,7 @@ impl Lookup {
         self.busy = true;
         self.keys = keys;
         if matches!((&self.output, self.fetch), (Output::Rows(_), Fetch::KeyOrder { .. })) {
-            self.counters.add(Counter::handler_mrr_init, 1);
+            self.counters.add(Counter::key_order_fetches, 1);
         }
     }
 
@@ -171,7 +171,7 @@ impl Lookup {
         };
         let begun = self.run.begun();
         let (mut leaves, numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
-        counters.add(Counter::handler_read_key, (self.run.begun() - begun) as u64);
+        counters.add(Counter::key_lookups, (self.run.begun() - begun) as u64);
         let mut ordinals = Vec::with_capacity(numbers.len());
         let mut first = 0;
         for number in numbers {
@@ -179,7 +179,7 @@ impl Lookup {
             self.last_found = Some(number);
             ordinals.push(number as u32);
         }
-        counters.add(Counter::handler_read_next, ordinals.len() as u64 - first);
+        counters.add(Counter::entries_forward, ordinals.len() as u64 - first);
         if let Some(tester) = &mut self.index_tester {
             tester.narrow(&mut leaves, &mut ordinals, counters)?;
         }

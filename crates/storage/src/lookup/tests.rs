@@ -248,12 +248,12 @@ proptest! {
             prop_assert_eq!(&got, &want);
 
             let c = &*counters;
-            prop_assert_eq!((c.handler_read_key(), c.handler_read_next()), (keys.len() as u64, onward));
-            prop_assert_eq!(c.rows_read(), want.len() as u64);
+            prop_assert_eq!((c.key_lookups(), c.entries_forward()), (keys.len() as u64, onward));
+            prop_assert_eq!(c.rows_delivered(), want.len() as u64);
             let fetches = if covering { 0 } else { fetched.len() as u64 };
-            prop_assert_eq!(c.handler_read_rnd(), fetches);
+            prop_assert_eq!(c.rows_fetched(), fetches);
             let tested = if covering || index_column.is_none() { (0, 0) } else { (entries, fetches) };
-            prop_assert_eq!((c.handler_icp_attempts(), c.handler_icp_match()), tested);
+            prop_assert_eq!((c.entries_tested(), c.entries_passed()), tested);
             let refills = match how.fetch {
                 Fetch::KeyOrder { buffer_bytes } if !covering => {
                     let keys = fetched.iter().map(|row| primary_key_len(&schema, row));
@@ -261,7 +261,7 @@ proptest! {
                 }
                 _ => (0, 0),
             };
-            prop_assert_eq!((c.handler_mrr_init(), c.handler_mrr_rowid_refills()), refills);
+            prop_assert_eq!((c.key_order_fetches(), c.fetch_buffer_refills()), refills);
         }
         // Nothing is held, in the middle or at the end.
         lookup.begin(keys_of(&keys));
@@ -434,9 +434,9 @@ fn keys_go_on_over_many_leaves() {
                 let n = 3 * i as i64;
                 assert_eq!((*ordinal, &row[0]), (i as u32, &Value::Int(n * 7919 % i64::from(ROWS))));
             }
-            assert_eq!((counters.handler_read_key(), counters.handler_read_next()), (133_434, 0));
+            assert_eq!((counters.key_lookups(), counters.entries_forward()), (133_434, 0));
             let leaves = table.tree(0).file().header().leaf_count;
-            let asked = counters.buffer_pool_read_requests();
+            let asked = counters.page_requests();
             if batched {
                 // Batches end amid leaves, which are then asked for again.
                 assert!(asked < leaves * 12 / 10, "{asked} pages for {leaves} leaves");
@@ -456,23 +456,23 @@ fn handlers_are_counted_as_mysql_does() {
         let mut lookup = Lookup::new(Arc::clone(&table), r).unwrap();
         lookup.begin(keys);
         let rows = drain(&table, &mut lookup).unwrap().len();
-        let icp = [c.handler_icp_attempts(), c.handler_icp_match()];
-        let mrr = [c.handler_mrr_init(), c.handler_mrr_rowid_refills(), c.handler_mrr_key_refills()];
-        (rows, [c.handler_read_key(), c.handler_read_next(), c.handler_read_rnd()], icp, mrr)
+        let icp = [c.entries_tested(), c.entries_passed()];
+        let mrr = [c.key_order_fetches(), c.fetch_buffer_refills()];
+        (rows, [c.key_lookups(), c.entries_forward(), c.rows_fetched()], icp, mrr)
     };
     let keys = |index, values: &[i32]| table.lookup_keys(index, &[ints(values.iter().copied())]).unwrap();
     for batched in [true, false] {
         // Column 1 holds each number below 3000 once, in an index that is not unique.
         let primary = LookupRequest { batched, ..request(0, vec![1]) };
-        assert_eq!(count(primary, keys(0, &[-1, 3, 700, 5000])), (2, [4, 0, 0], [0, 0], [0, 0, 0]));
+        assert_eq!(count(primary, keys(0, &[-1, 3, 700, 5000])), (2, [4, 0, 0], [0, 0], [0, 0]));
         let covering = LookupRequest { batched, ..request(1, vec![0]) };
-        assert_eq!(count(covering, keys(1, &[5, 6, 9])), (3, [3, 0, 0], [0, 0], [0, 0, 0]));
+        assert_eq!(count(covering, keys(1, &[5, 6, 9])), (3, [3, 0, 0], [0, 0], [0, 0]));
         for (fetch, mrr) in [
-            (Fetch::EntryOrder, [0, 0, 0]),
-            (Fetch::KeyOrder { buffer_bytes: 1 << 18 }, [1, 0, 0]),
-            (Fetch::KeyOrder { buffer_bytes: 8 }, [1, 1, 0]),
-            (Fetch::KeyOrder { buffer_bytes: 4 }, [1, 2, 0]),
-            (Fetch::KeyOrder { buffer_bytes: 0 }, [1, 2, 0]),
+            (Fetch::EntryOrder, [0, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 1 << 18 }, [1, 0]),
+            (Fetch::KeyOrder { buffer_bytes: 8 }, [1, 1]),
+            (Fetch::KeyOrder { buffer_bytes: 4 }, [1, 2]),
+            (Fetch::KeyOrder { buffer_bytes: 0 }, [1, 2]),
         ] {
             let fetched = LookupRequest { batched, fetch, ..request(1, vec![2]) };
             assert_eq!(count(fetched, keys(1, &[5, 6, 9])), (3, [3, 0, 3], [0, 0], mrr), "{fetch:?}");
@@ -482,7 +482,7 @@ fn handlers_are_counted_as_mysql_does() {
         let types = vec![table.schema().columns[1].clone()];
         let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
         let icp = LookupRequest { batched, index_filter: Some(filter), ..request(1, vec![2]) };
-        assert_eq!(count(icp, keys(1, &values)), (kept as usize, [50, 0, kept], [50, kept], [1, 0, 0]));
+        assert_eq!(count(icp, keys(1, &values)), (kept as usize, [50, 0, kept], [50, kept], [1, 0]));
     }
 }
 
@@ -504,7 +504,7 @@ fn keys_one_by_one_come_in_any_order() {
         }
         found.sort_by_key(|(_, number)| *number);
         assert_eq!(found, [(900, 0), (5, 1), (6, 2), (5, 3), (2999, 4), (5, 6)], "{fetch:?}");
-        assert_eq!(counters.handler_read_key(), 7);
+        assert_eq!(counters.key_lookups(), 7);
     }
 }
 

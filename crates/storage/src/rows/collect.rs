@@ -109,8 +109,8 @@ impl Tester {
         }
         let passed = evaluate(self.filter.as_ref(), &self.sinks.take()?, keys)?;
         if self.counted {
-            counters.add(Counter::handler_icp_attempts, passed.len() as u64);
-            counters.add(Counter::handler_icp_match, passed.count_set_bits() as u64);
+            counters.add(Counter::entries_tested, passed.len() as u64);
+            counters.add(Counter::entries_passed, passed.count_set_bits() as u64);
         }
         Ok(passed)
     }

@@ -166,7 +166,7 @@ impl Fetcher {
             return false;
         }
         if refill && self.fill_left.is_some() {
-            counters.add(Counter::handler_mrr_rowid_refills, 1);
+            counters.add(Counter::fetch_buffer_refills, 1);
         }
         let (mut end, mut used) = (self.done, 0);
         while end < self.keys.len() && end - self.done < self.pass_rows {
@@ -193,7 +193,7 @@ impl Fetcher {
         };
         // An entry whose row is gone or not seen has no place in the answer.
         let (leaves, numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
-        counters.add(Counter::handler_read_rnd, numbers.len() as u64);
+        counters.add(Counter::rows_fetched, numbers.len() as u64);
         let entries = numbers.into_iter().map(|i| self.pass[i]);
         let tags: Vec<u32> = match (self.ordered, self.tags.is_empty()) {
             (true, _) => entries.collect(),

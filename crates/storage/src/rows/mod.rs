@@ -180,5 +180,5 @@ pub(crate) fn all_resident(tree: &Tree) -> bool {
 
 /// Counts rows handed to the query.
 pub(crate) fn count_delivered(batch: &RecordBatch, counters: &Counters) {
-    counters.add(crate::counters::Counter::rows_read, batch.num_rows() as u64);
+    counters.add(crate::counters::Counter::rows_delivered, batch.num_rows() as u64);
 }

@@ -178,9 +178,9 @@ impl ScanCursor {
             };
             if !morsel.single {
                 let counter = match (scan.whole_table, scan.reverse) {
-                    (true, _) => Counter::handler_read_rnd_next,
-                    (false, false) => Counter::handler_read_next,
-                    (false, true) => Counter::handler_read_prev,
+                    (true, _) => Counter::rows_scanned,
+                    (false, false) => Counter::entries_forward,
+                    (false, true) => Counter::entries_backward,
                 };
                 counters.add(counter, read as u64);
             }
@@ -244,7 +244,7 @@ impl ScanCursor {
             }
         }
         if self.current.as_ref().is_some_and(|morsel| !morsel.single) {
-            let counter = if scan.reverse { Counter::handler_read_prev } else { Counter::handler_read_next };
+            let counter = if scan.reverse { Counter::entries_backward } else { Counter::entries_forward };
             counters.add(counter, read as u64);
         }
         Ok(Some(leaves))
@@ -260,7 +260,7 @@ impl ScanCursor {
         match skipped {
             Skipped::Leaves(0) => {}
             Skipped::Leaves(_) => {
-                counters.add(Counter::handler_read_key, 1);
+                counters.add(Counter::key_lookups, 1);
                 self.neighbours = 0;
             }
             Skipped::All => {

@@ -107,7 +107,7 @@ impl Scan {
         let whole_table = index == 0 && !ordered && !partial && ranges == [KeyRange::all()];
         let queue = Queue::new(&access.tree, &ranges, reverse, whole_table)?;
         if !access.covering && fetch != Fetch::EntryOrder {
-            request.counters.add(Counter::handler_mrr_init, 1);
+            request.counters.add(Counter::key_order_fetches, 1);
         }
         let unconditional = access.condition.is_none() && access.index_condition.is_none() && !partial;
         let entries_max = request.limit.filter(|_| unconditional).map(|n| usize::try_from(n).unwrap_or(usize::MAX));

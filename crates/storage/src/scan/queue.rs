@@ -110,9 +110,9 @@ impl Queue {
         let Some(Work { range, begun, single }) = next else { return Ok(None) };
         if !begun && !self.whole_table {
             let counter = match self.reverse {
-                false if range.lower.is_empty() => Counter::handler_read_first,
-                true if range.upper.is_none() => Counter::handler_read_last,
-                _ => Counter::handler_read_key,
+                false if range.lower.is_empty() => Counter::first_lookups,
+                true if range.upper.is_none() => Counter::last_lookups,
+                _ => Counter::key_lookups,
             };
             counters.add(counter, 1);
         }

@@ -278,12 +278,12 @@ fn what_is_left_out_is_not_read() {
             want.sort();
             assert_eq!(got, want);
             // Two places per group, and where a group ends.
-            let onward = c.handler_read_next() + c.handler_read_prev();
+            let onward = c.entries_forward() + c.entries_backward();
             assert!(onward <= 6 * GROUPS as u64, "{onward} entries");
-            let begun = c.handler_read_key() + c.handler_read_first() + c.handler_read_last();
+            let begun = c.key_lookups() + c.first_lookups() + c.last_lookups();
             assert!(begun <= 3 * GROUPS as u64 + 3, "{begun} descents");
             // A cursor looks into the first leaf of each part of the tree that it takes.
-            let pages = c.buffer_pool_read_requests();
+            let pages = c.page_requests();
             assert!(pages < leaves, "{pages} pages of {leaves}");
         }
     }
@@ -301,8 +301,8 @@ fn what_cannot_be_left_out_is_read_once() {
     let (c, d) = (Arc::clone(&plain.counters), Arc::clone(&steered.counters));
     assert_eq!(run(&table, plain, 1).len(), (GROUPS * GROUP_ROWS) as usize);
     assert_eq!(run(&table, steered, 1).len(), (GROUPS * GROUP_ROWS / 2) as usize);
-    assert_eq!(d.handler_read_key(), 0);
-    let (plain, steered) = (c.buffer_pool_read_requests(), d.buffer_pool_read_requests());
+    assert_eq!(d.key_lookups(), 0);
+    let (plain, steered) = (c.page_requests(), d.page_requests());
     assert!(steered <= plain + plain / 20, "{steered} pages, {plain} without");
 }
 
@@ -329,7 +329,7 @@ fn steering_joins_ranges() {
             want.reverse();
         }
         assert_eq!(ints(run(&table, r, 1)), want);
-        assert!(c.handler_read_next() + c.handler_read_prev() < 40);
+        assert!(c.entries_forward() + c.entries_backward() < 40);
 
         let groups = [2, 20, 39].map(point).to_vec();
         let steering = Steering { parts: vec![Some(groups), Some(vec![point(4999)])] };
@@ -341,8 +341,8 @@ fn steering_joins_ranges() {
         }
         assert_eq!(ints(run(&table, r, 1)), want);
         // From one group to the next in one go.
-        assert!(c.handler_read_key() <= 4, "{}", c.handler_read_key());
-        assert!(c.handler_read_next() + c.handler_read_prev() <= 8);
+        assert!(c.key_lookups() <= 4, "{}", c.key_lookups());
+        assert!(c.entries_forward() + c.entries_backward() <= 8);
     }
 }
 
@@ -361,8 +361,8 @@ fn the_first_of_each_group() {
             want.reverse();
         }
         assert_eq!(ints(run(&table, r, cursors)), want);
-        assert!(c.buffer_pool_read_requests() < leaves / 2);
-        assert_eq!(c.handler_read_next() + c.handler_read_prev(), GROUPS as u64);
+        assert!(c.page_requests() < leaves / 2);
+        assert_eq!(c.entries_forward() + c.entries_backward(), GROUPS as u64);
     }
     // Of those that pass.
     let types = vec![table.schema().columns[2].clone()];
@@ -379,7 +379,7 @@ fn the_first_of_each_group() {
     for request in [plain, r] {
         assert_eq!(run(&table, request, 1).len(), (GROUPS * GROUP_ROWS) as usize);
     }
-    let (plain, distinct) = (c.buffer_pool_read_requests(), d.buffer_pool_read_requests());
+    let (plain, distinct) = (c.page_requests(), d.page_requests());
     assert!(distinct <= plain + plain / 20, "{distinct} pages, {plain} without");
 }
 
@@ -398,7 +398,7 @@ fn wrong_steering_is_an_error() {
     let r = steered(vec![None, Some(vec![])]);
     let c = Arc::clone(&r.counters);
     assert!(run(&table, r, 1).is_empty());
-    assert_eq!(c.buffer_pool_read_requests(), 0);
+    assert_eq!(c.page_requests(), 0);
     assert_eq!(
         run(
             &table,

@@ -37,7 +37,7 @@ fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Valu
             }
         }
     }
-    assert_eq!(counters.rows_read(), rows.len() as u64);
+    assert_eq!(counters.rows_delivered(), rows.len() as u64);
     rows
 }
 
@@ -161,16 +161,16 @@ proptest! {
         } else {
             prop_assert_eq!(sortable(&got), sortable(&want));
         }
-        let onward = counters.handler_read_next() + counters.handler_read_prev() + counters.handler_read_rnd_next();
+        let onward = counters.entries_forward() + counters.entries_backward() + counters.rows_scanned();
         prop_assert!(onward == within || singles && onward <= within, "{} of {}", onward, within);
-        let begun = counters.handler_read_key() + counters.handler_read_first() + counters.handler_read_last();
-        let whole = counters.handler_read_rnd_next() > 0 || index == 0 && !ordered && begun == 0;
+        let begun = counters.key_lookups() + counters.first_lookups() + counters.last_lookups();
+        let whole = counters.rows_scanned() > 0 || index == 0 && !ordered && begun == 0;
         prop_assert_eq!(begun, if whole { 0 } else { ranges.len() as u64 });
         // Without conditions, no more is read than is wanted.
         if filter_column.is_none() && index_column.is_none() {
             let counters = Arc::clone(&limited.counters);
             let got = run(&table, limited, 1);
-            let onward = counters.handler_read_next() + counters.handler_read_prev() + counters.handler_read_rnd_next();
+            let onward = counters.entries_forward() + counters.entries_backward() + counters.rows_scanned();
             prop_assert!(onward <= limit as u64, "{} of {}", onward, limit);
             prop_assert_eq!(got.len(), want.len().min(limit));
             if ordered {
@@ -277,8 +277,8 @@ fn handlers_are_counted_as_mysql_does() {
         let counters = Arc::clone(&r.counters);
         let rows = run(&table, r, 1).len() as u64;
         let c = &*counters;
-        let key = [c.handler_read_first(), c.handler_read_last(), c.handler_read_key()];
-        (rows, key, [c.handler_read_next(), c.handler_read_prev(), c.handler_read_rnd_next(), c.handler_read_rnd()])
+        let key = [c.first_lookups(), c.last_lookups(), c.key_lookups()];
+        (rows, key, [c.entries_forward(), c.entries_backward(), c.rows_scanned(), c.rows_fetched()])
     };
     let eq = |n: i64| KeyRange::prefix(vec![Value::Int(n)]);
     let between = |a: i64, b: i64| KeyRange {
@@ -303,14 +303,14 @@ fn handlers_are_counted_as_mysql_does() {
     let icp = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![2]) };
     let counters = Arc::clone(&icp.counters);
     assert_eq!(count(icp), (kept, [0, 0, 1], [50, 0, 0, kept]));
-    assert_eq!((counters.handler_icp_attempts(), counters.handler_icp_match()), (50, kept));
+    assert_eq!((counters.entries_tested(), counters.entries_passed()), (50, kept));
     let rows = ScanRequest { filter: Some(Arc::clone(&filter)), ..range(vec![2]) };
     assert_eq!(count(rows), (kept, [0, 0, 1], [50, 0, 0, 50]));
     // Where no row is fetched, it is a condition like any other.
     let covered = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![0]) };
     let counters = Arc::clone(&covered.counters);
     assert_eq!(count(covered), (kept, [0, 0, 1], [50, 0, 0, 0]));
-    assert_eq!((counters.handler_icp_attempts(), counters.handler_mrr_init()), (0, 0));
+    assert_eq!((counters.entries_tested(), counters.key_order_fetches()), (0, 0));
     let unheld = ScanRequest { index: 1, index_filter: Some(filter), ..request(vec![0]) };
     assert!(Scan::new(Arc::clone(&table), ScanRequest { index: 0, ..unheld }).is_ok());
     // Passes of a buffer of primary keys (4 bytes each).
@@ -325,7 +325,7 @@ fn handlers_are_counted_as_mysql_does() {
             let r = ScanRequest { fetch, ordered, batch_rows: 7, ..range(vec![2]) };
             let counters = Arc::clone(&r.counters);
             assert_eq!(count(r), (50, [0, 0, 1], [50, 0, 0, 50]));
-            assert_eq!([counters.handler_mrr_init(), counters.handler_mrr_rowid_refills()], mrr, "{fetch:?} {ordered}");
+            assert_eq!([counters.key_order_fetches(), counters.fetch_buffer_refills()], mrr, "{fetch:?} {ordered}");
         }
     }
     assert_eq!(count(ScanRequest { ranges: vec![], ..request(vec![1]) }), (0, [0; 3], [0; 4]));
@@ -369,7 +369,7 @@ fn an_ordered_scan_fetches_no_more_than_it_must() {
     let counters = Arc::clone(&r.counters);
     let scan = Scan::new(Arc::clone(&table), r).unwrap();
     let first = scan.cursor().next_batch().unwrap().unwrap();
-    assert!(first.num_rows() <= 500 && counters.handler_read_rnd() <= 500, "{}", first.num_rows());
+    assert!(first.num_rows() <= 500 && counters.rows_fetched() <= 500, "{}", first.num_rows());
 }
 
 #[test]

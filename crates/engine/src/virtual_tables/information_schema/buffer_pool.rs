@@ -30,16 +30,16 @@ pub struct PoolFigures {
 
 impl PoolFigures {
     pub fn of(database: &Database) -> PoolFigures {
-        let (pool, counters) = (database.buffer_pool(), database.counters());
+        let (pool, counters) = (database.buffer_pool(), database.counters().storage());
         PoolFigures {
             pool: pool.statistics(),
             page_size: pool.page_size() as u64,
             pages_read: counters.pages_read(),
             pages_created: counters.pages_created(),
             pages_written: counters.pages_written(),
-            read_ahead: counters.buffer_pool_read_ahead(),
-            gets: counters.buffer_pool_read_requests(),
-            reads: counters.buffer_pool_reads(),
+            read_ahead: counters.pages_read_ahead(),
+            gets: counters.page_requests(),
+            reads: counters.page_misses(),
             seconds: database.uptime().as_secs_f64().max(1e-3),
         }
     }

@@ -4,6 +4,7 @@
 //! rows are handed on as they are, when they turn out to be groups of their own.
 
 use super::table::{Accumulators, Contents, Layout, Table};
+use crate::counters::OperatorCounter;
 use crate::ops::spill::{LEVELS, PartitionWriter, SpillFile, SpillSpace, hashes};
 use arrow_array::RecordBatch;
 use datafusion_common::Result;
@@ -13,7 +14,6 @@ use datafusion_physical_plan::{
     stream::RecordBatchStreamAdapter,
 };
 use futures::StreamExt;
-use muster_storage::counters::Counter;
 use std::sync::Arc;
 
 /// After so many rows it is known whether collecting is worth its time: DataFusion's measure.
@@ -120,7 +120,7 @@ impl Hashed {
                     return Err(refused);
                 }
                 if level == 0 && spilled.is_none() {
-                    self.space.counters.add(Counter::created_tmp_disk_tables, 1);
+                    self.space.counters.add(OperatorCounter::spilled_groups, 1);
                 }
                 let to = spilled.get_or_insert_with(|| PartitionWriter::new(&self.space, &self.layout.states, level));
                 self.spill(&mut table, to)?;

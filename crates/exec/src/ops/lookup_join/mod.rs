@@ -19,7 +19,11 @@ pub mod links;
 mod pairs;
 
 use super::{compact::compact, only, scan_filter::ScanFilter};
-use crate::{error::external, expr::Physical};
+use crate::{
+    counters::{OperatorCounter, QueryCounters},
+    error::external,
+    expr::Physical,
+};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use buffer::JoinBuffer;
@@ -42,9 +46,7 @@ pub use entry_filter::EntryCondition;
 use entry_filter::EntryFilter;
 use futures::StreamExt;
 use muster_algebra::JoinKind;
-use muster_storage::{
-    BatchFilter, Counters, Fetch, Lookup, LookupRequest, ReadView, StorageError, Table, counters::Counter,
-};
+use muster_storage::{BatchFilter, Fetch, Lookup, LookupRequest, ReadView, StorageError, Table};
 use muster_types::SqlError;
 use pairs::Pairs;
 use std::{fmt, sync::Arc};
@@ -68,7 +70,7 @@ pub struct LookupJoinSpec {
     /// Name for EXPLAIN.
     pub name: String,
     pub view: ReadView,
-    pub counters: Arc<Counters>,
+    pub counters: Arc<QueryCounters>,
     pub index: usize,
     /// Over the outer rows: a value for each leading part of the index, in its column's Arrow type.
     pub keys: Vec<Physical>,
@@ -296,7 +298,7 @@ impl Worker {
             fetch: spec.fetch,
             batched: spec.batched && spec.key_ordered,
             batch_rows: spec.batch_rows,
-            counters: spec.counters.clone(),
+            counters: spec.counters.storage().clone(),
         };
         let lookup = Lookup::new(spec.table.clone(), request)?;
         let pairs = Pairs::new(spec.clone(), schema.clone());
@@ -320,7 +322,7 @@ impl Worker {
         let buffer = JoinBuffer::new(&self.spec, outer)?;
         self.memory.resize(buffer.memory_bytes());
         if self.spec.batched && self.buffers > 0 {
-            self.spec.counters.add(Counter::handler_mrr_key_refills, 1);
+            self.spec.counters.add(OperatorCounter::key_buffer_refills, 1);
         }
         self.buffers += 1;
         self.pairs.begin(buffer.outer.clone());

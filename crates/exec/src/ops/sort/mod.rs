@@ -18,6 +18,7 @@ mod sorter;
 mod tests;
 
 use super::{only, spill::SpillSpace};
+use crate::counters::OperatorCounter;
 use arrow_schema::SchemaRef;
 use cutoff::Cutoff;
 use datafusion_common::{DataFusionError, Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
@@ -34,7 +35,6 @@ use datafusion_physical_plan::{
 };
 use futures::TryStreamExt;
 use merge::{Delivery, Merge, Source};
-use muster_storage::counters::Counter;
 use sorter::{Shares, Sorted, Sorter};
 use std::{fmt, future::Future, sync::Arc};
 use tokio::task::JoinSet;
@@ -175,14 +175,14 @@ impl ExecutionPlan for SortExec {
             }
             let counters = sorting.space.counters.clone();
             if sources.iter().any(|source| matches!(source, Source::Run(_))) {
-                counters.add(Counter::sort_merge_passes, 1);
+                counters.add(OperatorCounter::merge_passes, 1);
             }
             let delivery = Delivery::new(sorting.space.block_bytes, false);
             let mut merge = Merge::new(sorting.schema.clone(), sources, sorting.limit, delivery)?;
             let batches = std::iter::from_fn(move || {
                 let _held = &memory;
                 let next = merge.next().transpose()?.map(|(batch, _)| batch);
-                next.iter().for_each(|batch| counters.add(Counter::sort_rows, batch.num_rows() as u64));
+                next.iter().for_each(|batch| counters.add(OperatorCounter::sorted_rows, batch.num_rows() as u64));
                 Some(next)
             });
             let batches = RecordBatchStreamAdapter::new(sorting.schema.clone(), futures::stream::iter(batches));

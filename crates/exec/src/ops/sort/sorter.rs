@@ -12,6 +12,7 @@ use super::{
     merge::{Delivery, Merge, Source},
     run::{Run, RunWriter},
 };
+use crate::counters::OperatorCounter;
 use crate::ops::compact::{compact, used_bytes};
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt32Array, cast::AsArray};
 use arrow_row::{RowConverter, SortField};
@@ -22,7 +23,6 @@ use arrow_select::{
 use datafusion_common::{DataFusionError, Result, resources_err};
 use datafusion_execution::{SendableRecordBatchStream, memory_pool::MemoryReservation};
 use futures::StreamExt;
-use muster_storage::counters::Counter;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
@@ -297,7 +297,7 @@ impl Sorter {
                 return Ok(());
             }
             let sources = self.runs.drain(..mergeable).map(Source::Run).collect();
-            self.sorting.space.counters.add(Counter::sort_merge_passes, 1);
+            self.sorting.space.counters.add(OperatorCounter::merge_passes, 1);
             let run = self.write(sources).await?;
             self.runs.push_back(run);
         }

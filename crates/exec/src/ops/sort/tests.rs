@@ -1,6 +1,7 @@
 //! Sorts of random rows, in much memory and in little, against sorting them in a vector.
 
 use super::SortExec;
+use crate::QueryCounters;
 use crate::{
     Runtime,
     ops::{spill::SpillSpace, values::ValuesExec},
@@ -11,7 +12,6 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr, expressions::Column};
 use datafusion_physical_plan::{ExecutionPlan, union::UnionExec};
 use futures::TryStreamExt;
-use muster_storage::Counters;
 use proptest::prelude::*;
 use std::{cmp::Ordering, sync::Arc};
 
@@ -37,7 +37,7 @@ impl Case {
         let temp = tempfile::tempdir()?;
         let runtime = Runtime::new(self.memory_bytes, temp.path().to_path_buf())
             .map_err(|e| DataFusionError::External(Box::new(e)))?;
-        let counters = Arc::<Counters>::default();
+        let counters = Arc::<QueryCounters>::default();
         let space = runtime.spill_space(self.partitions.len(), &counters);
         let context = runtime.task_context(runtime.session_config(self.partitions.len(), 1.0));
         let plan = self.plan(space);
@@ -48,10 +48,10 @@ impl Case {
         let left = std::fs::read_dir(temp.path())?.filter(|f| f.as_ref().is_ok_and(|f| f.path().is_file())).count();
         assert_eq!(left, 0, "runs have no names");
         let rows: Vec<Row> = batches?.iter().flat_map(rows_of).collect();
-        assert_eq!(counters.sort_rows(), rows.len() as u64);
+        assert_eq!(counters.operators().sorted_rows(), rows.len() as u64);
         // What went to disk is merged when it comes back.
-        assert_eq!(counters.sort_merge_passes() > 0, counters.created_tmp_files() > 0);
-        Ok((rows, counters.created_tmp_files()))
+        assert_eq!(counters.operators().merge_passes() > 0, counters.operators().spill_files() > 0);
+        Ok((rows, counters.operators().spill_files()))
     }
 
     fn plan(&self, space: SpillSpace) -> Arc<dyn ExecutionPlan> {

@@ -2,12 +2,12 @@
 //! with its last handle, also when the process is killed.
 
 use super::SpillSpace;
+use crate::counters::OperatorCounter;
 use crate::ops::compact::{compact, held_bytes};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
 use arrow_schema::SchemaRef;
 use datafusion_common::Result;
-use muster_storage::counters::Counter;
 use std::{
     fs::{File, OpenOptions},
     io::{self, BufReader, BufWriter, Read},
@@ -46,7 +46,7 @@ impl SpillWriter {
         let path = space.temp_dir.join(name);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         std::fs::remove_file(&path)?;
-        space.counters.add(Counter::created_tmp_files, 1);
+        space.counters.add(OperatorCounter::spill_files, 1);
         let writer = StreamWriter::try_new(BufWriter::new(file), schema)?;
         Ok(SpillWriter { writer, schema: schema.clone(), batch_bytes: 0, bytes: 0, rows: 0 })
     }
@@ -119,7 +119,7 @@ mod tests {
         let whole = RecordBatch::try_from_iter([("t", texts(10_000))]).unwrap();
         let space = SpillSpace { temp_dir: temp.path().to_path_buf(), block_bytes: 4096, counters: Arc::default() };
         let mut writer = SpillWriter::create(&space, &whole.schema()).unwrap();
-        assert_eq!(space.counters.created_tmp_files(), 1);
+        assert_eq!(space.counters.operators().spill_files(), 1);
         let parts = [whole.slice(0, 10), whole.slice(500, 300)];
         parts.iter().for_each(|part| writer.write(part).unwrap());
         let file = writer.finish().unwrap();

@@ -11,7 +11,7 @@ mod partitions;
 pub use file::{SpillFile, SpillReader, SpillWriter};
 pub use partitions::{LEVELS, PARTITIONS, PartitionWriter, hashes};
 
-use muster_storage::Counters;
+use crate::QueryCounters;
 use std::{path::PathBuf, sync::Arc};
 
 /// The files that operators spill to, and the size of the portions in which they do.
@@ -21,5 +21,5 @@ pub struct SpillSpace {
     /// Target size of a batch on disk.
     pub block_bytes: usize,
     /// The session's counters of files and tables on disk and of sort passes.
-    pub counters: Arc<Counters>,
+    pub counters: Arc<QueryCounters>,
 }

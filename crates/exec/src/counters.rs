@@ -1,0 +1,80 @@
+//! Counters of what queries do, beside those of storage.
+
+use muster_storage::Counters;
+use std::sync::Arc;
+
+muster_storage::counters! {
+    /// What operators and plans did.
+    OperatorCounters,
+    /// Adding to a counter: `counters.add(OperatorCounter::sorted_rows, 100)`.
+    OperatorCounter:
+    /// Refills of a buffer of lookup keys, after the first fill.
+    key_buffer_refills;
+    /// First tables of joins (or only ones) that were read as a whole.
+    first_table_scans;
+    /// First tables of joins that were read in ranges of an index.
+    first_table_ranges;
+    /// Further tables of joins that were read as a whole.
+    inner_table_scans;
+    /// Further tables of joins that were read in ranges of an index, the same for all rows of those before.
+    inner_table_ranges;
+    /// Sorts of a table that is read in ranges or by key.
+    sorts_of_ranges;
+    /// All other sorts.
+    sorts_of_scans;
+    /// Rows that came out of sorts.
+    sorted_rows;
+    /// Merges of sorted runs on disk.
+    merge_passes;
+    /// Tables of groups.
+    group_tables;
+    /// Parts of groupings, one for each thread, that went to disk.
+    spilled_groups;
+    /// Files for what did not fit into memory.
+    spill_files;
+    /// Statements that took longer than they should.
+    slow_statements;
+}
+
+/// Counters of a session, of the server, or of one node of a plan.
+#[derive(Debug, Default)]
+pub struct QueryCounters {
+    storage: Arc<Counters>,
+    operators: Arc<OperatorCounters>,
+}
+
+impl QueryCounters {
+    /// Counters that begin a tree of parents and children.
+    pub fn new(storage: Arc<Counters>) -> QueryCounters {
+        QueryCounters { storage, operators: Arc::default() }
+    }
+
+    /// Counters that add to another's too.
+    pub fn with_parent(parent: &QueryCounters) -> QueryCounters {
+        QueryCounters {
+            storage: Arc::new(Counters::with_parent(parent.storage.clone())),
+            operators: Arc::new(OperatorCounters::with_parent(parent.operators.clone())),
+        }
+    }
+
+    /// What storage did.
+    pub fn storage(&self) -> &Arc<Counters> {
+        &self.storage
+    }
+
+    /// What operators and plans did.
+    pub fn operators(&self) -> &OperatorCounters {
+        &self.operators
+    }
+
+    /// Sets all to zero; the parent's stay.
+    pub fn reset(&self) {
+        self.storage.reset();
+        self.operators.reset();
+    }
+
+    /// Adds to a counter of operators.
+    pub fn add(&self, counter: OperatorCounter, n: u64) {
+        self.operators.add(counter, n);
+    }
+}
