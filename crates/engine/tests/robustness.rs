@@ -140,7 +140,7 @@ async fn a_full_disk_can_be_emptied() {
     ] {
         let kept = made(reserve());
         assert!(reserve().len() > 4 << 20);
-        std::os::unix::fs::symlink("/dev/full", at.join("catalog.mus.tmp")).unwrap();
+        std::os::unix::fs::symlink("/dev/full", at.join("catalog.mus.new")).unwrap();
         match value(&mut one, sql).await {
             Ok(_) => assert!(frees && made(reserve()) != kept, "{sql}"),
             Err(e) => assert!(e.code == ErrorCode::DiskFull && !frees && made(reserve()) == kept, "{sql}: {e}"),
