@@ -10,6 +10,7 @@
 //! ```
 
 mod affinity;
+mod allocator;
 mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
@@ -24,11 +25,6 @@ mod shell;
 mod size;
 
 use clap::{Parser, Subcommand};
-use mimalloc::MiMalloc;
-
-/// Batches of columns are of the size at which the C library asks the kernel for every single one.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 #[command(
@@ -58,6 +54,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    allocator::keep_batches();
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)

@@ -7,10 +7,6 @@ use futures::StreamExt;
 use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError, value_at};
 use std::fs;
 
-/// The allocator of the `muster` command: what it keeps counts.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const LIMIT: usize = 64 << 20;
 /// The bytes that a statement may take beside the memory of queries: plans, stacks, what the allocator keeps.
 const SLACK: usize = 24 << 20;
