@@ -5,7 +5,7 @@ use crate::{Checkout, Fault, source::functions};
 /// The most lines of a file.
 pub const FILE_LINES: usize = 600;
 /// The most lines of a function, from its signature to its closing brace.
-pub const FUNCTION_LINES: usize = 190;
+pub const FUNCTION_LINES: usize = 150;
 
 pub fn faults(checkout: &Checkout) -> Vec<Fault> {
     let mut faults = Vec::new();
