@@ -74,6 +74,7 @@ CLASSES = [
     ("dates with parts that are zero", has(r"0000-00-00|2001-0[02]-00|20010200")),
     ("dates with parts that are zero", both(is_null_for_zero_date, has(DATE_FUNCTIONS + "|HOUR|MINUTE|SECOND"))),
     ("negative zero", is_negative_zero),
+    ("texts beyond 64 bits", has(r"CAST\('9{21}' AS SIGNED")),
     ("negative doubles as unsigned integers", has(r"AS UNSIGNED")),
     ("numbers between dates", has(r" BETWEEN | IN ")),
     ("empty padding", has(r"\b[LR]PAD\(")),
