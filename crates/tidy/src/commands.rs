@@ -12,7 +12,7 @@ pub struct Command {
 }
 
 /// Cargo's own commands that are in use here, and those of tools that the documents tell how to install.
-const CARGO: [&str; 8] = ["build", "check", "clippy", "doc", "fmt", "install", "run", "test"];
+const CARGO: [&str; 9] = ["build", "check", "clippy", "doc", "fmt", "install", "run", "test", "tree"];
 
 pub fn faults(checkout: &Checkout) -> Vec<Fault> {
     let aliases = aliases(checkout);
