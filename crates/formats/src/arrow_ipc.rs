@@ -1,10 +1,9 @@
 //! Reads Arrow IPC files and streams as batches of a table's columns.
 
 use super::{
-    convert::{arrow_schema, constant, decimal_max, integer_range},
+    convert::{arrow_schema, constant},
     format::{TargetColumn, no_default},
     ipc_bounds::{check_file, check_stream},
-    parse,
     problem::{Problem, ProblemKind},
 };
 use arrow_array::{
@@ -20,7 +19,12 @@ use arrow_cast::{
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType};
 use muster_storage::arrow_type;
-use muster_types::{BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value, time_zone::TimeZone};
+use muster_types::{
+    BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    cast::int_range,
+    store::{Fault, decimal_max, temporal::to_utc, text},
+    time_zone::TimeZone,
+};
 use std::{
     fs::File,
     io::{BufReader, Read, Seek, SeekFrom},
@@ -131,11 +135,11 @@ enum CastError {
 }
 
 fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, CastError> {
-    let problem = |row: usize, kind: ProblemKind| {
+    let problem = |row: usize, fault: Fault| {
         let value = ArrayFormatter::try_new(array, &FormatOptions::default())
             .map(|f| f.value(row).to_string())
             .unwrap_or_default();
-        CastError::Problem(Problem { row, column: column.name.clone(), kind, value })
+        CastError::Problem(Problem { row, column: column.name.clone(), kind: ProblemKind::Value(fault), value })
     };
     let to = arrow_type(&column.ty);
     // What does not fit becomes NULL, so that the row is known.
@@ -163,47 +167,47 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
     }
     if !column.nullable && cast_array.null_count() > 0 {
         let row = (0..cast_array.len()).find(|&row| cast_array.is_null(row)).unwrap_or(0);
-        return Err(problem(row, ProblemKind::NullForNotNull));
+        return Err(problem(row, Fault::NullForNotNull));
     }
-    if let Some((row, kind)) = out_of_bounds(&cast_array, &column.ty) {
-        return Err(problem(row, kind));
+    if let Some((row, fault)) = out_of_bounds(&cast_array, &column.ty) {
+        return Err(problem(row, fault));
     }
     let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
     match column.ty {
         SqlType::Timestamp { .. } => {
             let zone = if is_moment { TimeZone::UTC } else { column.time_zone };
-            timestamps(&cast_array, zone).map_err(|(row, kind)| problem(row, kind))
+            timestamps(&cast_array, zone).map_err(|(row, fault)| problem(row, fault))
         }
         _ => Ok(in_stored_form(cast_array, &column.ty)),
     }
 }
 
 /// Local times of `zone` as the moments they are; error: the first one that no TIMESTAMP holds.
-fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, ProblemKind)> {
+fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, Fault)> {
     let locals = array.as_primitive::<TimestampMicrosecondType>();
     let moment = |(row, local): (usize, Option<i64>)| {
-        local.map(|t| parse::to_utc(t, zone).map_err(|bad| (row, bad.kind))).transpose()
+        local.map(|t| to_utc(t, zone).map_err(|unfit| (row, unfit.fault))).transpose()
     };
     let moments: TimestampMicrosecondArray = locals.iter().enumerate().map(moment).collect::<Result<_, _>>()?;
     Ok(Arc::new(moments))
 }
 
-fn lost_kind(ty: &SqlType) -> ProblemKind {
+fn lost_kind(ty: &SqlType) -> Fault {
     match ty {
-        SqlType::Date => ProblemKind::Incorrect("date"),
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => ProblemKind::Incorrect("datetime"),
-        SqlType::Time { .. } => ProblemKind::Incorrect("time"),
-        SqlType::Text { .. } => ProblemKind::Incorrect("string"),
-        _ => ProblemKind::OutOfRange,
+        SqlType::Date => Fault::Incorrect("date"),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Fault::Incorrect("datetime"),
+        SqlType::Time { .. } => Fault::Incorrect("time"),
+        SqlType::Text { .. } => Fault::Incorrect("string"),
+        _ => Fault::OutOfRange,
     }
 }
 
 /// The first value that its Arrow type can hold and the column cannot.
-fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, ProblemKind)> {
+fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, Fault)> {
     let find = |bad: &dyn Fn(usize) -> bool| (0..array.len()).find(|&row| array.is_valid(row) && bad(row));
     match *ty {
         SqlType::Int { width: IntWidth::Medium, unsigned } => {
-            let (min, max) = integer_range(IntWidth::Medium, unsigned);
+            let (min, max) = int_range(IntWidth::Medium, unsigned);
             let row = if unsigned {
                 let values = array.as_primitive::<UInt32Type>().values();
                 find(&|row| values[row] as i128 > max)
@@ -211,7 +215,7 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, ProblemKind)>
                 let values = array.as_primitive::<Int32Type>().values();
                 find(&|row| !(min..=max).contains(&(values[row] as i128)))
             };
-            Some((row?, ProblemKind::OutOfRange))
+            Some((row?, Fault::OutOfRange))
         }
         SqlType::Decimal { precision, .. } => {
             let max = decimal_max(precision);
@@ -221,20 +225,21 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, ProblemKind)>
                 let values = array.as_primitive::<Decimal128Type>().values();
                 find(&|row| values[row].unsigned_abs() > max as u128)
             };
-            Some((row?, ProblemKind::OutOfRange))
+            Some((row?, Fault::OutOfRange))
         }
         SqlType::Text { kind, length, .. } => {
             let texts: &StringViewArray = array.as_string_view();
-            let fits = |text: &str| match kind {
-                TextKind::Char => text.trim_end_matches(' ').chars().count() <= length as usize,
-                TextKind::VarChar => text.len() <= length as usize || text.chars().count() <= length as usize,
-                _ => text.len() <= length as usize,
+            let fits = |value: &str| {
+                text::fitted(value.as_bytes(), kind, length).is_ok_and(|kept| {
+                    // Spaces behind a VARCHAR that do not fit are an error here.
+                    kind == TextKind::Char || kept.len() == value.len()
+                })
             };
-            Some((find(&|row| !fits(texts.value(row)))?, ProblemKind::TooLong))
+            Some((find(&|row| !fits(texts.value(row)))?, Fault::TooLong))
         }
         SqlType::Bytes { length, .. } => {
             let bytes: &BinaryViewArray = array.as_binary_view();
-            Some((find(&|row| bytes.value(row).len() > length as usize)?, ProblemKind::TooLong))
+            Some((find(&|row| bytes.value(row).len() > length as usize)?, Fault::TooLong))
         }
         _ => None,
     }

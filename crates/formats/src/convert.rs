@@ -2,7 +2,6 @@
 
 use super::{
     format::TargetColumn,
-    parse::{self, Bad},
     problem::{ProblemKind, Problems},
 };
 use arrow_array::{
@@ -18,9 +17,14 @@ use arrow_buffer::{Buffer, NullBufferBuilder, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use muster_storage::{array_of, arrow_type};
 use muster_types::{
-    BytesKind, IntWidth, Result, SqlError, SqlType, TextKind, Value, decimal::pow10, sql_type::DECIMAL64_MAX_PRECISION,
+    BytesKind, Result, SqlError, SqlType, TextKind, Value,
+    cast::int_range,
+    sql_type::DECIMAL64_MAX_PRECISION,
+    store::{Fault, Unfit, decimal_max, number, temporal, text},
 };
 use std::sync::Arc;
+
+const NULL_FOR_NOT_NULL: ProblemKind = ProblemKind::Value(Fault::NullForNotNull);
 
 /// The position of a field in the bytes of its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,23 +79,6 @@ pub fn arrow_schema(columns: &[TargetColumn]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Least and greatest value of an integer type.
-pub(super) fn integer_range(width: IntWidth, unsigned: bool) -> (i128, i128) {
-    let bits = match width {
-        IntWidth::Tiny => 8,
-        IntWidth::Small => 16,
-        IntWidth::Medium => 24,
-        IntWidth::Int => 32,
-        IntWidth::Big => 64,
-    };
-    if unsigned { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
-}
-
-/// Largest unscaled value of a decimal type.
-pub(super) fn decimal_max(precision: u8) -> i128 {
-    pow10(precision.min(38) as u32).map_or(i128::MAX, |p| p - 1)
-}
-
 /// The column's values; what is wrong with them goes to `problems`. When that is an error the array means nothing.
 pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Problems) -> Result<ArrayRef> {
     let ctx = Context { column, fields };
@@ -99,16 +86,16 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         ($t:ty, $range:expr) => {
             ctx.numbers::<$t>(problems, 0, |text| {
                 let cast = |n: i128| n as <$t as ArrowPrimitiveType>::Native;
-                match parse::integer(text, $range.0, $range.1) {
+                match number::integer(text, $range.0, $range.1) {
                     Ok(n) => Ok(cast(n)),
-                    Err(bad) => Err(Bad { kind: bad.kind, instead: bad.instead.map(cast) }),
+                    Err(unfit) => Err(unfit.map(cast)),
                 }
             })
         };
     }
     Ok(match column.ty {
         SqlType::Int { width, unsigned } => {
-            let range = integer_range(width, unsigned);
+            let range = int_range(width, unsigned);
             match arrow_type(&column.ty) {
                 DataType::Int8 => int!(Int8Type, range),
                 DataType::Int16 => int!(Int16Type, range),
@@ -124,28 +111,32 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
             let max = decimal_max(precision);
             if precision <= DECIMAL64_MAX_PRECISION {
                 // At most 18 digits: the largest value fits.
-                let narrow = |bad: Bad<i128>| Bad { kind: bad.kind, instead: bad.instead.map(|v| v as i64) };
-                let parse = |text: &[u8]| parse::decimal(text, scale, max).map(|v| v as i64).map_err(narrow);
+                let narrow = |n: i128| n as i64;
+                let parse =
+                    |text: &[u8]| number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
                 let array = ctx.primitive::<Decimal64Type>(problems, Some(0), parse);
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             } else {
-                let array = ctx.primitive::<Decimal128Type>(problems, Some(0), |text| parse::decimal(text, scale, max));
+                let array =
+                    ctx.primitive::<Decimal128Type>(problems, Some(0), |text| number::decimal(text, scale, max));
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             }
         }
         SqlType::Float => ctx.numbers::<Float32Type>(problems, 0.0, |text| {
-            let cast = |bad: Bad<f64>| Bad { kind: bad.kind, instead: bad.instead.map(|v| v as f32) };
-            parse::float(text, f32::MAX as f64).map(|v| v as f32).map_err(cast)
+            let narrow = |x: f64| x as f32;
+            number::float(text, f32::MAX as f64).map(narrow).map_err(|unfit| unfit.map(narrow))
         }),
-        SqlType::Double => ctx.numbers::<Float64Type>(problems, 0.0, |text| parse::float(text, f64::MAX)),
-        SqlType::Date => Arc::new(ctx.primitive::<Date32Type>(problems, None, parse::date)),
+        SqlType::Double => ctx.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX)),
+        SqlType::Date => Arc::new(ctx.primitive::<Date32Type>(problems, None, temporal::date)),
         SqlType::DateTime { fsp } => {
-            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::datetime(t, fsp)))
+            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))
         }
-        SqlType::Timestamp { fsp } => Arc::new(
-            ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| parse::timestamp(t, fsp, column.time_zone)),
-        ),
-        SqlType::Time { fsp } => ctx.numbers::<DurationMicrosecondType>(problems, 0, |t| parse::time(t, fsp)),
+        SqlType::Timestamp { fsp } => {
+            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| {
+                temporal::timestamp(t, fsp, column.time_zone)
+            }))
+        }
+        SqlType::Time { fsp } => ctx.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
         SqlType::Text { kind, length, .. } => ctx.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => ctx.byte_strings(problems, kind, length)?,
         SqlType::Bool | SqlType::Null => return Err(SqlError::internal("no column has this type")),
@@ -163,7 +154,7 @@ impl Context<'_> {
         &self,
         problems: &mut Problems,
         zero: T::Native,
-        parse: impl Fn(&[u8]) -> Result<T::Native, Bad<T::Native>>,
+        parse: impl Fn(&[u8]) -> Result<T::Native, Unfit<T::Native>>,
     ) -> ArrayRef {
         Arc::new(self.primitive::<T>(problems, Some(zero), parse))
     }
@@ -174,7 +165,7 @@ impl Context<'_> {
         &self,
         problems: &mut Problems,
         zero: Option<T::Native>,
-        parse: impl Fn(&[u8]) -> Result<T::Native, Bad<T::Native>>,
+        parse: impl Fn(&[u8]) -> Result<T::Native, Unfit<T::Native>>,
     ) -> PrimitiveArray<T> {
         let rows = self.fields.rows();
         let mut values: Vec<T::Native> = Vec::with_capacity(rows);
@@ -188,20 +179,20 @@ impl Context<'_> {
                         values.push(value);
                         nulls.append_non_null();
                     }
-                    Err(bad) => {
+                    Err(unfit) => {
                         // Without a value to put in its place, NULL is put there, or it stays an error.
-                        let fatal = bad.instead.is_none() && !self.column.nullable;
+                        let fatal = unfit.instead.is_none() && !self.column.nullable;
                         let add = if fatal { Problems::add_fatal } else { Problems::add };
-                        add(problems, row, &self.column.name, bad.kind, text);
-                        values.push(bad.instead.unwrap_or_default());
-                        nulls.append(bad.instead.is_some());
+                        add(problems, row, &self.column.name, ProblemKind::Value(unfit.fault), text);
+                        values.push(unfit.instead.unwrap_or_default());
+                        nulls.append(unfit.instead.is_some());
                     }
                 }
             } else {
                 let instead = if span == Span::MISSING { default } else { None };
                 if instead.is_none() && !self.column.nullable {
                     let add = if zero.is_none() { Problems::add_fatal } else { Problems::add };
-                    add(problems, row, &self.column.name, ProblemKind::NullForNotNull, b"");
+                    add(problems, row, &self.column.name, NULL_FOR_NOT_NULL, b"");
                     values.push(zero.unwrap_or_default());
                     nulls.append_non_null();
                 } else {
@@ -241,19 +232,11 @@ impl Context<'_> {
         let default = self.default_bytes().map(|bytes| (make_view(bytes, 1, 0), bytes));
         for (row, span) in self.fields.spans().enumerate() {
             let (view, valid) = if span.has_bytes() {
-                let mut bytes = span.bytes(self.fields.chunk);
-                if kind == TextKind::Char {
-                    // MySQL takes the padding of CHAR off when it is read.
-                    bytes = bytes.trim_suffix_spaces();
-                }
-                if bytes.len() > length as usize && self.too_long(bytes, kind, length) {
-                    let cut = cut_to(bytes, kind, length);
-                    // Spaces that do not fit are dropped silently, from CHAR and VARCHAR alike.
-                    if bytes[cut..].iter().any(|b| *b != b' ') {
-                        problems.add(row, &self.column.name, ProblemKind::TooLong, bytes);
-                    }
-                    bytes = &bytes[..cut];
-                }
+                let value = span.bytes(self.fields.chunk);
+                let bytes = match text::fitted(value, kind, length) {
+                    Ok(bytes) => bytes,
+                    Err(unfit) => self.cut(unfit, row, value, problems),
+                };
                 (make_view(bytes, 0, span.start), true)
             } else {
                 self.instead_of_text(span, default.map(|d| d.0), row, problems)
@@ -283,31 +266,29 @@ impl Context<'_> {
         let mut builder = StringViewBuilder::with_capacity(array.len());
         for (row, value) in array.iter().enumerate() {
             builder.append_option(value.map(|bytes| {
-                let chunk = bytes.utf8_chunks().next();
-                let (valid, invalid) = chunk.map_or(("", &b""[..]), |c| (c.valid(), c.invalid()));
-                if !invalid.is_empty() {
-                    let kind = ProblemKind::Incorrect("string");
+                text::valid(bytes).unwrap_or_else(|unfit| {
+                    let valid = unfit.instead.unwrap_or_default();
+                    let kind = ProblemKind::Value(unfit.fault);
                     problems.add(row, &self.column.name, kind, &bytes[valid.len()..]);
-                }
-                valid
+                    valid
+                })
             }));
         }
         Ok(Arc::new(builder.finish()))
     }
 
-    fn too_long(&self, bytes: &[u8], kind: TextKind, length: u32) -> bool {
-        match kind {
-            // Lengths of the TEXT types are bytes.
-            TextKind::Char | TextKind::VarChar => char_count(bytes) > length as usize,
-            _ => true,
-        }
+    /// What is kept of a text or byte string that is too long.
+    #[cold]
+    fn cut<'b>(&self, unfit: Unfit<&'b [u8]>, row: usize, value: &[u8], problems: &mut Problems) -> &'b [u8] {
+        problems.add(row, &self.column.name, ProblemKind::Value(unfit.fault), value);
+        unfit.instead.unwrap_or_default()
     }
 
     /// View and validity of a field that is NULL or missing.
     fn instead_of_text(&self, span: Span, default: Option<u128>, row: usize, problems: &mut Problems) -> (u128, bool) {
         let instead = if span == Span::MISSING { default } else { None };
         if instead.is_none() && !self.column.nullable {
-            problems.add(row, &self.column.name, ProblemKind::NullForNotNull, b"");
+            problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
             return (0, true);
         }
         (instead.unwrap_or(0), instead.is_some())
@@ -317,7 +298,7 @@ impl Context<'_> {
         let rows = self.fields.rows();
         let mut builder = BinaryViewBuilder::with_capacity(rows);
         for (row, span) in self.fields.spans().enumerate() {
-            let mut bytes = if span.has_bytes() {
+            let bytes = if span.has_bytes() {
                 span.bytes(self.fields.chunk)
             } else {
                 match (span == Span::MISSING, self.default_bytes()) {
@@ -327,51 +308,18 @@ impl Context<'_> {
                         continue;
                     }
                     _ => {
-                        problems.add(row, &self.column.name, ProblemKind::NullForNotNull, b"");
+                        problems.add(row, &self.column.name, NULL_FOR_NOT_NULL, b"");
                         b""
                     }
                 }
             };
-            if bytes.len() > length as usize {
-                problems.add(row, &self.column.name, ProblemKind::TooLong, bytes);
-                bytes = &bytes[..length as usize];
-            }
-            if kind == BytesKind::Binary && bytes.len() < length as usize {
-                let mut padded = bytes.to_vec();
-                padded.resize(length as usize, 0);
-                builder.append_value(padded);
-            } else {
-                builder.append_value(bytes);
+            let bytes = text::fitted_bytes(bytes, length).unwrap_or_else(|unfit| self.cut(unfit, row, bytes, problems));
+            match text::padding(bytes, kind, length) {
+                0 => builder.append_value(bytes),
+                zeros => builder.append_value([bytes, &vec![0; zeros]].concat()),
             }
         }
         Ok(Arc::new(builder.finish()))
-    }
-}
-
-trait TrimSpaces {
-    fn trim_suffix_spaces(&self) -> &Self;
-}
-
-impl TrimSpaces for [u8] {
-    fn trim_suffix_spaces(&self) -> &[u8] {
-        let end = self.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-        &self[..end]
-    }
-}
-
-/// Characters of UTF-8 text: bytes that do not continue one.
-fn char_count(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|b| **b & 0xC0 != 0x80).count()
-}
-
-/// The length to which a text that is too long is cut, in bytes.
-fn cut_to(bytes: &[u8], kind: TextKind, length: u32) -> usize {
-    let starts = |(_, b): &(usize, &u8)| **b & 0xC0 != 0x80;
-    match kind {
-        TextKind::Char | TextKind::VarChar => {
-            bytes.iter().enumerate().filter(starts).nth(length as usize).map_or(bytes.len(), |(at, _)| at)
-        }
-        _ => (0..=length as usize).rev().find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(0),
     }
 }
 

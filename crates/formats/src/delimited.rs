@@ -17,8 +17,9 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::SchemaRef;
 use muster_types::{
-    Decimal, ErrorCode, Result, SqlError, SqlType, Value,
+    ErrorCode, Result, SqlError, Value,
     charset::{self, Charset},
+    store::implicit_default,
 };
 use parking_lot::Mutex;
 use std::{
@@ -215,27 +216,12 @@ impl Defaults {
                 Some(match &column.default {
                     Some(value) => value.clone(),
                     None if column.nullable => Value::Null,
-                    None => zero_of(&column.ty).ok_or_else(|| no_default(column))?,
+                    None => implicit_default(column.ty).ok_or_else(|| no_default(column))?,
                 })
             });
         }
         Ok(Defaults { values })
     }
-}
-
-/// The implicit default of a NOT NULL column (manual 13.6); there is no zero date.
-fn zero_of(ty: &SqlType) -> Option<Value> {
-    Some(match ty {
-        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
-        SqlType::Int { .. } => Value::Int(0),
-        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(0, *scale)),
-        SqlType::Float => Value::Float(0.0),
-        SqlType::Double => Value::Double(0.0),
-        SqlType::Time { .. } => Value::Time(0),
-        SqlType::Text { .. } => Value::Text(String::new()),
-        SqlType::Bytes { .. } => Value::Bytes(Vec::new()),
-        _ => return None,
-    })
 }
 
 fn parse_chunk(chunk: Chunk, options: &DelimitedOptions, defaults: &Defaults, schema: &SchemaRef) -> Outcome {

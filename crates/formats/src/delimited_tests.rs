@@ -1,7 +1,7 @@
 use super::*;
 use crate::{TargetColumn, csv_header};
 use arrow_array::{Array, cast::AsArray, types::Int32Type};
-use muster_types::{Collation, IntWidth, TextKind, time_zone::TimeZone};
+use muster_types::{Collation, IntWidth, SqlType, TextKind, time_zone::TimeZone};
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
     TargetColumn { name: name.into(), ty, nullable, default: None, time_zone: TimeZone::UTC }

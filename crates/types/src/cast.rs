@@ -7,14 +7,14 @@
 //!   cast/text.rs      to text and byte strings
 //! ```
 //!
-//! A conversion never fails. What does not fit is cut to what does, or becomes NULL, with a warning (manual 14.10
+//! A conversion never fails; storing a value into a column, which may, is the topic of [`crate::store`]. What does not fit is cut to what does, or becomes NULL, with a warning (manual 14.10
 //! "Cast Functions", 14.3 "Type Conversion", 13.2 "Date and Time").
 
 mod number;
 mod temporal;
 mod text;
 
-pub use number::{decimal_prefix, double_prefix, integer_prefix, to_double};
+pub use number::{decimal_prefix, double_prefix, int_range, integer_prefix, to_double};
 pub use temporal::{MomentOfValue, moment};
 
 use crate::{ErrorCode, SqlType, Value};

@@ -10,7 +10,8 @@
 //!   TimeZone   local times of moments, and back         time_zone.rs
 //!   KeyPart    parts and ranges of index keys          key.rs
 //!   Collation  how text compares: sort keys             collation/
-//!   cast       conversion of values between types   cast.rs
+//!   cast       conversion of values between types       cast.rs
+//!   store      storing values into columns              store/
 //!   charset    text to bytes of a character set     charset.rs
 //!   SqlError   MySQL's error numbers and wording        error.rs
 //! ```
@@ -25,6 +26,7 @@ mod declared_bytes;
 pub mod error;
 pub mod key;
 pub mod sql_type;
+pub mod store;
 pub mod temporal;
 pub mod time_zone;
 pub mod value;

@@ -1,22 +1,12 @@
 //! Defaults of columns: a literal as a value of the column's type, exactly or not at all; and how it is shown.
 
 use muster_algebra::{ColumnDef, DefaultValue};
-use muster_types::{
-    ErrorCode, SqlType, Value, cast,
-    time_zone::{self, TimeZone},
-};
+use muster_types::{SqlType, Value, store::store, time_zone::TimeZone};
 
 /// The value as the column stores it; `None` when it does not fit. Digits that the column does not hold are rounded
 /// away, as MySQL does. `zone`: of local times that a TIMESTAMP stores in UTC.
 pub fn convert(value: &Value, ty: &SqlType, zone: TimeZone) -> Option<Value> {
-    let converted = fitting(value, ty)?;
-    match (ty, &converted) {
-        (SqlType::Timestamp { .. }, Value::DateTime(local)) => {
-            let utc = zone.to_utc(*local).ok().filter(|utc| time_zone::is_timestamp(*utc));
-            utc.map(Value::DateTime)
-        }
-        _ => Some(converted),
-    }
+    store(value, *ty, zone).ok()
 }
 
 /// The default as a session in `zone` sees it.
@@ -26,17 +16,6 @@ pub fn shown(column: &ColumnDef, zone: TimeZone) -> Option<DefaultValue> {
             Some(DefaultValue::Value(Value::DateTime(zone.from_utc(*utc))))
         }
         (_, default) => Some(default.clone()),
-    }
-}
-
-fn fitting(value: &Value, ty: &SqlType) -> Option<Value> {
-    let (converted, warning) = cast::cast(value, *ty);
-    match warning {
-        // CAST turns a negative number into a large one; a column refuses it.
-        None if ty.is_unsigned() && matches!(value, Value::Int(i) if *i < 0) => None,
-        None => Some(converted),
-        Some(w) if w.code == ErrorCode::DataTruncated && ty.is_numeric() => Some(converted),
-        Some(_) => None,
     }
 }
 

@@ -1,24 +1,8 @@
-//! Bytes of a field to a number, date or time, by MySQL's rules for storing text into a column.
+//! Text to the number that a column stores, by MySQL's rules: digits that the column does not have are rounded away, a
+//! number beyond its range is the nearest in it, and what stands behind a number does not belong to it.
 
-use super::problem::ProblemKind;
-use muster_types::{
-    decimal::pow10,
-    temporal::{self, MICROS_PER_DAY, TIME_MAX_MICROS},
-    time_zone::{self, TimeZone},
-};
-
-/// A value that cannot be stored as it is: what is wrong, and what IGNORE stores instead (`None`: nothing can be).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bad<N> {
-    pub kind: ProblemKind,
-    pub instead: Option<N>,
-}
-
-impl<N> Bad<N> {
-    fn new(kind: ProblemKind, instead: N) -> Bad<N> {
-        Bad { kind, instead: Some(instead) }
-    }
-}
+use super::{Fault, Unfit};
+use crate::decimal::pow10;
 
 /// An exact number read from text: `negative`, digits, and what was left.
 struct Number {
@@ -97,7 +81,7 @@ impl Number {
 
 /// An integer in `min..=max`. Fractions are rounded, as MySQL does.
 #[inline]
-pub(super) fn integer(text: &[u8], min: i128, max: i128) -> Result<i128, Bad<i128>> {
+pub fn integer(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
     // Nearly all: up to 18 digits and perhaps a sign.
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if (1..=18).contains(&digits.len()) {
@@ -117,26 +101,26 @@ pub(super) fn integer(text: &[u8], min: i128, max: i128) -> Result<i128, Bad<i12
 }
 
 #[cold]
-fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Bad<i128>> {
+fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
     let number = read_number(text);
     if number.digits == 0 {
-        return Err(Bad::new(ProblemKind::Incorrect("integer"), 0));
+        return Err(Unfit::new(Fault::Incorrect("integer"), 0));
     }
     match number.rescale(0) {
         Some((n, _)) if min <= n && n <= max => {
             if number.rest {
-                Err(Bad::new(ProblemKind::Truncated, n))
+                Err(Unfit::new(Fault::Truncated, n))
             } else {
                 Ok(n)
             }
         }
-        _ => Err(Bad::new(ProblemKind::OutOfRange, if number.negative { min } else { max })),
+        _ => Err(Unfit::new(Fault::OutOfRange, if number.negative { min } else { max })),
     }
 }
 
 /// A decimal with `scale` digits behind the point and unscaled value up to `max`. More digits are rounded.
 #[inline]
-pub(super) fn decimal(text: &[u8], scale: u8, max: i128) -> Result<i128, Bad<i128>> {
+pub fn decimal(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
     // Nearly all: up to 18 digits, and as many behind the point as the column has.
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let point = digits.len().wrapping_sub(scale as usize + 1);
@@ -158,25 +142,25 @@ pub(super) fn decimal(text: &[u8], scale: u8, max: i128) -> Result<i128, Bad<i12
 }
 
 #[cold]
-fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Bad<i128>> {
+fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
     let number = read_number(text);
     if number.digits == 0 {
-        return Err(Bad::new(ProblemKind::Incorrect("decimal"), 0));
+        return Err(Unfit::new(Fault::Incorrect("decimal"), 0));
     }
     match number.rescale(scale as i32) {
         Some((n, _)) if n.abs() <= max => {
             if number.rest {
-                Err(Bad::new(ProblemKind::Incorrect("decimal"), n))
+                Err(Unfit::new(Fault::Incorrect("decimal"), n))
             } else {
                 Ok(n)
             }
         }
-        _ => Err(Bad::new(ProblemKind::OutOfRange, if number.negative { -max } else { max })),
+        _ => Err(Unfit::new(Fault::OutOfRange, if number.negative { -max } else { max })),
     }
 }
 
 /// A floating-point number with magnitude up to `max`.
-pub(super) fn float(text: &[u8], max: f64) -> Result<f64, Bad<f64>> {
+pub fn float(text: &[u8], max: f64) -> Result<f64, Unfit<f64>> {
     let text = text.trim_ascii();
     let longest = |n: usize| std::str::from_utf8(&text[..n]).ok().and_then(|s| s.parse::<f64>().ok());
     // Rust also reads "inf" and "nan", which MySQL does not.
@@ -186,75 +170,14 @@ pub(super) fn float(text: &[u8], max: f64) -> Result<f64, Bad<f64>> {
         None => (0..numeric).rev().find_map(|n| longest(n).map(|v| (v, n))).unwrap_or((0.0, 0)),
     };
     if value.abs() > max {
-        return Err(Bad::new(ProblemKind::OutOfRange, max.copysign(value)));
+        return Err(Unfit::new(Fault::OutOfRange, max.copysign(value)));
     }
     if used == 0 || used < text.len() {
-        return Err(Bad::new(ProblemKind::Truncated, value));
+        return Err(Unfit::new(Fault::Truncated, value));
     }
     Ok(value)
 }
 
-/// Days since 1970-01-01. There is no zero date: IGNORE stores NULL instead where the column can be NULL.
-#[inline]
-pub(super) fn date(text: &[u8]) -> Result<i32, Bad<i32>> {
-    if let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text {
-        let d = [y1, y2, y3, y4, m1, m2, d1, d2].map(|b| b.wrapping_sub(b'0') as u32);
-        let (year, month, day) = ((d[0] * 10 + d[1]) * 100 + d[2] * 10 + d[3], d[4] * 10 + d[5], d[6] * 10 + d[7]);
-        let plain = d.iter().all(|d| *d < 10) && (1..=12).contains(&month) && day >= 1;
-        if plain && (day <= 28 || day <= temporal::days_in_month(year as i32, month)) {
-            return Ok(temporal::days_from_civil(year as i32, month, day));
-        }
-    }
-    moment(text, "date")
-        .map(|t| t.div_euclid(MICROS_PER_DAY) as i32)
-        .map_err(|bad| Bad { kind: bad.kind, instead: bad.instead.map(|t| t.div_euclid(MICROS_PER_DAY) as i32) })
-}
-
-/// Microseconds since 1970-01-01, rounded to `fsp` digits.
-pub(super) fn datetime(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
-    // Before 1970 too the half is rounded to the later moment.
-    let unit = unit_of(fsp);
-    let round = |t: i64| (t + unit / 2).div_euclid(unit) * unit;
-    moment(text, "datetime").map(round).map_err(|bad| Bad { kind: bad.kind, instead: bad.instead.map(round) })
-}
-
-/// Microseconds since 1970-01-01. IGNORE stores the date in front of a text that goes on with something else.
-fn moment(text: &[u8], what: &'static str) -> Result<i64, Bad<i64>> {
-    let read = std::str::from_utf8(text).ok().and_then(temporal::read_datetime);
-    let micros = read.and_then(|read| read.moment.micros());
-    match (micros, read.is_some_and(|read| read.is_cut)) {
-        (Some(t), false) => Ok(t),
-        (instead, _) => Err(Bad { kind: ProblemKind::Incorrect(what), instead }),
-    }
-}
-
-/// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2).
-/// In UTC: the text is local time of `zone`. One that the clocks left out becomes the moment when they went on.
-pub(super) fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Bad<i64>> {
-    to_utc(datetime(text, fsp)?, zone)
-}
-
-/// The moment of a local time, for a TIMESTAMP.
-pub(super) fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Bad<i64>> {
-    let bad = |instead| Bad { kind: ProblemKind::Incorrect("datetime"), instead };
-    let utc = zone.to_utc(local).map_err(|after| bad(Some(after)))?;
-    if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(bad(None)) }
-}
-
-/// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
-/// and the end of TIME's range for a time that is out of it.
-pub(super) fn time(text: &[u8], fsp: u8) -> Result<i64, Bad<i64>> {
-    let bad = |instead| Err(Bad { kind: ProblemKind::Incorrect("time"), instead: Some(instead) });
-    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return bad(0) };
-    let rounded = temporal::round_fraction(read.micros, fsp);
-    let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
-    if read.is_cut || read.is_clamped || in_range != rounded { bad(in_range) } else { Ok(in_range) }
-}
-
-fn unit_of(fsp: u8) -> i64 {
-    10i64.pow(6 - fsp.min(6) as u32)
-}
-
 #[cfg(test)]
-#[path = "parse_tests.rs"]
+#[path = "number_tests.rs"]
 mod tests;

@@ -1,0 +1,59 @@
+//! What can be wrong with a value, in MySQL's numbers and words.
+
+use crate::ErrorCode;
+
+/// A value that cannot be stored as it is: what is wrong, and what IGNORE stores instead (`None`: nothing can be).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfit<N> {
+    pub fault: Fault,
+    pub instead: Option<N>,
+}
+
+impl<N> Unfit<N> {
+    pub fn new(fault: Fault, instead: N) -> Unfit<N> {
+        Unfit { fault, instead: Some(instead) }
+    }
+
+    /// The same fault with the value in another form.
+    pub fn map<M>(self, f: impl FnOnce(N) -> M) -> Unfit<M> {
+        Unfit { fault: self.fault, instead: self.instead.map(f) }
+    }
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// 1366 for numbers and text, 1292 for dates and times; the type's name in the message.
+    Incorrect(&'static str),
+    OutOfRange,
+    /// The value has something behind it, or digits that the column does not hold.
+    Truncated,
+    TooLong,
+    NullForNotNull,
+}
+
+impl Fault {
+    pub fn code(self) -> ErrorCode {
+        match self {
+            Fault::Incorrect("date" | "datetime" | "time") => ErrorCode::TruncatedWrongValue,
+            Fault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
+            Fault::OutOfRange => ErrorCode::OutOfRange,
+            Fault::Truncated => ErrorCode::DataTruncated,
+            Fault::TooLong => ErrorCode::DataTooLong,
+            Fault::NullForNotNull => ErrorCode::WarnNullToNotNull,
+        }
+    }
+
+    /// MySQL's message. `value` is the value as text, [`printable`](super::text::printable); rows count from 1.
+    pub fn message(self, column: &str, value: &str, row: u64) -> String {
+        match self {
+            Fault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
+            Fault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
+            Fault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
+            Fault::TooLong => format!("Data too long for column '{column}' at row {row}"),
+            Fault::NullForNotNull => {
+                format!("Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Text to the date or time that a column stores.
+
+use super::{Fault, Unfit};
+use crate::{
+    temporal::{self, MICROS_PER_DAY, TIME_MAX_MICROS},
+    time_zone::{self, TimeZone},
+};
+
+/// Days since 1970-01-01. There is no zero date: IGNORE stores NULL instead where the column can be NULL.
+#[inline]
+pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
+    if let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text {
+        let d = [y1, y2, y3, y4, m1, m2, d1, d2].map(|b| b.wrapping_sub(b'0') as u32);
+        let (year, month, day) = ((d[0] * 10 + d[1]) * 100 + d[2] * 10 + d[3], d[4] * 10 + d[5], d[6] * 10 + d[7]);
+        let plain = d.iter().all(|d| *d < 10) && (1..=12).contains(&month) && day >= 1;
+        if plain && (day <= 28 || day <= temporal::days_in_month(year as i32, month)) {
+            return Ok(temporal::days_from_civil(year as i32, month, day));
+        }
+    }
+    moment(text, "date")
+        .map(|t| t.div_euclid(MICROS_PER_DAY) as i32)
+        .map_err(|unfit| unfit.map(|t| t.div_euclid(MICROS_PER_DAY) as i32))
+}
+
+/// Microseconds since 1970-01-01, rounded to `fsp` digits.
+pub fn datetime(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
+    // Before 1970 too the half is rounded to the later moment.
+    let unit = unit_of(fsp);
+    let round = |t: i64| (t + unit / 2).div_euclid(unit) * unit;
+    moment(text, "datetime").map(round).map_err(|unfit| unfit.map(round))
+}
+
+/// Microseconds since 1970-01-01. IGNORE stores the date in front of a text that goes on with something else.
+fn moment(text: &[u8], what: &'static str) -> Result<i64, Unfit<i64>> {
+    let read = std::str::from_utf8(text).ok().and_then(temporal::read_datetime);
+    let micros = read.and_then(|read| read.moment.micros());
+    match (micros, read.is_some_and(|read| read.is_cut)) {
+        (Some(t), false) => Ok(t),
+        (instead, _) => Err(Unfit { fault: Fault::Incorrect(what), instead }),
+    }
+}
+
+/// A TIMESTAMP: a datetime from 1970-01-01 00:00:01 to 2038-01-19 03:14:07.999999 (manual 13.2.2).
+/// In UTC: the text is local time of `zone`. One that the clocks left out becomes the moment when they went on.
+pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Unfit<i64>> {
+    to_utc(datetime(text, fsp)?, zone)
+}
+
+/// The moment of a local time, for a TIMESTAMP.
+pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
+    let unfit = |instead| Unfit { fault: Fault::Incorrect("datetime"), instead };
+    let utc = zone.to_utc(local).map_err(|after| unfit(Some(after)))?;
+    if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(unfit(None)) }
+}
+
+/// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
+/// and the end of TIME's range for a time that is out of it.
+pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
+    let unfit = |instead| Err(Unfit { fault: Fault::Incorrect("time"), instead: Some(instead) });
+    let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return unfit(0) };
+    let rounded = temporal::round_fraction(read.micros, fsp);
+    let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
+    if read.is_cut || read.is_clamped || in_range != rounded { unfit(in_range) } else { Ok(in_range) }
+}
+
+fn unit_of(fsp: u8) -> i64 {
+    10i64.pow(6 - fsp.min(6) as u32)
+}
+
+#[cfg(test)]
+#[path = "temporal_tests.rs"]
+mod tests;

@@ -1,0 +1,137 @@
+//! One value into a column of any type.
+
+use super::{Fault, Unfit, number, temporal, text};
+use crate::{
+    Decimal, SqlType, Value,
+    cast::{cast, int_range},
+    decimal::pow10,
+    sql_type::DECIMAL_MAX_STORED_PRECISION,
+    time_zone::TimeZone,
+};
+
+/// The value as a column of type `ty` stores it. NULL stays NULL: whether the column can be NULL is the caller's to
+/// know. `zone`: of local times that a TIMESTAMP stores in UTC.
+pub fn store(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
+    match (value, ty) {
+        (Value::Null, _) => Ok(Value::Null),
+        (Value::Text(text), _) => store_text(text.as_bytes(), ty, zone),
+        (Value::Bytes(bytes), _) => store_text(bytes, ty, zone),
+        (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
+            store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), ty, zone)
+        }
+        (_, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double) => {
+            store_text(number_text(value, ty).as_bytes(), ty, zone)
+        }
+        _ => store_moment(value, ty, zone),
+    }
+}
+
+/// A field of text as a column of type `ty` stores it.
+pub fn store_text(bytes: &[u8], ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
+    match ty {
+        SqlType::Int { width, unsigned } => {
+            let (min, max) = int_range(width, unsigned);
+            let value = |n: i128| if unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
+            number::integer(bytes, min, max).map(value).map_err(|unfit| unfit.map(value))
+        }
+        SqlType::Decimal { precision, scale } => {
+            let value = |n: i128| Value::Decimal(Decimal::new(n, scale));
+            number::decimal(bytes, scale, decimal_max(precision)).map(value).map_err(|unfit| unfit.map(value))
+        }
+        SqlType::Float => {
+            let value = |x: f64| Value::Float(x as f32);
+            number::float(bytes, f32::MAX as f64).map(value).map_err(|unfit| unfit.map(value))
+        }
+        SqlType::Double => number::float(bytes, f64::MAX).map(Value::Double).map_err(|unfit| unfit.map(Value::Double)),
+        SqlType::Date => temporal::date(bytes).map(Value::Date).map_err(|unfit| unfit.map(Value::Date)),
+        SqlType::DateTime { fsp } => {
+            temporal::datetime(bytes, fsp).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+        }
+        SqlType::Timestamp { fsp } => {
+            temporal::timestamp(bytes, fsp, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+        }
+        SqlType::Time { fsp } => temporal::time(bytes, fsp).map(Value::Time).map_err(|unfit| unfit.map(Value::Time)),
+        SqlType::Text { kind, length, .. } => {
+            let value = |text: &str| Value::Text(text.to_string());
+            let (kept, fault) = match text::fitted(bytes, kind, length) {
+                Ok(kept) => (kept, None),
+                Err(unfit) => (unfit.instead.unwrap_or_default(), Some(unfit.fault)),
+            };
+            let stored = text::valid(kept).map(value).map_err(|unfit| unfit.map(value));
+            match fault {
+                None => stored,
+                Some(fault) => Err(Unfit { fault, instead: stored.map_or_else(|unfit| unfit.instead, Some) }),
+            }
+        }
+        SqlType::Bytes { kind, length } => {
+            let value = |bytes: &[u8]| {
+                let zeros = text::padding(bytes, kind, length);
+                Value::Bytes([bytes, &vec![0; zeros]].concat())
+            };
+            text::fitted_bytes(bytes, length).map(value).map_err(|unfit| unfit.map(value))
+        }
+        SqlType::Bool | SqlType::Null => Ok(Value::Null),
+    }
+}
+
+/// A number, date or time as the text of a number, which a column of type `ty` rounds as it would round the value.
+fn number_text(value: &Value, ty: SqlType) -> String {
+    let number = match value {
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) if ty.is_integer() => cast(value, SqlType::BIGINT).0,
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+            cast(value, SqlType::decimal(DECIMAL_MAX_STORED_PRECISION as u32, 6)).0
+        }
+        Value::Float(x) => Value::Double(*x as f64),
+        other => other.clone(),
+    };
+    match number {
+        // Doubles are rounded to even integers, exact numbers away from zero.
+        Value::Double(x) if ty.is_integer() => format!("{:.0}", x.round_ties_even()),
+        other => other.to_text(0).unwrap_or_default(),
+    }
+}
+
+/// A number, date or time as a date or time.
+fn store_moment(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
+    let name = match ty {
+        SqlType::Date => "date",
+        SqlType::Time { .. } => "time",
+        _ => "datetime",
+    };
+    match (cast(value, ty), ty) {
+        ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: Fault::Incorrect(name), instead: None }),
+        ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {
+            temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
+        }
+        ((stored, None), _) => Ok(stored),
+    }
+}
+
+/// Digits of the fraction of a second that the text of a value has.
+fn shown_digits(value: &Value) -> u8 {
+    match value {
+        Value::DateTime(t) | Value::Time(t) if t % crate::temporal::MICROS_PER_SECOND != 0 => 6,
+        _ => 0,
+    }
+}
+
+/// Largest unscaled value of a decimal type.
+pub fn decimal_max(precision: u8) -> i128 {
+    pow10(precision.min(DECIMAL_MAX_STORED_PRECISION) as u32).map_or(i128::MAX, |p| p - 1)
+}
+
+/// The implicit default of a NOT NULL column, which IGNORE stores for a NULL (manual 13.6). `None` for dates, of which
+/// there is no zero.
+pub fn implicit_default(ty: SqlType) -> Option<Value> {
+    Some(match ty {
+        SqlType::Int { unsigned: true, .. } => Value::UInt(0),
+        SqlType::Int { .. } => Value::Int(0),
+        SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(0, scale)),
+        SqlType::Float => Value::Float(0.0),
+        SqlType::Double => Value::Double(0.0),
+        SqlType::Time { .. } => Value::Time(0),
+        SqlType::Text { .. } => Value::Text(String::new()),
+        SqlType::Bytes { .. } => Value::Bytes(Vec::new()),
+        _ => return None,
+    })
+}
