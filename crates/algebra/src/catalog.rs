@@ -1,6 +1,6 @@
 //! Tables as the binder and the optimizer see them.
 
-use muster_types::{Collation, KeyPart, Result, SqlType, Value};
+use muster_types::{Collation, FloatDigits, KeyPart, Result, SqlType, Value};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -29,10 +29,28 @@ pub enum DefaultValue {
 pub struct ColumnDef {
     pub name: String,
     pub ty: SqlType,
+    /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
+    #[serde(default)]
+    pub digits: Option<FloatDigits>,
     pub nullable: bool,
     pub default: Option<DefaultValue>,
     pub auto_increment: bool,
     pub comment: String,
+}
+
+impl ColumnDef {
+    /// The type as it was declared.
+    pub fn declared_type(&self) -> String {
+        match self.digits {
+            Some(digits) => format!("{}{digits}", self.ty),
+            None => self.ty.to_string(),
+        }
+    }
+
+    /// A value of the column as a client sees it; `None` for NULL.
+    pub fn shown(&self, value: &Value) -> Option<String> {
+        value.to_text_with(self.ty.fsp(), self.digits.map(|d| d.scale))
+    }
 }
 
 /// An index. The clustered one (`indexes[0]`, name `PRIMARY`) has no parts when the table has no primary key: then

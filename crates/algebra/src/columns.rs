@@ -27,6 +27,8 @@ pub struct ColumnMeta {
     /// True if NULL can occur where the column is produced; an outer join above can still add NULLs.
     pub nullable: bool,
     pub origin: Option<ColumnOrigin>,
+    /// Digits behind the point that a floating-point column shows; `None`: as many as it takes.
+    pub decimals: Option<u8>,
 }
 
 /// All columns of one statement, by number.
@@ -43,7 +45,7 @@ impl Columns {
 
     /// A computed column.
     pub fn add_computed(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColId {
-        self.add(ColumnMeta { name: name.into(), ty, nullable, origin: None })
+        self.add(ColumnMeta { name: name.into(), ty, nullable, origin: None, decimals: None })
     }
 
     pub fn get(&self, id: ColId) -> &ColumnMeta {
@@ -57,6 +59,11 @@ impl Columns {
     /// Says that a column's values come from there unchanged.
     pub fn set_origin(&mut self, id: ColId, origin: Option<ColumnOrigin>) {
         self.metas[id.0 as usize].origin = origin;
+    }
+
+    /// Says how many digits behind the point a floating-point column shows.
+    pub fn set_decimals(&mut self, id: ColId, decimals: Option<u8>) {
+        self.metas[id.0 as usize].decimals = decimals;
     }
 
     pub fn len(&self) -> usize {

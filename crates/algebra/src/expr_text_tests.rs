@@ -8,7 +8,7 @@ fn columns() -> Columns {
     for name in ["a", "b", "c"] {
         let origin =
             Some(ColumnOrigin { database: "d".into(), table: "t".into(), alias: "t".into(), column: name.into() });
-        columns.add(ColumnMeta { name: name.into(), ty: SqlType::BIGINT, nullable: false, origin });
+        columns.add(ColumnMeta { name: name.into(), ty: SqlType::BIGINT, nullable: false, origin, decimals: None });
     }
     columns
 }

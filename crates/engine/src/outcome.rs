@@ -1,7 +1,7 @@
 //! The result of a statement.
 
 use muster_exec::RowStream;
-use muster_types::SqlType;
+use muster_types::{SqlType, Value};
 
 /// One column of a result, with what the protocol's column definition needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,11 +14,20 @@ pub struct ColumnInfo {
     pub org_table: String,
     pub org_name: String,
     pub ty: SqlType,
+    /// Digits behind the point that a floating-point column shows; `None`: as many as it takes.
+    pub decimals: Option<u8>,
     pub nullable: bool,
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,
     pub auto_increment: bool,
+}
+
+impl ColumnInfo {
+    /// A value of the column as the text protocol shows it; `None` for NULL.
+    pub fn shown(&self, value: &Value) -> Option<String> {
+        value.to_text_with(self.ty.fsp(), self.decimals)
+    }
 }
 
 /// A result set under way. Dropping it cancels the query.

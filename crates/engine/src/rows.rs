@@ -17,6 +17,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         org_table: String::new(),
         org_name: String::new(),
         ty,
+        decimals: None,
         nullable,
         primary_key: false,
         unique_key: false,

@@ -56,7 +56,7 @@ impl AsyncDB for Connection {
             let batch = batch?;
             for row in 0..batch.num_rows() {
                 let cell = |(info, array): (&muster_engine::ColumnInfo, &arrow_array::ArrayRef)| {
-                    let text = value_at(array, row)?.to_text(info.ty.fsp());
+                    let text = info.shown(&value_at(array, row)?);
                     Ok(match text.as_deref() {
                         None => "NULL".to_owned(),
                         Some("") => "(empty)".to_owned(),
@@ -131,6 +131,7 @@ files! {
     databases
     decimals
     expressions
+    floats
     grouping
     hints
     indexes

@@ -16,6 +16,7 @@ fn table(name: &str) -> Arc<TableDef> {
         nullable: false,
         default: None,
         auto_increment: false,
+        digits: None,
         comment: String::new(),
     };
     Arc::new(TableDef {
@@ -45,7 +46,7 @@ fn columns() -> Columns {
         for name in NAMES {
             let (table, alias, column) = (alias.into(), alias.into(), name.into());
             let origin = Some(ColumnOrigin { database: "d".into(), table, alias, column });
-            columns.add(ColumnMeta { name: name.into(), ty: SqlType::BIGINT, nullable: false, origin });
+            columns.add(ColumnMeta { name: name.into(), ty: SqlType::BIGINT, nullable: false, origin, decimals: None });
         }
     }
     columns.add_computed("sum(t.b)", SqlType::BIGINT, true);

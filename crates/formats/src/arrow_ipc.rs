@@ -7,10 +7,14 @@ use super::{
     problem::{Problem, ProblemKind},
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchReader, StringViewArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BinaryViewArray, PrimitiveArray, RecordBatch, RecordBatchReader, StringViewArray,
+    TimestampMicrosecondArray,
     builder::BinaryViewBuilder,
     cast::AsArray,
-    types::{Decimal64Type, Decimal128Type, Float64Type, Int32Type, TimestampMicrosecondType, UInt32Type},
+    types::{
+        ArrowPrimitiveType, Decimal64Type, Decimal128Type, Float32Type, Float64Type, Int32Type,
+        TimestampMicrosecondType, UInt32Type,
+    },
 };
 use arrow_cast::{
     CastOptions, cast_with_options,
@@ -20,7 +24,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType};
 use muster_storage::arrow_type;
 use muster_types::{
-    BytesKind, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     store::{Fault, decimal_max, temporal::to_utc, text},
     time_zone::TimeZone,
@@ -172,6 +176,10 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
     if let Some((row, fault)) = out_of_bounds(&cast_array, &column.ty) {
         return Err(problem(row, fault));
     }
+    let cast_array = match column.digits {
+        Some(digits) => with_digits(&cast_array, digits).map_err(|row| problem(row, Fault::OutOfRange))?,
+        None => cast_array,
+    };
     let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
     match column.ty {
         SqlType::Timestamp { .. } => {
@@ -190,6 +198,23 @@ fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, Faul
     };
     let moments: TimestampMicrosecondArray = locals.iter().enumerate().map(moment).collect::<Result<_, _>>()?;
     Ok(Arc::new(moments))
+}
+
+/// Floating-point numbers with the digits of their column; error: the first row that has more in front of the point.
+fn with_digits(array: &ArrayRef, digits: FloatDigits) -> Result<ArrayRef, usize> {
+    fn fitted<T: ArrowPrimitiveType>(
+        array: &PrimitiveArray<T>,
+        fit: impl Fn(T::Native) -> Result<T::Native, f64>,
+    ) -> Result<ArrayRef, usize> {
+        let fit = |(row, x): (usize, Option<T::Native>)| x.map(|x| fit(x).map_err(|_| row)).transpose();
+        let numbers: PrimitiveArray<T> = array.iter().enumerate().map(fit).collect::<Result<_, _>>()?;
+        Ok(Arc::new(numbers))
+    }
+    match array.data_type() {
+        DataType::Float32 => fitted(array.as_primitive::<Float32Type>(), |x| digits.fit(x as f64).map(|x| x as f32)),
+        DataType::Float64 => fitted(array.as_primitive::<Float64Type>(), |x| digits.fit(x)),
+        _ => Ok(array.clone()),
+    }
 }
 
 fn lost_kind(ty: &SqlType) -> Fault {

@@ -8,7 +8,7 @@ use arrow_schema::{Field, Schema};
 use muster_types::Collation;
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, nullable, default: None, time_zone: TimeZone::UTC }
+    TargetColumn { name: name.into(), ty, digits: None, nullable, default: None, time_zone: TimeZone::UTC }
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {

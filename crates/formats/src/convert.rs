@@ -124,9 +124,11 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         }
         SqlType::Float => ctx.numbers::<Float32Type>(problems, 0.0, |text| {
             let narrow = |x: f64| x as f32;
-            number::float(text, f32::MAX as f64).map(narrow).map_err(|unfit| unfit.map(narrow))
+            number::float(text, f32::MAX as f64, column.digits).map(narrow).map_err(|unfit| unfit.map(narrow))
         }),
-        SqlType::Double => ctx.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX)),
+        SqlType::Double => {
+            ctx.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX, column.digits))
+        }
         SqlType::Date => Arc::new(ctx.primitive::<Date32Type>(problems, None, temporal::date)),
         SqlType::DateTime { fsp } => {
             Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))

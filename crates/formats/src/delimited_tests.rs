@@ -4,7 +4,7 @@ use arrow_array::{Array, cast::AsArray, types::Int32Type};
 use muster_types::{Collation, IntWidth, SqlType, TextKind, time_zone::TimeZone};
 
 fn column(name: &str, ty: SqlType, nullable: bool) -> TargetColumn {
-    TargetColumn { name: name.into(), ty, nullable, default: None, time_zone: TimeZone::UTC }
+    TargetColumn { name: name.into(), ty, digits: None, nullable, default: None, time_zone: TimeZone::UTC }
 }
 
 fn varchar(n: u32) -> SqlType {

@@ -1,6 +1,6 @@
 //! The layout of rows in a delimited file, and the destinations of its fields.
 
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, charset::Charset, time_zone::TimeZone};
+use muster_types::{ErrorCode, FloatDigits, Result, SqlError, SqlType, Value, charset::Charset, time_zone::TimeZone};
 use std::collections::HashMap;
 
 /// A column of the table that is loaded.
@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub struct TargetColumn {
     pub name: String,
     pub ty: SqlType,
+    /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
+    pub digits: Option<FloatDigits>,
     pub nullable: bool,
     /// The value of rows that have no field for the column. `None` is NULL, and for a NOT NULL column error 1364.
     pub default: Option<Value>,

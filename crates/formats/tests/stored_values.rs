@@ -85,7 +85,7 @@ const FIELDS: &[&[u8]] = &[
 
 fn column(ty: SqlType, nullable: bool) -> TargetColumn {
     let time_zone = TimeZone::from_name("Europe/Berlin").expect("a zone");
-    TargetColumn { name: "c".into(), ty, nullable, default: None, time_zone }
+    TargetColumn { name: "c".into(), ty, digits: None, nullable, default: None, time_zone }
 }
 
 /// The value or error that one field comes to, and the warnings.

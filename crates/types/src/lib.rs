@@ -37,5 +37,5 @@ pub use collation::Collation;
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Result, SqlError};
 pub use key::{KeyInterval, KeyPart, KeyRange, prefix_end};
-pub use sql_type::{BytesKind, IntWidth, SqlType, TextKind};
+pub use sql_type::{BytesKind, FloatDigits, IntWidth, SqlType, TextKind};
 pub use value::Value;

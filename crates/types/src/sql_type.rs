@@ -46,6 +46,37 @@ pub enum BytesKind {
     LongBlob,
 }
 
+/// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`: digits in all, and behind the point, of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FloatDigits {
+    pub precision: u8,
+    pub scale: u8,
+}
+
+/// Integers below are exact as doubles.
+const EXACT_INTEGERS: f64 = (1u64 << 53) as f64;
+
+impl FloatDigits {
+    /// The number rounded to the digits behind the point. Error: the nearest number that has no more digits in front of
+    /// it than there is room for (MySQL: `truncate_double`).
+    pub fn fit(self, x: f64) -> std::result::Result<f64, f64> {
+        let unit = 10f64.powi(self.scale.into());
+        let largest = 10f64.powi(self.precision.saturating_sub(self.scale).into()) - 1.0 / unit;
+        let whole = x.floor();
+        let fraction = ((x - whole) * unit).round_ties_even();
+        let units = whole * unit + fraction;
+        // The quotient of two exact integers is the number nearest to the digits.
+        let rounded = if units.abs() < EXACT_INTEGERS { units / unit } else { whole + fraction / unit };
+        if rounded.abs() <= largest { Ok(rounded) } else { Err(largest.copysign(x)) }
+    }
+}
+
+impl fmt::Display for FloatDigits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({},{})", self.precision, self.scale)
+    }
+}
+
 /// The type of a column or an expression.
 ///
 /// In memory (Arrow) a value of each type is: `Null` -> `Null`, `Bool` -> `Boolean`, `Int` -> `Int8/16/32/64` or

@@ -46,6 +46,17 @@ impl Value {
     }
 }
 
+impl Value {
+    /// As [`Value::to_text`]; of a floating-point number with `decimals` digits behind the point, if that is given.
+    pub fn to_text_with(&self, fsp: u8, decimals: Option<u8>) -> Option<String> {
+        match (self, decimals) {
+            (Value::Float(x), Some(decimals)) => Some(format_fixed(*x as f64, decimals)),
+            (Value::Double(x), Some(decimals)) => Some(format_fixed(*x, decimals)),
+            _ => self.to_text(fsp),
+        }
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,6 +77,11 @@ impl fmt::Display for Value {
 pub fn format_double(x: f64) -> String {
     let a = x.abs();
     if a != 0.0 && !(1e-15..1e15).contains(&a) { format!("{x:e}") } else { format!("{x}") }
+}
+
+/// A floating-point number with this many digits behind the point.
+pub fn format_fixed(x: f64, decimals: u8) -> String {
+    format!("{x:.*}", decimals as usize)
 }
 
 /// A float the way MySQL prints it: six significant digits, trailing zeros dropped.

@@ -106,7 +106,7 @@ async fn run_embedded(session: &mut Session, sql: &str) -> anyhow::Result<Answer
                         .columns
                         .iter()
                         .zip(batch.columns())
-                        .map(|(column, array)| Ok(muster_engine::value_at(array, row)?.to_text(column.ty.fsp())));
+                        .map(|(column, array)| Ok(column.shown(&muster_engine::value_at(array, row)?)));
                     rows.push(cells.collect::<anyhow::Result<Vec<_>>>()?);
                 }
             }

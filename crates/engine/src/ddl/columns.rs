@@ -7,6 +7,7 @@ use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
     BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
+    store::StoredType,
     time_zone::TimeZone,
 };
 
@@ -77,7 +78,8 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
             return Err(SqlError::new(ErrorCode::BlobCantHaveDefault, message));
         }
         Some(DefaultClause::Value(value)) => {
-            Some(DefaultValue::Value(default::convert(value, &ty, zone).ok_or_else(invalid_default)?))
+            let column = StoredType { ty, digits: spec.digits, zone };
+            Some(DefaultValue::Value(default::convert(value, column).ok_or_else(invalid_default)?))
         }
     };
     if spec.comment.chars().count() > MAX_COMMENT_CHARS {
@@ -87,6 +89,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
     Ok(ColumnDef {
         name: name.clone(),
         ty,
+        digits: spec.digits,
         nullable,
         default,
         auto_increment: spec.auto_increment,

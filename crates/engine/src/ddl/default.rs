@@ -1,12 +1,16 @@
 //! Defaults of columns: a literal as a value of the column's type, exactly or not at all; and how it is shown.
 
 use muster_algebra::{ColumnDef, DefaultValue};
-use muster_types::{SqlType, Value, store::store, time_zone::TimeZone};
+use muster_types::{
+    SqlType, Value,
+    store::{StoredType, store},
+    time_zone::TimeZone,
+};
 
 /// The value as the column stores it; `None` when it does not fit. Digits that the column does not hold are rounded
-/// away, as MySQL does. `zone`: of local times that a TIMESTAMP stores in UTC.
-pub fn convert(value: &Value, ty: &SqlType, zone: TimeZone) -> Option<Value> {
-    store(value, *ty, zone).ok()
+/// away, as MySQL does.
+pub fn convert(value: &Value, column: StoredType) -> Option<Value> {
+    store(value, column).ok()
 }
 
 /// The default as a session in `zone` sees it.
@@ -27,7 +31,7 @@ mod tests {
     #[test]
     fn fits_or_not() {
         let text = |s: &str| Value::Text(s.into());
-        let c = |v: Value, ty: SqlType| convert(&v, &ty, TimeZone::UTC);
+        let c = |v: Value, ty: SqlType| convert(&v, StoredType { ty, digits: None, zone: TimeZone::UTC });
         assert_eq!(c(text("5"), SqlType::INT), Some(Value::Int(5)));
         assert_eq!(c(Value::Int(128), SqlType::TINYINT), None);
         assert_eq!(c(Value::Int(-1), SqlType::BIGINT_UNSIGNED), None);
@@ -36,9 +40,8 @@ mod tests {
         assert_eq!(c(Value::Int(1000), SqlType::decimal(5, 2)), None);
         assert_eq!(c(text("1999-02-29"), SqlType::Date), None);
         assert_eq!(c(text("abc"), SqlType::varchar(2, Collation::DEFAULT)), None);
-        let timestamp = SqlType::Timestamp { fsp: 0 };
-        let two = TimeZone::Fixed(7200);
-        assert_eq!(convert(&text("1970-01-01 02:00:01"), &timestamp, two), Some(Value::DateTime(1_000_000)));
-        assert_eq!(convert(&text("1970-01-01 02:00:00"), &timestamp, two), None);
+        let timestamp = StoredType { ty: SqlType::Timestamp { fsp: 0 }, digits: None, zone: TimeZone::Fixed(7200) };
+        assert_eq!(convert(&text("1970-01-01 02:00:01"), timestamp), Some(Value::DateTime(1_000_000)));
+        assert_eq!(convert(&text("1970-01-01 02:00:00"), timestamp), None);
     }
 }

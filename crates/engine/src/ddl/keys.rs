@@ -167,6 +167,7 @@ mod tests {
             nullable: true,
             default: None,
             auto_increment: false,
+            digits: None,
             comment: String::new(),
         }
     }

@@ -88,7 +88,7 @@ pub fn table(entry: &TableEntry, auto_increment: u64, zone: TimeZone) -> String 
 }
 
 fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: TimeZone) -> String {
-    let mut out = format!("{} {}", identifier(&c.name), c.ty);
+    let mut out = format!("{} {}", identifier(&c.name), c.declared_type());
     if let SqlType::Text { collation, .. } = c.ty {
         if collation != table_collation {
             let _ = write!(out, " CHARACTER SET {} COLLATE {}", collation.charset(), collation.name());
@@ -109,7 +109,7 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
             let _ = write!(out, " DEFAULT {clock}");
         }
         Some(DefaultValue::Value(value)) => {
-            let _ = write!(out, " DEFAULT {}", default_literal(value, fsp));
+            let _ = write!(out, " DEFAULT {}", default_literal(value, c));
         }
         None if c.nullable && !c.ty.is_long() => out.push_str(" DEFAULT NULL"),
         None => {}
@@ -127,14 +127,14 @@ fn column(c: &ColumnDef, table_collation: Collation, on_update_now: bool, zone: 
 }
 
 /// MySQL quotes every literal default, numbers too; byte strings that are no text are hexadecimal.
-fn default_literal(value: &Value, fsp: u8) -> String {
+fn default_literal(value: &Value, column: &ColumnDef) -> String {
     match value {
         Value::Null => "NULL".into(),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => format!("_binary {}", quoted(text)),
             Err(_) => value.to_string(),
         },
-        other => quoted(&other.to_text(fsp).unwrap_or_default()),
+        other => quoted(&column.shown(other).unwrap_or_default()),
     }
 }
 

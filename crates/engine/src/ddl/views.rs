@@ -8,8 +8,11 @@ use crate::{
 };
 use muster_algebra::{ColumnDef, Definer, ViewDef};
 use muster_sql::{CreateView, Parameters, TableName, ViewSecurity};
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, FloatDigits, Result, SqlError};
 use std::sync::Arc;
+
+/// Digits that MySQL gives a computed floating-point number in front of the point.
+const DOUBLE_DIGITS: u8 = 17;
 
 pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Done> {
     let (database, name) = context.qualify(&statement.name)?;
@@ -46,6 +49,8 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
         columns.push(ColumnDef {
             name: column.clone(),
             ty: meta.ty,
+            // Those of a view's column are not declared: there is room for all that a double has.
+            digits: meta.decimals.map(|scale| FloatDigits { precision: DOUBLE_DIGITS + scale, scale }),
             nullable: meta.nullable,
             default: None,
             auto_increment: false,

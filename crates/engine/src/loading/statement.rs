@@ -74,6 +74,7 @@ pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Ve
     let column = |c: &muster_algebra::ColumnDef| TargetColumn {
         name: c.name.clone(),
         ty: c.ty,
+        digits: c.digits,
         nullable: c.nullable,
         default: match &c.default {
             None => None,

@@ -110,6 +110,7 @@ pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &Sta
     let info = |(id, name): &(ColId, String)| {
         let meta = columns.get(*id);
         let mut info = rows::column(name.clone(), meta.ty, meta.nullable);
+        info.decimals = meta.decimals;
         if let Some(origin) = &meta.origin {
             describe_origin(&mut info, origin, tables);
         }

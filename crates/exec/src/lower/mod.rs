@@ -241,7 +241,7 @@ impl Lowerer<'_> {
 
     /// A column that the statement does not have.
     pub fn new_column(&mut self, ty: SqlType) -> ColId {
-        self.columns.add(ColumnMeta { name: String::new(), ty, nullable: true, origin: None })
+        self.columns.add(ColumnMeta { name: String::new(), ty, nullable: true, origin: None, decimals: None })
     }
 
     pub fn field(&self, id: ColId, nullable: bool) -> FieldRef {

@@ -71,6 +71,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
         nullable: c.nullable,
         default: None,
         auto_increment: false,
+        digits: None,
         comment: String::new(),
     });
     let index =

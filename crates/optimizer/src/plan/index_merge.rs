@@ -223,6 +223,7 @@ impl Planner<'_> {
                     ty: definition.ty,
                     nullable: definition.nullable,
                     origin: Some(origin),
+                    decimals: definition.digits.map(|d| d.scale),
                 });
                 columns.push((id, part.column));
             }

@@ -71,6 +71,7 @@ impl Tables {
                 nullable: i > 0,
                 default: None,
                 auto_increment: false,
+                digits: None,
                 comment: String::new(),
             })
             .collect();
@@ -94,7 +95,8 @@ impl Tables {
             .columns
             .iter()
             .map(|c| {
-                let meta = ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: None };
+                let meta =
+                    ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: None, decimals: None };
                 self.columns.add(meta)
             })
             .collect();

@@ -170,6 +170,7 @@ fn read_schema(text: &str) -> HashMap<String, Arc<TableDef>> {
                 nullable: !primary && !rest.contains("not null"),
                 default: None,
                 auto_increment: false,
+                digits: None,
                 comment: String::new(),
             });
         }

@@ -15,7 +15,10 @@ const FLOATING_DECIMALS: u8 = 31;
 
 /// The payload of a column definition packet.
 pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
-    let shape = shape(&column.ty, charset);
+    let mut shape = shape(&column.ty, charset);
+    if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty, column.decimals) {
+        shape.decimals = decimals;
+    }
     let mut flags = shape.flags;
     flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
     flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);

@@ -7,7 +7,7 @@ use muster_protocol::put_length_bytes;
 use muster_types::{
     Decimal, Value,
     charset::{self, Charset},
-    value::{format_double, format_float},
+    value::{format_double, format_fixed, format_float},
 };
 use std::io::Write;
 
@@ -17,6 +17,7 @@ const NULL: u8 = 0xFB;
 pub struct Writer<'a> {
     cells: Cells<'a>,
     fsp: u8,
+    decimals: Option<u8>,
     charset: Charset,
 }
 
@@ -26,6 +27,7 @@ pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch, charset: Resu
         .map(|(column, array)| Writer {
             cells: Cells::new(array),
             fsp: column.ty.fsp(),
+            decimals: column.decimals,
             charset: column::charset(column, charset),
         })
         .collect()
@@ -47,8 +49,14 @@ impl Writer<'_> {
                 put_short(out, |b| write!(b, "{}", Decimal::new(a.value(row).into(), *scale)))
             }
             Cells::Decimal128(a, scale) => put_short(out, |b| write!(b, "{}", Decimal::new(a.value(row), *scale))),
-            Cells::Float(a) => put_short(out, |b| b.write_all(format_float(a.value(row)).as_bytes())),
-            Cells::Double(a) => put_short(out, |b| b.write_all(format_double(a.value(row)).as_bytes())),
+            Cells::Float(a) => match self.decimals {
+                Some(decimals) => put_length_bytes(format_fixed(a.value(row) as f64, decimals).as_bytes(), out),
+                None => put_short(out, |b| b.write_all(format_float(a.value(row)).as_bytes())),
+            },
+            Cells::Double(a) => match self.decimals {
+                Some(decimals) => put_length_bytes(format_fixed(a.value(row), decimals).as_bytes(), out),
+                None => put_short(out, |b| b.write_all(format_double(a.value(row)).as_bytes())),
+            },
             Cells::Date(a) => self.put_value(Value::Date(a.value(row)), out),
             Cells::DateTime(a) => self.put_value(Value::DateTime(a.value(row)), out),
             Cells::Time(a) => self.put_value(Value::Time(a.value(row)), out),

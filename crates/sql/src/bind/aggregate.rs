@@ -36,6 +36,7 @@ impl Binder<'_> {
                     Some((id, _)) => *id,
                     None => {
                         let id = self.new_column("", expr, item.ty);
+                        self.columns.set_decimals(id, item.decimals);
                         computed.push((id, item.expr));
                         id
                     }

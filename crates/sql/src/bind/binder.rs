@@ -3,13 +3,17 @@
 use super::{BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, star::Star};
 use crate::typing::{Derivation, Item, collation, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from};
+use muster_types::{
+    Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from, sql_type::DECIMAL_MAX_STORED_PRECISION,
+};
 use std::collections::HashSet;
 
 /// Most tables of one FROM clause (MySQL's own limit).
 pub(crate) const MAX_TABLES: usize = 61;
 /// Most tables of one statement, those inside views and WITH tables counted at each use.
 const MAX_TABLES_IN_STATEMENT: usize = 4096;
+/// Digits of the longest decimal.
+const LONGEST_DECIMAL: u32 = DECIMAL_MAX_STORED_PRECISION as u32;
 /// Most warnings kept (`max_error_count`).
 const MAX_WARNINGS: usize = 1024;
 
@@ -89,7 +93,7 @@ impl<'a> Binder<'a> {
     }
 
     pub fn column_item(&self, id: ColId) -> Item {
-        Item::new(Expr::Column(id), self.columns.ty(id))
+        Item { decimals: self.columns.get(id).decimals, ..Item::new(Expr::Column(id), self.columns.ty(id)) }
     }
 
     /// The value as type `ty`: literals at once, all else by a cast.
@@ -97,7 +101,14 @@ impl<'a> Binder<'a> {
         if item.ty == ty {
             return item;
         }
-        let item = if ty.is_numeric() { bytes_as_number(item) } else { item };
+        let item = match (item.decimals, ty.is_numeric()) {
+            (_, true) => bytes_as_number(item),
+            // As text it has the digits that it shows.
+            (Some(decimals), false) => self.convert(item, SqlType::decimal(LONGEST_DECIMAL, decimals as u32)),
+            (None, false) => item,
+        };
+        let is_float = |ty| matches!(ty, SqlType::Float | SqlType::Double);
+        let decimals = item.decimals.filter(|_| is_float(ty));
         let derivation = match (ty.collation(), item.ty.collation()) {
             (Some(_), Some(_)) => item.derivation,
             (Some(_), None) if item.is_null_literal() => Derivation::Ignorable,
@@ -114,7 +125,7 @@ impl<'a> Binder<'a> {
             }
             expr => Expr::Cast { arg: Box::new(expr), ty },
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, decimals }
     }
 
     /// The value as text under `collation`; text of that collation stays as it is.

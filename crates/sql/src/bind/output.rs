@@ -105,6 +105,7 @@ impl Binder<'_> {
                 Expr::Column(id) if available.contains(&id) && !exprs.iter().any(|(e, _)| *e == id) => id,
                 _ => {
                     let id = self.new_column(&s.name, &s.item.expr, s.item.ty);
+                    self.columns.set_decimals(id, s.item.decimals);
                     if let Expr::Column(source) = s.item.expr {
                         self.columns_origin(id, source);
                     }

@@ -105,6 +105,7 @@ impl Binder<'_> {
             return Ok(inputs.remove(0));
         }
         let types = self.common_types(&inputs, "UNION")?;
+        let decimals = self.common_decimals(&inputs, &types);
         let names: Vec<Output> = inputs[0].outputs.clone();
         let rest = inputs.split_off(distinct);
         let mut groups = Vec::new();
@@ -120,8 +121,21 @@ impl Binder<'_> {
             1 => groups.remove(0),
             _ => self.union_of(groups, &types, &names),
         };
+        for (id, decimals) in columns.iter().zip(decimals) {
+            self.columns.set_decimals(*id, decimals);
+        }
         let outputs = columns.into_iter().zip(names).map(|(id, o)| Output { id, ..o }).collect();
         Ok(BoundQuery { rel, outputs })
+    }
+
+    /// Digits behind the point that the floating-point columns of a union show.
+    fn common_decimals(&self, inputs: &[BoundQuery], types: &[SqlType]) -> Vec<Option<u8>> {
+        let decimals = |(i, ty): (usize, &SqlType)| {
+            let items: Vec<Item> = inputs.iter().map(|q| self.column_item(q.outputs[i].id)).collect();
+            let is_float = matches!(ty, SqlType::Float | SqlType::Double);
+            result::decimals(&items.iter().collect::<Vec<_>>()).filter(|_| is_float)
+        };
+        types.iter().enumerate().map(decimals).collect()
     }
 
     fn union_all(&mut self, inputs: Vec<BoundQuery>, types: &[SqlType], names: &[Output]) -> (Rel, Vec<ColId>) {

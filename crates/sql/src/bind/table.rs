@@ -112,7 +112,9 @@ impl Binder<'_> {
                 alias: alias.to_string(),
                 column: c.name.clone(),
             };
-            let meta = ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin) };
+            let decimals = c.digits.map(|d| d.scale);
+            let meta =
+                ColumnMeta { name: c.name.clone(), ty: c.ty, nullable: c.nullable, origin: Some(origin), decimals };
             columns.push((self.columns.add(meta), i));
         }
         let stored = columns.clone();
@@ -212,6 +214,7 @@ impl Binder<'_> {
                 let source = output.id;
                 output.id = self.new_column(&output.name, &Expr::Column(source), self.columns.ty(source));
                 self.columns_origin(output.id, source);
+                self.columns.set_decimals(output.id, self.columns.get(source).decimals);
                 self.dependencies.add(vec![source], vec![output.id]);
                 self.dependencies.add(vec![output.id], vec![source]);
                 exprs.push((output.id, Expr::Column(source)));

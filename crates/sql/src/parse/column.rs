@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE, DECIMAL_MAX_STORED_PRECISION},
 };
 use sqlparser::tokenizer::Token;
@@ -16,6 +16,7 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
     let name = c.identifier()?;
     let mut spec = ColumnSpec {
         ty: SqlType::Null,
+        digits: None,
         charset: None,
         collation: None,
         nullable: None,
@@ -107,15 +108,27 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
         "DECIMAL" | "NUMERIC" | "DEC" | "FIXED" => decimal(c, &name)?,
         "FLOAT" | "FLOAT4" => {
-            let precision = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
+            let written = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.unsigned())? } else { Vec::new() };
             signedness(c)?;
-            // FLOAT(25) to FLOAT(53) is DOUBLE.
-            if matches!(precision[..], [25..=53]) { SqlType::Double } else { SqlType::Float }
+            match written[..] {
+                [0..=24] | [] => SqlType::Float,
+                [25..=53] => SqlType::Double,
+                [_] => {
+                    let message = format!("Incorrect column specifier for column '{name}'");
+                    return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
+                }
+                [m, d] => {
+                    spec.digits = Some(float_digits(m, d, &name)?);
+                    SqlType::Float
+                }
+                _ => return Err(c.error()),
+            }
         }
         "DOUBLE" | "REAL" | "FLOAT8" => {
             c.accept("PRECISION");
             if *c.peek(0) == Token::LParen {
-                c.parenthesised(|c| c.unsigned())?;
+                let [m, d] = c.parenthesised(|c| c.unsigned())?[..] else { return Err(c.error()) };
+                spec.digits = Some(float_digits(m, d, &name)?);
             }
             signedness(c)?;
             SqlType::Double
@@ -225,6 +238,21 @@ fn integer(c: &mut Cursor, width: IntWidth) -> Result<SqlType> {
     // The display width means nothing.
     length(c)?;
     Ok(SqlType::Int { width, unsigned: signedness(c)? })
+}
+
+/// M and D of a floating-point type. Errors: 1439, 1425, 1427.
+fn float_digits(precision: u64, scale: u64, name: &str) -> Result<FloatDigits> {
+    if scale > DECIMAL_MAX_SCALE as u64 {
+        return Err(SqlError::scale_too_big(scale, name, DECIMAL_MAX_SCALE));
+    }
+    let Ok(width) = u8::try_from(precision) else {
+        let message = format!("Display width out of range for column '{name}' (max = 255)");
+        return Err(SqlError::new(ErrorCode::TooBigDisplayWidth, message));
+    };
+    if scale > precision {
+        return Err(SqlError::scale_above_precision(name));
+    }
+    Ok(FloatDigits { precision: width, scale: scale as u8 })
 }
 
 fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {

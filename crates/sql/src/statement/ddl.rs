@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::TableName;
-use muster_types::{BytesKind, Collation, Result, SqlError, SqlType, TextKind, Value};
+use muster_types::{BytesKind, Collation, FloatDigits, Result, SqlError, SqlType, TextKind, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct ColumnSpec {
     /// For text the collation in it counts only when neither `charset` nor `collation` was given and there is no
     /// other default: see [`ColumnSpec::resolve_type`].
     pub ty: SqlType,
+    /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
+    pub digits: Option<FloatDigits>,
     pub charset: Option<String>,
     pub collation: Option<String>,
     /// `None`: neither NULL nor NOT NULL was written (nullable, unless in the primary key).

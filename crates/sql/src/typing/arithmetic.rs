@@ -2,7 +2,7 @@
 
 use super::{Item, numeric_type};
 use muster_algebra::ArithmeticOp;
-use muster_types::SqlType;
+use muster_types::{SqlType, sql_type::DECIMAL_MAX_SCALE};
 
 /// Digits that `/` and AVG add behind the point: `div_precision_increment`.
 pub(crate) const DIV_INCREMENT: u32 = 4;
@@ -48,6 +48,20 @@ pub(crate) fn widened(scale: u32, shown: SqlType) -> SqlType {
 pub(crate) fn kept(scale: u32, shown: SqlType) -> Option<u32> {
     let SqlType::Decimal { scale: least, .. } = shown else { return None };
     Some(scale.min(KEPT_DIGITS)).filter(|s| *s > least as u32)
+}
+
+/// Digits behind the point that floating-point arithmetic over these shows; `None`: as many as it takes.
+pub(crate) fn decimals(op: ArithmeticOp, l: &Item, r: &Item) -> Option<u8> {
+    let most = l.shown_decimals()?.max(r.shown_decimals()?);
+    match op {
+        ArithmeticOp::Div => Some(more_decimals(most)),
+        _ => Some(most),
+    }
+}
+
+/// Digits behind the point of a floating-point quotient or average.
+pub(crate) fn more_decimals(decimals: u8) -> u8 {
+    (decimals + DIV_INCREMENT as u8).min(DECIMAL_MAX_SCALE)
 }
 
 pub(crate) fn arithmetic(op: ArithmeticOp, l: &Item, r: &Item) -> ArithmeticType {

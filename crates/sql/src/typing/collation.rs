@@ -92,6 +92,7 @@ mod tests {
             derivation,
             kept: None,
             hexadecimal: false,
+            decimals: None,
         }
     }
 

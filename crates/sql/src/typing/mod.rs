@@ -32,6 +32,9 @@ pub(crate) struct Item {
     pub kept: Option<u32>,
     /// True if it is a hexadecimal or bit literal: a byte string, and a number where one is wanted (manual 11.1.4).
     pub hexadecimal: bool,
+    /// Digits behind the point that a floating-point number shows; `None`: as many as it takes (MySQL:
+    /// `Item::decimals`).
+    pub decimals: Option<u8>,
 }
 
 impl Item {
@@ -41,7 +44,7 @@ impl Item {
             SqlType::Null => Derivation::Ignorable,
             _ => Derivation::Numeric,
         };
-        Item { expr, ty, derivation, kept: None, hexadecimal: false }
+        Item { expr, ty, derivation, kept: None, hexadecimal: false, decimals: None }
     }
 
     /// The value with at most this many digits behind the point of those it keeps, never with fewer than it shows.
@@ -76,6 +79,15 @@ impl Item {
             item.derivation = Derivation::Literal;
         }
         item
+    }
+
+    /// Digits behind the point of a number; `None` for a floating-point number of any number of digits, and for what
+    /// is no number.
+    pub fn shown_decimals(&self) -> Option<u8> {
+        match self.ty {
+            SqlType::Float | SqlType::Double => self.decimals,
+            ty => ty.decimal_digits().map(|(_, scale)| scale),
+        }
     }
 
     pub fn bool(expr: Expr) -> Item {

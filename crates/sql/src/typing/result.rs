@@ -34,6 +34,12 @@ pub(crate) fn result_type(items: &[&Item], default: Collation, operation: &str) 
     })
 }
 
+/// Digits behind the point that a floating-point number made of these shows: the most of any, if all are known.
+pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
+    let known = items.iter().filter(|i| i.ty != SqlType::Null);
+    known.map(|i| i.shown_decimals()).try_fold(0, |most, decimals| Some(decimals?.max(most)))
+}
+
 fn byte_length(ty: SqlType) -> u32 {
     match ty {
         SqlType::Text { length, collation, .. } => length.saturating_mul(collation.charset_max_bytes()),

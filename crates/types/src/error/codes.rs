@@ -131,6 +131,7 @@ codes! {
     TooBigPrecision = 1426, "42000";
     TooBigScale = 1425, "42000";
     MBiggerThanD = 1427, "42000";
+    TooBigDisplayWidth = 1439, "42000";
     TooManyPlaceholders = 1390, "HY000";
     NonExistingGrant = 1141, "42000";
     NotAllowedCommand = 1148, "42000";

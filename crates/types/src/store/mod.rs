@@ -27,4 +27,4 @@ pub mod text;
 mod value;
 
 pub use fault::{Fault, Unfit};
-pub use value::{decimal_max, implicit_default, store, store_text};
+pub use value::{StoredType, decimal_max, implicit_default, store, store_text};

@@ -2,7 +2,7 @@
 //! number beyond its range is the nearest in it, and what stands behind a number does not belong to it.
 
 use super::{Fault, Unfit};
-use crate::decimal::pow10;
+use crate::{FloatDigits, decimal::pow10};
 
 /// An exact number read from text: `negative`, digits, and what was left.
 struct Number {
@@ -159,8 +159,16 @@ fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> 
     }
 }
 
-/// A floating-point number with magnitude up to `max`.
-pub fn float(text: &[u8], max: f64) -> Result<f64, Unfit<f64>> {
+/// A floating-point number with magnitude up to `max`, and with the digits that the column has, if it says so.
+pub fn float(text: &[u8], max: f64, digits: Option<FloatDigits>) -> Result<f64, Unfit<f64>> {
+    let fitted = |x: f64| digits.map_or(Ok(x), |d| d.fit(x));
+    match any_float(text, max) {
+        Ok(x) => fitted(x).map_err(|largest| Unfit::new(Fault::OutOfRange, largest)),
+        Err(unfit) => Err(unfit.map(|x| fitted(x).unwrap_or_else(|largest| largest))),
+    }
+}
+
+fn any_float(text: &[u8], max: f64) -> Result<f64, Unfit<f64>> {
     let text = text.trim_ascii();
     let longest = |n: usize| std::str::from_utf8(&text[..n]).ok().and_then(|s| s.parse::<f64>().ok());
     // Rust also reads "inf" and "nan", which MySQL does not.

@@ -83,12 +83,19 @@ fn decimals() {
 
 #[test]
 fn floats() {
-    assert_eq!(float(b" -1.5e3 ", f64::MAX), Ok(-1500.0));
-    assert_eq!(float(b"1e400", f64::MAX), unfit(OutOfRange, f64::MAX));
-    assert_eq!(float(b"-1e39", f32::MAX as f64), unfit(OutOfRange, -(f32::MAX as f64)));
-    assert_eq!(float(b"1.5x", f64::MAX), unfit(Truncated, 1.5));
-    assert_eq!(float(b"1e", f64::MAX), unfit(Truncated, 1.0));
+    assert_eq!(float(b" -1.5e3 ", f64::MAX, None), Ok(-1500.0));
+    assert_eq!(float(b"1e400", f64::MAX, None), unfit(OutOfRange, f64::MAX));
+    assert_eq!(float(b"-1e39", f32::MAX as f64, None), unfit(OutOfRange, -(f32::MAX as f64)));
+    assert_eq!(float(b"1.5x", f64::MAX, None), unfit(Truncated, 1.5));
+    assert_eq!(float(b"1e", f64::MAX, None), unfit(Truncated, 1.0));
     for text in ["", "abc", "inf", "nan", "-"] {
-        assert_eq!(float(text.as_bytes(), f64::MAX), unfit(Truncated, 0.0), "{text}");
+        assert_eq!(float(text.as_bytes(), f64::MAX, None), unfit(Truncated, 0.0), "{text}");
     }
+    let digits = Some(FloatDigits { precision: 5, scale: 2 });
+    for (text, want) in [("1.005", Ok(1.0)), ("-1.5", Ok(-1.5)), ("9.999", Ok(10.0)), ("999.99", Ok(999.99))] {
+        assert_eq!(float(text.as_bytes(), f64::MAX, digits), want, "{text}");
+    }
+    assert_eq!(float(b"999.995", f64::MAX, digits), unfit(OutOfRange, 999.99));
+    assert_eq!(float(b"-1e400", f64::MAX, digits), unfit(OutOfRange, -999.99));
+    assert_eq!(float(b"1.239x", f64::MAX, digits), unfit(Truncated, 1.24));
 }

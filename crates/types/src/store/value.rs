@@ -2,32 +2,42 @@
 
 use super::{Fault, Unfit, number, temporal, text};
 use crate::{
-    Decimal, SqlType, Value,
+    Decimal, FloatDigits, SqlType, Value,
     cast::{cast, int_range},
     decimal::pow10,
     sql_type::DECIMAL_MAX_STORED_PRECISION,
     time_zone::TimeZone,
 };
 
-/// The value as a column of type `ty` stores it. NULL stays NULL: whether the column can be NULL is the caller's to
-/// know. `zone`: of local times that a TIMESTAMP stores in UTC.
-pub fn store(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
-    match (value, ty) {
+/// What storing a value looks at of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StoredType {
+    pub ty: SqlType,
+    /// Of FLOAT(M,D) and DOUBLE(M,D).
+    pub digits: Option<FloatDigits>,
+    /// Zone of the local times that a TIMESTAMP stores in UTC.
+    pub zone: TimeZone,
+}
+
+/// The value as the column stores it. NULL stays NULL: whether the column can be NULL is the caller's to know.
+pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    match (value, column.ty) {
         (Value::Null, _) => Ok(Value::Null),
-        (Value::Text(text), _) => store_text(text.as_bytes(), ty, zone),
-        (Value::Bytes(bytes), _) => store_text(bytes, ty, zone),
+        (Value::Text(text), _) => store_text(text.as_bytes(), column),
+        (Value::Bytes(bytes), _) => store_text(bytes, column),
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
-            store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), ty, zone)
+            store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
         }
         (_, SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Float | SqlType::Double) => {
-            store_text(number_text(value, ty).as_bytes(), ty, zone)
+            store_text(number_text(value, column.ty).as_bytes(), column)
         }
-        _ => store_moment(value, ty, zone),
+        _ => store_moment(value, column.ty, column.zone),
     }
 }
 
-/// A field of text as a column of type `ty` stores it.
-pub fn store_text(bytes: &[u8], ty: SqlType, zone: TimeZone) -> Result<Value, Unfit<Value>> {
+/// A field of text as the column stores it.
+pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value>> {
+    let StoredType { ty, digits, zone } = column;
     match ty {
         SqlType::Int { width, unsigned } => {
             let (min, max) = int_range(width, unsigned);
@@ -40,9 +50,11 @@ pub fn store_text(bytes: &[u8], ty: SqlType, zone: TimeZone) -> Result<Value, Un
         }
         SqlType::Float => {
             let value = |x: f64| Value::Float(x as f32);
-            number::float(bytes, f32::MAX as f64).map(value).map_err(|unfit| unfit.map(value))
+            number::float(bytes, f32::MAX as f64, digits).map(value).map_err(|unfit| unfit.map(value))
         }
-        SqlType::Double => number::float(bytes, f64::MAX).map(Value::Double).map_err(|unfit| unfit.map(Value::Double)),
+        SqlType::Double => {
+            number::float(bytes, f64::MAX, digits).map(Value::Double).map_err(|unfit| unfit.map(Value::Double))
+        }
         SqlType::Date => temporal::date(bytes).map(Value::Date).map_err(|unfit| unfit.map(Value::Date)),
         SqlType::DateTime { fsp } => {
             temporal::datetime(bytes, fsp).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))

@@ -19,7 +19,7 @@ pub fn data_type(ty: &SqlType) -> String {
 /// A default as `information_schema` and SHOW COLUMNS give it; `None` without one.
 fn default_text(column: &ColumnDef, zone: TimeZone) -> Option<String> {
     match ddl::shown_default(column, zone)? {
-        DefaultValue::Value(value) => value.to_text(column.ty.fsp()),
+        DefaultValue::Value(value) => column.shown(&value),
         DefaultValue::CurrentTimestamp => Some(match column.ty.fsp() {
             0 => "CURRENT_TIMESTAMP".into(),
             n => format!("CURRENT_TIMESTAMP({n})"),
@@ -60,11 +60,12 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         }
         _ => {}
     }
-    let (precision, scale) = match c.ty {
-        SqlType::Int { width: IntWidth::Big, unsigned: true } => (Some(20), Some(0)),
-        SqlType::Float => (Some(12), None),
-        SqlType::Double => (Some(22), None),
-        ty => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
+    let (precision, scale) = match (c.ty, c.digits) {
+        (_, Some(digits)) => (Some(digits.precision.into()), Some(digits.scale.into())),
+        (SqlType::Int { width: IntWidth::Big, unsigned: true }, _) => (Some(20), Some(0)),
+        (SqlType::Float, _) => (Some(12), None),
+        (SqlType::Double, _) => (Some(22), None),
+        (ty, _) => ty.decimal_digits().map_or((None, None), |(p, s)| (Some(u64::from(p)), Some(u64::from(s)))),
     };
     let seconds = match c.ty {
         ty @ (SqlType::DateTime { .. } | SqlType::Timestamp { .. } | SqlType::Time { .. }) => Some(u64::from(ty.fsp())),
@@ -90,7 +91,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         optional(seconds, uint),
         optional(collation, |c| text(c.charset())),
         optional(collation, |c| text(c.name())),
-        text(c.ty.to_string()),
+        text(c.declared_type()),
         text(key),
         text(extra),
         text("select,insert,update,references"),

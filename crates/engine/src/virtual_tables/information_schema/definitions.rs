@@ -183,6 +183,7 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
             nullable: name.ends_with('?'),
             default: None,
             auto_increment: false,
+            digits: None,
             comment: String::new(),
         };
         let table = |(i, (name, columns)): (usize, &(&str, Columns))| {

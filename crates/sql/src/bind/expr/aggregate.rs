@@ -5,7 +5,7 @@ use crate::{
     bind::{binder::Binder, order, scope::Clause},
     typing::{
         Item, aggregate,
-        arithmetic::{KEPT_DIGITS, quotient_scale, widened},
+        arithmetic::{KEPT_DIGITS, more_decimals, quotient_scale, widened},
         collation, text_of_length,
     },
 };
@@ -65,7 +65,7 @@ impl Binder<'_> {
         cx.in_aggregate = true;
         let call = self.aggregate_call(name, list, star, distinct, cx);
         cx.in_aggregate = false;
-        let (call, shown) = call?;
+        let (call, shown, decimals) = call?;
         self.refuse_outer(name, &call, cx)?;
         let ty = call.ty;
         let Some(aggregates) = &mut cx.aggregates else { return Err(SqlError::internal("no place for aggregates")) };
@@ -80,6 +80,7 @@ impl Binder<'_> {
                         | AggregateFunction::BitXor
                 );
                 let id = self.columns.add_computed(function.to_string(), ty, nullable);
+                self.columns.set_decimals(id, decimals);
                 aggregates.calls.push((id, call));
                 id
             }
@@ -98,7 +99,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The call, and the type its result shows.
+    /// The call, the type its result shows, and how many digits behind the point if that is a floating-point number.
     fn aggregate_call(
         &mut self,
         name: &str,
@@ -106,7 +107,7 @@ impl Binder<'_> {
         star: bool,
         distinct: bool,
         cx: &mut Context,
-    ) -> Result<(AggregateCall, SqlType)> {
+    ) -> Result<(AggregateCall, SqlType, Option<u8>)> {
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
         }
@@ -124,7 +125,7 @@ impl Binder<'_> {
         if name == "GROUP_CONCAT" {
             let call = self.group_concat(items, list, distinct, cx)?;
             let ty = call.ty;
-            return Ok((call, ty));
+            return Ok((call, ty, None));
         }
         if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
             items = items.into_iter().map(bytes_as_number).collect();
@@ -177,8 +178,13 @@ impl Binder<'_> {
                 AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
             }
         };
+        let decimals = match (&call.function, call.ty) {
+            (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
+            (F::Avg, SqlType::Double) => items[0].shown_decimals().map(more_decimals),
+            _ => None,
+        };
         let shown = shown.unwrap_or(call.ty);
-        Ok((call, shown))
+        Ok((call, shown, decimals))
     }
 
     fn group_concat(

@@ -39,6 +39,7 @@ impl Binder<'_> {
     pub fn arithmetic(&mut self, op: ArithmeticOp, l: Item, r: Item) -> Item {
         let (l, r) = (bytes_as_number(l), bytes_as_number(r));
         let types = arithmetic::arithmetic(op, &l, &r);
+        let decimals = arithmetic::decimals(op, &l, &r).filter(|_| types.result == SqlType::Double);
         let (l, r) = (self.operand(l, types.left), self.operand(r, types.right));
         let folded = match (l.as_literal(), r.as_literal()) {
             (Some(a), Some(b)) => fold::arithmetic(op, a, b, types.result),
@@ -51,7 +52,7 @@ impl Binder<'_> {
                 Item::new(Expr::Arithmetic { op, left, right, ty: types.result }, types.result)
             }
         };
-        Item { kept: types.kept, ..item }
+        Item { kept: types.kept, decimals, ..item }
     }
 
     /// A decimal of more digits behind the point than it shows, as what it shows.
@@ -80,7 +81,7 @@ impl Binder<'_> {
         }
         let item = bytes_as_number(self.expr(expr, cx)?);
         let ty = arithmetic::negation(&item);
-        let kept = item.kept;
+        let (kept, decimals) = (item.kept, item.decimals);
         let item = match kept {
             Some(digits) => item.unrounded(digits),
             None => self.convert(item, ty),
@@ -94,7 +95,7 @@ impl Binder<'_> {
         };
         Ok(match folded {
             Some(value) => Item::literal(value, ty),
-            None => Item { kept, ..Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty) },
+            None => Item { kept, decimals, ..Item::new(Expr::Negate { arg: Box::new(item.expr), ty }, ty) },
         })
     }
 

@@ -26,7 +26,10 @@ impl Binder<'_> {
                     self.condition(item)
                 }
                 // The operand is bound for each comparison: a subquery in it may be in a statement only once.
-                Some(operand) => self.comparison(CompareOp::Eq, operand, &when.condition, cx)?.expr,
+                Some(operand) => {
+                    let (operand, value) = (self.expr(operand, cx)?, self.expr(&when.condition, cx)?);
+                    self.compare_exactly(CompareOp::Eq, operand, value)?.expr
+                }
             });
             results.push(self.expr(&when.result, cx)?);
         }
@@ -90,6 +93,9 @@ impl Binder<'_> {
         };
         let (_, derivation) = collation::aggregate(&refs, self.default_collation(), operation)?;
         let mut model = Item::new(Expr::null(ty), ty);
+        if matches!(ty, SqlType::Float | SqlType::Double) {
+            model.decimals = result::decimals(&refs);
+        }
         if ty.collation().is_some() {
             model.derivation = derivation;
         }

@@ -26,6 +26,15 @@ impl Binder<'_> {
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
+        let (l, r) = (known(l), known(r));
+        match self.tolerance(op, &l, &r) {
+            Some(tolerance) => Ok(self.compare_within(op, l, r, tolerance)),
+            None => self.compare_exactly(op, l, r),
+        }
+    }
+
+    /// As the comparisons of BETWEEN, IN, CASE and INTERVAL, which know no tolerance.
+    pub fn compare_exactly(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         let (l, r) = self.comparable(l, r, symbol(op))?;
         Ok(Item::bool(Expr::compare(op, l.expr, r.expr)))
     }
@@ -163,7 +172,7 @@ impl Binder<'_> {
                 }
                 false => arg.clone(),
             };
-            args.push(self.compare(CompareOp::Eq, left, item)?.expr);
+            args.push(self.compare_exactly(CompareOp::Eq, left, item)?.expr);
         }
         let any = Expr::Logic { op: LogicOp::Or, args };
         Ok(Item::bool(if negated { not(any) } else { any }))
@@ -199,7 +208,8 @@ impl Binder<'_> {
         let [first, second, low, high] = self.bounds_alike([first, second, low, high])?;
         let (at_least, at_most) =
             if negated { (CompareOp::Lt, CompareOp::Gt) } else { (CompareOp::GtEq, CompareOp::LtEq) };
-        let args = vec![self.compare(at_least, first, low)?.expr, self.compare(at_most, second, high)?.expr];
+        let args =
+            vec![self.compare_exactly(at_least, first, low)?.expr, self.compare_exactly(at_most, second, high)?.expr];
         Ok(Item::bool(Expr::Logic { op: if negated { LogicOp::Or } else { LogicOp::And }, args }))
     }
 

@@ -19,7 +19,7 @@ impl Binder<'_> {
             true => item.unrounded(KEPT_DIGITS),
             false => item,
         };
-        let mut item = Item { hexadecimal: false, ..self.convert(item, ty) };
+        let mut item = Item { hexadecimal: false, decimals: None, ..self.convert(item, ty) };
         if ty.is_text() || ty.is_bytes() {
             item.derivation = Derivation::Implicit;
         }

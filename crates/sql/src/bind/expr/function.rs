@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_SCALE};
 use sqlparser::ast;
 
 /// 1582.
@@ -290,7 +290,7 @@ impl Binder<'_> {
         for (i, bound) in args[1..].iter().enumerate() {
             // Bound for each comparison: a subquery in it may be in a statement only once.
             let (n, bound) = (number(self, args[0], cx)?, number(self, bound, cx)?);
-            tests.push(self.compare(CompareOp::Lt, n, bound)?.expr);
+            tests.push(self.compare_exactly(CompareOp::Lt, n, bound)?.expr);
             results.push(self.given(Value::Int(i as i64)));
         }
         results.push(self.given(Value::Int(args.len() as i64 - 1)));
@@ -318,7 +318,7 @@ impl Binder<'_> {
     fn numeric_function(&mut self, name: &str, mut items: Vec<Item>) -> Item {
         let second = if items.len() > 1 { items.pop() } else { None };
         let Some(first) = items.pop() else { return Item::null() };
-        let shown = first.ty;
+        let (shown, decimals) = (first.ty, first.decimals);
         let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
@@ -334,12 +334,12 @@ impl Binder<'_> {
         match name {
             "ABS" if ty.is_integer() && !ty.is_unsigned() => call(F::Abs, vec![arg], SqlType::BIGINT),
             "ABS" => {
-                let item = call(F::Abs, vec![arg], ty);
+                let item = Item { decimals, ..call(F::Abs, vec![arg], ty) };
                 if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
             }
             "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
-            "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
-            "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
+            "CEIL" | "CEILING" => with_decimals(call(F::Ceil, vec![arg], whole(ty)), Some(0)),
+            "FLOOR" => with_decimals(call(F::Floor, vec![arg], whole(ty)), Some(0)),
             "LOG" => {
                 // LOG(base, x) is LN(x) / LN(base).
                 let ln = |b: &mut Self, x| {
@@ -372,7 +372,12 @@ impl Binder<'_> {
                     SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
                     other => other,
                 };
-                call(function, vec![arg, places], result)
+                // More places than a number shows are all of them.
+                let decimals = match places.as_literal() {
+                    Some(Value::Int(n)) => u8::try_from((*n).max(0)).ok().filter(|n| *n <= DECIMAL_MAX_SCALE),
+                    _ => None,
+                };
+                with_decimals(call(function, vec![arg, places], result), decimals)
             }
         }
     }
@@ -402,6 +407,11 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// A floating-point result that shows this many digits behind the point; other results stay what they are.
+fn with_decimals(item: Item, decimals: Option<u8>) -> Item {
+    Item { decimals: decimals.filter(|_| item.ty == SqlType::Double), ..item }
 }
 
 pub(super) fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {

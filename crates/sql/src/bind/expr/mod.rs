@@ -4,6 +4,7 @@
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
 //!   compare     =, <, IN, BETWEEN, LIKE, rows
+//!   tolerance   floating-point numbers of a fixed number of digits
 //!   arithmetic  + - * / DIV %, bits
 //!   temporal    INTERVAL, EXTRACT and other functions of dates
 //!   case        CASE, IF, COALESCE ..
@@ -25,6 +26,7 @@ pub(crate) mod literal;
 mod session;
 mod temporal;
 mod text;
+mod tolerance;
 
 use super::{
     binder::{Aggregates, Binder},

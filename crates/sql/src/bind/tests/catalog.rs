@@ -87,6 +87,7 @@ impl TestCatalog {
                 nullable: c.nullable.unwrap_or(true) && !primary.contains(&c.name),
                 default: None,
                 auto_increment: c.auto_increment,
+                digits: c.digits,
                 comment: String::new(),
             });
             let table = TableDef {
