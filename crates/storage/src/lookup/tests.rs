@@ -89,7 +89,8 @@ struct How {
 }
 
 fn how() -> impl Strategy<Value = How> {
-    let frames = prop_oneof![Just(10usize), Just(64), Just(2000)];
+    // The rows are inserted through the same pool, and a change keeps the pages of all trees that it touches latched.
+    let frames = prop_oneof![Just(32usize), Just(64), Just(2000)];
     (any::<bool>(), any_fetch(), 1..80usize, frames).prop_map(|(batched, fetch, batch_rows, frames)| How {
         batched,
         fetch,
