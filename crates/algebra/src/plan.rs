@@ -271,6 +271,45 @@ impl Plan {
     }
 
     /// The expressions that the node itself computes: those of scans and lookups, keys, conditions, columns, arguments.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        fn pairs(keys: &[(Expr, Expr)]) -> impl Iterator<Item = &Expr> {
+            keys.iter().flat_map(|(a, b)| [a, b])
+        }
+        fn of_call((_, call): &(ColId, AggregateCall)) -> impl Iterator<Item = &Expr> {
+            let order = match &call.function {
+                AggregateFunction::GroupConcat { order, .. } => order.as_slice(),
+                _ => &[],
+            };
+            call.args.iter().chain(order.iter().map(|k| &k.expr))
+        }
+        match &self.op {
+            PlanOp::Scan(scan) => scan.index_condition.iter().chain(&scan.filter).collect(),
+            PlanOp::Values { rows } => rows.iter().flatten().collect(),
+            PlanOp::Filter { predicates: exprs, .. } | PlanOp::NestedLoopJoin { on: exprs, .. } => {
+                exprs.iter().collect()
+            }
+            PlanOp::HashJoin { keys, residual, .. } | PlanOp::MergeJoin { keys, residual, .. } => {
+                pairs(keys).chain(residual).collect()
+            }
+            PlanOp::LookupJoin { lookup, keys, residual, entry_condition, .. } => {
+                let scanned = lookup.index_condition.iter().chain(&lookup.filter);
+                keys.iter().chain(residual).chain(entry_condition).chain(scanned).collect()
+            }
+            PlanOp::Project { exprs, .. } => exprs.iter().map(|(_, e)| e).collect(),
+            PlanOp::HashAggregate { aggregates, .. }
+            | PlanOp::PartialAggregate { aggregates, .. }
+            | PlanOp::StreamAggregate { aggregates, .. } => aggregates.iter().flat_map(of_call).collect(),
+            PlanOp::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+            PlanOp::Exchange { kind: ExchangeKind::Hash { keys }, .. } => keys.iter().collect(),
+            PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
+            | PlanOp::FinalAggregate { .. }
+            | PlanOp::Limit { .. }
+            | PlanOp::UnionAll { .. }
+            | PlanOp::Shared { .. } => Vec::new(),
+        }
+    }
+
+    /// The same, to be changed.
     pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
         fn pairs(keys: &mut [(Expr, Expr)]) -> impl Iterator<Item = &mut Expr> {
             keys.iter_mut().flat_map(|(a, b)| [a, b])

@@ -248,7 +248,8 @@ fn check(seed: u64, seen: &mut Seen) {
     let plan = optimize(rel.clone(), &mut columns, &statistics, &options)
         .unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{rel:#?}"));
     assert_eq!(plan.output, output, "seed {seed}");
-    crate::plan::validate::validate(&plan, &Default::default()).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
+    crate::plan::validate::validate(&plan, &Default::default(), &columns)
+        .unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
     let found = in_order(data.plan_rows(&plan));
     if expected != found {
         let text = muster_explain::tree(&plan, &columns);

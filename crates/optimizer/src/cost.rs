@@ -4,7 +4,7 @@
 //! ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude for vectorised
 //! execution over columnar pages.
 
-use muster_algebra::{Expr, SqlType};
+use muster_algebra::{Expr, Side, SqlType};
 
 /// Milliseconds per nanosecond.
 const NS: f64 = 1e-6;
@@ -168,8 +168,15 @@ impl CostModel {
         count as f64 * self.range_ms
     }
 
-    /// A hash join, without its inputs.
-    pub fn hash_join(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> f64 {
+    /// The side of a hash join that is better built, and what the join costs then, without its inputs.
+    pub fn hash_join(&self, left_rows: f64, right_rows: f64, output_rows: f64) -> (Side, f64) {
+        let build_left = self.build_and_probe(left_rows, right_rows, output_rows);
+        let build_right = self.build_and_probe(right_rows, left_rows, output_rows);
+        if build_left < build_right { (Side::Left, build_left) } else { (Side::Right, build_right) }
+    }
+
+    /// Building a hash table of one input and looking the rows of the other up in it.
+    fn build_and_probe(&self, build_rows: f64, probe_rows: f64, output_rows: f64) -> f64 {
         (build_rows * self.by_size(self.build_cached_ns, self.build_ns, build_rows)
             + probe_rows * self.by_size(self.probe_cached_ns, self.probe_ns, build_rows)
             + output_rows * self.join_output_ns)

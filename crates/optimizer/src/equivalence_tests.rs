@@ -331,6 +331,17 @@ fn greedy_orders_give_the_same_rows() {
     });
 }
 
+#[test]
+fn regions_in_parts_give_the_same_rows() {
+    for units_max in [2, 3] {
+        let mut options = Options::default();
+        options.region_relations_max = units_max;
+        (0..QUERIES / 2).for_each(|seed| {
+            check(seed, &options);
+        });
+    }
+}
+
 /// The kinds of the merge joins of a plan.
 fn merged(plan: &Plan, kinds: &mut Vec<JoinKind>) {
     if let PlanOp::MergeJoin { kind, .. } = &plan.op {

@@ -15,7 +15,9 @@
 pub mod access_path;
 mod copy;
 pub mod cost;
+mod fingerprint;
 mod index_shape;
+pub mod interrupt;
 pub mod join_order;
 mod literal;
 pub mod options;
@@ -23,6 +25,7 @@ pub mod physical;
 pub mod plan;
 mod properties;
 pub mod ranges;
+mod remembered;
 pub mod rewrite;
 mod scope;
 mod substitution;
@@ -36,11 +39,13 @@ mod access_equivalence_tests;
 mod equivalence_tests;
 
 pub use cost::CostModel;
+pub use interrupt::Interrupt;
 pub use options::Options;
 pub use trace::{OptimizeTrace, Step};
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};
 use muster_types::Result;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Chooses how a query runs. The plan delivers the columns of `rel.output()` in their order.
@@ -87,6 +92,7 @@ fn run(
     options: &Options,
     trace: Option<&mut OptimizeTrace>,
 ) -> Result<Optimized> {
+    let statistics = &remembered::Remembered::new(statistics);
     let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
     let (kept, in_either_way) = run_once(rel, columns, statistics, options, trace)?;
     let Some((again, mut others)) = again.filter(|_| in_either_way) else { return Ok(kept) };
@@ -111,6 +117,7 @@ fn run_once(
     let mut rel = rel;
     let mut in_either_way = false;
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.switch)) {
+        options.interrupt.check()?;
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
         let mut context = rewrite::Context { columns, options, in_either_way };
@@ -122,15 +129,17 @@ fn run_once(
         }
     }
     let start = Instant::now();
-    let mut planner = plan::Planner::new(&rel, columns, statistics, options);
-    let plan = planner.statement(&rel, &outputs)?;
+    let mut planner = plan::Planner::new(&rel, std::mem::take(columns), statistics, options);
+    let planned = planner.statement(&rel, &outputs);
+    *columns = Rc::unwrap_or_clone(planner.columns);
+    let plan = planned?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
     let plan = physical::finish(plan, columns, options.threads);
     if let Some(trace) = trace {
         trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
     }
     if cfg!(debug_assertions) {
-        plan::validate::validate(&plan, &scope::ColSet::new())?;
+        plan::validate::validate(&plan, &scope::ColSet::new(), columns)?;
     }
     Ok((Optimized { plan, ignored_hints }, in_either_way))
 }

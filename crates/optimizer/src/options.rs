@@ -2,6 +2,8 @@
 //! tables, query blocks and indexes.
 
 use crate::cost::CostModel;
+use crate::interrupt::Interrupt;
+use crate::join_order::graph::UNITS_MAX;
 use muster_algebra::{ColId, HintTarget, Hints, Rel, Switch, SwitchHint, Switches};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,6 +14,8 @@ pub struct Options {
     switches: Switches,
     /// Join regions of at most this many relations are ordered exhaustively, larger ones greedily.
     pub exhaustive_relations_max: usize,
+    /// Number of relations that a join region has at most, [`UNITS_MAX`] or less. Further ones are joined among themselves first.
+    pub region_relations_max: usize,
     /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need more
     /// are not made ranges.
     pub range_optimizer_max_mem_size: u64,
@@ -21,6 +25,8 @@ pub struct Options {
     pub cost: CostModel,
     /// The hints of the statement.
     pub hints: Hints,
+    /// Stops planning.
+    pub interrupt: Interrupt,
     /// Switches that a hint set for one index, by the index's position.
     by_index: BTreeMap<(Switch, usize), bool>,
     /// Switches that hints turned on. What they allow is done whatever it costs.
@@ -32,10 +38,12 @@ impl Default for Options {
         Options {
             switches: Switches::DEFAULT,
             exhaustive_relations_max: 10,
+            region_relations_max: UNITS_MAX,
             range_optimizer_max_mem_size: 8 << 20,
             threads: 1,
             cost: CostModel::default(),
             hints: Hints::default(),
+            interrupt: Interrupt::default(),
             by_index: BTreeMap::new(),
             forced: Switches::NONE,
         }

@@ -15,7 +15,8 @@ pub fn entry_condition<'a>(
     conditions: impl IntoIterator<Item = &'a Expr>,
     options: &Options,
 ) -> Vec<Expr> {
-    if index == 0 || !options.is_on_for(Switch::IndexConditionPushdown, index) {
+    let mut conditions = conditions.into_iter().peekable();
+    if index == 0 || conditions.peek().is_none() || !options.is_on_for(Switch::IndexConditionPushdown, index) {
         return Vec::new();
     }
     let (held, lacking): (Vec<_>, Vec<_>) = columns.iter().partition(|(_, c)| table.index_has_column(index, *c));
@@ -32,5 +33,5 @@ pub fn entry_condition<'a>(
             or_implication::implied(condition, &known).filter(|e| !scope::expr_columns(e).is_disjoint(&held))
         }
     };
-    conditions.into_iter().filter_map(on_entries).collect()
+    conditions.filter_map(on_entries).collect()
 }

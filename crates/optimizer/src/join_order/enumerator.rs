@@ -1,8 +1,12 @@
-//! Which joins in which order: dynamic programming over connected sets of units, greedy for large regions.
+//! Which joins in which order: dynamic programming over connected sets of units. Large regions are ordered by
+//! [`super::greedy`].
 //!
 //! Knows neither rows nor costs; it asks a [`JoinModel`].
 
 use super::graph::{Graph, Role, Units};
+use super::greedy::greedy;
+use crate::interrupt::Interrupt;
+use muster_types::Result;
 use std::collections::HashMap;
 
 /// What the enumerator asks about a join.
@@ -74,30 +78,39 @@ struct Found {
 }
 
 /// The best tree over all units. `exhaustive_max`: regions of at most so many units are searched completely.
-pub fn enumerate(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize) -> Tree {
+/// Error: that of the interrupt.
+pub fn enumerate(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize, interrupt: &Interrupt) -> Result<Tree> {
     if graph.units.len() <= exhaustive_max.min(16) {
         let all: Units = (1 << graph.units.len()) - 1;
         for cross_products in [false, true] {
-            let found = search(graph, model, all, cross_products);
+            let found = search(graph, model, all, cross_products, interrupt)?;
             if found.best.contains_key(&all) {
-                return found.tree(all);
+                return Ok(found.tree(all));
             }
         }
     }
-    greedy(graph, model)
+    greedy(graph, model, interrupt)
 }
 
 /// The best tree whose rows come in an order, if there is one.
-pub fn enumerate_ordered(graph: &Graph, model: &dyn JoinModel, exhaustive_max: usize, order: usize) -> Option<Tree> {
+/// Error: that of the interrupt.
+pub fn enumerate_ordered(
+    graph: &Graph,
+    model: &dyn JoinModel,
+    exhaustive_max: usize,
+    order: usize,
+    interrupt: &Interrupt,
+) -> Result<Option<Tree>> {
     if graph.units.len() > exhaustive_max.min(16) {
-        return None;
+        return Ok(None);
     }
     let all: Units = (1 << graph.units.len()) - 1;
-    let found = search(graph, model, all, false);
-    found.ordered.contains_key(&(all, order)).then(|| found.ordered_tree(all, order))
+    let found = search(graph, model, all, false, interrupt)?;
+    Ok(found.ordered.contains_key(&(all, order)).then(|| found.ordered_tree(all, order)))
 }
 
-fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
+/// Units that are joined by their own kind of join, each with the units that have to be joined before.
+pub(super) fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
     let roles = graph.units.iter().enumerate();
     roles
         .filter_map(|(i, u)| match &u.role {
@@ -107,7 +120,13 @@ fn dependents(graph: &Graph) -> Vec<(usize, Units)> {
         .collect()
 }
 
-fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool) -> Found {
+fn search(
+    graph: &Graph,
+    model: &dyn JoinModel,
+    all: Units,
+    cross_products: bool,
+    interrupt: &Interrupt,
+) -> Result<Found> {
     let dependents = dependents(graph);
     let dependent_bits: Units = dependents.iter().map(|(i, _)| 1 << i).sum();
     let Found { mut best, mut ordered } = Found::default();
@@ -124,6 +143,7 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
         if units & !dependent_bits == 0 {
             continue;
         }
+        interrupt.check()?;
         let mut found: Option<(f64, Step)> = None;
         let mut offer = |cost: f64, step: Step| {
             if found.is_none_or(|(least, _)| cost < least) {
@@ -185,7 +205,7 @@ fn search(graph: &Graph, model: &dyn JoinModel, all: Units, cross_products: bool
             best.insert(units, found);
         }
     }
-    Found { best, ordered }
+    Ok(Found { best, ordered })
 }
 
 /// The best way to merge two parts of a set of units in an order.
@@ -240,123 +260,6 @@ impl Found {
             }
         }
     }
-}
-
-/// Joins the pair that is cheapest and smallest again and again; dependent units as soon as they drop rows.
-fn greedy(graph: &Graph, model: &dyn JoinModel) -> Tree {
-    if !graph.order.is_empty() {
-        return one_by_one(graph, model);
-    }
-    let mut waiting = dependents(graph);
-    let mut parts: Vec<Tree> =
-        (0..graph.units.len()).filter(|i| graph.units[*i].role == Role::Inner).map(Tree::Unit).collect();
-    loop {
-        for part in &mut parts {
-            let mut next = Vec::new();
-            for (unit, needs) in std::mem::take(&mut waiting) {
-                let units = part.units();
-                let ready = needs & !units == 0;
-                if ready && (model.rows(units | 1 << unit) <= model.rows(units)) {
-                    *part = dependent_join(part.clone(), unit, model).1;
-                } else {
-                    next.push((unit, needs));
-                }
-            }
-            waiting = next;
-        }
-        if parts.len() <= 1 {
-            break;
-        }
-        let mut chosen: Option<((bool, f64), Tree, usize, usize)> = None;
-        for i in 0..parts.len() {
-            for j in i + 1..parts.len() {
-                let (a, b) = (parts[i].units(), parts[j].units());
-                let (cost, tree) = inner_join(&parts[i], &parts[j], model);
-                let key = (!graph.connects(a, b), cost + model.rows(a | b) * 1e-6);
-                if chosen.as_ref().is_none_or(|(least, ..)| key < *least) {
-                    chosen = Some((key, tree, i, j));
-                }
-            }
-        }
-        let Some((_, tree, i, j)) = chosen else { break };
-        parts.remove(j);
-        parts[i] = tree;
-    }
-    let mut tree = parts.pop().unwrap_or(Tree::Unit(0));
-    while let Some(at) = waiting.iter().position(|(_, needs)| needs & !tree.units() == 0) {
-        let (unit, _) = waiting.remove(at);
-        tree = dependent_join(tree, unit, model).1;
-    }
-    tree
-}
-
-/// The best way to join two parts. Its cost is less what looking a unit up saves of reading it.
-fn inner_join(left: &Tree, right: &Tree, model: &dyn JoinModel) -> (f64, Tree) {
-    let (a, b) = (left.units(), right.units());
-    let mut best = (model.join_cost(a, b, None), Tree::Inner(Box::new(left.clone()), Box::new(right.clone())));
-    for (outer, inner) in [(left, right), (right, left)] {
-        let Tree::Unit(unit) = *inner else { continue };
-        if let Some(cost) = model.lookup_cost(outer.units(), unit)
-            && cost - model.unit_cost(unit) < best.0
-        {
-            best = (cost - model.unit_cost(unit), Tree::Lookup(Box::new(outer.clone()), unit));
-        }
-    }
-    best
-}
-
-/// The same for a dependent unit.
-fn dependent_join(left: Tree, unit: usize, model: &dyn JoinModel) -> (f64, Tree) {
-    let units = left.units();
-    let cost = model.join_cost(units, 1 << unit, Some(unit));
-    match model.lookup_cost(units, unit).map(|cost| cost - model.unit_cost(unit)) {
-        Some(lookup) if lookup < cost => (lookup, Tree::Lookup(Box::new(left), unit)),
-        _ => (cost, Tree::Dependent(Box::new(left), unit)),
-    }
-}
-
-/// One unit after the other, the cheapest of those that may come next: an order that is given is never a dead end then.
-fn one_by_one(graph: &Graph, model: &dyn JoinModel) -> Tree {
-    let all: Units = (1 << graph.units.len()) - 1;
-    let needs = |unit: usize| match &graph.units[unit].role {
-        Role::Inner => None,
-        Role::Dependent { needs, .. } => Some(*needs),
-    };
-    let ready = |unit: &usize, joined: Units| {
-        let rest = all & !joined & !(1 << unit);
-        joined & (1 << unit) == 0
-            && needs(*unit).is_none_or(|needs| joined != 0 && needs & !joined == 0)
-            && graph.order.may_follow(*unit, rest)
-    };
-    let count = graph.units.len();
-    let first = (0..count).filter(|unit| ready(unit, 0));
-    let rows = |unit: &usize| model.rows(1 << unit);
-    let mut tree = Tree::Unit(first.min_by(|a, b| rows(a).total_cmp(&rows(b))).unwrap_or(0));
-    while tree.units() != all {
-        let joined = tree.units();
-        let candidates = (0..count).filter(|unit| ready(unit, joined)).map(|unit| {
-            let dependent = needs(unit).is_some();
-            let (cost, next) = match dependent {
-                true => dependent_join(tree.clone(), unit, model),
-                false => match inner_join(&tree, &Tree::Unit(unit), model) {
-                    // The given order has the unit come last.
-                    (_, Tree::Lookup(left, _)) if matches!(*left, Tree::Unit(u) if u == unit) => {
-                        let plain = Tree::Inner(Box::new(tree.clone()), Box::new(Tree::Unit(unit)));
-                        (model.join_cost(joined, 1 << unit, None), plain)
-                    }
-                    best => best,
-                },
-            };
-            let connected = dependent || graph.connects(joined, 1 << unit);
-            ((!connected, cost + model.rows(joined | 1 << unit) * 1e-6), next)
-        });
-        let best = candidates.min_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        match best {
-            Some((_, next)) => tree = next,
-            None => break,
-        }
-    }
-    tree
 }
 
 #[cfg(test)]

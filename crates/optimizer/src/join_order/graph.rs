@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 /// A set of units, one bit each.
 pub type Units = u64;
 
-/// More units than this are not taken into one region.
-pub const UNITS_MAX: usize = 60;
+/// Number of units that a region has at most, MySQL's limit for the tables of a join. What exceeds it (merged derived tables,
+/// semi joins) is a unit of its own, which is planned as a region by itself.
+pub const UNITS_MAX: usize = 61;
 
 /// How a unit takes part.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,37 +73,38 @@ pub struct Graph {
 
 impl Graph {
     /// Takes a join region apart.
+    #[cfg(test)]
     pub fn of(rel: &Rel) -> Graph {
-        Graph::of_order(rel, false)
+        Graph::of_order(rel, false, UNITS_MAX)
     }
 
-    /// Takes a join region apart. `as_written`: every join as if it were a STRAIGHT_JOIN.
-    pub fn of_order(rel: &Rel, as_written: bool) -> Graph {
+    /// Takes a join region apart into at most `units_max` units. `as_written`: every join as if it were a STRAIGHT_JOIN.
+    pub fn of_order(rel: &Rel, as_written: bool, units_max: usize) -> Graph {
         let mut graph = Graph::default();
         let mut conjuncts = Vec::new();
-        graph.collect(rel, as_written, &mut conjuncts);
+        graph.collect(rel, as_written, units_max.clamp(2, UNITS_MAX), &mut conjuncts);
         graph.connect(conjuncts);
         graph
     }
 
-    fn collect(&mut self, rel: &Rel, as_written: bool, conjuncts: &mut Vec<Expr>) -> Units {
+    /// Takes a relation apart into `room` units at most.
+    fn collect(&mut self, rel: &Rel, as_written: bool, room: usize, conjuncts: &mut Vec<Expr>) -> Units {
         match rel {
-            Rel::Filter { input, predicates } if matches!(**input, Rel::Join { .. }) => {
-                let units = self.collect(input, as_written, conjuncts);
+            Rel::Filter { input, predicates } if room > 1 && matches!(**input, Rel::Join { .. }) => {
+                let units = self.collect(input, as_written, room, conjuncts);
                 conjuncts.extend(predicates.iter().cloned());
                 units
             }
-            Rel::Join { kind: JoinKind::Inner, left, right, on, straight } if self.units.len() < UNITS_MAX => {
-                let left = self.collect(left, as_written, conjuncts);
-                let right = self.collect(right, as_written, conjuncts);
+            Rel::Join { kind: JoinKind::Inner, left, right, on, straight } if room > 1 => {
+                let (left_room, right_room) = rooms(room, region_size(left), region_size(right));
+                let left = self.collect(left, as_written, left_room, conjuncts);
+                let right = self.collect(right, as_written, right_room, conjuncts);
                 conjuncts.extend(on.iter().cloned());
                 self.keep_order(*straight || as_written, left, right);
                 left | right
             }
-            Rel::Join { kind, left, right, on, straight }
-                if *kind != JoinKind::Inner && self.units.len() < UNITS_MAX =>
-            {
-                let around = self.collect(left, as_written, conjuncts);
+            Rel::Join { kind, left, right, on, straight } if room > 1 => {
+                let around = self.collect(left, as_written, room - 1, conjuncts);
                 let mentioned = scope::exprs_columns(on);
                 let mut needs = 0;
                 for (i, unit) in self.units.iter().enumerate() {
@@ -128,6 +130,7 @@ impl Graph {
     }
 
     fn add(&mut self, rel: Rel, role: Role) -> Units {
+        debug_assert!(self.units.len() < UNITS_MAX, "a region has room for its units");
         let columns = scope::output_set(&rel);
         self.units.push(Unit { rel, columns, role });
         1 << (self.units.len() - 1)
@@ -226,6 +229,26 @@ impl Graph {
             .any(|class| class.iter().any(|(u, _)| a & (1 << u) != 0) && class.iter().any(|(u, _)| b & (1 << u) != 0))
             || self.edges.iter().any(|e| within(e.left_units | e.right_units))
             || self.predicates.iter().any(|p| within(p.units))
+    }
+}
+
+/// Number of units of a relation that is taken apart completely.
+fn region_size(rel: &Rel) -> usize {
+    match rel {
+        Rel::Filter { input, .. } if matches!(**input, Rel::Join { .. }) => region_size(input),
+        Rel::Join { kind: JoinKind::Inner, left, right, .. } => region_size(left) + region_size(right),
+        Rel::Join { left, .. } => region_size(left) + 1,
+        _ => 1,
+    }
+}
+
+/// How many units each input of an inner join may be taken apart into. Where there is no room for both, the smaller input is
+/// left whole.
+fn rooms(room: usize, left: usize, right: usize) -> (usize, usize) {
+    match left + right <= room {
+        true => (left, right),
+        false if left < right => (1, room - 1),
+        false => (room - 1, 1),
     }
 }
 

@@ -46,3 +46,37 @@ fn conditions_on_the_null_extended_side_wait_for_it() {
     let graph = Graph::of(&rel);
     assert_eq!(graph.predicates, vec![Predicate { expr: is_null(y), units: 0b11 }]);
 }
+
+/// Tables that are joined to each other by equal columns, one after the other.
+fn chain(t: &mut Tables, count: usize) -> (Rel, Vec<muster_algebra::ColId>) {
+    let (mut rel, first, _) = t.table("t0", &["k", "x"]).pair();
+    let mut keys = vec![first];
+    for i in 1..count {
+        let (next, key, _) = t.table(&format!("t{i}"), &["k", "x"]).pair();
+        rel = join(rel, next, vec![eq(keys[i - 1], key)]);
+        keys.push(key);
+    }
+    (rel, keys)
+}
+
+#[test]
+fn what_exceeds_the_limit_is_a_unit_of_its_own() {
+    let mut t = Tables::new();
+    let (left, of_left) = chain(&mut t, 35);
+    let (right, of_right) = chain(&mut t, 30);
+    let graph = Graph::of(&join(left.clone(), right.clone(), vec![eq(of_left[0], of_right[0])]));
+    assert_eq!(graph.units.len(), 36, "the smaller input is whole");
+    assert_eq!(graph.units[35].rel, right);
+    // One after the other: the first ones are joined by themselves.
+    let (mut rel, keys) = chain(&mut t, 61);
+    for i in 0..4 {
+        let (inner, _, x) = t.table(&format!("s{i}"), &["k", "x"]).pair();
+        rel = join_of(JoinKind::Semi, rel, inner, vec![eq(keys[i], x)]);
+    }
+    let graph = Graph::of(&rel);
+    assert_eq!(graph.units.len(), UNITS_MAX);
+    assert!(matches!(&graph.units[0].rel, Rel::Join { .. }));
+    let dependent = graph.units.iter().filter(|u| u.role != Role::Inner).count();
+    assert_eq!(dependent, 4);
+    assert_eq!(Graph::of_order(&left, false, 2).units.len(), 2);
+}

@@ -5,6 +5,7 @@ use super::entry_condition::entry_condition;
 use super::graph::{Graph, Predicate, Role, Units};
 use super::model::spanning_share;
 use crate::access_path::{self, Reading};
+use crate::cost::Tree;
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::literal::{exact_value, literal};
 use crate::options::Options;
@@ -51,6 +52,39 @@ pub struct Lookup {
     pub cost_ms: f64,
 }
 
+/// A base table among the units, with what is the same for all rows that look it up.
+struct LookedUp<'a> {
+    base: Base<'a>,
+    clustered: Tree,
+    indexes: Vec<LookupIndex>,
+    /// Whether keys are collected and looked up together, and whether they are sorted then.
+    batched: bool,
+    key_ordered: bool,
+}
+
+/// An index that rows of a unit may be looked up through.
+struct LookupIndex {
+    index: usize,
+    tree: Tree,
+    /// The leading parts that may be compared with keys.
+    parts: Vec<LookupPart>,
+    /// Number of entries that share the first part, the first two parts, and so on.
+    entries_per_key: Vec<f64>,
+    /// Whether the entries have all columns that are wanted or checked.
+    covering: bool,
+    /// Whether the rows of entries are fetched in the order of the primary key.
+    fetches_in_order: bool,
+    /// Share of the entries for which the unit's own conditions hold, as far as entries tell.
+    entry_share: f64,
+}
+
+struct LookupPart {
+    id: ColId,
+    ty: SqlType,
+    /// The literal that a condition of the table says the column is equal to.
+    constant: Option<Expr>,
+}
+
 /// What lookups are found and costed with.
 pub struct Lookups<'a> {
     pub graph: &'a Graph,
@@ -60,8 +94,8 @@ pub struct Lookups<'a> {
     pub options: &'a Options,
     /// Per unit, the options with the hints for it.
     pub unit_options: Vec<Cow<'a, Options>>,
-    /// Per unit, the columns wanted of it.
-    pub wanted: Vec<ColSet>,
+    /// By unit; `None` for what is no base table, or has rows that may not be looked up.
+    units: Vec<Option<LookedUp<'a>>>,
 }
 
 impl<'a> Lookups<'a> {
@@ -73,13 +107,14 @@ impl<'a> Lookups<'a> {
         estimator: &'a Estimator,
         options: &'a Options,
     ) -> Lookups<'a> {
-        let wanted = plans.iter().map(|p| p.output.iter().copied().collect()).collect();
         let unit_options = graph.units.iter().map(|unit| options.for_rel(&unit.rel)).collect();
-        Lookups { graph, columns, statistics, estimator, options, unit_options, wanted }
+        let mut lookups = Lookups { graph, columns, statistics, estimator, options, unit_options, units: Vec::new() };
+        lookups.units = plans.iter().enumerate().map(|(unit, plan)| lookups.looked_up(unit, plan)).collect();
+        lookups
     }
 
-    /// The cheapest way to look up a unit's rows for so many rows of these other units.
-    pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
+    /// What there is to know of a unit before the rows that look it up are known. `plan`: reads the unit by itself.
+    fn looked_up(&self, unit: usize, plan: &Plan) -> Option<LookedUp<'a>> {
         let options = &*self.unit_options[unit];
         if !options.is_on(Switch::LookupJoin) {
             return None;
@@ -95,10 +130,54 @@ impl<'a> Lookups<'a> {
             }
         }
         let base = base_of(&self.graph.units[unit].rel)?;
-        (0..base.table.indexes.len())
-            .filter(|index| access_path::hints::may_read(*index, base.hints))
-            .filter_map(|index| self.through(base, index, left, left_rows, unit, output_rows))
-            .min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
+        let mut needed: ColSet = plan.output.iter().copied().collect();
+        needed.extend(scope::exprs_columns(base.predicates));
+        let may_read = |index: &usize| access_path::hints::may_read(*index, base.hints);
+        let indexes = (0..base.table.indexes.len()).filter(may_read);
+        let indexes = indexes.filter_map(|index| self.lookup_index(base, index, &needed, options)).collect();
+        let clustered = tree_of(self.statistics, base.table, 0);
+        let batched = options.batches_keys();
+        let key_ordered = batched && options.is_on(Switch::MrrSortKeys);
+        Some(LookedUp { base, clustered, indexes, batched, key_ordered })
+    }
+
+    fn lookup_index(&self, base: Base<'_>, index: usize, needed: &ColSet, options: &Options) -> Option<LookupIndex> {
+        let mut parts = Vec::new();
+        for part in usable_parts(base.table, index, self.options) {
+            // A prefix is not the whole value, and two doubles can be equal with different bytes.
+            let ty = base.table.columns[part.column].ty;
+            if part.prefix.is_some() || matches!(ty, SqlType::Float | SqlType::Double) {
+                break;
+            }
+            let Some((id, _)) = base.columns.iter().find(|(_, position)| *position == part.column) else { break };
+            parts.push(LookupPart { id: *id, ty, constant: constant(base, *id, ty) });
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        let per_key = |count| entries_per_key(self.statistics, base.table, index, count);
+        let columns = base.columns.iter().filter(|(id, _)| needed.contains(id));
+        let covering = columns.into_iter().all(|(_, column)| base.table.index_has_column(index, *column));
+        let entry_share = match covering {
+            true => 1.0,
+            false => {
+                let conditions = base.predicates.to_vec();
+                let (on_entries, _) =
+                    access_path::split_conditions(base.table, index, base.columns, conditions, options);
+                self.estimator.selectivity(&on_entries)
+            }
+        };
+        let tree = tree_of(self.statistics, base.table, index);
+        let entries_per_key = (1..=parts.len()).map(per_key).collect();
+        let fetches_in_order = options.is_on_for(Switch::Mrr, index);
+        Some(LookupIndex { index, tree, parts, entries_per_key, covering, fetches_in_order, entry_share })
+    }
+
+    /// The cheapest way to look up a unit's rows for so many rows of these other units.
+    pub fn best(&self, left: Units, left_rows: f64, unit: usize, output_rows: f64) -> Option<Lookup> {
+        let looked_up = self.units[unit].as_ref()?;
+        let through = |index| self.through(looked_up, index, left, left_rows, unit, output_rows);
+        looked_up.indexes.iter().filter_map(through).min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
     }
 
     /// Whether a plan of the unit is what FORCE INDEX forbids as long as there are lookups: a scan of the table itself.
@@ -116,56 +195,46 @@ impl<'a> Lookups<'a> {
 
     fn through(
         &self,
-        base: Base<'_>,
-        index: usize,
+        looked_up: &LookedUp<'_>,
+        through: &LookupIndex,
         left: Units,
         left_rows: f64,
         unit: usize,
         output_rows: f64,
     ) -> Option<Lookup> {
         let (mut keys, mut parts) = (Vec::new(), Vec::new());
-        for part in usable_parts(base.table, index, self.options) {
-            // A prefix is not the whole value, and two doubles can be equal with different bytes.
-            let ty = base.table.columns[part.column].ty;
-            if part.prefix.is_some() || matches!(ty, SqlType::Float | SqlType::Double) {
-                break;
-            }
-            let Some((id, _)) = base.columns.iter().find(|(_, position)| *position == part.column) else { break };
-            let Some(key) = self.joined_to(unit, *id, left, ty).or_else(|| constant(base, *id, ty)) else { break };
+        for part in &through.parts {
+            let joined = self.joined_to(unit, part.id, left, part.ty);
+            let Some(key) = joined.or_else(|| part.constant.clone()) else { break };
             keys.push(key);
-            parts.push(*id);
+            parts.push(part.id);
         }
         let of_left = |e: &Expr| !matches!(e, Expr::Literal { .. });
         if !keys.iter().any(of_left) {
             return None;
         }
+        let LookedUp { base, clustered, batched, key_ordered, .. } = looked_up;
+        let LookupIndex { index, tree, covering, .. } = through;
         let distinct: f64 = keys.iter().map(|k| self.estimator.distinct(k).unwrap_or(left_rows).max(1.0)).product();
         let lookups = left_rows.min(distinct);
-        let entries = lookups * entries_per_key(self.statistics, base.table, index, keys.len());
-        let tree = tree_of(self.statistics, base.table, index);
-        let options = &*self.unit_options[unit];
-        let batched = options.batches_keys();
-        let key_ordered = batched && options.is_on(Switch::MrrSortKeys);
+        let entries = lookups * through.entries_per_key[keys.len() - 1];
         let mut cost_ms = match key_ordered {
-            true => self.options.cost.lookups(&tree, lookups, entries),
-            false => self.options.cost.single_lookups(&tree, left_rows, entries),
+            true => self.options.cost.lookups(tree, lookups, entries),
+            false => self.options.cost.single_lookups(tree, left_rows, entries),
         };
-        let needed = self.needed(base, unit);
-        let conditions = base.predicates.to_vec();
-        cost_ms += self.options.cost.filter(entries, conditions.len());
-        if !needed.iter().all(|(_, c)| base.table.index_has_column(index, *c)) {
-            let (on_entries, _) = access_path::split_conditions(base.table, index, base.columns, conditions, options);
+        cost_ms += self.options.cost.filter(entries, base.predicates.len());
+        if !covering {
             let further = self.conditions(left, unit).filter(|c| !implied(&parts, &keys, c));
-            let joined = entry_condition(base.table, index, base.columns, further, options);
-            let fetched = entries * self.estimator.selectivity(&on_entries) * self.share(&joined);
-            let clustered = tree_of(self.statistics, base.table, 0);
-            cost_ms += match options.is_on_for(Switch::Mrr, index) {
-                true => self.options.cost.fetches(&clustered, fetched),
-                false => self.options.cost.single_lookups(&clustered, fetched, fetched),
+            let joined = entry_condition(base.table, *index, base.columns, further, &self.unit_options[unit]);
+            let fetched = entries * through.entry_share * self.share(&joined);
+            cost_ms += match through.fetches_in_order {
+                true => self.options.cost.fetches(clustered, fetched),
+                false => self.options.cost.single_lookups(clustered, fetched, fetched),
             };
         }
         cost_ms += self.options.cost.join_buffer(left_rows, output_rows);
-        Some(Lookup { index, keys, parts, batched, key_ordered, cost_ms })
+        let (batched, key_ordered) = (*batched, *key_ordered);
+        Some(Lookup { index: *index, keys, parts, batched, key_ordered, cost_ms })
     }
 
     /// The conditions of a join of a unit with these others.
@@ -182,13 +251,6 @@ impl<'a> Lookups<'a> {
     /// Share of joined rows that conditions over several units leave.
     fn share(&self, conditions: &[Expr]) -> f64 {
         conditions.iter().map(|c| spanning_share(self.graph, self.estimator, c)).product()
-    }
-
-    /// All columns of the table that are wanted or checked.
-    fn needed(&self, base: Base<'_>, unit: usize) -> Vec<(ColId, usize)> {
-        let mut needed = self.wanted[unit].clone();
-        needed.extend(scope::exprs_columns(base.predicates));
-        base.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect()
     }
 
     /// What the join says a column of the unit is equal to, over columns of `left`, if it can be a key.

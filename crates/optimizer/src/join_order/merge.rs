@@ -73,7 +73,7 @@ impl Orders {
         };
         for (order, Order { equal, dependent }) in self.all.iter().enumerate() {
             let (mut ways, others) = (leads(equal), leads(dependent));
-            if ways.is_empty() || ways.len() + others.len() < 2 || !one_type(equal, planner.columns) {
+            if ways.is_empty() || ways.len() + others.len() < 2 || !one_type(equal, &planner.columns) {
                 continue;
             }
             ways.extend(others);

@@ -7,7 +7,7 @@
 //!       -> order of units that is given                 precedence.rs
 //!       -> units restricted by selective neighbours       reduction.rs
 //!       -> orders of join columns, and units in them      merge.rs
-//!       -> tree                                           enumerator.rs, asking model.rs and lookup.rs
+//!       -> tree                                           enumerator.rs or greedy.rs, asking model.rs and lookup.rs
 //!       -> conditions on entries of an index              entry_condition.rs
 //!       -> Plan                                           this file
 //! ```
@@ -16,11 +16,12 @@ pub mod cardinality;
 mod entry_condition;
 pub mod enumerator;
 pub mod graph;
+mod greedy;
 mod lookup;
 mod merge;
 mod model;
 pub mod precedence;
-mod reduction;
+pub mod reduction;
 mod semi_scan;
 
 use crate::plan::Planner;
@@ -29,15 +30,16 @@ use enumerator::{JoinModel, Tree};
 use graph::{Graph, Role, Units};
 use lookup::Lookups;
 use merge::Orders;
-use model::Model;
-use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Side, Switch};
+use model::{Method, Model};
+use muster_algebra::{ColId, CompareOp, Estimate, Expr, JoinKind, Plan, PlanOp, Rel, Switch};
 use muster_types::Result;
+use std::rc::Rc;
 
 /// Plans a join, with conditions above it.
 pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Result<Plan> {
     let whole = |plan: Option<Plan>| plan.ok_or_else(|| muster_types::SqlError::internal("a join without a plan"));
     let mut best = whole(plan_region(planner, rel, required, None)?)?;
-    for variant in semi_scan::variants(rel, required, planner.columns, planner.options) {
+    for variant in semi_scan::variants(rel, required, Rc::make_mut(&mut planner.columns), planner.options) {
         let plan = match variant {
             Rel::Join { .. } | Rel::Filter { .. } => whole(plan_region(planner, &variant, required, None)?)?,
             _ => planner.plan(&variant, required)?,
@@ -56,18 +58,19 @@ pub fn plan_joins_ordered(
     required: &ColSet,
     column: ColId,
 ) -> Result<Option<Plan>> {
-    plan_region(planner, rel, required, Some(column))
+    planner.memoized(rel, required, Some(column), |planner, required| plan_region(planner, rel, required, Some(column)))
 }
 
 fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: Option<ColId>) -> Result<Option<Plan>> {
-    let mut graph = Graph::of_order(rel, !planner.options.is_on(Switch::JoinOrder));
+    let mut graph =
+        Graph::of_order(rel, !planner.options.is_on(Switch::JoinOrder), planner.options.region_relations_max);
     for hint in graph.order.add_hints(&planner.options.hints, &graph.units) {
         planner.ignored_hints.insert(hint.text.clone());
     }
     let mut wanted = required.clone();
     wanted.extend(scope::exprs_columns(&graph.constants));
     let used = columns_used(&graph, &wanted);
-    let mut orders = Orders::new(&graph, planner.columns);
+    let mut orders = Orders::new(&graph, &planner.columns);
     let by = order.and_then(|column| orders.by(column));
     if order.is_some() && by.is_none() {
         return Ok(None);
@@ -84,14 +87,15 @@ fn plan_region(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet, order: O
         }
     }
     orders.plan_units(planner, &graph, &used)?;
-    // The estimator learns no more from here on; the planner is needed for building.
+    // What the model reads; the planner, which may add to both while the tree is built, has copies of its own then.
     let (estimator, columns) = (planner.estimator.clone(), planner.columns.clone());
     let lookups = Lookups::new(&graph, &plans, &columns, planner.statistics, &estimator, planner.options);
     let model = Model::new(&graph, &plans, &reduced, &orders, lookups);
     let exhaustive_max = planner.options.exhaustive_relations_max;
+    let interrupt = &planner.options.interrupt;
     let tree = match by {
-        None => Some(enumerator::enumerate(&graph, &model, exhaustive_max)),
-        Some(order) => enumerator::enumerate_ordered(&graph, &model, exhaustive_max, order),
+        None => Some(enumerator::enumerate(&graph, &model, exhaustive_max, interrupt)?),
+        Some(order) => enumerator::enumerate_ordered(&graph, &model, exhaustive_max, order, interrupt)?,
     };
     let Some(tree) = tree else { return Ok(None) };
     let plans = plans.into_iter().map(Some).collect();
@@ -180,16 +184,16 @@ impl Builder<'_, '_, '_> {
         let below = above_with(&above, &on);
         let left = self.build(left, &below)?;
         let rows = self.model.rows(left_units | right_units);
-        let by_hash = self.model.may_hash(left_units, right_units, role.is_some());
-        let freely = graph.order.is_empty();
         let plan = match tree {
             Tree::Inner(_, right) => {
+                let (method, own_ms) = self.model.method(left_units, right_units, None);
                 let right = self.build(right, &below)?;
-                join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
+                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost_ms: own_ms })?
             }
             Tree::Dependent(_, unit) => {
+                let (method, own_ms) = self.model.method(left_units, right_units, Some(*unit));
                 let right = self.build(&Tree::Unit(*unit), &below)?;
-                join(self.planner, kind, left, right, on, rows, &above, Freedom { by_hash, swap: freely })?
+                join(self.planner, kind, left, right, on, &above, method, Estimate { rows, cost_ms: own_ms })?
             }
             Tree::Lookup(_, unit) => self.look_up(left, left_units, *unit, kind, on, rows, &above)?,
             Tree::Merge(_, right, order) => {
@@ -295,14 +299,7 @@ fn split_keys(on: Vec<Expr>, left: &[ColId], right: &[ColId]) -> (Vec<(Expr, Exp
     (keys, residual)
 }
 
-/// What a join may be.
-struct Freedom {
-    by_hash: bool,
-    /// Whether the inputs may change places.
-    swap: bool,
-}
-
-/// One join of two plans: by hash if there is a key.
+/// Joins two plans that are both read completely. `own`: rows of the join, and its cost without the inputs.
 #[allow(clippy::too_many_arguments, reason = "all that there is to a join")]
 fn join(
     planner: &mut Planner<'_>,
@@ -310,35 +307,30 @@ fn join(
     left: Plan,
     right: Plan,
     on: Vec<Expr>,
-    rows: f64,
     required: &ColSet,
-    freedom: Freedom,
+    method: Method,
+    own: Estimate,
 ) -> Result<Plan> {
     let on: Vec<Expr> =
         on.into_iter().flat_map(Expr::into_conjuncts).map(|e| planner.lower(e)).collect::<Result<_>>()?;
-    let (keys, residual) = split_keys(on.clone(), &left.output, &right.output);
-    let (left_rows, right_rows) = (left.estimate.rows, right.estimate.rows);
-    let inputs_ms = left.estimate.cost_ms + right.estimate.cost_ms;
-    let by_hash = !keys.is_empty() && freedom.by_hash;
-    let swap = freedom.swap && !by_hash && kind == JoinKind::Inner && left_rows < right_rows;
-    let (left, right) = if swap { (right, left) } else { (left, right) };
+    let swaps = matches!(method, Method::NestedLoop { swap: true });
+    let (left, right) = if swaps { (right, left) } else { (left, right) };
     let mut available = left.output.clone();
     if matches!(kind, JoinKind::Inner | JoinKind::Left) {
         available.extend(&right.output);
     }
     let output = planner.narrow(available, required);
+    let cost_ms = left.estimate.cost_ms + right.estimate.cost_ms + own.cost_ms;
     let (left, right) = (Box::new(left), Box::new(right));
-    let (op, own_ms) = if by_hash {
-        let build_left = planner.options.cost.hash_join(left_rows, right_rows, rows);
-        let build_right = planner.options.cost.hash_join(right_rows, left_rows, rows);
-        let build = if build_left < build_right { Side::Left } else { Side::Right };
-        (PlanOp::HashJoin { kind, left, right, keys, residual, build }, build_left.min(build_right))
-    } else {
-        (
-            PlanOp::NestedLoopJoin { kind, left, right, on },
-            planner.options.cost.nested_loop_join(left_rows, right_rows, rows),
-        )
+    let op = match method {
+        Method::Hash { build } => {
+            let (keys, residual) = split_keys(on, &left.output, &right.output);
+            if keys.is_empty() {
+                return Err(muster_types::SqlError::internal("a hash join without keys"));
+            }
+            PlanOp::HashJoin { kind, left, right, keys, residual, build }
+        }
+        Method::NestedLoop { .. } => PlanOp::NestedLoopJoin { kind, left, right, on },
     };
-    let estimate = Estimate { rows, cost_ms: inputs_ms + own_ms };
-    Ok(Plan::new(op, output, estimate, Vec::new()))
+    Ok(Plan::new(op, output, Estimate { rows: own.rows, cost_ms }, Vec::new()))
 }

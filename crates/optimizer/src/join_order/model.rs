@@ -2,13 +2,14 @@
 
 use super::cardinality::{Estimator, distinct_after};
 use super::enumerator::JoinModel;
-use super::graph::{Graph, Role, Units};
+use super::graph::{Graph, Role, Unit, Units};
 use super::lookup::{Lookup, Lookups};
 use super::merge::Orders;
 use super::reduction::Reduced;
 use crate::options::Options;
 use crate::properties;
-use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Switch};
+use crate::scope::{self, ColSet};
+use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Plan, Rel, Side, Switch};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -21,6 +22,18 @@ const DISOBEDIENCE_MS: f64 = 1e15;
 /// A condition of which nothing is known, between two relations.
 const EQUALITY_VALUES: f64 = 20.0;
 
+/// A way to join two inputs that are both read completely.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    Hash {
+        build: Side,
+    },
+    /// `swap`: the left input becomes the right one.
+    NestedLoop {
+        swap: bool,
+    },
+}
+
 pub struct Model<'a> {
     graph: &'a Graph,
     /// Rows and cost of each unit.
@@ -31,12 +44,44 @@ pub struct Model<'a> {
     /// single columns' selectivities underestimates such a join by the factor.
     composite: Vec<(usize, usize, f64)>,
     edges: Vec<f64>,
+    /// Which edges may be the key of a hash join: those that mention no columns of the queries around the region.
+    key_edges: Vec<bool>,
+    /// Which dependent units are joined by a condition that may be the key of a hash join.
+    keyed: Vec<bool>,
     predicates: Vec<f64>,
     /// Of dependent units: what the join multiplies the rows by.
     dependents: Vec<f64>,
     rows: RefCell<HashMap<Units, f64>>,
     orders: &'a Orders,
     lookups: Lookups<'a>,
+    /// By unit: what switches and hints say of its joins.
+    allowed: Vec<Allowed>,
+    /// Whether joins of several units with several others may be made by hash.
+    hash_joins: bool,
+}
+
+/// What switches and hints say of the joins of one unit.
+struct Allowed {
+    hash_joins: bool,
+    forced_hash: bool,
+    forced_merge: bool,
+    forced_batches: bool,
+    /// Whether the rows may be read by themselves. Those of a subquery that is a semi or anti join may be where MySQL
+    /// materializes them.
+    reads_alone: bool,
+}
+
+impl Allowed {
+    fn of(unit: &Unit, options: &Options) -> Allowed {
+        let is_subquery = matches!(unit.role, Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. });
+        Allowed {
+            hash_joins: options.hash_joins(),
+            forced_hash: options.is_forced(Switch::HashJoin),
+            forced_merge: options.is_forced(Switch::MergeJoin),
+            forced_batches: options.is_forced(Switch::BatchedKeyAccess),
+            reads_alone: !is_subquery || options.is_on(Switch::Materialization),
+        }
+    }
 }
 
 impl<'a> Model<'a> {
@@ -53,12 +98,16 @@ impl<'a> Model<'a> {
             (plan.estimate.rows.max(0.001), plan.estimate.cost_ms + forced)
         };
         let units: Vec<(f64, f64)> = plans.iter().enumerate().map(unit).collect();
-        let distinct: Vec<Vec<f64>> = graph
-            .classes
-            .iter()
-            .map(|class| class.iter().map(|(u, id)| class_distinct(graph, estimator, *u, *id, units[*u].0)).collect())
-            .collect();
-        let mut composite = composite_keys(graph, estimator, &distinct, &units);
+        let keys: Vec<Vec<ColSet>> = graph.units.iter().map(|unit| properties::unique_keys(&unit.rel)).collect();
+        let class_distinct = |(unit, id): &(usize, ColId)| {
+            let distinct = class_distinct(graph, estimator, *unit, *id, units[*unit].0);
+            // Values and rows are estimated apart from each other; a key has as many of both.
+            let is_key = keys[*unit].iter().any(|key| key.len() == 1 && key.contains(id));
+            if is_key { distinct.max(units[*unit].0) } else { distinct }
+        };
+        let distinct: Vec<Vec<f64>> =
+            graph.classes.iter().map(|class| class.iter().map(class_distinct).collect()).collect();
+        let mut composite = composite_keys(graph, estimator, &keys, &distinct, &units);
         // A reduced unit has partners in its reducer only for certain: they do not thin each other out again.
         composite.extend(reduced.iter().map(|r| (r.unit, r.reducer, 1.0 / r.share.max(1e-9))));
         let edges = graph
@@ -71,8 +120,28 @@ impl<'a> Model<'a> {
             .collect();
         let predicates = graph.predicates.iter().map(|p| spanning_share(graph, estimator, &p.expr)).collect();
         let dependents = (0..units.len()).map(|i| dependent_factor(graph, estimator, i, units[i].0)).collect();
+        let key_edges = graph.edges.iter().map(|e| is_local(graph, &e.left) && is_local(graph, &e.right)).collect();
+        let keyed = (0..units.len()).map(|i| has_key(graph, i)).collect();
         let rows = RefCell::default();
-        Model { graph, units, distinct, composite, edges, predicates, dependents, rows, orders, lookups }
+        let allowed =
+            graph.units.iter().zip(&lookups.unit_options).map(|(u, options)| Allowed::of(u, options)).collect();
+        let hash_joins = lookups.options.hash_joins();
+        Model {
+            graph,
+            units,
+            distinct,
+            composite,
+            edges,
+            key_edges,
+            keyed,
+            predicates,
+            dependents,
+            rows,
+            orders,
+            lookups,
+            allowed,
+            hash_joins,
+        }
     }
 
     /// The cheapest way to look a unit's rows up for those of other units.
@@ -80,45 +149,48 @@ impl<'a> Model<'a> {
         self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
     }
 
-    /// Whether switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.
-    pub fn may_hash(&self, left: Units, right: Units, dependent: bool) -> bool {
-        let single = |units: Units| (units.count_ones() == 1).then(|| units.trailing_zeros() as usize);
-        let sides = [single(left), single(right)];
-        let of = |unit: usize| &*self.lookups.unit_options[unit];
-        if dependent
-            && let Some(unit) = sides[1]
-            && !self.may_read_alone(unit)
-        {
-            return false;
+    /// How two inputs are best joined that are both read completely, and what that costs without them. `dependent`: the right
+    /// input is this dependent unit.
+    pub fn method(&self, left: Units, right: Units, dependent: Option<usize>) -> (Method, f64) {
+        let right_rows = match dependent {
+            Some(unit) => self.units[unit].0,
+            None => self.rows(right),
+        };
+        let (left_rows, output) = (self.rows(left), self.rows(left | right));
+        if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
+            let (build, cost_ms) = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
+            return (Method::Hash { build }, cost_ms);
         }
-        let mut units = sides.into_iter().flatten().peekable();
-        match units.peek() {
-            None => self.lookups.options.hash_joins(),
-            Some(_) => {
-                let units: Vec<&Options> = units.map(of).collect();
-                units.iter().any(|o| o.is_forced(Switch::HashJoin)) || units.iter().all(|o| o.hash_joins())
-            }
+        // The larger input outside, unless the order is given.
+        let swap = dependent.is_none() && self.graph.order.is_empty() && left_rows < right_rows;
+        let (outer, inner) = if swap { (right_rows, left_rows) } else { (left_rows, right_rows) };
+        (Method::NestedLoop { swap }, self.lookups.options.cost.nested_loop_join(outer, inner, output))
+    }
+
+    /// Whether switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.
+    fn may_hash(&self, left: Units, right: Units, dependent: bool) -> bool {
+        match (self.single(left), self.single(right)) {
+            (_, Some(unit)) if dependent && !unit.reads_alone => false,
+            (None, None) => self.hash_joins,
+            (Some(unit), None) | (None, Some(unit)) => unit.forced_hash || unit.hash_joins,
+            (Some(a), Some(b)) => a.forced_hash || b.forced_hash || (a.hash_joins && b.hash_joins),
         }
     }
 
-    /// Whether the rows of a subquery that is a semi or anti join may be read by themselves, as MySQL materializes them.
-    fn may_read_alone(&self, unit: usize) -> bool {
-        let is_subquery =
-            matches!(self.graph.units[unit].role, Role::Dependent { kind: JoinKind::Semi | JoinKind::Anti, .. });
-        !is_subquery || self.lookups.unit_options[unit].is_on(Switch::Materialization)
+    /// What is said of an input that is one unit.
+    fn single(&self, units: Units) -> Option<&Allowed> {
+        (units.count_ones() == 1).then(|| &self.allowed[units.trailing_zeros() as usize])
     }
 
     /// What it costs that a unit among the inputs is not joined as a hint for it says.
-    fn if_forced(&self, switch: Switch, left: Units, right: Units) -> f64 {
-        let single = [left, right].into_iter().filter(|units| units.count_ones() == 1);
-        let forced =
-            single.filter(|units| self.lookups.unit_options[units.trailing_zeros() as usize].is_forced(switch));
+    fn if_forced(&self, is_forced: fn(&Allowed) -> bool, left: Units, right: Units) -> f64 {
+        let forced = [left, right].into_iter().filter_map(|units| self.single(units)).filter(|unit| is_forced(unit));
         forced.count() as f64 * DISOBEDIENCE_MS
     }
 
     /// What a hint makes a unit cost that is not joined as the hint says.
     fn disobedience(&self, unit: usize) -> f64 {
-        if self.lookups.unit_options[unit].is_forced(Switch::BatchedKeyAccess) { DISOBEDIENCE_MS } else { 0.0 }
+        if self.allowed[unit].forced_batches { DISOBEDIENCE_MS } else { 0.0 }
     }
 
     pub fn lookups(&self) -> &Lookups<'a> {
@@ -132,10 +204,14 @@ impl<'a> Model<'a> {
             rows *= if unit.role == Role::Inner { self.units[i].0 } else { self.dependents[i] };
         }
         for (class, distinct) in self.graph.classes.iter().zip(&self.distinct) {
-            let mut present: Vec<f64> =
-                class.iter().zip(distinct).filter(|((u, _), _)| has(*u)).map(|(_, d)| *d).collect();
-            present.sort_by(f64::total_cmp);
-            present.iter().skip(1).for_each(|d| rows /= d.max(1.0));
+            // Of all but the column with the fewest values.
+            let mut fewest = f64::INFINITY;
+            for (_, d) in class.iter().zip(distinct).filter(|((u, _), _)| has(*u)) {
+                let other = if *d < fewest { std::mem::replace(&mut fewest, *d) } else { *d };
+                if other.is_finite() {
+                    rows /= other.max(1.0);
+                }
+            }
         }
         let mut corrected: Units = 0;
         for (unit, partner, factor) in &self.composite {
@@ -158,15 +234,13 @@ impl<'a> Model<'a> {
     }
 
     fn has_keys(&self, left: Units, right: Units, dependent: Option<usize>) -> bool {
-        if let Some(unit) = dependent
-            && let Role::Dependent { on, .. } = &self.graph.units[unit].role
-        {
-            return on.iter().any(|e| matches!(e, Expr::Compare { op: CompareOp::Eq, .. }));
+        if let Some(unit) = dependent {
+            return self.keyed[unit];
         }
         let split = |a: Units, b: Units| (a & !left == 0 && b & !right == 0) || (a & !right == 0 && b & !left == 0);
         let member = |class: &Vec<(usize, ColId)>, set: Units| class.iter().any(|(u, _)| set & (1 << u) != 0);
         self.graph.classes.iter().any(|c| member(c, left) && member(c, right))
-            || self.graph.edges.iter().any(|e| split(e.left_units, e.right_units))
+            || self.graph.edges.iter().zip(&self.key_edges).any(|(e, key)| *key && split(e.left_units, e.right_units))
     }
 }
 
@@ -187,24 +261,14 @@ impl JoinModel for Model<'_> {
 
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
         let unit_bit = 1 << unit;
-        let disobeyed =
-            self.if_forced(Switch::HashJoin, left, unit_bit) + self.if_forced(Switch::MergeJoin, left, unit_bit);
+        let disobeyed = self.if_forced(|unit| unit.forced_hash, left, unit_bit)
+            + self.if_forced(|unit| unit.forced_merge, left, unit_bit);
         self.lookup(left, unit).map(|l| l.cost_ms + disobeyed)
     }
 
     fn join_cost(&self, left: Units, right: Units, dependent: Option<usize>) -> f64 {
-        let right_rows = match dependent {
-            Some(unit) => self.units[unit].0,
-            None => self.rows(right),
-        };
-        let (left_rows, output) = (self.rows(left), self.rows(left | right));
-        let own = if self.has_keys(left, right, dependent) && self.may_hash(left, right, dependent.is_some()) {
-            let build_left = self.lookups.options.cost.hash_join(left_rows, right_rows, output);
-            build_left.min(self.lookups.options.cost.hash_join(right_rows, left_rows, output))
-        } else {
-            self.lookups.options.cost.nested_loop_join(left_rows, right_rows, output)
-        };
-        own + self.if_forced(Switch::MergeJoin, left, right)
+        let (_, own) = self.method(left, right, dependent);
+        own + self.if_forced(|unit| unit.forced_merge, left, right)
     }
 
     fn orders(&self) -> usize {
@@ -219,7 +283,7 @@ impl JoinModel for Model<'_> {
         let right_rows = match right.count_ones() {
             1 => {
                 let unit = right.trailing_zeros() as usize;
-                if !self.may_read_alone(unit) {
+                if !self.allowed[unit].reads_alone {
                     return None;
                 }
                 self.units[unit].0
@@ -227,7 +291,7 @@ impl JoinModel for Model<'_> {
             _ => self.rows(right),
         };
         let own = self.lookups.options.cost.merge_join(self.rows(left), right_rows, self.rows(left | right));
-        Some(own + self.if_forced(Switch::HashJoin, left, right))
+        Some(own + self.if_forced(|unit| unit.forced_hash, left, right))
     }
 }
 
@@ -242,7 +306,7 @@ fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, 
         let own: Vec<Expr> = predicates
             .iter()
             .filter(|p| {
-                let columns = crate::scope::expr_columns(p);
+                let columns = scope::expr_columns(p);
                 columns.len() == 1 && columns.contains(&id) && !p.has_subquery()
             })
             .cloned()
@@ -255,12 +319,13 @@ fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, 
 fn composite_keys(
     graph: &Graph,
     estimator: &Estimator,
+    keys: &[Vec<ColSet>],
     distinct: &[Vec<f64>],
     units: &[(f64, f64)],
 ) -> Vec<(usize, usize, f64)> {
     let mut found = Vec::new();
     for (i, unit) in graph.units.iter().enumerate().filter(|(_, u)| u.role == Role::Inner) {
-        for key in properties::unique_keys(&unit.rel).into_iter().filter(|k| k.len() > 1) {
+        for key in keys[i].iter().filter(|k| k.len() > 1) {
             // The class of each column of the key.
             let classes: Option<Vec<usize>> =
                 key.iter().map(|id| graph.classes.iter().position(|c| c.contains(&(i, *id)))).collect();
@@ -313,6 +378,28 @@ pub(super) fn spanning_share(graph: &Graph, estimator: &Estimator, expr: &Expr) 
     (share / counted).clamp(1e-9, 1.0)
 }
 
+/// Whether an expression mentions columns of the region's units only.
+fn is_local(graph: &Graph, expr: &Expr) -> bool {
+    scope::expr_columns(expr).iter().all(|id| graph.units.iter().any(|u| u.columns.contains(id)))
+}
+
+/// Whether a dependent unit is joined by an equality with a side of its own columns and one of others.
+fn has_key(graph: &Graph, unit: usize) -> bool {
+    let Unit { columns: own, role, .. } = &graph.units[unit];
+    let Role::Dependent { on, .. } = role else { return false };
+    let is_own = |e: &Expr| !scope::expr_columns(e).is_empty() && scope::covered(e, own);
+    let is_others = |e: &Expr| {
+        let mentioned = scope::expr_columns(e);
+        !mentioned.is_empty() && mentioned.is_disjoint(own) && is_local(graph, e)
+    };
+    on.iter().cloned().flat_map(Expr::into_conjuncts).any(|condition| match &condition {
+        Expr::Compare { op: CompareOp::Eq, left, right } => {
+            !condition.has_subquery() && (is_own(left) && is_others(right) || is_own(right) && is_others(left))
+        }
+        _ => false,
+    })
+}
+
 fn dependent_factor(graph: &Graph, estimator: &Estimator, unit: usize, rows: f64) -> f64 {
     let Role::Dependent { kind, on, .. } = &graph.units[unit].role else { return 1.0 };
     let own = &graph.units[unit].columns;
@@ -320,7 +407,7 @@ fn dependent_factor(graph: &Graph, estimator: &Estimator, unit: usize, rows: f64
     for condition in on {
         let sides = match condition {
             Expr::Compare { op: CompareOp::Eq, left, right } => {
-                if crate::scope::covered(right, own) {
+                if scope::covered(right, own) {
                     Some((left, right))
                 } else {
                     Some((right, left))

@@ -10,10 +10,12 @@
 
 use super::graph::{Graph, Role};
 use crate::copy;
+use crate::fingerprint;
 use crate::plan::Planner;
 use crate::rewrite::semijoin_to_inner;
 use crate::scope;
 use muster_algebra::{ColId, Expr, Plan, Rel};
+use std::collections::HashMap;
 
 /// A neighbour must leave at most this share of a group column's values.
 const KEPT_SHARE_MAX: f64 = 0.2;
@@ -27,6 +29,49 @@ pub struct Reduced {
     pub share: f64,
 }
 
+/// An aggregated relation, and what it is to be restricted to: rows whose `column` is among the values of the reducer's column
+/// `other`.
+struct Restriction<'a> {
+    rel: &'a Rel,
+    column: ColId,
+    reducer: &'a Rel,
+    other: ColId,
+}
+
+/// The restricted relations of a statement. Each is made once, so that it has the same columns, and the same plan, in every
+/// region that contains it.
+#[derive(Default)]
+pub struct Restricted {
+    made: HashMap<u64, Vec<Made>>,
+}
+
+struct Made {
+    rel: Rel,
+    column: ColId,
+    reducer: Rel,
+    other: ColId,
+    restricted: Rel,
+}
+
+impl Planner<'_> {
+    fn restricted(&mut self, wanted: Restriction<'_>) -> Option<Rel> {
+        let Restriction { rel, column, reducer, other } = wanted;
+        let hash = fingerprint::of_rel(rel) ^ u64::from(column.0) << 32 ^ u64::from(other.0);
+        let is_same = |m: &&Made| (m.column, m.other) == (column, other) && m.rel == *rel && m.reducer == *reducer;
+        if let Some(made) = self.memo.restricted.made.get(&hash).and_then(|list| list.iter().find(is_same)) {
+            return Some(made.restricted.clone());
+        }
+        let copied = copy::copy(reducer, self.columns_mut());
+        let key = copied.columns.get(&other).copied()?;
+        self.learn(&copied.rel);
+        let on = vec![Expr::eq(Expr::Column(column), Expr::Column(key))];
+        let restricted = restrict(rel.clone(), &on, &copied.rel);
+        let made = Made { rel: rel.clone(), column, reducer: reducer.clone(), other, restricted: restricted.clone() };
+        self.memo.restricted.made.entry(hash).or_default().push(made);
+        Some(restricted)
+    }
+}
+
 /// Restricts aggregated units; returns which ones.
 pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> Vec<Reduced> {
     let mut changed = Vec::new();
@@ -38,12 +83,9 @@ pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> V
         let Some((share, (column, other, reducer))) = best_reducer(planner, graph, plans, unit, &group) else {
             continue;
         };
-        let copied = copy::copy(&graph.units[reducer].rel, planner.columns);
-        let Some(key) = copied.columns.get(&other).copied() else { continue };
-        planner.estimator.learn(&copied.rel, planner.statistics);
-        let on = vec![Expr::eq(Expr::Column(column), Expr::Column(key))];
-        let rel = crate::substitution::take(&mut graph.units[unit].rel);
-        graph.units[unit].rel = restrict(rel, &on, &copied.rel);
+        let wanted = Restriction { rel: &graph.units[unit].rel, column, reducer: &graph.units[reducer].rel, other };
+        let Some(restricted) = planner.restricted(wanted) else { continue };
+        graph.units[unit].rel = restricted;
         changed.push(Reduced { unit, reducer, share });
     }
     changed

@@ -18,10 +18,24 @@ use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, Switch};
 /// The join region with semi joins made inner ones, as far as switches and hints allow; none if there are no semi joins.
 /// `required`: columns wanted above.
 pub fn variants(rel: &Rel, required: &ColSet, columns: &mut Columns, options: &Options) -> Vec<Rel> {
+    if !has_semi_join(rel) {
+        return Vec::new();
+    }
     let distinct_first = turned(rel, &|right, on| distinct_keys(right, on, options));
     let distinct_last = turned(rel, &|right, on| may_weed_out(right, on, options).then(|| right.clone()));
     let weeded = distinct_last.and_then(|joined| weeded_out(rel, joined, required, columns));
     distinct_first.into_iter().chain(weeded).collect()
+}
+
+/// Whether there is a semi join where [`turn`] looks for one.
+fn has_semi_join(rel: &Rel) -> bool {
+    match rel {
+        Rel::Filter { input, .. } if matches!(**input, Rel::Join { .. }) => has_semi_join(input),
+        Rel::Join { kind: JoinKind::Semi, .. } => true,
+        Rel::Join { kind: JoinKind::Inner, left, right, .. } => has_semi_join(left) || has_semi_join(right),
+        Rel::Join { left, .. } => has_semi_join(left),
+        _ => false,
+    }
 }
 
 /// The region with those semi joins made inner ones for which there is another right input.

@@ -56,6 +56,7 @@ impl Planner<'_> {
         let best = ways.into_iter().min_by(|a, b| total(a).total_cmp(&total(b)));
         let (input, streams) = best.ok_or_else(|| SqlError::internal("an aggregate without an input"))?;
         let own = own_ms(&input, streams);
+        let rows = rows.min(input.estimate.rows.max(1.0));
         let estimate = Estimate { rows, cost_ms: input.estimate.cost_ms + own };
         let output = group.iter().copied().chain(aggregates.iter().map(|(id, _)| *id)).collect();
         let order = if streams { input.order.iter().take(group.len()).cloned().collect() } else { Vec::new() };

@@ -83,8 +83,8 @@ impl Planner<'_> {
                 let outputs: Vec<ColId> = below.iter().copied().collect();
                 let (mut plans, mut lists, mut forced) = (Vec::new(), Vec::new(), false);
                 for (end, id) in wanted {
-                    let copied = copy::copy(table.rel, self.columns);
-                    self.estimator.learn(&copied.rel, self.statistics);
+                    let copied = copy::copy(table.rel, self.columns_mut());
+                    self.learn(&copied.rel);
                     let new = |ids: &[ColId]| ids.iter().map(|id| copied.columns.get(id).copied()).collect();
                     let (group, list): (Option<Vec<ColId>>, Option<Vec<ColId>>) = (new(group), new(&outputs));
                     let (group, list) = (group?, list?);
@@ -126,8 +126,8 @@ impl Planner<'_> {
         let outputs: Vec<ColId> = below.iter().copied().collect();
         let (mut plans, mut lists) = (Vec::new(), Vec::new());
         for (end, id) in wanted {
-            let copied = copy::copy(table.rel, self.columns);
-            self.estimator.learn(&copied.rel, self.statistics);
+            let copied = copy::copy(table.rel, self.columns_mut());
+            self.learn(&copied.rel);
             let (Some(copy), Some(own)) = (Table::of(&copied.rel), copied.columns.get(id).copied()) else {
                 return Ok(None);
             };
@@ -141,7 +141,7 @@ impl Planner<'_> {
                     list.push(own);
                 } else {
                     let ty = self.columns.ty(*output);
-                    let nothing = self.columns.add_computed("NULL", ty, true);
+                    let nothing = self.columns_mut().add_computed("NULL", ty, true);
                     exprs.insert(nothing, Expr::null(ty));
                     list.push(nothing);
                 }

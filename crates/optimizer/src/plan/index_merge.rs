@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{
-    ColId, ColumnMeta, ColumnOrigin, Estimate, Expr, IndexHint, JoinKind, KeyRange, LogicOp, Plan, PlanOp, Rel, Side,
+    ColId, ColumnMeta, ColumnOrigin, Estimate, Expr, IndexHint, JoinKind, KeyRange, LogicOp, Plan, PlanOp, Rel,
     SortKey, SqlType, Switch, TableDef,
 };
 use std::sync::Arc;
@@ -118,9 +118,7 @@ impl Planner<'_> {
             let (left, right) = (all.plan.estimate, next.plan.estimate);
             // Conditions on different columns are taken to be independent.
             let rows = left.rows * (right.rows / total).min(1.0);
-            let build_right = self.options.cost.hash_join(right.rows, left.rows, rows);
-            let build_left = self.options.cost.hash_join(left.rows, right.rows, rows);
-            let own = build_right.min(build_left);
+            let (build, own) = self.options.cost.hash_join(left.rows, right.rows, rows);
             let saved = self.options.cost.fetches(&clustered, left.rows) - self.options.cost.fetches(&clustered, rows);
             let column = leading(&next);
             if columns.contains(&column) || saved <= right.cost_ms + own {
@@ -133,7 +131,7 @@ impl Planner<'_> {
                 right: Box::new(next.plan),
                 keys,
                 residual: Vec::new(),
-                build: if build_left < build_right { Side::Left } else { Side::Right },
+                build,
             };
             let estimate = Estimate { rows, cost_ms: left.cost_ms + right.cost_ms + own };
             all.plan = Plan::new(op, all.ids.clone(), estimate, Vec::new());
@@ -148,7 +146,7 @@ impl Planner<'_> {
         let Merged { table, alias, hints, .. } = merged;
         let (columns, renamed) = self.columns_again(merged);
         let rel = Rel::Get { table: table.clone(), alias: alias.into(), columns: columns.clone(), hints: Vec::new() };
-        self.estimator.learn(&rel, self.statistics);
+        self.learn(&rel);
         let conjuncts = conjuncts.into_iter().map(|c| substitute(c, &renamed)).collect();
         let of_part = |column: usize| columns.iter().find(|(_, c)| *c == column).map(|(id, _)| *id);
         let ids: Vec<ColId> = table.indexes[0].parts.iter().map(|p| of_part(p.column)).collect::<Option<_>>()?;
@@ -218,7 +216,7 @@ impl Planner<'_> {
                     alias: alias.into(),
                     column: definition.name.clone(),
                 };
-                let id = self.columns.add(ColumnMeta {
+                let id = self.columns_mut().add(ColumnMeta {
                     name: definition.name.clone(),
                     ty: definition.ty,
                     nullable: definition.nullable,
@@ -234,7 +232,7 @@ impl Planner<'_> {
     /// A new number for a column of the same kind.
     fn again(&mut self, id: ColId) -> ColId {
         let meta = self.columns.get(id).clone();
-        self.columns.add(meta)
+        self.columns_mut().add(meta)
     }
 }
 

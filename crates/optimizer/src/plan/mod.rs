@@ -8,6 +8,7 @@ pub mod validate;
 mod aggregate;
 mod index_ends;
 mod index_merge;
+mod memo;
 pub mod order;
 mod sharing;
 
@@ -17,38 +18,47 @@ use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
 use crate::scope::{self, ColSet};
 use index_merge::Merged;
+pub use memo::Memo;
 use muster_algebra::{
     ColId, Columns, CompareOp, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Statistics, Subplan, SubqueryKind, Switch,
 };
 use muster_types::Result;
 use sharing::Sharing;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Turns one statement's relations into plans.
 pub struct Planner<'a> {
-    pub columns: &'a mut Columns,
+    pub columns: Rc<Columns>,
     pub statistics: &'a dyn Statistics,
     pub options: &'a Options,
-    pub estimator: Estimator,
+    pub estimator: Rc<Estimator>,
     sharing: Sharing,
+    pub memo: Memo,
     /// Hints that contradict each other or the query, as warnings show them.
     pub ignored_hints: BTreeSet<String>,
 }
 
 impl<'a> Planner<'a> {
-    pub fn new(
-        rel: &Rel,
-        columns: &'a mut Columns,
-        statistics: &'a dyn Statistics,
-        options: &'a Options,
-    ) -> Planner<'a> {
+    pub fn new(rel: &Rel, columns: Columns, statistics: &'a dyn Statistics, options: &'a Options) -> Planner<'a> {
         let mut estimator = Estimator::default();
         estimator.learn(rel, statistics);
         let sharing = match options.is_on(Switch::SharedRows) {
             true => Sharing::of(rel),
             false => Sharing::default(),
         };
-        Planner { columns, statistics, options, estimator, sharing, ignored_hints: BTreeSet::new() }
+        let (columns, estimator, ignored_hints) = (Rc::new(columns), Rc::new(estimator), BTreeSet::new());
+        Planner { columns, statistics, options, estimator, sharing, memo: Memo::of(rel), ignored_hints }
+    }
+
+    /// The statement's columns, to add some.
+    pub fn columns_mut(&mut self) -> &mut Columns {
+        Rc::make_mut(&mut self.columns)
+    }
+
+    /// Has the estimator know the columns of a relation.
+    pub fn learn(&mut self, rel: &Rel) {
+        Rc::make_mut(&mut self.estimator).learn(rel, self.statistics);
     }
 
     /// The plan of a whole statement.
@@ -63,12 +73,15 @@ impl<'a> Planner<'a> {
         Ok(deliver(plan, outputs))
     }
 
-    /// A plan that delivers at least the required columns.
+    /// A plan that delivers at least the required columns. One that was made before is made no second time.
     pub fn plan(&mut self, rel: &Rel, required: &ColSet) -> Result<Plan> {
-        match self.shared(rel, required)? {
-            Some(plan) => Ok(plan),
-            None => self.plan_alone(rel, required),
+        self.options.interrupt.check()?;
+        if let Some(plan) = self.shared(rel, required)? {
+            return Ok(plan);
         }
+        let plan =
+            self.memoized(rel, required, None, |planner, required| planner.plan_alone(rel, required).map(Some))?;
+        plan.ok_or_else(|| muster_types::SqlError::internal("a relation without a plan"))
     }
 
     fn plan_alone(&mut self, rel: &Rel, required: &ColSet) -> Result<Plan> {
@@ -127,6 +140,8 @@ impl<'a> Planner<'a> {
         let merge = self.index_merge(merged);
         let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
         let scan = access_path::choose(request, self.statistics, &self.estimator, options);
+        // Without ranges, if they were not made to their end.
+        self.options.interrupt.check()?;
         let scan = match merge {
             Some(merge) if options.is_forced(Switch::IndexMerge) && order.is_empty() => merge,
             Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit, &self.options.cost) => merge,
@@ -161,7 +176,8 @@ impl<'a> Planner<'a> {
                 continue;
             };
             found |= position(&own).is_some_and(leads);
-            let id = self.columns.add_computed("", outer.ty(self.columns), true);
+            let ty = outer.ty(&self.columns);
+            let id = self.columns_mut().add_computed("", ty, true);
             ids.push(id);
             row.push(outer.clone());
             on.push(Expr::eq(Expr::Column(own), Expr::Column(id)));

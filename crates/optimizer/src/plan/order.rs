@@ -53,7 +53,8 @@ impl Planner<'_> {
                 continue;
             }
             if key.expr.has_subquery() {
-                let id = self.columns.add_computed("sort key", key.expr.ty(self.columns), true);
+                let ty = key.expr.ty(&self.columns);
+                let id = self.columns_mut().add_computed("sort key", ty, true);
                 computed.push((id, std::mem::replace(&mut key.expr, Expr::Column(id))));
             }
             kept.push(key);

@@ -1,16 +1,53 @@
-//! Checks that a plan is well formed: every expression mentions only what its node's inputs deliver.
+//! Checks that a plan is well formed, and that every operator can keep what it promises.
 //!
-//! Runs on every plan in debug builds and in tests; a violation is a defect of the optimizer.
+//! ```text
+//!   validate.rs   every expression mentions only what its node's inputs deliver; lists of columns fit
+//!   orders.rs     inputs come in the order that an operator needs, rows in the order that it promises
+//!   rows.rs       no operator expects more rows than it can deliver, keys and limits considered
+//!   types.rs      columns exist, conditions are conditions, what is compared can be compared
+//! ```
+//!
+//! Runs on every plan that is made in a build with debug assertions, so also in all tests; rows and types are checked in this
+//! crate's own tests. A violation is a defect of the optimizer.
+
+mod orders;
+#[cfg(test)]
+mod rows;
+#[cfg(test)]
+mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
-use muster_algebra::{AggregateCall, ColId, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey};
+use muster_algebra::{AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, Scan, Side, SortKey};
 use muster_types::Result;
 use muster_types::SqlError;
 
-/// Checks a whole plan. `params`: columns of queries around it that it may mention.
-pub fn validate(plan: &Plan, params: &ColSet) -> Result<()> {
+/// Checks a whole plan. `params`: columns of queries around it that it may mention. `columns`: those of the statement.
+///
+/// Error: 1105, which names the rule that is broken.
+pub fn validate(plan: &Plan, params: &ColSet, columns: &Columns) -> Result<()> {
     let mut produced = ColSet::new();
-    check(plan, params, &mut produced)
+    check(plan, params, &mut produced)?;
+    check_promises(plan, columns)
+}
+
+/// Checks what the nodes of a plan promise, subplans included.
+fn check_promises(plan: &Plan, columns: &Columns) -> Result<()> {
+    orders::check(plan)?;
+    #[cfg(test)]
+    {
+        types::check(plan, columns)?;
+        rows::check(plan)?;
+    }
+    for expr in plan.exprs() {
+        let mut outcome = Ok(());
+        expr.visit(&mut |e| {
+            if let (Expr::Subplan(subplan), Ok(())) = (e, &outcome) {
+                outcome = check_promises(&subplan.plan, columns);
+            }
+        });
+        outcome?;
+    }
+    plan.inputs().into_iter().try_for_each(|input| check_promises(input, columns))
 }
 
 fn fail(what: impl std::fmt::Display) -> Result<()> {
@@ -283,3 +320,6 @@ fn check_exprs<'a>(exprs: impl IntoIterator<Item = &'a Expr>, known: &ColSet) ->
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod broken_tests;

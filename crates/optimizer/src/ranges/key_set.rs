@@ -9,6 +9,7 @@
 //! So every combination of intervals by AND and OR is a set. MySQL's range optimizer has the same as `SEL_ARG` graphs.
 
 use super::interval::{Cut, Interval, compare_cuts, max_cut};
+use crate::interrupt::Interrupt;
 use muster_algebra::SqlType;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -81,7 +82,12 @@ pub struct KeySets<'a> {
     pub types: &'a [SqlType],
     /// Steps that one operation may take.
     pub work_max: usize,
+    /// An operation of a statement that has been stopped takes too much work.
+    pub interrupt: &'a Interrupt,
 }
+
+/// Steps between two looks at the interrupt.
+const STEPS_PER_CHECK: usize = 1024;
 
 impl KeySets<'_> {
     /// The keys in both sets; `None` if finding them takes too much work.
@@ -106,6 +112,40 @@ impl KeySets<'_> {
         Some(sets.pop().unwrap_or_else(KeySet::none))
     }
 
+    /// The keys in all of the sets, and which of the sets are left out because finding theirs takes too much work.
+    pub fn intersection_of(&self, sets: Vec<KeySet>) -> (KeySet, Vec<usize>) {
+        let mut left_out = Vec::new();
+        // By halves, as for unions. Each set with those that it is made of.
+        let mut sets: Vec<(KeySet, Vec<usize>)> = sets.into_iter().enumerate().map(|(i, set)| (set, vec![i])).collect();
+        while sets.len() > 1 {
+            let mut pairs = sets.into_iter();
+            let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+            while let Some((a, mut of_a)) = pairs.next() {
+                halved.push(match pairs.next() {
+                    Some((b, of_b)) => match self.intersection(&a, &b) {
+                        Some(both) => {
+                            of_a.extend(of_b);
+                            (both, of_a)
+                        }
+                        None => {
+                            left_out.extend(of_b);
+                            (a, of_a)
+                        }
+                    },
+                    None => (a, of_a),
+                });
+            }
+            sets = halved;
+        }
+        (sets.pop().map_or(KeySet::All, |(set, _)| set), left_out)
+    }
+
+    /// Counts a step; `None` if there were too many.
+    fn step(&self, work: &mut usize) -> Option<()> {
+        *work = work.checked_sub(1)?;
+        (!work.is_multiple_of(STEPS_PER_CHECK) || self.interrupt.check().is_ok()).then_some(())
+    }
+
     fn intersect(&self, a: &KeySet, b: &KeySet, level: usize, work: &mut usize) -> Option<KeySet> {
         let (x, y) = match (a, b) {
             (KeySet::All, other) | (other, KeySet::All) => return Some(other.clone()),
@@ -121,7 +161,7 @@ impl KeySets<'_> {
         let mut known: Option<(&KeySet, &KeySet, KeySet)> = None;
         let (mut i, mut j) = (0, 0);
         while let (Some(p), Some(q)) = (x.get(i), y.get(j)) {
-            *work = work.checked_sub(1)?;
+            self.step(work)?;
             let low = max_cut(p.values.low.clone(), q.values.low.clone(), ty);
             let order = compare_cuts(&p.values.high, &q.values.high, ty);
             let high = if order == Ordering::Less { &p.values.high } else { &q.values.high };
@@ -154,7 +194,7 @@ impl KeySets<'_> {
         let (mut x, mut y) = (x.iter().cloned(), y.iter().cloned());
         let (mut p, mut q) = (x.next(), y.next());
         loop {
-            *work = work.checked_sub(1)?;
+            self.step(work)?;
             let (one, two) = match (p.take(), q.take()) {
                 (None, None) => return Some(joined.into_set()),
                 (Some(only), None) => {

@@ -97,27 +97,25 @@ impl<'a> Domains<'a> {
         Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options }
     }
 
-    /// The ranges of an index, `None` when its conditions neither restrict nor steer.
+    /// The ranges of an index, `None` when its conditions neither restrict nor steer, and for a statement that has been stopped.
     pub fn ranges(&self, index: usize) -> Option<IndexRanges> {
         let parts = usable_parts(self.table, index, self.options);
         let parts: Vec<IndexPart> = parts.into_iter().map(|p| IndexPart::new(self.table, p)).collect();
+        let interrupt = &self.options.interrupt;
         let types: Vec<SqlType> = parts.iter().map(|p| p.part.ty).collect();
-        let sets = KeySets { types: &types, work_max: self.ranges_max.saturating_mul(WORK_PER_RANGE) };
+        let sets = KeySets { types: &types, work_max: self.ranges_max.saturating_mul(WORK_PER_RANGE), interrupt };
         let conditions = Conditions { table: self.table, position: &self.position, parts: &parts, sets };
-        let mut all = KeySet::All;
         // For each conjunct: the levels that it restricts, if it is in the set, and whether it is wholly.
-        let mut used: Vec<(Vec<usize>, bool)> = Vec::new();
+        let mut used: Vec<(Vec<usize>, bool)> = Vec::with_capacity(self.conjuncts.len());
+        let mut sets = Vec::with_capacity(self.conjuncts.len());
         for conjunct in self.conjuncts {
+            interrupt.check().ok()?;
             let found = conditions.keys(conjunct);
-            let levels = restricted_levels(&found.keys);
-            match conditions.sets.intersection(&all, &found.keys) {
-                Some(both) => {
-                    all = both;
-                    used.push((levels, found.exact));
-                }
-                None => used.push((Vec::new(), false)),
-            }
+            used.push((restricted_levels(&found.keys), found.exact));
+            sets.push(found.keys);
         }
+        let (all, left_out) = conditions.sets.intersection_of(sets);
+        left_out.into_iter().for_each(|conjunct| used[conjunct] = (Vec::new(), false));
         if all == KeySet::All {
             return None;
         }
@@ -193,19 +191,17 @@ impl Conditions<'_> {
             e if crate::literal::never_true(e) => Found { keys: KeySet::none(), exact: true },
             Expr::IsTruth { arg, truth: true, negated: false } => self.keys(arg),
             Expr::Logic { op: LogicOp::And, args } => {
-                let mut all = Found { keys: KeySet::All, exact: true };
-                for arg in args {
-                    let found = self.keys(arg);
-                    match self.sets.intersection(&all.keys, &found.keys) {
-                        Some(keys) => all = Found { keys, exact: all.exact && found.exact },
-                        None => all.exact = false,
-                    }
-                }
-                all
+                let found: Vec<Found> = args.iter().map(|arg| self.keys(arg)).collect();
+                let exact = found.iter().all(|f| f.exact);
+                let (keys, left_out) = self.sets.intersection_of(found.into_iter().map(|f| f.keys).collect());
+                Found { keys, exact: exact && left_out.is_empty() }
             }
             Expr::Logic { op: LogicOp::Or, args } => {
                 let (mut sets, mut exact) = (Vec::with_capacity(args.len()), true);
                 for arg in args {
+                    if self.sets.interrupt.check().is_err() {
+                        return Found::unknown();
+                    }
                     let found = self.keys(arg);
                     if found.keys == KeySet::All && !found.exact {
                         return Found::unknown();
@@ -282,7 +278,7 @@ fn equal_values(range: &KeyRange) -> usize {
 }
 
 /// Leading parts that have one value in all ranges.
-fn fixed_parts(ranges: &[KeyRange]) -> usize {
+pub(crate) fn fixed_parts(ranges: &[KeyRange]) -> usize {
     let Some((first, rest)) = ranges.split_first() else { return 0 };
     let first = common_values(first);
     rest.iter().fold(first.len(), |fixed, range| {

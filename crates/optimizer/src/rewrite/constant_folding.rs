@@ -1,6 +1,7 @@
 //! Constants are computed now, and conditions that constants decide are decided.
 
 use super::{Context, logic, map_exprs};
+use crate::fingerprint;
 use crate::literal::{is_truth, literal};
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
@@ -35,12 +36,8 @@ fn count_rows(call: &mut AggregateCall) {
 }
 
 fn conjuncts(input: Rel, predicates: Vec<Expr>) -> Rel {
-    let mut conjuncts: Vec<Expr> = Vec::new();
-    for conjunct in predicates.into_iter().flat_map(Expr::into_conjuncts) {
-        if !conjunct.is_movable() || !conjuncts.contains(&conjunct) {
-            conjuncts.push(conjunct);
-        }
-    }
+    let mut conjuncts: Vec<Expr> = predicates.into_iter().flat_map(Expr::into_conjuncts).collect();
+    fingerprint::remove_repeated(&mut conjuncts);
     if conjuncts.is_empty() { input } else { Rel::Filter { input: Box::new(input), predicates: conjuncts } }
 }
 
@@ -81,10 +78,11 @@ fn and_or(op: LogicOp, args: Vec<Expr>) -> Expr {
         if is_truth(&arg, deciding) {
             return Expr::bool(deciding);
         }
-        if !is_truth(&arg, !deciding) && (!arg.is_movable() || !kept.contains(&arg)) {
+        if !is_truth(&arg, !deciding) {
             kept.push(arg);
         }
     }
+    fingerprint::remove_repeated(&mut kept);
     match kept.len() {
         0 => Expr::bool(!deciding),
         1 => kept.remove(0),

@@ -2,6 +2,7 @@
 //! `a = b AND a < 9` follows `b < 9`. (Equalities between more than two columns are closed when joins are ordered.)
 
 use super::{Context, bottom_up};
+use crate::fingerprint::{self, ExprSet};
 use crate::join_order::graph::{EqualColumns, filtered};
 use crate::literal::literal;
 use crate::substitution::{Substitution, substitute};
@@ -70,12 +71,12 @@ fn implied(rel: &Rel, columns: &Columns) -> Vec<Expr> {
                 continue;
             }
             let map = Substitution::from([(id, Expr::Column(*other))]);
-            let new = substitute(conjunct.clone(), &map);
-            if !conjuncts.contains(&new) && !more.contains(&new) {
-                more.push(new);
-            }
+            more.push(substitute(conjunct.clone(), &map));
         }
     }
+    let known: ExprSet<'_> = conjuncts.iter().collect();
+    more.retain(|new| !known.contains(new));
+    fingerprint::remove_repeated(&mut more);
     more
 }
 

@@ -2,6 +2,7 @@
 //! `j` can be a join condition. An OR of equalities with constants becomes an IN list.
 
 use super::{Context, logic, map_exprs};
+use crate::fingerprint::{self, ExprSet};
 use crate::literal::literal;
 use muster_algebra::{CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
@@ -26,14 +27,17 @@ pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
 pub fn factor(expr: Expr) -> Expr {
     let Expr::Logic { op: LogicOp::Or, args } = expr else { return expr };
     let mut branches: Vec<Vec<Expr>> = args.into_iter().map(Expr::into_conjuncts).collect();
-    let Some(first) = branches.first() else { return Expr::bool(false) };
+    if branches.is_empty() {
+        return Expr::bool(false);
+    }
     // An empty branch is TRUE, and so is the whole.
     if branches.iter().any(Vec::is_empty) {
         return Expr::bool(true);
     }
-    let mut common: Vec<Expr> = first.iter().filter(|c| branches.iter().all(|b| b.contains(c))).cloned().collect();
-    for branch in &mut branches {
-        branch.retain(|c| !common.contains(c));
+    let mut common = common_to(&branches);
+    if !common.is_empty() {
+        let known: ExprSet<'_> = common.iter().collect();
+        branches.iter_mut().for_each(|branch| branch.retain(|c| !known.contains(c)));
     }
     if branches.iter().any(Vec::is_empty) {
         // One branch asks for nothing more.
@@ -45,6 +49,20 @@ pub fn factor(expr: Expr) -> Expr {
     };
     common.push(rest);
     Expr::and(common)
+}
+
+/// The conditions that all branches have.
+fn common_to(branches: &[Vec<Expr>]) -> Vec<Expr> {
+    let Some((first, others)) = branches.split_first() else { return Vec::new() };
+    let mut common: Vec<&Expr> = first.iter().collect();
+    for branch in others {
+        if common.is_empty() {
+            break;
+        }
+        let own: ExprSet<'_> = branch.iter().collect();
+        common.retain(|c| own.contains(c));
+    }
+    common.into_iter().cloned().collect()
 }
 
 fn same_type(a: SqlType, b: SqlType) -> bool {
@@ -78,12 +96,11 @@ fn as_in_list(branches: &[Vec<Expr>]) -> Option<Expr> {
             if !same_type(*ty.get_or_insert(own), own) {
                 return None;
             }
-            if !list.contains(value) {
-                list.push(value.clone());
-            }
+            list.push(value.clone());
         }
     }
-    let (arg, list) = found?;
+    let (arg, mut list) = found?;
+    fingerprint::remove_repeated(&mut list);
     Some(Expr::InList { arg: Box::new(arg.clone()), list, negated: false })
 }
 

@@ -2,6 +2,7 @@
 //! implies `n1 IN ('F', 'G')` and `n2 IN ('G', 'F')`, which can be checked before the join. The OR itself stays.
 
 use super::{Context, bottom_up, or_factoring};
+use crate::fingerprint;
 use crate::scope::{self, ColSet};
 use muster_algebra::{Expr, JoinKind, LogicOp, Rel};
 use muster_types::Result;
@@ -25,18 +26,9 @@ pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
 fn add_implied(predicates: &mut Vec<Expr>, inputs: &[&Rel]) {
     let mut leaves = Vec::new();
     inputs.iter().for_each(|r| collect_leaves(r, &mut leaves));
-    let mut more: Vec<Expr> = Vec::new();
-    for predicate in predicates.iter() {
-        for leaf in &leaves {
-            if let Some(new) = implied(predicate, leaf)
-                && !more.contains(&new)
-                && !predicates.contains(&new)
-            {
-                more.push(new);
-            }
-        }
-    }
-    predicates.extend(more);
+    let implied = |predicate| leaves.iter().filter_map(move |leaf| implied(predicate, leaf));
+    let more = predicates.iter().flat_map(implied).collect();
+    fingerprint::extend_new(predicates, more);
 }
 
 fn collect_leaves(rel: &Rel, leaves: &mut Vec<ColSet>) {
@@ -73,11 +65,9 @@ pub fn implied(expr: &Expr, columns: &ColSet) -> Option<Expr> {
         if own.is_empty() {
             return None;
         }
-        let branch = Expr::and(own);
-        if !branches.contains(&branch) {
-            branches.push(branch);
-        }
+        branches.push(Expr::and(own));
     }
+    fingerprint::remove_repeated(&mut branches);
     Some(match branches.len() {
         1 => branches.remove(0),
         _ => or_factoring::factor(Expr::Logic { op: LogicOp::Or, args: branches }),

@@ -1,6 +1,7 @@
 //! Conditions go down to where their columns come from, and stay where moving them would change the result.
 
 use super::Context;
+use crate::fingerprint;
 use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
@@ -23,11 +24,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
         Rel::Filter { input, predicates: own } => {
             // First what is nearer to the data: it keeps its place in the list.
             let mut all: Vec<Expr> = own.into_iter().flat_map(Expr::into_conjuncts).collect();
-            for predicate in predicates {
-                if !all.contains(&predicate) {
-                    all.push(predicate);
-                }
-            }
+            fingerprint::extend_new(&mut all, predicates);
             return push(*input, all, context);
         }
         Rel::Project { input, exprs } => {
@@ -171,12 +168,8 @@ fn push_join(
             _ => in_join.push(condition),
         }
     }
-    let mut on: Vec<Expr> = Vec::new();
-    for condition in in_join {
-        if !on.contains(&condition) {
-            on.push(condition);
-        }
-    }
+    let mut on = in_join;
+    fingerprint::remove_repeated(&mut on);
     let join = Rel::Join {
         kind,
         left: Box::new(push(left, to_left, context)?),

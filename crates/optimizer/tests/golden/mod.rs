@@ -9,6 +9,7 @@ use muster_sql::{BindEnv, SessionValues, Statement};
 use muster_types::{Collation, Decimal, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value, temporal};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub struct Workload {
     tables: HashMap<String, Arc<TableDef>>,
@@ -65,6 +66,11 @@ impl Workload {
     }
 
     pub fn plan_with(&self, sql: &str, options: &Options) -> Result<(Plan, Columns)> {
+        self.plan_timed(sql, options).map(|(planned, _)| planned)
+    }
+
+    /// The same, and how long binding and optimizing took.
+    pub fn plan_timed(&self, sql: &str, options: &Options) -> Result<((Plan, Columns), Duration)> {
         let mut catalog = Workload {
             tables: self.tables.clone(),
             rows: self.rows.clone(),
@@ -84,15 +90,17 @@ impl Workload {
                 return Err(SqlError::internal("not a query"));
             };
             let env = BindEnv { catalog: &catalog, session: &Session, parameters: muster_sql::Parameters::Values(&[]) };
+            let start = Instant::now();
             let bound = muster_sql::bind_query(&query, &env)?;
             let mut columns = bound.columns;
             let wanted = bound.rel.output();
             let mut options = options.clone();
             options.hints = bound.hints;
             let plan = optimize(bound.rel, &mut columns, &catalog, &options)?;
+            let time = start.elapsed();
             assert_eq!(plan.output, wanted);
-            validate::validate(&plan, &Default::default())?;
-            return Ok((plan, columns));
+            validate::validate(&plan, &Default::default(), &columns)?;
+            return Ok(((plan, columns), time));
         }
         Err(SqlError::internal("no query"))
     }

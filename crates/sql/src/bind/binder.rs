@@ -71,6 +71,7 @@ impl<'a> Binder<'a> {
 
     /// Counts a table of the statement.
     pub fn count_table(&mut self) -> Result<()> {
+        self.env.session.check_interrupt()?;
         self.tables_bound += 1;
         if self.tables_bound > MAX_TABLES_IN_STATEMENT {
             return Err(SqlError::new(

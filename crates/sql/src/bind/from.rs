@@ -32,7 +32,7 @@ impl Binder<'_> {
         if joined.from.relations.len() > MAX_TABLES {
             return Err(SqlError::new(
                 ErrorCode::TooManyTables,
-                format!("Too many tables; Muster can only use {MAX_TABLES} tables in a join"),
+                format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
             ));
         }
         Ok(joined)

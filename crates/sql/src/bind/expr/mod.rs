@@ -80,6 +80,7 @@ impl Binder<'_> {
 
     pub fn expr(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
         use ast::Expr as E;
+        self.env.session.check_interrupt()?;
         match expr {
             E::Nested(inner) => self.expr(inner, cx),
             E::Identifier(_) | E::CompoundIdentifier(_) => self.name(expr, cx),

@@ -1,0 +1,176 @@
+//! Hashes of expressions and relations: equal ones have equal hashes, so that searching for an equal one takes one
+//! comparison instead of as many as there are candidates.
+
+use muster_algebra::{Expr, KeyRange, Rel, Value};
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+use std::ops::Bound;
+
+/// The hash of an expression.
+pub fn of_expr(expr: &Expr) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    add_expr(expr, &mut hasher);
+    hasher.finish()
+}
+
+/// The hash of a relation with all its expressions.
+pub fn of_rel(rel: &Rel) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    add_rel(rel, &mut hasher);
+    hasher.finish()
+}
+
+/// The hash of some ranges of an index.
+pub fn of_ranges(ranges: &[KeyRange]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for bound in ranges.iter().flat_map(|range| [&range.lower, &range.upper]) {
+        discriminant(bound).hash(&mut hasher);
+        if let Bound::Included(values) | Bound::Excluded(values) = bound {
+            values.iter().for_each(|value| add_value(value, &mut hasher));
+        }
+    }
+    hasher.finish()
+}
+
+fn add_expr(expr: &Expr, hasher: &mut DefaultHasher) {
+    discriminant(expr).hash(hasher);
+    match expr {
+        Expr::Column(id) => id.hash(hasher),
+        Expr::Literal { value, .. } => add_value(value, hasher),
+        Expr::Compare { op, .. } => op.hash(hasher),
+        Expr::Logic { op, .. } => op.hash(hasher),
+        Expr::Arithmetic { op, .. } => op.hash(hasher),
+        Expr::Call { function, .. } => function.hash(hasher),
+        Expr::Subquery(q) => add_rel(&q.rel, hasher),
+        _ => {}
+    }
+    let children = expr.children();
+    children.len().hash(hasher);
+    children.into_iter().for_each(|child| add_expr(child, hasher));
+}
+
+fn add_value(value: &Value, hasher: &mut DefaultHasher) {
+    discriminant(value).hash(hasher);
+    match value {
+        // 1.0 is equal to 1.00, and 0.0 to -0.0.
+        Value::Decimal(d) => {
+            let (mut unscaled, mut scale) = (d.unscaled, d.scale);
+            while scale > 0 && unscaled % 10 == 0 {
+                (unscaled, scale) = (unscaled / 10, scale - 1);
+            }
+            (unscaled, scale).hash(hasher);
+        }
+        Value::Float(x) => (x + 0.0).to_bits().hash(hasher),
+        Value::Double(x) => (x + 0.0).to_bits().hash(hasher),
+        Value::Null => {}
+        Value::Bool(b) => b.hash(hasher),
+        Value::Int(i) | Value::DateTime(i) | Value::Time(i) => i.hash(hasher),
+        Value::UInt(u) => u.hash(hasher),
+        Value::Date(d) => d.hash(hasher),
+        Value::Text(text) => text.hash(hasher),
+        Value::Bytes(bytes) => bytes.hash(hasher),
+    }
+}
+
+fn add_rel(rel: &Rel, hasher: &mut DefaultHasher) {
+    discriminant(rel).hash(hasher);
+    match rel {
+        Rel::Get { table, columns, .. } => (table.id, columns).hash(hasher),
+        Rel::Values { columns, rows } => (columns, rows.len()).hash(hasher),
+        Rel::Project { exprs, .. } => exprs.iter().for_each(|(id, _)| id.hash(hasher)),
+        Rel::Join { kind, .. } => kind.hash(hasher),
+        Rel::Aggregate { group, aggregates, .. } => {
+            group.hash(hasher);
+            aggregates.iter().for_each(|(id, _)| id.hash(hasher));
+        }
+        Rel::Limit { offset, count, .. } => (offset, count).hash(hasher),
+        Rel::Union { columns, .. } => columns.hash(hasher),
+        Rel::Filter { .. } | Rel::Sort { .. } => {}
+    }
+    rel.exprs().into_iter().for_each(|expr| add_expr(expr, hasher));
+    rel.inputs().into_iter().for_each(|input| add_rel(input, hasher));
+}
+
+/// Removes every expression that is equal to one before it, but for those that may have another value each time.
+pub fn remove_repeated(list: &mut Vec<Expr>) {
+    let mut known = ExprSet::default();
+    let is_kept: Vec<bool> = list.iter().map(|expr| known.insert(expr) || !expr.is_movable()).collect();
+    let mut is_kept = is_kept.into_iter();
+    list.retain(|_| is_kept.next().unwrap_or(true));
+}
+
+/// Adds those expressions to a list that are not in it, and those that may have another value each time.
+pub fn extend_new(list: &mut Vec<Expr>, more: Vec<Expr>) {
+    let mut known: ExprSet<'_> = list.iter().collect();
+    let is_new: Vec<bool> = more.iter().map(|expr| known.insert(expr) || !expr.is_movable()).collect();
+    list.extend(more.into_iter().zip(is_new).filter(|(_, is_new)| *is_new).map(|(expr, _)| expr));
+}
+
+/// Expressions that can be searched by value.
+#[derive(Default)]
+pub struct ExprSet<'a> {
+    by_hash: HashMap<u64, Vec<&'a Expr>>,
+}
+
+impl<'a> ExprSet<'a> {
+    pub fn contains(&self, expr: &Expr) -> bool {
+        self.by_hash.get(&of_expr(expr)).is_some_and(|alike| alike.contains(&expr))
+    }
+
+    /// Adds an expression; returns false if it is there already.
+    pub fn insert(&mut self, expr: &'a Expr) -> bool {
+        let alike = self.by_hash.entry(of_expr(expr)).or_default();
+        let is_new = !alike.contains(&expr);
+        if is_new {
+            alike.push(expr);
+        }
+        is_new
+    }
+}
+
+impl<'a> FromIterator<&'a Expr> for ExprSet<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a Expr>>(exprs: I) -> Self {
+        let mut set = ExprSet::default();
+        exprs.into_iter().for_each(|expr| {
+            set.insert(expr);
+        });
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_algebra::ColId;
+    use muster_types::{Decimal, SqlType};
+
+    #[test]
+    fn equal_values_have_equal_hashes() {
+        let decimal = |unscaled, scale| Value::Decimal(Decimal { unscaled, scale });
+        for (a, b) in [
+            (decimal(10, 1), decimal(1, 0)),
+            (Value::Double(0.0), Value::Double(-0.0)),
+            (Value::Float(-0.0), Value::Float(0.0)),
+        ] {
+            let literal = |value: Value| Expr::literal(value, SqlType::Double);
+            assert_eq!(literal(a.clone()), literal(b.clone()));
+            assert_eq!(of_expr(&literal(a)), of_expr(&literal(b)));
+        }
+    }
+
+    #[test]
+    fn sets_tell_expressions_apart() {
+        let exprs: Vec<Expr> = (0..100).map(|i| Expr::eq(Expr::Column(ColId(1)), Expr::int(i))).collect();
+        let set: ExprSet<'_> = exprs.iter().collect();
+        assert!(exprs.iter().all(|e| set.contains(e)));
+        assert!(!set.contains(&Expr::eq(Expr::Column(ColId(2)), Expr::int(1))));
+        let mut twice: Vec<Expr> = exprs.iter().chain(&exprs).cloned().collect();
+        remove_repeated(&mut twice);
+        assert_eq!(twice, exprs);
+        let mut extended = exprs[..50].to_vec();
+        extend_new(&mut extended, exprs[40..].iter().chain(&exprs[90..]).cloned().collect());
+        assert_eq!(extended, exprs);
+    }
+}
