@@ -35,6 +35,47 @@ fn million() -> String {
     format!("(SELECT d0.n + d5.n AS n FROM {})", tables.join(" CROSS JOIN "))
 }
 
+/// Longest time from KILL to the end of a statement on a machine that has other work.
+const STOPPED_AFTER_MAX: Duration = Duration::from_millis(500);
+
+/// A join of 60 derived tables of 60 tables each.
+fn thousands_of_tables() -> String {
+    let joined = |count: usize, table: &dyn Fn(usize) -> String, name: &str| {
+        let next = |from, i| format!("{from} JOIN {} ON {name}{i}.a = {name}{}.a", table(i), i - 1);
+        (1..count).fold(table(0), next)
+    };
+    let block = |b: usize| {
+        let name = format!("t{b}_");
+        format!("(SELECT {name}0.a FROM {}) d{b}", joined(60, &|i| format!("t {name}{i}"), &name))
+    };
+    joined(60, &block, "d")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_is_planned_is_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = try_open(directory.path()).unwrap();
+    let mut first = session(&database);
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY)"] {
+        value(&mut first, sql).await.unwrap();
+    }
+    first.use_database("d").unwrap();
+    let tables = thousands_of_tables();
+    let limited = format!("SELECT /*+ MAX_EXECUTION_TIME(300) */ d0.a FROM {tables}");
+    let start = std::time::Instant::now();
+    assert_eq!(value(&mut first, &limited).await.unwrap_err().code, ErrorCode::QueryTimeout);
+    assert!(start.elapsed() < Duration::from_millis(300) + 2 * STOPPED_AFTER_MAX, "{:?}", start.elapsed());
+    let sql = format!("SELECT d0.a FROM {tables}");
+    let planned = tokio::spawn(async move { value(&mut first, &sql).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let running: Vec<u32> = database.processes().iter().filter(|p| p.statement.is_some()).map(|p| p.id).collect();
+    assert_eq!(running.len(), 1, "it is still planned");
+    let start = std::time::Instant::now();
+    database.kill(running[0], true).unwrap();
+    assert_eq!(planned.await.unwrap().unwrap_err().code, ErrorCode::QueryInterrupted);
+    assert!(start.elapsed() < STOPPED_AFTER_MAX, "{:?}", start.elapsed());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_joins_are_stopped_and_others_answer() {
     let directory = tempfile::tempdir().unwrap();

@@ -164,7 +164,7 @@ impl State {
             },
             rights: self.rights(),
             diagnostics: self.diagnostics.clone(),
-            clock: Clock { started: Instant::now(), now_utc_micros, time_zone },
+            clock: Clock { started: Instant::now(), now_utc_micros, time_zone, deadline: Default::default() },
             process: self.process.clone(),
             cancel,
             virtual_tables: &InformationSchema,

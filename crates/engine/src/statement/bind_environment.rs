@@ -22,6 +22,10 @@ impl<'a> BindEnvironment<'a> {
 }
 
 impl SessionValues for BindEnvironment<'_> {
+    fn check_interrupt(&self) -> Result<()> {
+        self.context.check_interrupt()
+    }
+
     fn database(&self) -> Option<String> {
         self.context.session.current_database.clone()
     }

@@ -2,9 +2,14 @@
 
 use super::{Diagnostics, VirtualTables};
 use crate::{ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, variables::Variables};
+use muster_optimizer::Interrupt;
 use muster_sql::TableName;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 pub struct Context {
@@ -36,6 +41,8 @@ pub struct Clock {
     /// By the session's `timestamp`: microseconds since 1970-01-01 00:00:00 UTC.
     pub now_utc_micros: i64,
     pub time_zone: TimeZone,
+    /// When a SELECT has taken as long as it may (`max_execution_time`); empty without a limit.
+    pub deadline: OnceLock<Instant>,
 }
 
 impl Clock {
@@ -46,6 +53,17 @@ impl Clock {
 }
 
 impl Context {
+    /// Error 1317 after KILL, 3024 after the deadline.
+    pub fn check_interrupt(&self) -> Result<()> {
+        check_interrupt(&self.cancel, self.clock.deadline.get().copied())
+    }
+
+    /// The same for the optimizer.
+    pub fn interrupt(&self) -> Interrupt {
+        let (cancel, deadline) = (self.cancel.clone(), self.clock.deadline.get().copied());
+        Interrupt::new(move || check_interrupt(&cancel, deadline))
+    }
+
     /// Error 1046 without a current database.
     pub fn require_database(&self) -> Result<String> {
         let current = self.session.current_database.clone();
@@ -96,5 +114,16 @@ impl Done {
             Some((columns, values)) => rows::outcome(columns, &values),
             None => Ok(Outcome::Ok { affected_rows: self.affected_rows, last_insert_id: 0, info: self.info }),
         }
+    }
+}
+
+/// Error 1317 once the statement is cancelled, 3024 once the deadline has passed.
+fn check_interrupt(cancel: &CancellationToken, deadline: Option<Instant>) -> Result<()> {
+    if cancel.is_cancelled() {
+        return Err(SqlError::interrupted());
+    }
+    match deadline.is_some_and(|at| Instant::now() >= at) {
+        true => Err(SqlError::timed_out()),
+        false => Ok(()),
     }
 }

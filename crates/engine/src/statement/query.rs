@@ -47,6 +47,7 @@ pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -
     let mut options = variables::optimizer_options(&context.session.variables);
     options.threads = context.database.options().threads;
     options.hints = bound.hints;
+    options.interrupt = context.interrupt();
     let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
     for hint in &optimized.ignored_hints {
         let warning = SqlError::conflicting_hint(hint);
@@ -73,6 +74,10 @@ pub fn select(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Re
         0 => None,
         ms => context.clock.started.checked_add(Duration::from_millis(ms)),
     };
+    if let Some(deadline) = deadline {
+        // A context is made for one statement.
+        context.clock.deadline.get_or_init(|| deadline);
+    }
     run(context, plan(context, query, parameters)?, deadline, None)
 }
 
