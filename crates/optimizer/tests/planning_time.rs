@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Longest time that planning may take. An optimized build without assertions takes a fifth of that.
 const PLANNING_MAX: Duration = Duration::from_millis(1000);
-/// Longest time between two looks at the interrupt.
-const GAP_MAX: Duration = Duration::from_millis(100);
+/// Longest time between two looks at the interrupt, with the same allowance.
+const GAP_MAX: Duration = Duration::from_millis(500);
 
 /// `count` tables that are joined by equal columns, one after the other.
 fn chain(count: usize, prefix: &str) -> String {

@@ -80,7 +80,7 @@ impl KeySet {
 pub struct KeySets<'a> {
     /// Of the key's parts.
     pub types: &'a [SqlType],
-    /// Steps that one operation may take.
+    /// Steps that one operation may take: an intersection of two sets, or the union of a whole list.
     pub work_max: usize,
     /// An operation of a statement that has been stopped takes too much work.
     pub interrupt: &'a Interrupt,
@@ -97,13 +97,14 @@ impl KeySets<'_> {
 
     /// The keys in any of the sets; `None` if finding them takes too much work.
     pub fn union_of(&self, mut sets: Vec<KeySet>) -> Option<KeySet> {
+        let mut work = self.work_max;
         // By halves, so that no set is gone through more often than the logarithm of their number.
         while sets.len() > 1 {
             let mut pairs = sets.into_iter();
             let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
             while let Some(a) = pairs.next() {
                 halved.push(match pairs.next() {
-                    Some(b) => self.unite(&a, &b, 0, &mut self.work_max.clone())?,
+                    Some(b) => self.unite(&a, &b, 0, &mut work)?,
                     None => a,
                 });
             }

@@ -32,8 +32,9 @@ use std::ops::Bound;
 const BYTES_PER_RANGE: u64 = 230;
 /// More ranges than this are not made, whatever memory is allowed.
 const RANGES_MAX: usize = 1 << 20;
-/// Steps that combining two conditions may take, for each range that may be made.
-const WORK_PER_RANGE: usize = 64;
+/// Steps that combining conditions may take, for each range that may be made. Uniting a list of single values takes the
+/// logarithm of its length for each.
+const WORK_PER_RANGE: usize = 24;
 
 /// The ranges of one index that some conditions leave.
 #[derive(Debug, Clone, PartialEq)]
