@@ -94,8 +94,8 @@ fn run(
 ) -> Result<Optimized> {
     let statistics = &remembered::Remembered::new(statistics);
     let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
-    let (kept, in_either_way) = run_once(rel, columns, statistics, options, trace)?;
-    let Some((again, mut others)) = again.filter(|_| in_either_way) else { return Ok(kept) };
+    let (kept, in_subquery_has_a_choice) = run_once(rel, columns, statistics, options, trace)?;
+    let Some((again, mut others)) = again.filter(|_| in_subquery_has_a_choice) else { return Ok(kept) };
     let exists = options.clone().without(Switch::MaterializedIn);
     let (run_each, _) = run_once(again, &mut others, statistics, &exists, None)?;
     if run_each.plan.estimate.cost_ms < kept.plan.estimate.cost_ms {
@@ -105,7 +105,7 @@ fn run(
     Ok(kept)
 }
 
-/// The plan, and whether [`rewrite::Context::in_either_way`].
+/// Plans once. The flag is [`rewrite::Context::in_subquery_has_a_choice`] as the rewrites left it.
 fn run_once(
     rel: Rel,
     columns: &mut Columns,
@@ -115,14 +115,14 @@ fn run_once(
 ) -> Result<(Optimized, bool)> {
     let outputs = rel.output();
     let mut rel = rel;
-    let mut in_either_way = false;
+    let mut in_subquery_has_a_choice = false;
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.switch)) {
         options.interrupt.check()?;
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
-        let mut context = rewrite::Context { columns, options, in_either_way };
+        let mut context = rewrite::Context { columns, options, in_subquery_has_a_choice };
         rel = (pass.run)(rel, &mut context)?;
-        in_either_way = context.in_either_way;
+        in_subquery_has_a_choice = context.in_subquery_has_a_choice;
         if let Some(trace) = trace.as_deref_mut() {
             let changed = before.as_ref() != Some(&rel);
             trace.steps.push(Step { name: pass.switch.name(), changed, time: start.elapsed() });
@@ -141,5 +141,5 @@ fn run_once(
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new(), columns)?;
     }
-    Ok((Optimized { plan, ignored_hints }, in_either_way))
+    Ok((Optimized { plan, ignored_hints }, in_subquery_has_a_choice))
 }

@@ -15,11 +15,12 @@ use std::collections::HashMap;
 
 /// Share of rows for which a further condition of a semi or anti join holds for some partner.
 const RESIDUAL_SHARE: f64 = 0.8;
-/// What FORCE INDEX makes of scanning the table itself: more than any other way takes.
+/// Cost in milliseconds of scanning a table that has a FORCE INDEX hint. More than any other access path costs.
 const FORCED_SCAN_MS: f64 = 1e9;
-/// More than any plan costs: what a hint asks for is done wherever it can be.
-const DISOBEDIENCE_MS: f64 = 1e15;
-/// A condition of which nothing is known, between two relations.
+/// Milliseconds added for each hint that a join does not follow. More than any plan costs, so that a hint is followed wherever it
+/// can be.
+const IGNORED_HINT_PENALTY_MS: f64 = 1e15;
+/// Number of distinct values assumed for a join condition between two relations when statistics say nothing of it.
 const EQUALITY_VALUES: f64 = 20.0;
 
 /// A way to join two inputs that are both read completely.
@@ -177,20 +178,20 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What is said of an input that is one unit.
+    /// Returns the hints of an input that is a single unit.
     fn single(&self, units: Units) -> Option<&Allowed> {
         (units.count_ones() == 1).then(|| &self.allowed[units.trailing_zeros() as usize])
     }
 
-    /// What it costs that a unit among the inputs is not joined as a hint for it says.
+    /// Penalty in milliseconds for the units among the inputs that are not joined as their hints say.
     fn if_forced(&self, is_forced: fn(&Allowed) -> bool, left: Units, right: Units) -> f64 {
         let forced = [left, right].into_iter().filter_map(|units| self.single(units)).filter(|unit| is_forced(unit));
-        forced.count() as f64 * DISOBEDIENCE_MS
+        forced.count() as f64 * IGNORED_HINT_PENALTY_MS
     }
 
-    /// What a hint makes a unit cost that is not joined as the hint says.
-    fn disobedience(&self, unit: usize) -> f64 {
-        if self.allowed[unit].forced_batches { DISOBEDIENCE_MS } else { 0.0 }
+    /// Penalty in milliseconds for a unit that is not joined as its hint says.
+    fn ignored_hint_penalty(&self, unit: usize) -> f64 {
+        if self.allowed[unit].forced_batches { IGNORED_HINT_PENALTY_MS } else { 0.0 }
     }
 
     pub fn lookups(&self) -> &Lookups<'a> {
@@ -256,7 +257,7 @@ impl JoinModel for Model<'_> {
     }
 
     fn unit_cost(&self, unit: usize) -> f64 {
-        self.units[unit].1 + self.disobedience(unit)
+        self.units[unit].1 + self.ignored_hint_penalty(unit)
     }
 
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64> {
@@ -276,7 +277,7 @@ impl JoinModel for Model<'_> {
     }
 
     fn ordered_cost(&self, unit: usize, order: usize) -> Option<f64> {
-        Some(self.orders.plans.get(&(unit, order))?.estimate.cost_ms + self.disobedience(unit))
+        Some(self.orders.plans.get(&(unit, order))?.estimate.cost_ms + self.ignored_hint_penalty(unit))
     }
 
     fn merge_cost(&self, left: Units, right: Units, _order: usize) -> Option<f64> {

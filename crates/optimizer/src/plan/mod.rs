@@ -64,7 +64,7 @@ impl<'a> Planner<'a> {
     /// The plan of a whole statement.
     pub fn statement(&mut self, rel: &Rel, outputs: &[ColId]) -> Result<Plan> {
         let plan = self.plan_for(rel, outputs)?;
-        Ok(if self.sharing.is_empty() { plan } else { sharing::without_lonely(plan) })
+        Ok(if self.sharing.is_empty() { plan } else { sharing::inline_single_readers(plan) })
     }
 
     /// A plan that delivers exactly these columns, in order.

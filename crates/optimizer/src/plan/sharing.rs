@@ -128,8 +128,8 @@ impl Planner<'_> {
     }
 }
 
-/// The plan with the rows' own plan where only one place is left that reads the rows.
-pub fn without_lonely(mut plan: Plan) -> Plan {
+/// Replaces each shared relation that has a single reader left by its own plan.
+pub fn inline_single_readers(mut plan: Plan) -> Plan {
     let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
     for_each(&mut plan, &mut |p| {
         if let PlanOp::Shared { id, .. } = &p.op {

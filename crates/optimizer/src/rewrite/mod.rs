@@ -30,8 +30,9 @@ use muster_types::Result;
 pub struct Context<'a> {
     pub columns: &'a mut Columns,
     pub options: &'a Options,
-    /// Set when an IN stays a subquery that may keep its rows or run as EXISTS, and is to do what costs less.
-    pub in_either_way: bool,
+    /// True if an IN stays a subquery that may either be materialized or run as EXISTS. Both are planned then, and the cheaper
+    /// plan is taken.
+    pub in_subquery_has_a_choice: bool,
 }
 
 /// One rewrite.

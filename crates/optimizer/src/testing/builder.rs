@@ -112,7 +112,7 @@ impl Tables {
     /// Runs a pass.
     pub fn run(&mut self, pass: fn(Rel, &mut Context<'_>) -> Result<Rel>, rel: Rel) -> Rel {
         let options = Options::default();
-        pass(rel, &mut Context { columns: &mut self.columns, options: &options, in_either_way: false })
+        pass(rel, &mut Context { columns: &mut self.columns, options: &options, in_subquery_has_a_choice: false })
             .expect("the pass works")
     }
 

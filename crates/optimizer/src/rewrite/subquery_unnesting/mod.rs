@@ -134,7 +134,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
                         let (left, right) = (Box::new(rel), Box::new(right));
                         rel = Rel::Join { kind, left, right, on, straight: false };
                     }
-                    None => kept.push(quantified::kept(*q, &options, &mut context.in_either_way)),
+                    None => kept.push(quantified::kept(*q, &options, &mut context.in_subquery_has_a_choice)),
                 }
             }
             mut other => {
