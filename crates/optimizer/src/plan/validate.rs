@@ -31,6 +31,7 @@ pub fn validate(plan: &Plan, params: &ColSet, columns: &Columns) -> Result<()> {
 }
 
 /// Checks what the nodes of a plan promise, subplans included.
+#[cfg_attr(not(test), allow(clippy::only_used_in_recursion, reason = "types are checked in this crate's own tests"))]
 fn check_promises(plan: &Plan, columns: &Columns) -> Result<()> {
     orders::check(plan)?;
     #[cfg(test)]
