@@ -50,7 +50,7 @@ impl<'a, R> BatchBuilder<'a, R> {
 
     /// Unscaled values.
     pub fn decimal(self, precision: u8, scale: i8, value: impl Fn(&R) -> i64) -> Self {
-        let column = Decimal64Array::from_iter_values(self.rows.iter().map(|r| value(r)))
+        let column = Decimal64Array::from_iter_values(self.rows.iter().map(value))
             .with_precision_and_scale(precision, scale)
             .expect("the schema's precision and scale are valid");
         self.add(Arc::new(column))

@@ -315,7 +315,7 @@ fn other_costs_give_the_same_rows() {
         let mut options = Options::default();
         // Each constant is a hundredth of what it should be, or right, or a hundred times as large.
         for (i, constant) in defaults.iter().enumerate() {
-            let factor = [0.01, 1.0, 100.0][(seed as usize * 7 + i * i * 13 + (seed as usize >> i % 5)) % 3];
+            let factor = [0.01, 1.0, 100.0][(seed as usize * 7 + i * i * 13 + (seed as usize >> (i % 5))) % 3];
             options.cost.set(constant.name, constant.value * factor);
         }
         check(seed, &options);

@@ -69,9 +69,9 @@ fn what_exceeds_the_limit_is_a_unit_of_its_own() {
     assert_eq!(graph.units[35].rel, right);
     // One after the other: the first ones are joined by themselves.
     let (mut rel, keys) = chain(&mut t, 61);
-    for i in 0..4 {
+    for (i, key) in keys.iter().enumerate().take(4) {
         let (inner, _, x) = t.table(&format!("s{i}"), &["k", "x"]).pair();
-        rel = join_of(JoinKind::Semi, rel, inner, vec![eq(keys[i], x)]);
+        rel = join_of(JoinKind::Semi, rel, inner, vec![eq(*key, x)]);
     }
     let graph = Graph::of(&rel);
     assert_eq!(graph.units.len(), UNITS_MAX);
