@@ -218,6 +218,9 @@ impl Bench<'_> {
                 self.trace.start();
             }
             let run = once(session, texts).await;
+            if first.is_none() {
+                settle(session).await;
+            }
             let record = self.trace.stop();
             let run = run?;
             sample.add(run.ms);
@@ -236,7 +239,7 @@ impl Bench<'_> {
         Ok((self.measurement(&sample, &record, counters), rows))
     }
 
-    /// Waits for what the run before left behind: a query that stops early lets its readers end in the background.
+    /// Empties the buffer pool once the readers of the run before have ended.
     async fn empty_pool(&self) -> Result<()> {
         for _ in 0..1000 {
             if self.database.clear_buffer_pool()? == 0 {
@@ -337,4 +340,18 @@ async fn preload(session: &mut Session, workload: Workload) -> Result<()> {
         session.query(&format!("SELECT COUNT(CONCAT({column})) FROM {table} USE INDEX ({hint})")).await?;
     }
     Ok(())
+}
+
+/// Waits until the session's counters stand still. A query that stops early lets its readers end in the background, and a read
+/// of theirs that is counted must also be in the trace.
+async fn settle(session: &Session) {
+    let mut before = session.status_counters();
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let now = session.status_counters();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
