@@ -1,4 +1,4 @@
-//! What definitions, statistics and counters are after writes that failed, and when their files are lost or damaged.
+//! The state of definitions, statistics and counters after writes that failed, and when their files are lost or damaged.
 
 mod fixture;
 

@@ -1,4 +1,4 @@
-//! What an INTERVAL moves a date by (manual 11.5 "Expressions", Temporal Intervals).
+//! The amount by which an INTERVAL moves a date (manual 11.5 "Expressions", Temporal Intervals).
 
 use muster_algebra::IntervalUnit;
 use muster_types::{

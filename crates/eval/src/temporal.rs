@@ -144,7 +144,7 @@ fn moved_by(
         false => Value::Date(moved.div_euclid(MICROS_PER_DAY) as i32),
     };
     match (&moved, ty) {
-        // Of text the result is text, with a fraction only if there is one.
+        // The result for a text is a text, with a fraction only if there is one.
         (Value::DateTime(t), SqlType::Text { .. }) if t % MICROS_PER_SECOND == 0 => {
             moved.to_text(0).map_or(Value::Null, Value::Text)
         }

@@ -4,7 +4,7 @@ use muster_storage::Counters;
 use std::sync::Arc;
 
 muster_storage::counters! {
-    /// What operators and plans did.
+    /// Events counted by operators and plans.
     OperatorCounters,
     /// Adding to a counter: `counters.add(OperatorCounter::sorted_rows, 100)`.
     OperatorCounter:
@@ -57,12 +57,12 @@ impl QueryCounters {
         }
     }
 
-    /// What storage did.
+    /// Events counted by storage.
     pub fn storage(&self) -> &Arc<Counters> {
         &self.storage
     }
 
-    /// What operators and plans did.
+    /// Events counted by operators and plans.
     pub fn operators(&self) -> &OperatorCounters {
         &self.operators
     }

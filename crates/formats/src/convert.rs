@@ -279,7 +279,7 @@ impl Context<'_> {
         Ok(Arc::new(builder.finish()))
     }
 
-    /// What is kept of a text or byte string that is too long.
+    /// The part of a text or byte string that is kept if it is too long.
     #[cold]
     fn cut<'b>(&self, unfit: Unfit<&'b [u8]>, row: usize, value: &[u8], problems: &mut Problems) -> &'b [u8] {
         problems.add(row, &self.column.name, ProblemKind::Value(unfit.fault), value);

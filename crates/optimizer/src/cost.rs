@@ -1,4 +1,4 @@
-//! What work costs. [`CostModel`] holds all constants; nothing else in the crate knows a nanosecond.
+//! The cost of work in milliseconds. [`CostModel`] holds all constants; nothing else in the crate knows a nanosecond.
 //!
 //! The unit of a cost is the millisecond of one query on two cores with its data in memory. What matters for choosing is the
 //! ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude for vectorised
@@ -15,7 +15,7 @@ pub struct Constant {
     /// The field's name; its last word is the unit.
     pub name: &'static str,
     pub value: f64,
-    /// Where the default comes from.
+    /// The origin of the default.
     pub origin: &'static str,
 }
 

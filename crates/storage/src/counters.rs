@@ -48,7 +48,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// What storage did.
+    /// Events counted by storage.
     Counters,
     /// Adding to a counter: `counters.add(Counter::rows_delivered, 100)`.
     Counter:

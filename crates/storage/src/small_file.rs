@@ -25,7 +25,7 @@ pub fn replace(io: &dyn PageIo, path: &Path, bytes: &[u8], sync: bool) -> Result
     let new = Path::new(&new);
     let written = io.write_small(new, bytes, sync).and_then(|()| io.rename(new, path));
     written.map_err(|e| {
-        // What a failed write leaves is worth nothing, and may be what fills the disk.
+        // The remains of a failed write are worth nothing, and may be what fills the disk.
         let _ = fs::remove_file(new);
         ReplaceError::NotReplaced(StorageError::io(path, e))
     })?;

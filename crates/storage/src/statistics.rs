@@ -1,4 +1,4 @@
-//! What a load learns about the data; kept by whoever opens the table, and given back when it is opened.
+//! Facts that a load learns about the data; kept by whoever opens the table, and given back when it is opened.
 
 use crate::{IndexSchema, TableSchema};
 use muster_types::{Value, collation::TextTraits};

@@ -1,4 +1,4 @@
-//! What one account may do, and MySQL's answers when it may not.
+//! The rights of one account, and MySQL's errors for what it may not do.
 
 use super::{AccountList, Privilege, Privileges};
 use crate::system_schema;

@@ -38,7 +38,7 @@ struct StoredTable {
     statistics: Option<TableStatistics>,
 }
 
-/// What format 1 of the catalog said of a table's rows.
+/// Statistics of a table's rows as format 1 of the catalog held them.
 pub struct FormerContent {
     pub auto_increment: u64,
     pub updated: Option<i64>,

@@ -1,4 +1,4 @@
-//! What a session keeps from statement to statement.
+//! The state that a session keeps from statement to statement.
 
 use super::{SessionOptions, prepared::PreparedStatements};
 use crate::{
@@ -65,7 +65,7 @@ impl State {
             condition_counts: (0, 0),
         };
         if let Some(name) = current {
-            // Who gives a database that is not there begins without one; the server has checked it at login.
+            // A session that names an unknown database begins without one; the server has checked the name at login.
             if let Err(e) = state.use_database(&name) {
                 state.diagnostics.set_error(e);
             }

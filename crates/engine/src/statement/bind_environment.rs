@@ -1,4 +1,4 @@
-//! What binding asks the session.
+//! The session's values that binding asks for.
 
 use super::{Context, StatementTables};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};

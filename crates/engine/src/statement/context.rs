@@ -1,4 +1,4 @@
-//! What one statement runs with.
+//! The environment in which one statement runs.
 
 use super::{Diagnostics, VirtualTables};
 use crate::{ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, variables::Variables};

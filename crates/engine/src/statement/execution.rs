@@ -1,4 +1,4 @@
-//! What the operators of a query run with.
+//! The environment in which the operators of a query run.
 
 use super::{Context, StatementTables};
 use crate::variables::Variables;

@@ -1,4 +1,4 @@
-//! What is known of a table's rows: statistics, and when they were loaded. One small file beside the clustered tree's.
+//! Statistics of a table's rows, and when the rows were loaded. One small file beside the clustered tree's.
 //!
 //! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A file
 //! that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a warning.
@@ -61,7 +61,7 @@ impl Content {
         }
     }
 
-    /// What the trees of a table say of themselves. A table without rows has no other statistics.
+    /// Statistics that the trees of a table hold themselves. A table without rows has no other statistics.
     fn of_trees(companions: &Companions, entry: &TableEntry, reason: &str) -> Content {
         let store = companions.store();
         let table = store.open_table(entry.schema(), entry.files.clone(), TableStatistics::default());

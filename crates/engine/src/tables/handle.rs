@@ -46,7 +46,7 @@ impl Handle {
         Handle { writer: self.writer.clone(), auto_increment, ..Handle::new(entry, &self.companions) }
     }
 
-    /// What is known of the rows.
+    /// Statistics of the rows.
     pub fn content(&self) -> &Arc<Content> {
         self.content.get_or_init(|| Arc::new(Content::read(&self.companions, &self.entry)))
     }

@@ -52,7 +52,7 @@ impl TableSet {
         self.handle(id)?.open(store)
     }
 
-    /// What is known of a table's rows.
+    /// Statistics of a table's rows.
     pub fn content(&self, id: TableId) -> Result<&Arc<Content>> {
         Ok(self.handle(id)?.content())
     }

@@ -1,4 +1,4 @@
-//! What storage reports while a table's rows are sorted into its trees, in MySQL's words.
+//! Problems that storage reports while a table's rows are sorted into its trees, in MySQL's words.
 
 use muster_algebra::TableDef;
 use muster_storage::StorageError;

@@ -42,7 +42,7 @@ pub fn greedy(graph: &Graph, model: &dyn JoinModel, interrupt: &Interrupt) -> Re
         interrupt.check()?;
         pairs.extend((0..right).filter_map(|left| pair(graph, model, &parts, left, right)));
     }
-    // Of equal pairs, the one whose parts come first.
+    // Among equal pairs, the one whose parts come first wins.
     let is_before = |a: &Pair, b: &Pair| match a.key.0.cmp(&b.key.0).then(a.key.1.total_cmp(&b.key.1)) {
         std::cmp::Ordering::Equal => (a.left, a.right) < (b.left, b.right),
         order => order.is_lt(),

@@ -61,7 +61,7 @@ pub struct Model<'a> {
     hash_joins: bool,
 }
 
-/// What switches and hints say of the joins of one unit.
+/// Switches and hints that apply to the joins of one unit.
 struct Allowed {
     hash_joins: bool,
     forced_hash: bool,
@@ -205,7 +205,7 @@ impl<'a> Model<'a> {
             rows *= if unit.role == Role::Inner { self.units[i].0 } else { self.dependents[i] };
         }
         for (class, distinct) in self.graph.classes.iter().zip(&self.distinct) {
-            // Of all but the column with the fewest values.
+            // Rows are divided by the distinct values of all columns but the one with the fewest.
             let mut fewest = f64::INFINITY;
             for (_, d) in class.iter().zip(distinct).filter(|((u, _), _)| has(*u)) {
                 let other = if *d < fewest { std::mem::replace(&mut fewest, *d) } else { *d };

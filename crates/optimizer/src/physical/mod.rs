@@ -1,4 +1,4 @@
-//! What is decided once the joins are ordered, so that a plan says all that execution does.
+//! Decisions that are taken once the joins are ordered, so that a plan says all that execution does.
 //!
 //! ```text
 //!   subquery_rows   no more rows of a subquery than decide

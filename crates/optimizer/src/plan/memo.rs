@@ -10,7 +10,7 @@ use muster_algebra::{ColId, Expr, Plan, Rel};
 use muster_types::Result;
 use std::collections::HashMap;
 
-/// What the planner of a statement remembers.
+/// Results that the planner of a statement remembers.
 #[derive(Default)]
 pub struct Memo {
     /// Whether the statement joins anything; else it has no alternatives that contain the same relations.

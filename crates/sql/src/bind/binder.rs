@@ -181,7 +181,7 @@ impl<'a> Binder<'a> {
                     let is_dated_text = |a: &Expr| self.type_of(expr).is_text() && self.type_of(a).is_temporal();
                     args.iter().any(|a| self.nullable(a) || is_dated_text(a))
                 }
-                // What is no date or time has no parts.
+                // A value that is no date or time has no parts.
                 ScalarFunction::Extract(_) => args.iter().any(|a| self.nullable(a) || !self.type_of(a).is_temporal()),
                 _ => true,
             },

@@ -192,7 +192,7 @@ impl Prepared<'_> {
 
 impl Drop for MiniTransaction<'_> {
     fn drop(&mut self) {
-        // Of a change that was not made.
+        // These pages belong to a change that was not made.
         self.tree.unlinked.lock().append(&mut self.allocated);
     }
 }

@@ -1,4 +1,4 @@
-//! What messages say, where several places raise the same error.
+//! The wording of errors that several places raise.
 
 use super::{ErrorCode, SqlError};
 use std::fmt;

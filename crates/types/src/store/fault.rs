@@ -1,4 +1,4 @@
-//! What can be wrong with a value, in MySQL's numbers and words.
+//! The problems that a value can have, in MySQL's numbers and words.
 
 use crate::ErrorCode;
 
@@ -20,7 +20,7 @@ impl<N> Unfit<N> {
     }
 }
 
-/// What is wrong with a value.
+/// A problem of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// 1366 for numbers and text, 1292 for dates and times; the type's name in the message.

@@ -77,7 +77,7 @@ fn is_too_long(bytes: &[u8], kind: TextKind, length: u32) -> bool {
     }
 }
 
-/// Where a text that is too long is cut.
+/// The byte position at which a text that is too long is cut.
 fn cut(bytes: &[u8], kind: TextKind, length: u32) -> usize {
     let length = length as usize;
     match kind {

@@ -9,7 +9,7 @@ use crate::{
     time_zone::TimeZone,
 };
 
-/// What storing a value looks at of a column.
+/// The properties of a column that storing a value depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredType {
     pub ty: SqlType,

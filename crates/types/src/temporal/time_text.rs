@@ -66,7 +66,7 @@ fn whole_seconds(text: &str) -> Option<(i64, &str)> {
         (0, vec![first], behind)
     } else {
         let (h, m, s) = (first / 10_000, first / 100 % 100, first % 100);
-        // What stands behind the digits is looked at without the space in front of it.
+        // The rest behind the digits is looked at without the space in front of it.
         return (m < 60 && s < 60).then_some((h * 3600 + m * 60 + s, behind));
     };
     while fields.len() < 3 {
