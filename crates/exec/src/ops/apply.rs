@@ -7,19 +7,18 @@
 mod answer;
 mod members;
 
-use super::only;
+use super::{only, plan_methods::no_expressions};
 use crate::{ExecContext, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
 use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
 };
 use datafusion_physical_expr::EquivalenceProperties;
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
     stream::RecordBatchStreamAdapter,
@@ -106,6 +105,8 @@ impl ExecutionPlan for ApplyExec {
         "ApplyExec"
     }
 
+    no_expressions!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -116,13 +117,6 @@ impl ExecutionPlan for ApplyExec {
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -10,6 +10,7 @@
 use super::{
     compact::{compact, held_bytes},
     only,
+    plan_methods::filters_pass,
 };
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -27,7 +28,7 @@ use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
     SendableRecordBatchStream, apply_expression_roots,
     execution_plan::{Boundedness, EmissionType, SchedulingType},
-    filter_pushdown::{ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation},
+    filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation},
     metrics::Time,
     repartition::BatchPartitioner,
     stream::RecordBatchStreamAdapter,
@@ -103,6 +104,8 @@ impl ExecutionPlan for ExchangeExec {
         "ExchangeExec"
     }
 
+    filters_pass!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -120,15 +123,6 @@ impl ExecutionPlan for ExchangeExec {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(ExchangeExec::new(only(children)?, self.keys.clone(), self.partitions())))
-    }
-
-    fn gather_filters_for_pushdown(
-        &self,
-        _phase: FilterPushdownPhase,
-        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
-        _config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        FilterDescription::from_children(parent_filters, &self.children())
     }
 
     fn handle_child_pushdown_result(

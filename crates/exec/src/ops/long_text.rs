@@ -3,17 +3,16 @@
 //! A batch of the input leaves in pieces: of as many rows as have texts of so many bytes, of at least one. The texts of
 //! a piece are accounted for until the next one is asked for; whoever keeps it accounts for it from then on.
 
-use super::only;
+use super::{only, plan_methods::no_expressions};
 use crate::expr::{Physical, rowwise::RowWise};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::{
     SendableRecordBatchStream, TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
 };
 use datafusion_physical_expr::EquivalenceProperties;
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
     stream::RecordBatchStreamAdapter,
@@ -69,6 +68,8 @@ impl ExecutionPlan for LongTextExec {
         "LongTextExec"
     }
 
+    no_expressions!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -79,13 +80,6 @@ impl ExecutionPlan for LongTextExec {
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

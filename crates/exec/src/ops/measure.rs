@@ -3,17 +3,16 @@
 //! Time runs from when a batch is asked for until it is there, so that what is above is not counted; of several
 //! partitions the slowest counts.
 
-use super::only;
+use super::{
+    only,
+    plan_methods::{filters_pass, no_expressions, rows_of_input},
+};
 use crate::profile::NodeProfile;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::{RecordBatchStream, TaskContext};
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
-use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
-    filter_pushdown::{FilterDescription, FilterPushdownPhase},
-};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, SendableRecordBatchStream};
 use futures::{Stream, StreamExt};
 use muster_algebra::NodeId;
 use std::{
@@ -66,37 +65,12 @@ impl ExecutionPlan for MeasureExec {
         "MeasureExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    rows_of_input!();
+    no_expressions!();
+    filters_pass!();
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(MeasureExec { input: only(children)?, node: self.node.clone(), run: self.run.clone() }))
-    }
-
-    /// Filters pass as if nothing were here.
-    fn gather_filters_for_pushdown(
-        &self,
-        _phase: FilterPushdownPhase,
-        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
-        _config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        FilterDescription::from_children(parent_filters, &self.children())
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

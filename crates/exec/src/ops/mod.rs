@@ -11,6 +11,7 @@ pub mod measure;
 pub mod merge_join;
 pub mod order_check;
 pub mod paced;
+mod plan_methods;
 pub mod project;
 pub mod scan;
 pub mod scan_filter;

@@ -1,13 +1,14 @@
 //! A nested loop join compares each batch of its streamed input with all rows that it keeps, in one go. It gets small
 //! batches here, and a pause after each: other statements run, and one that is cancelled ends.
 
-use super::only;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use super::{
+    only,
+    plan_methods::{no_expressions, rows_of_input},
+};
+use datafusion_common::Result;
 use datafusion_execution::TaskContext;
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
-    stream::RecordBatchStreamAdapter,
+    DisplayAs, DisplayFormatType, ExecutionPlan, SendableRecordBatchStream, stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt, stream};
 use std::{fmt, sync::Arc};
@@ -42,24 +43,8 @@ impl ExecutionPlan for PacedExec {
         "PacedExec"
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    rows_of_input!();
+    no_expressions!();
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(PacedExec { input: only(children)?, rows: self.rows }))

@@ -1,16 +1,18 @@
 //! Projection whose expressions have parts in common, which are computed once for each batch.
 
-use super::only;
+use super::{
+    only,
+    plan_methods::{expressions_and_filters_of, own_metrics},
+};
 use crate::expr::{Physical, subexpressions::SharedSubexpressions};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion};
+use datafusion_common::{Result, internal_err};
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
     SendableRecordBatchStream,
-    filter_pushdown::{FilterDescription, FilterPushdownPhase},
-    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput},
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput},
     projection::ProjectionExec,
     stream::RecordBatchStreamAdapter,
 };
@@ -67,6 +69,9 @@ impl ExecutionPlan for ProjectExec {
         "ProjectExec"
     }
 
+    expressions_and_filters_of!(plan);
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         self.plan.properties()
     }
@@ -79,13 +84,6 @@ impl ExecutionPlan for ProjectExec {
         vec![self.plan.input()]
     }
 
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.plan.apply_expressions(f)
-    }
-
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let recompute = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         let plan = self.plan.clone().replace_children(vec![only(children)?], recompute)?;
@@ -93,19 +91,6 @@ impl ExecutionPlan for ProjectExec {
             Some(plan) => ProjectExec::build(plan.clone()),
             None => internal_err!("a projection became {}", plan.name()),
         }
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn gather_filters_for_pushdown(
-        &self,
-        phase: FilterPushdownPhase,
-        parent_filters: Vec<Physical>,
-        config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        self.plan.gather_filters_for_pushdown(phase, parent_filters, config)
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -2,6 +2,7 @@
 //! filters that joins and top-N operators above publish while the query runs.
 
 use super::{
+    plan_methods::own_metrics,
     scan_filter::ScanFilter,
     scan_range::{Part, key_range},
     unordered,
@@ -16,7 +17,7 @@ use datafusion_physical_expr_common::physical_expr::{PhysicalExpr, snapshot_gene
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, apply_expression_roots,
     filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown},
-    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet},
+    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder},
     stream::RecordBatchStreamAdapter,
 };
 use muster_storage::{BatchFilter, Scan, ScanRequest, StorageError, Table};
@@ -183,6 +184,8 @@ impl ExecutionPlan for ScanExec {
         "ScanExec"
     }
 
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -200,10 +203,6 @@ impl ExecutionPlan for ScanExec {
 
     fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn handle_child_pushdown_result(

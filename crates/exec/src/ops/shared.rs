@@ -4,17 +4,17 @@
 use super::{
     compact::{compact, held_bytes},
     only,
+    plan_methods::{no_expressions, own_metrics},
     spill::{SpillFile, SpillSpace, SpillWriter},
     unordered,
 };
 use crate::counters::OperatorCounter;
 use arrow_array::RecordBatch;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation},
 };
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, SendableRecordBatchStream,
     coalesce_partitions::CoalescePartitionsExec,
@@ -83,19 +83,15 @@ impl ExecutionPlan for SharedExec {
         "SharedExec"
     }
 
+    no_expressions!();
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -117,10 +113,6 @@ impl ExecutionPlan for SharedExec {
             })
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows.try_flatten())))
-    }
-
-    fn metrics(&self) -> Option<datafusion_physical_plan::metrics::MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }
 

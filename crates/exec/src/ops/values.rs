@@ -1,11 +1,10 @@
 //! Rows that are in memory already: VALUES, SELECT without FROM, information_schema.
 
-use super::unordered;
+use super::{plan_methods::no_expressions, unordered};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::TaskContext;
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream, coop::cooperative,
     memory::MemoryStream,
@@ -36,19 +35,14 @@ impl ExecutionPlan for ValuesExec {
         "ValuesExec"
     }
 
+    no_expressions!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -19,18 +19,20 @@ mod ordered;
 mod table;
 mod whole;
 
-use super::{only, spill::SpillSpace};
+use super::{
+    only,
+    plan_methods::{expressions_and_filters_of, own_metrics},
+    spill::SpillSpace,
+};
 use arrow_array::RecordBatch;
-use datafusion_common::{Result, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion};
+use datafusion_common::{Result, internal_err};
 use datafusion_execution::{TaskContext, memory_pool::MemoryConsumer};
-use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
     SendableRecordBatchStream,
     aggregates::AggregateExec,
     coop::cooperative,
-    filter_pushdown::{FilterDescription, FilterPushdownPhase},
-    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet},
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder},
     stream::RecordBatchStreamAdapter,
 };
 use futures::Stream;
@@ -84,19 +86,16 @@ impl ExecutionPlan for GroupExec {
         "GroupExec"
     }
 
+    // Filters over groups decide which groups there are, not what they come to.
+    expressions_and_filters_of!(plan);
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         self.plan.properties()
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![self.plan.input()]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.plan.apply_expressions(f)
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -106,20 +105,6 @@ impl ExecutionPlan for GroupExec {
             Some(plan) => Ok(Arc::new(GroupExec::new(Arc::new(plan.clone()), self.method.clone())?)),
             None => internal_err!("an aggregation became {}", plan.name()),
         }
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    /// Filters over groups decide which groups there are, not what they come to.
-    fn gather_filters_for_pushdown(
-        &self,
-        phase: FilterPushdownPhase,
-        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
-        config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        self.plan.gather_filters_for_pushdown(phase, parent_filters, config)
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -1,9 +1,9 @@
 //! An input of DataFusion's join: rows that are in memory or in files, or another operator's in another context.
 
-use crate::{expr::Physical, ops::spill::SpillFile};
+use crate::ops::{plan_methods::no_expressions, spill::SpillFile};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion_common::{Result, tree_node::TreeNodeRecursion};
+use datafusion_common::Result;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
@@ -62,6 +62,8 @@ impl ExecutionPlan for InputExec {
         "InputExec"
     }
 
+    no_expressions!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -71,13 +73,6 @@ impl ExecutionPlan for InputExec {
             Rows::Below(plan, _) => vec![plan],
             _ => Vec::new(),
         }
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {

@@ -19,13 +19,16 @@ mod grace;
 mod input;
 mod probe_filter;
 
-use super::{scan::ROWS_DROPPED, spill::SpillSpace, unordered};
+use super::{
+    plan_methods::{expressions_and_filters_of, own_metrics},
+    scan::ROWS_DROPPED,
+    spill::SpillSpace,
+    unordered,
+};
 use crate::{expr::Physical, runtime::KEY_ARRAY_DENSITY};
 use arrow_array::{ArrayRef, RecordBatch};
 use build::{Build, Built};
-use datafusion_common::{
-    DataFusionError, JoinType, Result, config::ConfigOptions, internal_err, tree_node::TreeNodeRecursion,
-};
+use datafusion_common::{DataFusionError, JoinType, Result, config::ConfigOptions, internal_err};
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, UnboundedMemoryPool},
@@ -35,9 +38,9 @@ use datafusion_physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     ReplaceChildrenOptions, SendableRecordBatchStream,
     coop::cooperative,
-    filter_pushdown::{ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation},
+    filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation},
     joins::HashJoinExec,
-    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput},
+    metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput},
     stream::RecordBatchStreamAdapter,
 };
 use futures::{
@@ -176,19 +179,15 @@ impl ExecutionPlan for GraceJoinExec {
         "GraceJoinExec"
     }
 
+    expressions_and_filters_of!(join);
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         self.join.children()
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Physical) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.join.apply_expressions(f)
     }
 
     fn dynamic_expressions_produced(&self) -> Vec<Physical> {
@@ -198,19 +197,6 @@ impl ExecutionPlan for GraceJoinExec {
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         let recompute = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         self.around(self.join.clone().replace_children(children, recompute)?)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    fn gather_filters_for_pushdown(
-        &self,
-        phase: FilterPushdownPhase,
-        parent_filters: Vec<Physical>,
-        config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        self.join.gather_filters_for_pushdown(phase, parent_filters, config)
     }
 
     fn handle_child_pushdown_result(

@@ -18,7 +18,12 @@ mod entry_filter;
 pub mod links;
 mod pairs;
 
-use super::{compact::compact, only, scan_filter::ScanFilter};
+use super::{
+    compact::compact,
+    only,
+    plan_methods::{filters_pass, own_metrics},
+    scan_filter::ScanFilter,
+};
 use crate::{
     counters::{OperatorCounter, QueryCounters},
     error::external,
@@ -27,7 +32,7 @@ use crate::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use buffer::JoinBuffer;
-use datafusion_common::{Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
+use datafusion_common::{Result, tree_node::TreeNodeRecursion};
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, MemoryReservation},
@@ -37,9 +42,8 @@ use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
 use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
     SendableRecordBatchStream, apply_expression_roots,
-    filter_pushdown::{FilterDescription, FilterPushdownPhase},
     joins::utils::JoinFilter,
-    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet},
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet},
     stream::RecordBatchStreamAdapter,
 };
 pub use entry_filter::EntryCondition;
@@ -129,6 +133,9 @@ impl ExecutionPlan for LookupJoinExec {
         "LookupJoinExec"
     }
 
+    filters_pass!();
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -146,21 +153,6 @@ impl ExecutionPlan for LookupJoinExec {
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(LookupJoinExec::new(only(children)?, self.spec.clone(), self.schema())))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
-
-    /// Filters published while the query runs go on to the outer rows, as far as they are over them: fields are named
-    /// after the statement's columns.
-    fn gather_filters_for_pushdown(
-        &self,
-        _phase: FilterPushdownPhase,
-        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
-        _config: &ConfigOptions,
-    ) -> Result<FilterDescription> {
-        FilterDescription::from_children(parent_filters, &self.children())
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

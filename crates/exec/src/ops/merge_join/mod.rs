@@ -21,7 +21,7 @@ mod pairs;
 #[cfg(test)]
 mod tests;
 
-use super::{spill::SpillSpace, unordered};
+use super::{plan_methods::own_metrics, spill::SpillSpace, unordered};
 use crate::expr::Physical;
 use arrow_schema::SchemaRef;
 use datafusion_common::{Result, internal_err, tree_node::TreeNodeRecursion};
@@ -31,7 +31,7 @@ use datafusion_physical_plan::{
     common::spawn_buffered,
     coop::cooperative,
     joins::utils::{ColumnIndex, JoinFilter},
-    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput},
+    metrics::{BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput},
     stream::RecordBatchStreamAdapter,
 };
 use merge::Merge;
@@ -91,6 +91,8 @@ impl ExecutionPlan for MergeJoinExec {
         "MergeJoinExec"
     }
 
+    own_metrics!();
+
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
@@ -111,10 +113,6 @@ impl ExecutionPlan for MergeJoinExec {
             Ok([left, right]) => Ok(Arc::new(MergeJoinExec::new(left, right, self.spec.clone(), self.schema()))),
             Err(children) => internal_err!("{} inputs for a join", children.len()),
         }
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
