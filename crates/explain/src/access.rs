@@ -30,7 +30,7 @@ pub enum Way {
 }
 
 /// How a table is read.
-pub struct Access<'a> {
+pub struct TableAccess<'a> {
     pub scan: &'a Scan,
     pub entries: Entries,
     pub way: Way,
@@ -40,8 +40,8 @@ pub struct Access<'a> {
     pub keys: Option<&'a [Expr]>,
 }
 
-impl<'a> Access<'a> {
-    pub fn of_scan(scan: &'a Scan) -> Access<'a> {
+impl<'a> TableAccess<'a> {
+    pub fn of_scan(scan: &'a Scan) -> TableAccess<'a> {
         let whole = scan.ranges == [KeyRange::all()];
         let way = match scan.distinct_prefix {
             Some(_) => Way::Loose,
@@ -56,13 +56,13 @@ impl<'a> Access<'a> {
             Way::Onward if whole && scan.index != 0 => scan.table.indexes[scan.index].parts.len(),
             Way::Onward => ranged,
         };
-        Access { scan, entries, way, parts, keys: None }
+        TableAccess { scan, entries, way, parts, keys: None }
     }
 
     /// Rows of a table that are looked up for those of the tables before.
-    pub fn of_lookup(scan: &'a Scan, keys: &'a [Expr]) -> Access<'a> {
+    pub fn of_lookup(scan: &'a Scan, keys: &'a [Expr]) -> TableAccess<'a> {
         let entries = if is_complete(scan, keys.len()) { Entries::Row } else { Entries::Lookup };
-        Access { scan, entries, way: Way::Onward, parts: keys.len(), keys: Some(keys) }
+        TableAccess { scan, entries, way: Way::Onward, parts: keys.len(), keys: Some(keys) }
     }
 
     /// MySQL's name of it (manual 10.8.2).

@@ -5,7 +5,7 @@
 //! The first table of a block is read by itself, all others for the rows of those before them. The order is EXPLAIN's.
 
 use crate::{
-    access::{Access, Entries},
+    access::{Entries, TableAccess},
     subplans::subplans,
 };
 use muster_algebra::{Plan, PlanOp, Scan};
@@ -79,7 +79,7 @@ impl Walk {
     }
 
     fn table(&mut self, scan: &Scan, first: bool) {
-        let counter = match (Access::of_scan(scan).entries, first) {
+        let counter = match (TableAccess::of_scan(scan).entries, first) {
             (Entries::Row | Entries::Lookup, _) => return,
             (Entries::LookupOrNull | Entries::Ranges, true) => &mut self.counts.select_range,
             (Entries::LookupOrNull | Entries::Ranges, false) => &mut self.counts.select_full_range_join,
@@ -92,7 +92,7 @@ impl Walk {
 
 /// Returns true if no condition restricts the entries that a scan goes through.
 fn is_full(scan: &Scan) -> bool {
-    matches!(Access::of_scan(scan).entries, Entries::All | Entries::None)
+    matches!(TableAccess::of_scan(scan).entries, Entries::All | Entries::None)
 }
 
 /// The input of a sort, below nodes that only change its rows.

@@ -1,7 +1,7 @@
 //! A plan as JSON: one object per line of the tree, with its inputs inside.
 
 use crate::{
-    access::Access,
+    access::TableAccess,
     analyze::counted,
     tree::{self, ExplainLine},
 };
@@ -55,7 +55,7 @@ fn object<'a>(
     Some(Json::Object(object))
 }
 
-fn add_access(access: &Access<'_>, object: &mut Map<String, Json>) {
+fn add_access(access: &TableAccess<'_>, object: &mut Map<String, Json>) {
     let scan = access.scan;
     object.insert("schema_name".into(), scan.table.database.as_str().into());
     object.insert("table_name".into(), scan.table.name.as_str().into());

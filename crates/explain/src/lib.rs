@@ -23,6 +23,6 @@ mod subplans;
 pub mod traditional;
 mod tree;
 
-pub use access::{Access, Entries, Way};
+pub use access::{Entries, TableAccess, Way};
 pub use json::json;
 pub use tree::{ExplainLine, figure, lines, tree, tree_with};

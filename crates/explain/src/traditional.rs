@@ -1,7 +1,7 @@
 //! A plan as MySQL's table: a line for each table that is read, in the order of the plan.
 
 use crate::{
-    access::{Access, Entries, Way},
+    access::{Entries, TableAccess, Way},
     subplans::subplans,
 };
 use muster_algebra::{Columns, Expr, Plan, PlanOp, RowFetch, Scan, expr_text};
@@ -53,13 +53,13 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
         return row;
     };
     let access = match &line.keys {
-        Some((keys, _)) => Access::of_lookup(scan, keys),
-        None => Access::of_scan(scan),
+        Some((keys, _)) => TableAccess::of_lookup(scan, keys),
+        None => TableAccess::of_scan(scan),
     };
     let (name, key, key_len) = match &line.merged {
         Some((_, scans)) => {
-            let scans: Vec<Access<'_>> = scans.iter().copied().map(Access::of_scan).collect();
-            let names: Vec<&str> = scans.iter().filter_map(Access::index_name).collect();
+            let scans: Vec<TableAccess<'_>> = scans.iter().copied().map(TableAccess::of_scan).collect();
+            let names: Vec<&str> = scans.iter().filter_map(TableAccess::index_name).collect();
             let lens: Vec<String> = scans.iter().map(|scan| scan.key_bytes().to_string()).collect();
             ("index_merge", names.join(","), lens.join(","))
         }
@@ -175,7 +175,7 @@ fn collect<'a>(
         }
         if *batched {
             let incremental = if *incremental { "incremental, " } else { "" };
-            extra.push(format!("Using join buffer ({incremental}Batched Key Access){order}"));
+            extra.push(format!("Using join buffer ({incremental}Batched Key TableAccess){order}"));
         }
         // Rows found for one row of the tables before.
         let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);

@@ -4,7 +4,7 @@
 //! Projections have no line, as in MySQL. Costs are milliseconds.
 
 use crate::{
-    access::{Access, Entries, Way},
+    access::{Entries, TableAccess, Way},
     key_range,
 };
 use muster_algebra::{
@@ -38,7 +38,7 @@ pub struct ExplainLine<'a> {
     /// The operator; `None` for a part of one (`Hash`, a lookup) and for the heads of subqueries.
     pub node: Option<&'a Plan>,
     /// How a table is read, where the line stands for one.
-    pub access: Option<Access<'a>>,
+    pub access: Option<TableAccess<'a>>,
 }
 
 /// The lines of [`tree`], top down.
@@ -82,7 +82,7 @@ impl<'a> Tree<'a> {
             op => {
                 let text = self.operator(plan, op);
                 let access = match op {
-                    PlanOp::Scan(scan) => Some(Access::of_scan(scan)),
+                    PlanOp::Scan(scan) => Some(TableAccess::of_scan(scan)),
                     _ => None,
                 };
                 self.out.push(ExplainLine { depth, text, node: Some(plan), access });
@@ -128,7 +128,7 @@ impl<'a> Tree<'a> {
                     self.plan(left, depth);
                 }
                 let text = self.lookup(lookup, keys, entry_condition, *batched);
-                let access = Some(Access::of_lookup(lookup, keys));
+                let access = Some(TableAccess::of_lookup(lookup, keys));
                 self.out.push(ExplainLine { depth, text, node: None, access });
             }
             PlanOp::NestedLoopJoin { left, right, .. } | PlanOp::MergeJoin { left, right, .. } => {
@@ -244,7 +244,7 @@ impl<'a> Tree<'a> {
 
     fn scan(&self, scan: &Scan) -> String {
         let (table, index) = (&scan.alias, &scan.table.indexes[scan.index].name);
-        let access = Access::of_scan(scan);
+        let access = TableAccess::of_scan(scan);
         let ranges = || key_range::ranges_text(scan);
         let mut text = match (access.entries, access.way) {
             (Entries::None, _) => format!("No rows of {table}"),
@@ -300,7 +300,7 @@ impl<'a> Tree<'a> {
     /// The right side of a lookup join.
     fn lookup(&self, scan: &Scan, keys: &[Expr], entry_condition: &[Expr], batched: bool) -> String {
         let index = &scan.table.indexes[scan.index];
-        let described = Access::of_lookup(scan, keys);
+        let described = TableAccess::of_lookup(scan, keys);
         let covering = if described.is_index_only() { "covering " } else { "" };
         let access = match (batched, described.entries) {
             (true, _) => format!("Multi-range {covering}index lookup"),

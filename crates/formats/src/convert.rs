@@ -81,10 +81,10 @@ pub fn arrow_schema(columns: &[TargetColumn]) -> SchemaRef {
 
 /// The column's values; what is wrong with them goes to `problems`. When that is an error the array means nothing.
 pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Problems) -> Result<ArrayRef> {
-    let ctx = Context { column, fields };
+    let converter = ColumnConverter { column, fields };
     macro_rules! int {
         ($t:ty, $range:expr) => {
-            ctx.numbers::<$t>(problems, 0, |text| {
+            converter.numbers::<$t>(problems, 0, |text| {
                 let cast = |n: i128| n as <$t as ArrowPrimitiveType>::Native;
                 match number::integer(text, $range.0, $range.1) {
                     Ok(n) => Ok(cast(n)),
@@ -114,43 +114,44 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
                 let narrow = |n: i128| n as i64;
                 let parse =
                     |text: &[u8]| number::decimal(text, scale, max).map(narrow).map_err(|unfit| unfit.map(narrow));
-                let array = ctx.primitive::<Decimal64Type>(problems, Some(0), parse);
+                let array = converter.primitive::<Decimal64Type>(problems, Some(0), parse);
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             } else {
                 let array =
-                    ctx.primitive::<Decimal128Type>(problems, Some(0), |text| number::decimal(text, scale, max));
+                    converter.primitive::<Decimal128Type>(problems, Some(0), |text| number::decimal(text, scale, max));
                 Arc::new(array.with_data_type(arrow_type(&column.ty)))
             }
         }
-        SqlType::Float => ctx.numbers::<Float32Type>(problems, 0.0, |text| {
+        SqlType::Float => converter.numbers::<Float32Type>(problems, 0.0, |text| {
             let narrow = |x: f64| x as f32;
             number::float(text, f32::MAX as f64, column.digits).map(narrow).map_err(|unfit| unfit.map(narrow))
         }),
         SqlType::Double => {
-            ctx.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX, column.digits))
+            converter.numbers::<Float64Type>(problems, 0.0, |text| number::float(text, f64::MAX, column.digits))
         }
-        SqlType::Date => Arc::new(ctx.primitive::<Date32Type>(problems, None, temporal::date)),
+        SqlType::Date => Arc::new(converter.primitive::<Date32Type>(problems, None, temporal::date)),
         SqlType::DateTime { fsp } => {
-            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))
+            Arc::new(converter.primitive::<TimestampMicrosecondType>(problems, None, |t| temporal::datetime(t, fsp)))
         }
         SqlType::Timestamp { fsp } => {
-            Arc::new(ctx.primitive::<TimestampMicrosecondType>(problems, None, |t| {
+            Arc::new(converter.primitive::<TimestampMicrosecondType>(problems, None, |t| {
                 temporal::timestamp(t, fsp, column.time_zone)
             }))
         }
-        SqlType::Time { fsp } => ctx.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
-        SqlType::Text { kind, length, .. } => ctx.text(problems, kind, length)?,
-        SqlType::Bytes { kind, length } => ctx.byte_strings(problems, kind, length)?,
+        SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
+        SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
+        SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
         SqlType::Bool | SqlType::Null => return Err(SqlError::internal("no column has this type")),
     })
 }
 
-struct Context<'a> {
+/// Converts the fields of one column to an Arrow array of the column's type.
+struct ColumnConverter<'a> {
     column: &'a TargetColumn,
     fields: Fields<'a>,
 }
 
-impl Context<'_> {
+impl ColumnConverter<'_> {
     /// As `primitive`, for types that have a zero.
     fn numbers<T: ArrowPrimitiveType>(
         &self,

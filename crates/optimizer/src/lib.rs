@@ -105,7 +105,7 @@ fn run(
     Ok(kept)
 }
 
-/// Plans once. The flag is [`rewrite::Context::in_subquery_has_a_choice`] as the rewrites left it.
+/// Plans once. The flag is [`rewrite::RewriteContext::in_subquery_has_a_choice`] as the rewrites left it.
 fn run_once(
     rel: Rel,
     columns: &mut Columns,
@@ -120,7 +120,7 @@ fn run_once(
         options.interrupt.check()?;
         let before = trace.is_some().then(|| rel.clone());
         let start = Instant::now();
-        let mut context = rewrite::Context { columns, options, in_subquery_has_a_choice };
+        let mut context = rewrite::RewriteContext { columns, options, in_subquery_has_a_choice };
         rel = (pass.run)(rel, &mut context)?;
         in_subquery_has_a_choice = context.in_subquery_has_a_choice;
         if let Some(trace) = trace.as_deref_mut() {

@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry, TableExtras, now_utc_micros, schema_of},
     charset,
-    statement::{Context, Done},
+    statement::{Done, StatementContext},
     tables::{Content, Rows},
 };
 use muster_algebra::{IndexDef, TableDef, TableId};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Engines that other servers have: their name is taken, and the table is Muster's all the same.
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
 
-pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> {
+pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Result<Done> {
     if let Some(source) = &statement.like {
         return create_table_like(context, &statement.name, source, statement.if_not_exists);
     }
@@ -74,7 +74,12 @@ pub fn create_table(context: &Context, statement: &CreateTable) -> Result<Done> 
     store(context, def, extras, options.auto_increment.unwrap_or(1), statement.if_not_exists)
 }
 
-fn create_table_like(context: &Context, name: &TableName, source: &TableName, if_not_exists: bool) -> Result<Done> {
+fn create_table_like(
+    context: &StatementContext,
+    name: &TableName,
+    source: &TableName,
+    if_not_exists: bool,
+) -> Result<Done> {
     let (database, name) = begin(context, name)?;
     let (source_database, source) = context.qualify(source)?;
     context.rights.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
@@ -87,7 +92,7 @@ fn create_table_like(context: &Context, name: &TableName, source: &TableName, if
     store(context, def, entry.extras.clone(), 1, if_not_exists)
 }
 
-fn begin(context: &Context, name: &TableName) -> Result<(String, String)> {
+fn begin(context: &StatementContext, name: &TableName) -> Result<(String, String)> {
     let (database, name) = context.qualify(name)?;
     check_table_name(&name)?;
     context.rights.check_table(&database, &name, Privilege::Create, "CREATE")?;
@@ -96,7 +101,13 @@ fn begin(context: &Context, name: &TableName) -> Result<(String, String)> {
 }
 
 /// Returns true if the name is taken and that is no error.
-fn exists(context: &Context, snapshot: &Snapshot, database: &str, name: &str, if_not_exists: bool) -> Result<bool> {
+fn exists(
+    context: &StatementContext,
+    snapshot: &Snapshot,
+    database: &str,
+    name: &str,
+    if_not_exists: bool,
+) -> Result<bool> {
     let schema = snapshot.schema(database)?;
     if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
         return Ok(false);
@@ -111,7 +122,7 @@ fn exists(context: &Context, snapshot: &Snapshot, database: &str, name: &str, if
 
 /// Makes the table's files and names it in the catalog.
 fn store(
-    context: &Context,
+    context: &StatementContext,
     def: TableDef,
     extras: TableExtras,
     auto_increment: u64,

@@ -5,13 +5,13 @@ use crate::{
     accounts::Privilege,
     catalog::Schema,
     charset,
-    statement::{Context, Done},
+    statement::{Done, StatementContext},
 };
 use muster_sql::CreateDatabase;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::BTreeMap;
 
-pub fn create_database(context: &Context, statement: &CreateDatabase) -> Result<Done> {
+pub fn create_database(context: &StatementContext, statement: &CreateDatabase) -> Result<Done> {
     let name = match &statement.name {
         Some(name) => name.clone(),
         None => context.require_database()?,
@@ -42,7 +42,7 @@ pub fn create_database(context: &Context, statement: &CreateDatabase) -> Result<
     Ok(Done::rows(1))
 }
 
-pub fn alter_database(context: &Context, statement: &CreateDatabase) -> Result<Done> {
+pub fn alter_database(context: &StatementContext, statement: &CreateDatabase) -> Result<Done> {
     let name = match &statement.name {
         Some(name) => name.clone(),
         None => context.require_database()?,
@@ -59,7 +59,7 @@ pub fn alter_database(context: &Context, statement: &CreateDatabase) -> Result<D
 }
 
 /// Affected rows: the number of tables dropped with it.
-pub fn drop_database(context: &Context, name: &str, if_exists: bool) -> Result<Done> {
+pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) -> Result<Done> {
     check_not_virtual(context, name)?;
     context.rights.check_database(name, Privilege::Drop)?;
     let tables = context.database.tables();

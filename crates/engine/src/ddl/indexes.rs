@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::{TableEntry, schema_of},
     charset,
-    statement::{Context, Done},
+    statement::{Done, StatementContext},
     tables::{Content, Rows, Tables, lock_writer, storage_error},
     threads,
 };
@@ -16,20 +16,20 @@ use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-pub fn create_index(context: &Context, statement: &CreateIndex) -> Result<Done> {
+pub fn create_index(context: &StatementContext, statement: &CreateIndex) -> Result<Done> {
     let name = open(context, &statement.table, Privilege::Index, "INDEX")?;
     add(context, &name, &statement.index)?;
     Ok(Done::rows(0))
 }
 
-pub fn drop_index(context: &Context, index: &str, table: &TableName) -> Result<Done> {
+pub fn drop_index(context: &StatementContext, index: &str, table: &TableName) -> Result<Done> {
     let name = open(context, table, Privilege::Index, "INDEX")?;
     remove(context, &name, index)?;
     Ok(Done::rows(0))
 }
 
 /// One action after the other, each whole; an error leaves those before it done and says which one failed.
-pub fn alter_table(context: &Context, statement: &AlterTable) -> Result<Done> {
+pub fn alter_table(context: &StatementContext, statement: &AlterTable) -> Result<Done> {
     let mut name = open(context, &statement.table, Privilege::Alter, "ALTER")?;
     for action in &statement.actions {
         match action {
@@ -53,7 +53,7 @@ pub fn alter_table(context: &Context, statement: &AlterTable) -> Result<Done> {
     Ok(Done::rows(0))
 }
 
-fn open(context: &Context, table: &TableName, p: Privilege, command: &str) -> Result<(String, String)> {
+fn open(context: &StatementContext, table: &TableName, p: Privilege, command: &str) -> Result<(String, String)> {
     let (database, name) = context.qualify(table)?;
     context.rights.check_table(&database, &name, p, command)?;
     check_not_virtual(context, &database)?;
@@ -67,7 +67,7 @@ fn writer(tables: &Tables, (database, name): &(String, String)) -> Result<Arc<Mu
     current.writer(current.definitions.table(database, name)?.def.id)
 }
 
-fn add(context: &Context, name: &(String, String), spec: &IndexSpec) -> Result<()> {
+fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) -> Result<()> {
     if spec.kind == IndexKind::Primary {
         return Err(SqlError::unsupported("ALTER TABLE .. ADD PRIMARY KEY"));
     }
@@ -120,7 +120,7 @@ fn position(entry: &TableEntry, index: &str) -> Result<usize> {
     })
 }
 
-fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()> {
+fn remove(context: &StatementContext, name: &(String, String), index: &str) -> Result<()> {
     let tables = context.database.tables();
     let writer = writer(tables, name)?;
     let _writing = lock_writer(&writer, &context.cancel)?;
@@ -140,7 +140,7 @@ fn remove(context: &Context, name: &(String, String), index: &str) -> Result<()>
     tables.in_reserve(|| tables.change(|snapshot| snapshot.replace_table(&entry, next.clone())))
 }
 
-fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> Result<()> {
+fn rename(context: &StatementContext, name: &(String, String), from: &str, to: &str) -> Result<()> {
     let tables = context.database.tables();
     let writer = writer(tables, name)?;
     let _writing = lock_writer(&writer, &context.cancel)?;
@@ -166,7 +166,7 @@ fn rename(context: &Context, name: &(String, String), from: &str, to: &str) -> R
 }
 
 /// Comment, next AUTO_INCREMENT value, and the character set of columns to come.
-fn set_options(context: &Context, name: &(String, String), options: &TableOptions) -> Result<()> {
+fn set_options(context: &StatementContext, name: &(String, String), options: &TableOptions) -> Result<()> {
     let collation = charset::resolve(options.charset.as_deref(), options.collation.as_deref())?;
     let tables = context.database.tables();
     let writer = writer(tables, name)?;

@@ -33,14 +33,14 @@ pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 
-use crate::{statement::Context, system_schema};
+use crate::{statement::StatementContext, system_schema};
 use muster_types::{ErrorCode, Result, SqlError};
 
 /// Longest name of a database, table, column or index, in characters (manual 9.2.1).
 const MAX_NAME_CHARS: usize = 64;
 
 /// Error 1044 for a change in information_schema, whoever asks.
-fn check_not_virtual(context: &Context, database: &str) -> Result<()> {
+fn check_not_virtual(context: &StatementContext, database: &str) -> Result<()> {
     if system_schema::is_name(database) {
         return Err(context.rights.database_denied(database));
     }

@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry},
     rows::text_column,
-    statement::{Context, Done},
+    statement::{Done, StatementContext},
     tables::lock_writer,
 };
 use muster_algebra::{TableDef, TableId};
@@ -14,7 +14,7 @@ use muster_types::{Result, SqlError, Value};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
-pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
+pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: bool) -> Result<Done> {
     let mut wanted: Vec<(String, String)> = Vec::with_capacity(names.len());
     for name in names {
         let (database, name) = context.qualify(name)?;
@@ -48,7 +48,7 @@ pub fn drop_tables(context: &Context, names: &[TableName], if_exists: bool) -> R
     Ok(Done::rows(0))
 }
 
-pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
+pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Done> {
     let (database, name) = context.qualify(name)?;
     context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
     check_not_virtual(context, &database)?;
@@ -67,7 +67,7 @@ pub fn truncate_table(context: &Context, name: &TableName) -> Result<Done> {
     Ok(Done::rows(0))
 }
 
-pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Result<Done> {
+pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)]) -> Result<Done> {
     let mut steps = Vec::with_capacity(pairs.len());
     for (from, to) in pairs {
         let (from, to) = (context.qualify(from)?, context.qualify(to)?);
@@ -108,7 +108,7 @@ pub fn rename_tables(context: &Context, pairs: &[(TableName, TableName)]) -> Res
 }
 
 /// Statistics are taken when a table is loaded or indexed, so there is nothing left to find out.
-pub fn analyze(context: &Context, names: &[TableName]) -> Result<Done> {
+pub fn analyze(context: &StatementContext, names: &[TableName]) -> Result<Done> {
     let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
     let mut rows = Vec::new();
     for name in names {

@@ -1,10 +1,10 @@
 //! CREATE, ALTER and DROP USER, SET PASSWORD, GRANT, REVOKE.
 
-use crate::statement::{Context, Done};
+use crate::statement::{Done, StatementContext};
 use muster_sql::{Authentication, Grant, UserName, UserSpec};
 use muster_types::{ErrorCode, Result};
 
-pub fn create_users(context: &Context, users: &[UserSpec], if_not_exists: bool) -> Result<Done> {
+pub fn create_users(context: &StatementContext, users: &[UserSpec], if_not_exists: bool) -> Result<Done> {
     let existing = context.database.accounts().create_users(&context.rights, users, if_not_exists)?;
     for name in existing {
         context.note(ErrorCode::UserAlreadyExists, format!("Authorization ID {name} already exists."));
@@ -12,15 +12,15 @@ pub fn create_users(context: &Context, users: &[UserSpec], if_not_exists: bool) 
     Ok(Done::default())
 }
 
-pub fn alter_users(context: &Context, users: &[UserSpec], if_exists: bool) -> Result<Done> {
+pub fn alter_users(context: &StatementContext, users: &[UserSpec], if_exists: bool) -> Result<Done> {
     note_missing(context, context.database.accounts().alter_users(&context.rights, users, if_exists)?)
 }
 
-pub fn drop_users(context: &Context, users: &[UserName], if_exists: bool) -> Result<Done> {
+pub fn drop_users(context: &StatementContext, users: &[UserName], if_exists: bool) -> Result<Done> {
     note_missing(context, context.database.accounts().drop_users(&context.rights, users, if_exists)?)
 }
 
-fn note_missing(context: &Context, missing: Vec<String>) -> Result<Done> {
+fn note_missing(context: &StatementContext, missing: Vec<String>) -> Result<Done> {
     for name in missing {
         context.note(ErrorCode::UserDoesNotExist, format!("Authorization ID {name} does not exist."));
     }
@@ -28,7 +28,7 @@ fn note_missing(context: &Context, missing: Vec<String>) -> Result<Done> {
 }
 
 /// `user`: `None` for the account logged in as.
-pub fn set_password(context: &Context, user: Option<&UserName>, password: &str) -> Result<Done> {
+pub fn set_password(context: &StatementContext, user: Option<&UserName>, password: &str) -> Result<Done> {
     let own = || UserName { user: String::new(), host: String::new(), current: true };
     let name = user.cloned().unwrap_or_else(own);
     let authentication = Authentication::Password { plugin: None, password: password.to_owned() };
@@ -37,13 +37,13 @@ pub fn set_password(context: &Context, user: Option<&UserName>, password: &str) 
     Ok(Done::default())
 }
 
-pub fn grant(context: &Context, grant: &Grant) -> Result<Done> {
+pub fn grant(context: &StatementContext, grant: &Grant) -> Result<Done> {
     let database = context.session.current_database.as_deref();
     context.database.accounts().grant(&context.rights, database, grant)?;
     Ok(Done::default())
 }
 
-pub fn revoke(context: &Context, grant: &Grant) -> Result<Done> {
+pub fn revoke(context: &StatementContext, grant: &Grant) -> Result<Done> {
     let database = context.session.current_database.as_deref();
     context.database.accounts().revoke(&context.rights, database, grant)?;
     Ok(Done::default())

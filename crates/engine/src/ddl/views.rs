@@ -4,7 +4,7 @@ use super::{check_length, check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
     catalog::ViewEntry,
-    statement::{BindEnvironment, Context, Done, StatementTables},
+    statement::{BindEnvironment, Done, StatementContext, StatementTables},
 };
 use muster_algebra::{ColumnDef, Definer, ViewDef};
 use muster_sql::{CreateView, Parameters, TableName, ViewSecurity};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Digits that MySQL gives a computed floating-point number in front of the point.
 const DOUBLE_DIGITS: u8 = 17;
 
-pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Done> {
+pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> Result<Done> {
     let (database, name) = context.qualify(&statement.name)?;
     check_table_name(&name)?;
     context.rights.check_table(&database, &name, Privilege::CreateView, "CREATE VIEW")?;
@@ -78,7 +78,7 @@ pub fn create_view(context: &Arc<Context>, statement: &CreateView) -> Result<Don
 }
 
 /// Whose rights will count. Error 1227 for another's than one's own without SUPER.
-fn definer(context: &Context, security: &ViewSecurity) -> Result<Option<Definer>> {
+fn definer(context: &StatementContext, security: &ViewSecurity) -> Result<Option<Definer>> {
     let account = &context.rights.account;
     let own = Definer { user: account.user.clone(), host: account.host.clone() };
     Ok(match security {
@@ -94,7 +94,7 @@ fn definer(context: &Context, security: &ViewSecurity) -> Result<Option<Definer>
     })
 }
 
-pub fn drop_views(context: &Context, names: &[TableName], if_exists: bool) -> Result<Done> {
+pub fn drop_views(context: &StatementContext, names: &[TableName], if_exists: bool) -> Result<Done> {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
         let (database, name) = context.qualify(name)?;

@@ -1,7 +1,7 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
 use super::{load_into, parse_name};
-use crate::{statement::Context, tables::storage_error};
+use crate::{statement::StatementContext, tables::storage_error};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
 use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Loads rows into a table (`name` or `database.name`) and returns their number.
 pub fn load_batches(
-    context: &Context,
+    context: &StatementContext,
     table: &str,
     batches: impl Iterator<Item = Result<RecordBatch>>,
     progress: Arc<LoadProgress>,

@@ -1,7 +1,7 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
 use super::{load_into, parse_name, statement};
-use crate::{statement::Context, tables::storage_error};
+use crate::{statement::StatementContext, tables::storage_error};
 use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -36,7 +36,7 @@ fn kind(path: &Path) -> Result<FileKind> {
 }
 
 /// Loads a file into a table (`name` or `database.name`) and returns the number of rows.
-pub fn load_file(context: &Context, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
+pub fn load_file(context: &StatementContext, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
     let kind = kind(file)?;
     let (rows, _) = load_into(context, &parse_name(table), DuplicatePolicy::Error, progress, |entry, loader| {
         read(context, kind, file, entry, loader)
@@ -45,7 +45,7 @@ pub fn load_file(context: &Context, table: &str, file: &Path, progress: Arc<Load
 }
 
 fn read(
-    context: &Context,
+    context: &StatementContext,
     kind: FileKind,
     path: &Path,
     entry: &crate::catalog::TableEntry,

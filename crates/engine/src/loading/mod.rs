@@ -18,7 +18,7 @@ pub use statement::load_data;
 use crate::{
     accounts::Privilege,
     catalog::{TableEntry, now_utc_micros},
-    statement::Context,
+    statement::StatementContext,
     system_schema,
     tables::{Content, Rows, TableSet, least_auto_increment, lock_writer, storage_error},
     threads,
@@ -30,7 +30,7 @@ use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
 /// The table of a statement that loads; errors 1046, 1044, 1142, 1146.
-pub fn target(context: &Context, tables: &TableSet, name: &TableName) -> Result<Arc<TableEntry>> {
+pub fn target(context: &StatementContext, tables: &TableSet, name: &TableName) -> Result<Arc<TableEntry>> {
     let (database, name) = context.qualify(name)?;
     if system_schema::is_name(&database) {
         return Err(context.rights.database_denied(&database));
@@ -49,7 +49,7 @@ pub fn parse_name(name: &str) -> TableName {
 
 /// Loads into a table: `fill` pushes the rows. On an error the table is as it was.
 pub fn load_into<R>(
-    context: &Context,
+    context: &StatementContext,
     name: &TableName,
     duplicates: DuplicatePolicy,
     progress: Arc<LoadProgress>,

@@ -6,7 +6,7 @@ use crate::{
     accounts::Privilege,
     catalog::TableEntry,
     charset,
-    statement::{Context, Done},
+    statement::{Done, StatementContext},
     tables::storage_error,
 };
 use muster_algebra::DefaultValue;
@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub fn load_data(context: &Context, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
+pub fn load_data(context: &StatementContext, statement: &LoadData, local_files: &dyn LocalFiles) -> Result<Done> {
     let entry = target(context, &context.database.tables().current(), &statement.table)?;
     if statement.on_duplicate == OnDuplicate::Replace {
         context.rights.check_table(&entry.def.database, &entry.def.name, Privilege::Delete, "DELETE")?;
@@ -58,7 +58,7 @@ pub fn load_data(context: &Context, statement: &LoadData, local_files: &dyn Loca
 
 /// All rows of a delimited source, pushed.
 pub(super) fn read(
-    context: &Context,
+    context: &StatementContext,
     entry: &TableEntry,
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
@@ -70,7 +70,7 @@ pub(super) fn read(
 }
 
 /// The columns of a table with what rows get that lack them.
-pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Vec<TargetColumn>> {
+pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> Result<Vec<TargetColumn>> {
     let column = |c: &muster_algebra::ColumnDef| TargetColumn {
         name: c.name.clone(),
         ty: c.ty,
@@ -87,7 +87,7 @@ pub(super) fn target_columns(context: &Context, entry: &TableEntry) -> Result<Ve
 }
 
 /// The statement's time as the column stores it: with its digits of fraction, in UTC for a TIMESTAMP.
-fn now(context: &Context, ty: &SqlType) -> i64 {
+fn now(context: &StatementContext, ty: &SqlType) -> i64 {
     let now = match ty {
         SqlType::Timestamp { .. } => context.clock.now_utc_micros,
         _ => context.clock.now_micros(),
@@ -97,7 +97,7 @@ fn now(context: &Context, ty: &SqlType) -> i64 {
     now.div_euclid(unit) * unit
 }
 
-fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
+fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
     let columns = target_columns(context, entry)?;
     let position = |name: &str| {
         let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
@@ -152,7 +152,7 @@ fn options(context: &Context, statement: &LoadData, entry: &TableEntry) -> Resul
 }
 
 /// A file of the server: only with the FILE privilege, and only below `secure_file_priv`.
-fn server_file(context: &Context, path: &str) -> Result<File> {
+fn server_file(context: &StatementContext, path: &str) -> Result<File> {
     if !context.rights.global().has(Privilege::File) {
         return Err(context.rights.denied());
     }

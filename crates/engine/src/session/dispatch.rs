@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::{
     Outcome, ddl, loading,
-    statement::{Context, Done, evaluate, explain, query},
+    statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
 use muster_sql::Statement;
@@ -16,7 +16,12 @@ fn done(done: Result<Done>) -> Result<Outcome> {
 
 impl State {
     /// Runs a parsed statement.
-    pub fn run(&mut self, context: &Arc<Context>, statement: &Statement, parameters: &[Value]) -> Result<Outcome> {
+    pub fn run(
+        &mut self,
+        context: &Arc<StatementContext>,
+        statement: &Statement,
+        parameters: &[Value],
+    ) -> Result<Outcome> {
         use Statement::*;
         match statement {
             Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
@@ -75,7 +80,7 @@ impl State {
     }
 
     /// A session whose database is dropped has none.
-    fn drop_database(&mut self, context: &Context, name: &str, if_exists: bool) -> Result<Done> {
+    fn drop_database(&mut self, context: &StatementContext, name: &str, if_exists: bool) -> Result<Done> {
         let dropped = ddl::drop_database(context, name, if_exists)?;
         if self.current_database.as_deref() == Some(name) {
             self.leave_database();

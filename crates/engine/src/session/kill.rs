@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::{
     accounts::Privilege,
-    statement::{Context, Done, evaluate},
+    statement::{Done, StatementContext, evaluate},
 };
 use muster_sql::{FlushOption, ScalarExpr};
 use muster_types::{ErrorCode, Result, SqlError, Value};
@@ -13,7 +13,7 @@ impl State {
     /// Own sessions without further rights, those of others with SUPER. Errors 1094, 1095.
     pub fn kill(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<StatementContext>,
         id: &ScalarExpr,
         query_only: bool,
         parameters: &[Value],
@@ -36,7 +36,7 @@ impl State {
     }
 
     /// Error 1227 without RELOAD.
-    pub fn flush(&self, context: &Context, options: &[FlushOption]) -> Result<Done> {
+    pub fn flush(&self, context: &StatementContext, options: &[FlushOption]) -> Result<Done> {
         for option in options {
             context.rights.check_global(Privilege::Reload)?;
             if *option == FlushOption::Status {

@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::{
     Outcome, Prepared,
-    statement::{Context, Done, query},
+    statement::{Done, StatementContext, query},
     threads,
 };
 use muster_sql::{Parameters, PrepareSource, Statement};
@@ -155,7 +155,12 @@ impl State {
     }
 
     /// EXECUTE name USING ..
-    pub fn execute_named(&mut self, context: &Arc<Context>, name: &str, variables: &[String]) -> Result<Outcome> {
+    pub fn execute_named(
+        &mut self,
+        context: &Arc<StatementContext>,
+        name: &str,
+        variables: &[String],
+    ) -> Result<Outcome> {
         let prepared = self.prepared.named_for(name, "EXECUTE")?;
         let value = |v: &String| self.user_variables.get(&v.to_lowercase()).cloned().unwrap_or(Value::Null);
         let values: Vec<Value> = variables.iter().map(value).collect();

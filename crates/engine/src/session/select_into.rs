@@ -1,7 +1,7 @@
 //! `SELECT .. INTO @a, @b`.
 
 use super::state::State;
-use crate::statement::{Context, Done, first_values, query};
+use crate::statement::{Done, StatementContext, first_values, query};
 use muster_sql::Query;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ impl State {
     /// At most one row. Errors 1172, 1222; warning 1329 without a row.
     pub fn select_into(
         &mut self,
-        context: &Arc<Context>,
+        context: &Arc<StatementContext>,
         query: &Query,
         variables: &[String],
         parameters: &[Value],

@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::{
     accounts::Privilege,
-    statement::{Context, Done, evaluate},
+    statement::{Done, StatementContext, evaluate},
     variables::{self, Variables, definitions::Definition},
 };
 use muster_sql::{Isolation, SetItem, SetValue, VariableScope};
@@ -27,7 +27,7 @@ impl State {
     }
 
     /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
-    pub fn set(&mut self, context: &Arc<Context>, items: &[SetItem], parameters: &[Value]) -> Result<Done> {
+    pub fn set(&mut self, context: &Arc<StatementContext>, items: &[SetItem], parameters: &[Value]) -> Result<Done> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let expr = match item {
@@ -78,7 +78,7 @@ impl State {
     /// `value`: `None` for DEFAULT.
     fn set_variable(
         &mut self,
-        context: &Context,
+        context: &StatementContext,
         scope: Option<VariableScope>,
         name: &str,
         value: Option<Value>,
@@ -121,7 +121,7 @@ impl State {
 
     fn set_transaction(
         &mut self,
-        context: &Context,
+        context: &StatementContext,
         scope: Option<VariableScope>,
         isolation: Option<Isolation>,
         read_only: Option<bool>,
@@ -151,7 +151,7 @@ impl State {
 }
 
 /// Error 1227.
-fn check_variables_admin(context: &Context) -> Result<()> {
+fn check_variables_admin(context: &StatementContext) -> Result<()> {
     if context.rights.global().has(Privilege::Super) {
         return Ok(());
     }

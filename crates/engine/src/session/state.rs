@@ -6,7 +6,7 @@ use crate::{
     accounts::{Privilege, Rights},
     catalog::now_utc_micros,
     processes::SessionShared,
-    statement::{Clock, Context, Diagnostics, SessionSnapshot},
+    statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
     system_schema,
     variables::Variables,
     virtual_tables::InformationSchema,
@@ -138,7 +138,7 @@ impl State {
 
     /// The context that a statement runs with. `variables`: the session's, as the statement's hints change them.
     /// `cancel` stops it.
-    pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<Context> {
+    pub fn context(&self, cancel: CancellationToken, variables: Variables) -> Arc<StatementContext> {
         self.context_in(self.current_database.clone(), cancel, variables)
     }
 
@@ -148,13 +148,13 @@ impl State {
         current_database: Option<String>,
         cancel: CancellationToken,
         variables: Variables,
-    ) -> Arc<Context> {
+    ) -> Arc<StatementContext> {
         let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
         let now_utc_micros = match variables.get("timestamp") {
             Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
             _ => now_utc_micros(),
         };
-        Arc::new(Context {
+        Arc::new(StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {
                 current_database,

@@ -1,7 +1,9 @@
 //! A statement from its text to its end: counted, parsed, run; its warnings kept, its panics survived.
 
 use super::{prepared::PreparedStatement, state::State};
-use crate::{Outcome, ResultSet, RowStream, processes::SessionShared, statement::Context, threads::panic_error};
+use crate::{
+    Outcome, ResultSet, RowStream, processes::SessionShared, statement::StatementContext, threads::panic_error,
+};
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
 use muster_exec::Reserved;
@@ -121,7 +123,7 @@ impl State {
     pub fn statement_without_text(
         &mut self,
         (number, cancel): Begun,
-        run: impl FnOnce(&Context) -> Result<u64>,
+        run: impl FnOnce(&StatementContext) -> Result<u64>,
     ) -> Result<u64> {
         self.begin_diagnostics();
         self.process.set_slow_after(self.slow_after());

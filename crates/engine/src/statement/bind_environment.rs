@@ -1,17 +1,17 @@
 //! The session's values that binding asks for.
 
-use super::{Context, StatementTables};
+use super::{StatementContext, StatementTables};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A statement's context as the binder asks it.
 pub struct BindEnvironment<'a> {
-    context: &'a Context,
+    context: &'a StatementContext,
 }
 
 impl<'a> BindEnvironment<'a> {
-    pub fn new(context: &'a Context) -> BindEnvironment<'a> {
+    pub fn new(context: &'a StatementContext) -> BindEnvironment<'a> {
         BindEnvironment { context }
     }
 

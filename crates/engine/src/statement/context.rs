@@ -12,7 +12,8 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub struct Context {
+/// What one statement runs with: the database, its session, its rights and the way to stop it.
+pub struct StatementContext {
     pub database: Arc<Database>,
     /// The session as it was when the statement began.
     pub session: SessionSnapshot,
@@ -52,7 +53,7 @@ impl Clock {
     }
 }
 
-impl Context {
+impl StatementContext {
     /// Error 1317 after KILL, 3024 after the deadline.
     pub fn check_interrupt(&self) -> Result<()> {
         check_interrupt(&self.cancel, self.clock.deadline.get().copied())

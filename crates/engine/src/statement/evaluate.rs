@@ -1,12 +1,12 @@
 //! The value of an expression outside queries: of SET, DO and KILL.
 
-use super::{BindEnvironment, Context, StatementTables, first_values, query};
+use super::{BindEnvironment, StatementContext, StatementTables, first_values, query};
 use muster_sql::ScalarExpr;
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
 /// The one row of `SELECT expression`, without columns. `parameters`: of the whole statement.
-pub fn evaluate(context: &Arc<Context>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
+pub fn evaluate(context: &Arc<StatementContext>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
     let tables = StatementTables::new(context);
     let environment = BindEnvironment::new(context);
     let bound = muster_sql::bind_constant(expr, &environment.with(&tables, parameters.into()))?;

@@ -1,13 +1,17 @@
 //! The environment in which the operators of a query run.
 
-use super::{Context, StatementTables};
+use super::{StatementContext, StatementTables};
 use crate::variables::Variables;
 use muster_exec::{Buffers, ExecContext, Profile};
 use muster_storage::ReadView;
 use std::sync::Arc;
 
 /// `profile`: measurements of every operator go there.
-pub fn exec_context(context: &Context, tables: Arc<StatementTables>, profile: Option<Arc<Profile>>) -> ExecContext {
+pub fn exec_context(
+    context: &StatementContext,
+    tables: Arc<StatementTables>,
+    profile: Option<Arc<Profile>>,
+) -> ExecContext {
     let variables = &context.session.variables;
     ExecContext {
         runtime: context.database.runtime().clone(),

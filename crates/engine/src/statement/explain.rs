@@ -1,6 +1,6 @@
 //! EXPLAIN: the plan as a tree, as a table, as JSON.
 
-use super::{Context, query};
+use super::{StatementContext, query};
 use crate::{
     Outcome,
     rows::{self, text_column},
@@ -14,7 +14,7 @@ use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
-pub fn explain(context: &Arc<Context>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
+pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &[Value]) -> Result<Outcome> {
     let Statement::Query(query) = &*explain.statement else {
         return Err(SqlError::unsupported("EXPLAIN of a statement other than SELECT"));
     };
@@ -62,7 +62,7 @@ fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
 
 /// Runs a query to its end, throws its rows away, and prints the plan with what its nodes did.
 fn analyze(
-    context: &Context,
+    context: &StatementContext,
     planned: query::Planned,
     print: impl FnOnce(&Analyzed<'_>) -> Result<String>,
 ) -> Result<String> {

@@ -1,7 +1,7 @@
 //! One statement: what it runs with, and the way of a query.
 //!
 //! ```text
-//!   Context           what a statement runs with; its parts           context.rs
+//!   StatementContext  what a statement runs with; its parts           context.rs
 //!     Diagnostics     its warnings, notes and error                   diagnostics.rs
 //!     @@name          system variables as it reads them               system_variable.rs
 //!   StatementTables   databases, tables and views by name             names.rs
@@ -28,7 +28,7 @@ mod system_variable;
 mod virtual_tables;
 
 pub use bind_environment::BindEnvironment;
-pub use context::{Clock, Context, Done, SessionSnapshot};
+pub use context::{Clock, Done, SessionSnapshot, StatementContext};
 pub use diagnostics::{Diagnostics, Level};
 pub use evaluate::evaluate;
 pub use names::StatementTables;

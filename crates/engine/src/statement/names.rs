@@ -1,6 +1,6 @@
 //! Databases, tables and views as one statement sees them, with statistics for the optimizer.
 
-use super::Context;
+use super::StatementContext;
 use crate::{
     accounts::{Privilege, Rights},
     catalog::{Snapshot, TableEntry},
@@ -21,14 +21,14 @@ use std::{
 pub struct StatementTables {
     set: Arc<TableSet>,
     /// Whose rights count, and who decides what `information_schema` shows.
-    context: Arc<Context>,
+    context: Arc<StatementContext>,
     pool_share: OnceLock<f64>,
     /// Rows of `information_schema`'s tables that were read.
     virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
 }
 
 impl StatementTables {
-    pub fn new(context: &Arc<Context>) -> Arc<StatementTables> {
+    pub fn new(context: &Arc<StatementContext>) -> Arc<StatementTables> {
         let set = context.database.tables().current();
         Arc::new(StatementTables {
             set,

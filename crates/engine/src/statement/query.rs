@@ -1,6 +1,6 @@
 //! The way of a query: bind, optimize, execute.
 
-use super::{BindEnvironment, Context, StatementTables, execution, plan_counters, rows::guard, rows::project};
+use super::{BindEnvironment, StatementContext, StatementTables, execution, plan_counters, rows::guard, rows::project};
 use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, threads, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
@@ -22,7 +22,7 @@ pub struct Planned {
 
 /// Binds a query on a state of all tables that it keeps.
 pub fn bind(
-    context: &Arc<Context>,
+    context: &Arc<StatementContext>,
     query: &Query,
     parameters: Parameters<'_>,
 ) -> Result<(Bound, Arc<StatementTables>)> {
@@ -32,14 +32,14 @@ pub fn bind(
 }
 
 /// From names to a plan.
-pub fn plan(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<Planned> {
+pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<Planned> {
     let (bound, tables) = bind(context, query, parameters.into())?;
     let rel = select_limit(context, bound.rel);
     optimize(context, Bound { rel, ..bound }, tables)
 }
 
 /// From a bound query to a plan.
-pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
+pub fn optimize(context: &StatementContext, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
     for warning in bound.warnings {
         context.warn(warning.code, warning.message);
     }
@@ -57,7 +57,7 @@ pub fn optimize(context: &Context, bound: Bound, tables: Arc<StatementTables>) -
 }
 
 /// `sql_select_limit`: for a SELECT without a LIMIT of its own.
-fn select_limit(context: &Context, rel: Rel) -> Rel {
+fn select_limit(context: &StatementContext, rel: Rel) -> Rel {
     let limit = context.session.variables.unsigned("sql_select_limit");
     match rel {
         Rel::Limit { .. } => rel,
@@ -67,7 +67,7 @@ fn select_limit(context: &Context, rel: Rel) -> Rel {
 }
 
 /// Plans and starts a SELECT, with the time that it may take.
-pub fn select(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Result<ResultSet> {
+pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<ResultSet> {
     let set_ms = context.session.variables.unsigned("max_execution_time");
     let limit_ms = muster_sql::max_execution_time(query).unwrap_or(set_ms);
     let deadline = match limit_ms {
@@ -84,7 +84,7 @@ pub fn select(context: &Arc<Context>, query: &Query, parameters: &[Value]) -> Re
 /// Starts a planned query. After `deadline` its rows end with error 3024. `profile`: measurements of every operator go
 /// there.
 pub fn run(
-    context: &Context,
+    context: &StatementContext,
     planned: Planned,
     deadline: Option<Instant>,
     profile: Option<Arc<Profile>>,

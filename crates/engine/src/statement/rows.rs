@@ -1,6 +1,6 @@
 //! The rows of a query on their way out.
 
-use super::Context;
+use super::StatementContext;
 use crate::{
     ResultSet, RowStream,
     threads::{self, panic_error},
@@ -29,7 +29,7 @@ pub fn project(batch: &RecordBatch, positions: &[usize]) -> Result<RecordBatch> 
 }
 
 /// Wraps rows so that KILL and `deadline` stop them, and a panic becomes an error.
-pub fn guard(context: &Context, stream: RowStream, deadline: Option<Instant>) -> RowStream {
+pub fn guard(context: &StatementContext, stream: RowStream, deadline: Option<Instant>) -> RowStream {
     Guarded {
         inner: Some(stream),
         cancelled: Box::pin(context.cancel.clone().cancelled_owned()),

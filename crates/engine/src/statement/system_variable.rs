@@ -1,12 +1,12 @@
 //! System variables as a statement reads them: some are kept elsewhere than in the session's values.
 
-use super::Context;
+use super::StatementContext;
 use crate::variables;
 use muster_sql::VariableScope;
 use muster_types::{Result, Value};
 use std::sync::atomic::Ordering::Relaxed;
 
-impl Context {
+impl StatementContext {
     /// The value of `@@[scope.]name`.
     pub fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
         let definition = variables::define(name)?;

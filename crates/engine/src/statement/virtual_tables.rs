@@ -1,6 +1,6 @@
 //! Tables whose rows are made when they are read.
 
-use super::Context;
+use super::StatementContext;
 use crate::tables::TableSet;
 use muster_algebra::TableDef;
 use muster_types::{Result, Value};
@@ -12,5 +12,5 @@ pub trait VirtualTables: Send + Sync {
     /// A table by its name in any case.
     fn table(&self, name: &str) -> Option<Arc<TableDef>>;
     /// All rows of a table that the account may see.
-    fn rows(&self, table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>>;
+    fn rows(&self, table: &TableDef, tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>>;
 }

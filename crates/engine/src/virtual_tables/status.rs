@@ -1,7 +1,7 @@
 //! Status variables: what SHOW STATUS shows, and the names that MySQL has for counters.
 
 use super::information_schema::PoolFigures;
-use crate::{Database, statement::Context};
+use crate::{Database, statement::StatementContext};
 use muster_exec::QueryCounters;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -66,7 +66,7 @@ pub fn counter_values(counters: &QueryCounters) -> Vec<(&'static str, u64)> {
 }
 
 /// Names and values, sorted by name.
-pub fn status(context: &Context, global: bool) -> Vec<(String, String)> {
+pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)> {
     let (database, session) = (&*context.database, &*context.process);
     let mut out: Vec<(String, String)> = Vec::new();
     let (counters, commands) = match global {

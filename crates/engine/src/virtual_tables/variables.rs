@@ -1,13 +1,13 @@
 //! SHOW VARIABLES.
 
 use crate::{
-    statement::Context,
+    statement::StatementContext,
     variables::definitions::{DEFINITIONS, Definition, Scope},
 };
 use muster_types::Value;
 
 /// Names and values, sorted by name.
-pub fn shown(context: &Context, global: bool) -> Vec<(String, String)> {
+pub fn shown(context: &StatementContext, global: bool) -> Vec<(String, String)> {
     let globals = context.database.globals();
     let shown = |d: &'static Definition| {
         let value = if global || d.scope == Scope::Global {

@@ -16,7 +16,7 @@ mod flash;
 pub use disk::Disk;
 pub use flash::Flash;
 
-use muster_engine::io::trace::{Access, AccessKind, Record};
+use muster_engine::io::trace::{AccessKind, Record, TracedAccess};
 
 /// A read or a write: where on the device, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Device {
     /// Milliseconds that the device works for a record. Files lie one behind the other, in the order of their names.
     pub fn replay_ms(&self, record: &Record) -> f64 {
         let bases = layout(&record.files);
-        let request = |a: &Access| Request {
+        let request = |a: &TracedAccess| Request {
             position: bases.get(a.file as usize).copied().unwrap_or(0) + a.offset,
             bytes: a.bytes,
         };
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    fn access(file: u32, offset: u64, batch: u64) -> Access {
-        Access { kind: AccessKind::Read, file, offset, bytes: 16384, batch, in_flight: 1 }
+    fn access(file: u32, offset: u64, batch: u64) -> TracedAccess {
+        TracedAccess { kind: AccessKind::Read, file, offset, bytes: 16384, batch, in_flight: 1 }
     }
 
     #[test]

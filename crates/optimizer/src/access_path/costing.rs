@@ -27,8 +27,8 @@ pub fn range_rows(
     total * estimator.selectivity(&said)
 }
 
-/// What paths are costed with.
-pub struct Context<'a> {
+/// Makes the access paths of one table, each with its cost.
+pub struct PathBuilder<'a> {
     pub columns: &'a [(ColId, usize)],
     pub request: &'a Request<'a>,
     pub statistics: &'a dyn Statistics,
@@ -36,7 +36,7 @@ pub struct Context<'a> {
     pub options: &'a Options,
 }
 
-impl Context<'_> {
+impl PathBuilder<'_> {
     /// A scan of ranges which hold `rows` rows.
     pub fn path(
         &self,
@@ -50,7 +50,7 @@ impl Context<'_> {
         Path { index, ranges, steered: false, rows_read: rows, cost_ms, ordered, covering }
     }
 
-    /// Reading so many rows in these ranges. `steered`: conditions that steering has seen to.
+    /// Milliseconds to read so many rows of these ranges. `steered`: conditions that the skip scan has already enforced.
     fn reading(
         &self,
         index: usize,

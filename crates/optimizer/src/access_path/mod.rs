@@ -19,7 +19,7 @@ use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::{Domains, IndexRanges};
 use crate::scope::{self, ColSet};
-use costing::{Context, range_rows};
+use costing::{PathBuilder, range_rows};
 use muster_algebra::{
     ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
     Switch, TableDef,
@@ -72,7 +72,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     };
     let mut paths: Vec<Path> = Vec::new();
     let mut steered: Vec<Path> = Vec::new();
-    let context = Context { columns: &columns, request: &request, statistics, estimator, options };
+    let builder = PathBuilder { columns: &columns, request: &request, statistics, estimator, options };
     for index in 0..table.indexes.len() {
         let usable = hints::may_read(index, request.hints) && options.is_on(Switch::AccessPath);
         if index > 0 && !usable {
@@ -96,14 +96,14 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
         if let Some(ranges) = &ranges
             && ranges.may_be_steered(index, options)
         {
-            steered.push(context.path(index, Some(ranges.clone()), rows_read, covering, ordered));
+            steered.push(builder.path(index, Some(ranges.clone()), rows_read, covering, ordered));
         }
         if index == 0 || restricted || covering || ordered.is_some() {
             let ranges = ranges.filter(|_| restricted);
-            paths.push(context.path(index, ranges, rows_read, covering, ordered));
+            paths.push(builder.path(index, ranges, rows_read, covering, ordered));
         }
     }
-    let steered: Vec<Path> = steered.into_iter().map(|p| context.steered(p, &paths)).collect();
+    let steered: Vec<Path> = steered.into_iter().map(|p| builder.steered(p, &paths)).collect();
     paths.extend(steered);
     let rows = (total * share).max(0.0);
     let forced = hints::forces_reading(request.hints);

@@ -8,7 +8,7 @@
 //!
 //! Only where the left input is a whole table: restricted to few rows, it would make most groups for nothing.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::properties::unique_keys;
 use crate::scope::{self, ColSet};
 use muster_algebra::{
@@ -16,7 +16,7 @@ use muster_algebra::{
 };
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Aggregate { input, group, aggregates } => match pushed(&input, &group, &aggregates, context.columns) {

@@ -1,12 +1,12 @@
 //! `CAST(column AS wider) < constant` becomes `column < constant` where no value changes: the comparison then runs on
 //! the stored type and can use an index. So does a TIMESTAMP column in a zone that is always as far from UTC.
 
-use super::{Context, map_exprs};
+use super::{RewriteContext, map_exprs};
 use crate::literal::{exact_value, is_lossless_cast, literal};
 use muster_algebra::{Columns, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
 use muster_types::{Result, temporal::MICROS_PER_SECOND, time_zone::TimeZone};
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
     map_exprs(rel, &mut |expr| {
         expr.rewrite(&mut |e| match e {

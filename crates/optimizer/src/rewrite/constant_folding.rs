@@ -1,13 +1,13 @@
 //! Constants are computed now, and conditions that constants decide are decided.
 
-use super::{Context, logic, map_exprs};
+use super::{RewriteContext, logic, map_exprs};
 use crate::fingerprint;
 use crate::literal::{is_truth, literal};
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
     let folded = map_exprs(rel, &mut |expr| expr.rewrite(&mut |e| fold(e, columns)))?;
     super::bottom_up(folded, &mut |rel| {

@@ -1,11 +1,11 @@
 //! `COUNT(DISTINCT x) GROUP BY g` counts the rows of `GROUP BY g, x`: two plain aggregates, which run in parallel and
 //! spill, instead of one set per group.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Aggregate { input, group, aggregates } if is_single_distinct(&aggregates) => {

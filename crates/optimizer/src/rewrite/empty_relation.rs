@@ -1,11 +1,11 @@
 //! What can have no rows is not computed: `WHERE FALSE`, `LIMIT 0`, joins with nothing.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::literal::never_true;
 use muster_algebra::{Expr, JoinKind, Rel, Value};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Filter { predicates, input } if predicates.iter().any(never_true) => empty(&input),
@@ -34,7 +34,7 @@ fn empty_join(
     right: Box<Rel>,
     on: Vec<Expr>,
     straight: bool,
-    context: &Context<'_>,
+    context: &RewriteContext<'_>,
 ) -> Rel {
     let no_match = is_empty(&right) || (kind != JoinKind::NullAwareAnti && on.iter().any(never_true));
     match kind {

@@ -1,7 +1,7 @@
 //! What is known of a column is known of every column equal to it: from `a = b AND a = 5` follows `b = 5`, from
 //! `a = b AND a < 9` follows `b < 9`. (Equalities between more than two columns are closed when joins are ordered.)
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::fingerprint::{self, ExprSet};
 use crate::join_order::graph::{EqualColumns, filtered};
 use crate::literal::literal;
@@ -9,7 +9,7 @@ use crate::substitution::{Substitution, substitute};
 use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, SqlType};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
     bottom_up(rel, &mut |node| {
         Ok(match &node {

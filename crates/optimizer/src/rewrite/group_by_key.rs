@@ -1,13 +1,13 @@
 //! GROUP BY columns that other group columns determine need no comparing: they become `ANY_VALUE` aggregates. Grouping by
 //! a primary key and ten columns of its row is grouping by the primary key.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::properties::determined;
 use crate::scope::ColSet;
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Columns, Expr, Rel};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Aggregate { input, group, aggregates } if group.len() > 1 => {

@@ -1,10 +1,10 @@
 //! A limit above a UNION ALL holds for each input too.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use muster_algebra::Rel;
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Limit { input, offset, count: Some(count) } => match *input {

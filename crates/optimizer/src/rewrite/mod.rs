@@ -26,8 +26,8 @@ use crate::Options;
 use muster_algebra::{Columns, Expr, Rel, Switch};
 use muster_types::Result;
 
-/// What a pass may use.
-pub struct Context<'a> {
+/// The state that the passes of one statement share: its columns, and the options that they run under.
+pub struct RewriteContext<'a> {
     pub columns: &'a mut Columns,
     pub options: &'a Options,
     /// True if an IN stays a subquery that may either be materialized or run as EXISTS. Both are planned then, and the cheaper
@@ -39,7 +39,7 @@ pub struct Context<'a> {
 pub struct Pass {
     /// Its switch, whose name is that of the pass.
     pub switch: Switch,
-    pub run: fn(Rel, &mut Context<'_>) -> Result<Rel>,
+    pub run: fn(Rel, &mut RewriteContext<'_>) -> Result<Rel>,
 }
 
 macro_rules! passes {

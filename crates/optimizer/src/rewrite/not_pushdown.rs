@@ -1,10 +1,10 @@
 //! NOT goes down to the comparisons: `NOT (a < b OR c)` becomes `a >= b AND NOT c`. Exact in three-valued logic.
 
-use super::{Context, logic, map_exprs};
+use super::{RewriteContext, logic, map_exprs};
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, Rel, SubqueryKind, Value};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     map_exprs(rel, &mut |expr| {
         expr.rewrite(&mut |e| match e {
             Expr::Not(arg) => negate(*arg),

@@ -1,13 +1,13 @@
 //! `a <=> b` between the two sides of a join becomes equalities, which can be keys: `a = b` where neither is NULL, else
 //! `a IS NULL = b IS NULL AND COALESCE(a, c) = COALESCE(b, c)`. So INTERSECT and EXCEPT are joins by hash.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::properties::may_be_null;
 use crate::scope;
 use muster_algebra::{Collation, CompareOp, Expr, Rel, ScalarFunction, SqlType, Value};
 use muster_types::{Decimal, Result};
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Join { kind, left, right, on, straight } => {
@@ -21,7 +21,7 @@ pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
 }
 
 /// The condition as equalities, or as it is.
-fn keys(condition: Expr, left: &Rel, right: &Rel, context: &Context<'_>) -> Vec<Expr> {
+fn keys(condition: Expr, left: &Rel, right: &Rel, context: &RewriteContext<'_>) -> Vec<Expr> {
     let Expr::Compare { op: CompareOp::NullSafeEq, left: a, right: b } = condition else { return vec![condition] };
     let same = || vec![Expr::Compare { op: CompareOp::NullSafeEq, left: a.clone(), right: b.clone() }];
     if a.has_subquery() || b.has_subquery() {

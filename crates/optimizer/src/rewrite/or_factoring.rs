@@ -1,13 +1,13 @@
 //! Conditions common to all branches of an OR come out of it: `(j AND a) OR (j AND b)` becomes `j AND (a OR b)`, so that
 //! `j` can be a join condition. An OR of equalities with constants becomes an IN list.
 
-use super::{Context, logic, map_exprs};
+use super::{RewriteContext, logic, map_exprs};
 use crate::fingerprint::{self, ExprSet};
 use crate::literal::literal;
 use muster_algebra::{CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     let factored = map_exprs(rel, &mut |expr| expr.rewrite(&mut factor))?;
     super::bottom_up(factored, &mut |node| {
         Ok(match node {

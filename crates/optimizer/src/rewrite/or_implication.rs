@@ -1,13 +1,13 @@
 //! What an OR over several relations implies for each of them: `(n1 = 'F' AND n2 = 'G') OR (n1 = 'G' AND n2 = 'F')`
 //! implies `n1 IN ('F', 'G')` and `n2 IN ('G', 'F')`, which can be checked before the join. The OR itself stays.
 
-use super::{Context, bottom_up, or_factoring};
+use super::{RewriteContext, bottom_up, or_factoring};
 use crate::fingerprint;
 use crate::scope::{self, ColSet};
 use muster_algebra::{Expr, JoinKind, LogicOp, Rel};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Filter { input, mut predicates } if matches!(*input, Rel::Join { .. }) => {

@@ -1,13 +1,13 @@
 //! A left join whose NULL-extended rows a condition above rejects is an inner join.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::properties::rejects_null;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{Expr, JoinKind, Rel};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     // Subqueries first, each by itself; then this level from the top.
     let rel = bottom_up(rel, &mut |mut node| {
         for expr in node.exprs_mut() {

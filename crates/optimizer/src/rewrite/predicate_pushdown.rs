@@ -1,6 +1,6 @@
 //! Conditions go down to where their columns come from, and stay where moving them would change the result.
 
-use super::Context;
+use super::RewriteContext;
 use crate::fingerprint;
 use crate::properties::respects_equality;
 use crate::scope::{self, ColSet};
@@ -8,12 +8,12 @@ use crate::substitution::{Substitution, substitute};
 use muster_algebra::{Expr, JoinKind, Rel, Switch};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     push(rel, Vec::new(), context)
 }
 
 /// The relation with these conditions on it, as far down as they go.
-fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> Result<Rel> {
+fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_>) -> Result<Rel> {
     for expr in rel.exprs_mut() {
         push_in_subqueries(expr, context)?;
     }
@@ -72,14 +72,14 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut Context<'_>) -> R
 }
 
 /// Whether no hint keeps conditions out of a derived table.
-fn enters_derived(rel: &Rel, context: &Context<'_>) -> bool {
+fn enters_derived(rel: &Rel, context: &RewriteContext<'_>) -> bool {
     let general = context.options.is_on(Switch::DerivedConditionPushdown);
     let hinted = context.options.for_derived(&rel.output()).is_on(Switch::DerivedConditionPushdown);
     hinted || !general
 }
 
 /// The relation with the conditions inside it as far down as they go.
-fn push_below(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+fn push_below(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     for input in rel.inputs_mut() {
         let taken = crate::substitution::take(input);
         *input = push(taken, Vec::new(), context)?;
@@ -102,7 +102,7 @@ fn mentions_within(
         .all(|id| group.contains(id) || (!of_input.contains(id) && !aggregates.iter().any(|(a, _)| a == id)))
 }
 
-fn push_in_subqueries(expr: &mut Expr, context: &mut Context<'_>) -> Result<()> {
+fn push_in_subqueries(expr: &mut Expr, context: &mut RewriteContext<'_>) -> Result<()> {
     let mut outcome = Ok(());
     scope::for_each_subquery(expr, &mut |inner| {
         if outcome.is_ok() {
@@ -141,7 +141,7 @@ fn push_join(
     on: Vec<Expr>,
     straight: bool,
     predicates: Vec<Expr>,
-    context: &mut Context<'_>,
+    context: &mut RewriteContext<'_>,
 ) -> Result<Rel> {
     let (left_columns, right_columns) = (scope::output_set(&left), scope::output_set(&right));
     let (mut to_left, mut to_right, mut in_join, mut above) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -4,20 +4,20 @@
 //! is computed stays where it is computed, or moves above a join, unless it is used once only (then it is computed where it
 //! is used).
 
-use super::Context;
+use super::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, replace_with, substitute};
 use muster_algebra::{AggregateCall, ColId, Expr, JoinKind, Rel, Switch};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let wanted = rel.output();
     let (rel, map) = merge(rel, context)?;
     Ok(deliver(rel, &map, &wanted, context))
 }
 
 /// The relation with exactly these columns.
-fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId], context: &Context<'_>) -> Rel {
+fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId], context: &RewriteContext<'_>) -> Rel {
     if map.is_empty() && rel.output() == wanted {
         return rel;
     }
@@ -54,7 +54,7 @@ fn is_trivial(expr: &Expr) -> bool {
 }
 
 /// Merges the projections in the subqueries of a relation's expressions: they are statements of their own.
-fn merge_subqueries(rel: &mut Rel, context: &mut Context<'_>) -> Result<()> {
+fn merge_subqueries(rel: &mut Rel, context: &mut RewriteContext<'_>) -> Result<()> {
     for expr in rel.exprs_mut() {
         let mut outcome = Ok(());
         scope::for_each_subquery(expr, &mut |inner| {
@@ -71,7 +71,7 @@ fn merge_subqueries(rel: &mut Rel, context: &mut Context<'_>) -> Result<()> {
 }
 
 /// The relation without needless projections, and what stands for each column that it delivers no longer.
-fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)> {
+fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substitution)> {
     merge_subqueries(&mut rel, context)?;
     match rel {
         Rel::Get { .. } => Ok((rel, Substitution::new())),
@@ -162,7 +162,7 @@ fn merge(mut rel: Rel, context: &mut Context<'_>) -> Result<(Rel, Substitution)>
 }
 
 /// Whether a projection is a derived table with NO_MERGE.
-fn is_kept_apart(exprs: &[(ColId, Expr)], context: &Context<'_>) -> bool {
+fn is_kept_apart(exprs: &[(ColId, Expr)], context: &RewriteContext<'_>) -> bool {
     let ids: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
     !context.options.for_derived(&ids).is_on(Switch::DerivedMerge)
 }

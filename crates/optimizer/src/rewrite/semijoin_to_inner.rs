@@ -1,13 +1,13 @@
 //! A semi join to at most one row is an inner join: the right input is unique in the columns it is joined by. Inner
 //! joins can be ordered freely and built on either side.
 
-use super::{Context, bottom_up};
+use super::{RewriteContext, bottom_up};
 use crate::properties::{equated, unique_keys};
 use crate::scope;
 use muster_algebra::{ColId, Expr, JoinKind, Rel};
 use muster_types::Result;
 
-pub fn run(rel: Rel, _context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Join { kind: JoinKind::Semi, left, right, on, straight } => {

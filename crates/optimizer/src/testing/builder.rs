@@ -1,7 +1,7 @@
 //! A small builder of relations for tests.
 
 use crate::Options;
-use crate::rewrite::Context;
+use crate::rewrite::RewriteContext;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, ColumnDef, ColumnMeta, Columns, CompareOp, Expr, IndexDef, JoinKind, Rel,
     Subquery, SubqueryKind, TableDef, TableId,
@@ -110,10 +110,13 @@ impl Tables {
     }
 
     /// Runs a pass.
-    pub fn run(&mut self, pass: fn(Rel, &mut Context<'_>) -> Result<Rel>, rel: Rel) -> Rel {
+    pub fn run(&mut self, pass: fn(Rel, &mut RewriteContext<'_>) -> Result<Rel>, rel: Rel) -> Rel {
         let options = Options::default();
-        pass(rel, &mut Context { columns: &mut self.columns, options: &options, in_subquery_has_a_choice: false })
-            .expect("the pass works")
+        pass(
+            rel,
+            &mut RewriteContext { columns: &mut self.columns, options: &options, in_subquery_has_a_choice: false },
+        )
+        .expect("the pass works")
     }
 
     pub fn aggregate(

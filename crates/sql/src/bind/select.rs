@@ -8,7 +8,7 @@
 
 use super::{
     binder::{Aggregates, Binder, BoundQuery},
-    expr::Context,
+    expr::ExprContext,
     order::{self, Limits},
     output::{Distinctness, Key},
     scope::{Clause, Names, Scope},
@@ -74,11 +74,11 @@ impl Binder<'_> {
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = Vec::new();
         if let Some(condition) = &select.having {
-            let mut cx = Context {
+            let mut cx = ExprContext {
                 selected: &selected,
                 group: &group,
                 aggregates: Some(&mut aggregates),
-                ..Context::new(&scope, names, Clause::Having)
+                ..ExprContext::new(&scope, names, Clause::Having)
             };
             let item = self.expr(condition, &mut cx)?;
             having = self.condition(item).into_conjuncts();
@@ -139,7 +139,8 @@ impl Binder<'_> {
                 }
                 SelectItem::ExprWithAliases { .. } => return Err(SqlError::unsupported("several aliases")),
             };
-            let mut cx = Context { aggregates: Some(aggregates), ..Context::new(scope, names, Clause::FieldList) };
+            let mut cx =
+                ExprContext { aggregates: Some(aggregates), ..ExprContext::new(scope, names, Clause::FieldList) };
             let item = self.expr(expr, &mut cx)?;
             let written = crate::statement::item_text(names.written, (place.line, place.column), i);
             let name = alias.clone().unwrap_or_else(|| implicit_name(expr, written));
@@ -173,7 +174,7 @@ impl Binder<'_> {
             let item = match chosen {
                 Some(i) => selected[i].item.clone(),
                 None => {
-                    let mut cx = Context { selected, ..Context::new(scope, names, Clause::GroupBy) };
+                    let mut cx = ExprContext { selected, ..ExprContext::new(scope, names, Clause::GroupBy) };
                     match self.group_name(expr, &mut cx)? {
                         Some(item) => item,
                         None => self.expr(expr, &mut cx)?,
@@ -228,10 +229,10 @@ impl Binder<'_> {
                 None => match by_alias(&key.expr, selected)? {
                     Some(i) => selected[i].item.expr.clone(),
                     None => {
-                        let mut cx = Context {
+                        let mut cx = ExprContext {
                             selected,
                             aggregates: Some(aggregates),
-                            ..Context::new(scope, names, Clause::OrderBy)
+                            ..ExprContext::new(scope, names, Clause::OrderBy)
                         };
                         self.expr(&key.expr, &mut cx)?.expr
                     }

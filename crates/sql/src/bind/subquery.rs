@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Binder, BoundQuery, Output},
-    expr::Context,
+    expr::ExprContext,
 };
 use crate::typing::{Item, collation, comparison};
 use muster_algebra::{ColId, CompareOp, Expr, Quantifier, Rel, Subquery, SubqueryKind};
@@ -11,12 +11,12 @@ use sqlparser::ast;
 use std::collections::HashSet;
 
 impl Binder<'_> {
-    fn inner_query(&mut self, query: &ast::Query, cx: &Context, ordered: bool) -> Result<BoundQuery> {
+    fn inner_query(&mut self, query: &ast::Query, cx: &ExprContext, ordered: bool) -> Result<BoundQuery> {
         let names = super::scope::Names { outer: Some(cx.scope), ..cx.names.clone() };
         self.query(query, &names, ordered)
     }
 
-    pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &Context) -> Result<Item> {
+    pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &ExprContext) -> Result<Item> {
         let bound = self.inner_query(query, cx, true)?;
         if bound.outputs.len() != 1 {
             return Err(operand_columns(1));
@@ -26,7 +26,7 @@ impl Binder<'_> {
 
     /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own, which must find the
     /// same row: error 1235 for one that picks any.
-    pub fn column_of_row(&mut self, query: &ast::Query, at: usize, of: usize, cx: &Context) -> Result<Item> {
+    pub fn column_of_row(&mut self, query: &ast::Query, at: usize, of: usize, cx: &ExprContext) -> Result<Item> {
         let bound = self.inner_query(query, cx, true)?;
         if bound.outputs.len() != of {
             return Err(operand_columns(of));
@@ -47,13 +47,19 @@ impl Binder<'_> {
         Item { derivation: output.derivation, ..self.column_item(output.id) }
     }
 
-    pub fn exists(&mut self, query: &ast::Query, negated: bool, cx: &Context) -> Result<Item> {
+    pub fn exists(&mut self, query: &ast::Query, negated: bool, cx: &ExprContext) -> Result<Item> {
         let bound = self.inner_query(query, cx, false)?;
         Ok(Item::bool(subquery(SubqueryKind::Exists { negated }, bound.rel, Vec::new())))
     }
 
     /// `left [NOT] IN (SELECT ..)`; `left` has one entry per column.
-    pub fn in_subquery(&mut self, left: Vec<Item>, query: &ast::Query, negated: bool, cx: &Context) -> Result<Item> {
+    pub fn in_subquery(
+        &mut self,
+        left: Vec<Item>,
+        query: &ast::Query,
+        negated: bool,
+        cx: &ExprContext,
+    ) -> Result<Item> {
         refuse_limit(query)?;
         let bound = self.inner_query(query, cx, false)?;
         if bound.outputs.len() != left.len() {
@@ -70,7 +76,7 @@ impl Binder<'_> {
         op: CompareOp,
         quantifier: Quantifier,
         query: &ast::Query,
-        cx: &Context,
+        cx: &ExprContext,
     ) -> Result<Item> {
         match (op, quantifier) {
             (CompareOp::Eq, Quantifier::Any) => return self.in_subquery(vec![left], query, false, cx),

@@ -20,8 +20,9 @@ pub enum AccessKind {
     Sync,
 }
 
+/// One read, write or sync of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
+pub struct TracedAccess {
     pub kind: AccessKind,
     /// Files are numbered in the order of their first access.
     pub file: u32,
@@ -36,7 +37,7 @@ pub struct Access {
 /// The recorded accesses.
 #[derive(Debug, Default)]
 pub struct Record {
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<TracedAccess>,
     /// Accesses beyond those that are kept.
     pub dropped: u64,
     /// Path and length of each file, by its number.
@@ -91,7 +92,7 @@ impl TraceIo {
             for op in ops.iter() {
                 let (file, offset, bytes) = file(op);
                 let file = trace.number(file, &*self.inner);
-                trace.push(Access { kind, file, offset, bytes: bytes as u64, batch, in_flight });
+                trace.push(TracedAccess { kind, file, offset, bytes: bytes as u64, batch, in_flight });
             }
         }
         run(ops);
@@ -110,7 +111,7 @@ impl Trace {
         number
     }
 
-    fn push(&mut self, access: Access) {
+    fn push(&mut self, access: TracedAccess) {
         if self.record.accesses.len() < TRACE_MAX {
             self.record.accesses.push(access);
         } else {

@@ -16,7 +16,7 @@ use crate::{
     Counters, ReadView, Result, StorageError, Table,
     counters::Counter,
     key::{KeyList, Keys},
-    rows::{Access, BatchFilter, Fetch, Fetcher, LeafRows, Matcher, Output, Reading, Tester, count_delivered},
+    rows::{BatchFilter, Fetch, Fetcher, LeafRows, Matcher, Output, Reading, RowAccess, Tester, count_delivered},
     tree::PrefixRun,
 };
 use arrow_array::RecordBatch;
@@ -46,7 +46,7 @@ pub struct LookupRequest {
 
 /// Looks up lists of keys, one list after the other. Blocks on I/O; holds no latch between calls.
 pub struct Lookup {
-    access: Access,
+    access: RowAccess,
     fetch: Fetch,
     batch_rows: usize,
     counters: Arc<Counters>,
@@ -71,7 +71,7 @@ impl Lookup {
     pub fn new(table: Arc<Table>, request: LookupRequest) -> Result<Lookup> {
         let LookupRequest { view, index, columns, index_filter, filter, fetch, batched, batch_rows, counters } =
             request;
-        let access = Access::new(table, view, index, columns, index_filter, filter)?;
+        let access = RowAccess::new(table, view, index, columns, index_filter, filter)?;
         let batch_rows = batch_rows.max(1);
         Ok(Lookup {
             fetch,
@@ -198,7 +198,7 @@ impl Lookup {
     }
 }
 
-fn output(access: &Access, fetch: Fetch, batch_rows: usize) -> Output {
+fn output(access: &RowAccess, fetch: Fetch, batch_rows: usize) -> Output {
     match access.covering {
         true => Output::Entries(Box::new(access.collector(&access.tree))),
         false => Output::Rows(Box::new(Fetcher::new(access, fetch, false, batch_rows))),

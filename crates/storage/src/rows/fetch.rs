@@ -1,7 +1,7 @@
 //! From entries of a secondary tree to rows of the clustered tree.
 
 use super::{
-    Access, Collector, FIRST_BATCH_ROWS,
+    Collector, FIRST_BATCH_ROWS, RowAccess,
     collect::reorder,
     matching::{Matcher, Reading},
 };
@@ -61,7 +61,7 @@ pub(crate) struct Fetcher {
 impl Fetcher {
     /// `ordered`: rows are wanted in the order of the entries; these then have no tags. `batch_rows`: most rows of a
     /// batch.
-    pub fn new(access: &Access, fetch: Fetch, ordered: bool, batch_rows: usize) -> Fetcher {
+    pub fn new(access: &RowAccess, fetch: Fetch, ordered: bool, batch_rows: usize) -> Fetcher {
         let clustered = Arc::clone(&access.table.trees()[0]);
         let ordered = ordered && fetch != Fetch::EntryOrder;
         let pass_rows_max = match fetch {

@@ -1,7 +1,7 @@
 //! Rows of latched leaves as batches: what scans ([`crate::scan`]) and lookups ([`crate::lookup`]) share.
 //!
 //! ```text
-//!   Access       which columns of which rows, by which index       mod.rs
+//!   RowAccess    which columns of which rows, by which index       mod.rs
 //!   Tester       a condition over rows of latched leaves           collect.rs
 //!   Collector    rows of latched leaves -> output columns          collect.rs
 //!   Matcher      keys -> rows of a latched leaf                    matching.rs
@@ -80,7 +80,7 @@ pub(crate) struct Condition {
 }
 
 /// The table, the index and the columns that are read.
-pub(crate) struct Access {
+pub(crate) struct RowAccess {
     pub table: Arc<Table>,
     pub view: ReadView,
     /// The tree of the index.
@@ -94,7 +94,7 @@ pub(crate) struct Access {
     pub condition: Option<Condition>,
 }
 
-impl Access {
+impl RowAccess {
     /// Errors: `WrongType` for columns or an index that the table does not have, and for an index condition on columns
     /// that the index does not hold.
     pub fn new(
@@ -104,7 +104,7 @@ impl Access {
         columns: Vec<usize>,
         index_filter: Option<Arc<dyn BatchFilter>>,
         filter: Option<Arc<dyn BatchFilter>>,
-    ) -> Result<Access> {
+    ) -> Result<RowAccess> {
         fn filter_columns(filter: &Option<Arc<dyn BatchFilter>>) -> &[usize] {
             filter.as_ref().map_or(&[], |f| f.columns())
         }
@@ -125,7 +125,7 @@ impl Access {
         let condition = |filter: Option<Arc<dyn BatchFilter>>| {
             filter.map(|filter| Condition { input: Projection::new(&table, filter.columns().to_vec()), filter })
         };
-        Ok(Access {
+        Ok(RowAccess {
             view,
             covering,
             output: Projection::new(&table, columns),

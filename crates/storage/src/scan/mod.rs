@@ -24,7 +24,7 @@ pub use steering::Steering;
 use crate::{
     Counters, ReadView, Result, StorageError, Table,
     counters::Counter,
-    rows::{Access, BatchFilter, Fetch},
+    rows::{BatchFilter, Fetch, RowAccess},
 };
 use arrow_schema::SchemaRef;
 use muster_types::KeyRange;
@@ -68,7 +68,7 @@ pub struct ScanRequest {
 
 /// A scan that is under way: a queue of key ranges that its cursors share.
 pub struct Scan {
-    access: Access,
+    access: RowAccess,
     fetch: Fetch,
     ordered: bool,
     reverse: bool,
@@ -91,7 +91,7 @@ impl Scan {
     /// for steering of parts that the key does not have, and for a distinct prefix where rows must be fetched.
     pub fn new(table: Arc<Table>, request: ScanRequest) -> Result<Arc<Scan>> {
         let ScanRequest { view, index, ranges, columns, index_filter, filter, fetch, ordered, reverse, .. } = request;
-        let access = Access::new(table, view, index, columns, index_filter, filter)?;
+        let access = RowAccess::new(table, view, index, columns, index_filter, filter)?;
         let (mut ranges, layout) = (ranges, access.tree.layout());
         let steering = Sets::new(layout, &request.steering)?;
         if let Some(parts) = request.distinct_prefix

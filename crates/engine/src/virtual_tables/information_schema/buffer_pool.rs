@@ -5,7 +5,7 @@
 //! how often. Rates are averages since the server started.
 
 use super::{text, uint};
-use crate::{Database, accounts::Privilege, catalog::Snapshot, statement::Context};
+use crate::{Database, accounts::Privilege, catalog::Snapshot, statement::StatementContext};
 use muster_storage::{
     FileId,
     buffer_pool::{PoolPage, PoolStatistics},
@@ -64,7 +64,7 @@ impl PoolFigures {
 }
 
 /// Error 1227 without the PROCESS privilege, as of the other tables here.
-pub(super) fn pool_stats(context: &Context) -> Result<Vec<Vec<Value>>> {
+pub(super) fn pool_stats(context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     context.rights.check_global(Privilege::Process)?;
     let f = PoolFigures::of(&context.database);
     let p = &f.pool;
@@ -153,7 +153,7 @@ fn page_columns(page: &PoolPage, names: &HashMap<FileId, (String, String)>) -> (
 }
 
 /// Pages of the lists, the next to go first, as in InnoDB.
-pub(super) fn page_lru(snapshot: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+pub(super) fn page_lru(snapshot: &Snapshot, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     context.rights.check_global(Privilege::Process)?;
     let names = index_names(snapshot);
     let row = |page: PoolPage| {
@@ -169,7 +169,7 @@ pub(super) fn page_lru(snapshot: &Snapshot, context: &Context) -> Result<Vec<Vec
 }
 
 /// All frames that hold a page.
-pub(super) fn pages(snapshot: &Snapshot, context: &Context) -> Result<Vec<Vec<Value>>> {
+pub(super) fn pages(snapshot: &Snapshot, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     context.rights.check_global(Privilege::Process)?;
     let names = index_names(snapshot);
     let mut pages = context.database.buffer_pool().pages();

@@ -4,7 +4,7 @@ use super::{optional, text, uint, yes_no};
 use crate::{
     catalog::{Snapshot, column_key},
     charset, ddl,
-    statement::Context,
+    statement::StatementContext,
     system_schema,
 };
 use muster_algebra::{ColumnDef, DefaultValue};
@@ -101,7 +101,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
     ]
 }
 
-pub(super) fn columns(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn columns(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let (mut rows, zone) = (Vec::new(), context.clock.time_zone);
     for table in super::definitions::tables() {
         let plain = |(i, c)| row(zone, system_schema::NAME, &table.name, i, c, "", String::new());

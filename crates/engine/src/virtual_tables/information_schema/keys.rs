@@ -3,18 +3,18 @@
 use super::{optional, text, uint};
 use crate::{
     catalog::{Snapshot, TableEntry},
-    statement::Context,
+    statement::StatementContext,
     tables::TableSet,
 };
 use muster_types::{Result, Value};
 use std::sync::Arc;
 
-fn visible<'a>(snapshot: &'a Snapshot, context: &'a Context) -> impl Iterator<Item = &'a Arc<TableEntry>> {
+fn visible<'a>(snapshot: &'a Snapshot, context: &'a StatementContext) -> impl Iterator<Item = &'a Arc<TableEntry>> {
     let schemas = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
     schemas.flat_map(|(_, schema)| schema.tables.values())
 }
 
-pub(super) fn statistics(tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for entry in visible(&tables.definitions, context) {
         let def = &entry.def;
@@ -49,7 +49,7 @@ pub(super) fn statistics(tables: &TableSet, context: &Context) -> Result<Vec<Vec
     Ok(rows)
 }
 
-pub(super) fn key_column_usage(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn key_column_usage(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for entry in visible(snapshot, context) {
         let def = &entry.def;
@@ -66,7 +66,7 @@ pub(super) fn key_column_usage(snapshot: &Snapshot, context: &Context) -> Vec<Ve
     rows
 }
 
-pub(super) fn table_constraints(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn table_constraints(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for entry in visible(snapshot, context) {
         let def = &entry.def;

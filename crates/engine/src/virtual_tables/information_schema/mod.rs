@@ -20,7 +20,7 @@ pub use buffer_pool::PoolFigures;
 
 use super::{status, variables};
 use crate::{
-    statement::{Context, VirtualTables},
+    statement::{StatementContext, VirtualTables},
     tables::TableSet,
 };
 use muster_algebra::TableDef;
@@ -35,12 +35,12 @@ impl VirtualTables for InformationSchema {
         definitions::tables().iter().find(|t| t.name.eq_ignore_ascii_case(name)).cloned()
     }
 
-    fn rows(&self, table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+    fn rows(&self, table: &TableDef, tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
         rows(table, tables, context)
     }
 }
 
-fn rows(table: &TableDef, tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     let definitions = &tables.definitions;
     let rows = match table.name.as_str() {
         "SCHEMATA" => objects::schemata(definitions, context),

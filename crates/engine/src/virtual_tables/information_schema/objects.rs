@@ -1,10 +1,10 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::{optional, text, uint};
-use crate::{accounts::Privilege, catalog::Snapshot, statement::Context, system_schema, tables::TableSet};
+use crate::{accounts::Privilege, catalog::Snapshot, statement::StatementContext, system_schema, tables::TableSet};
 use muster_types::{Collation, Result, Value};
 
-pub(super) fn schemata(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let own = (system_schema::NAME, Collation::Utf8mb4GeneralCi);
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
     let mut visible: Vec<_> = stored.chain([own]).filter(|(name, _)| context.rights.sees_database(name)).collect();
@@ -15,7 +15,7 @@ pub(super) fn schemata(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>
     visible.into_iter().map(row).collect()
 }
 
-pub(super) fn tables(tables: &TableSet, context: &Context) -> Result<Vec<Vec<Value>>> {
+pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     let local = |utc_micros| Value::DateTime(context.clock.time_zone.from_utc(utc_micros));
     for table in super::definitions::tables() {
@@ -75,7 +75,7 @@ pub(super) fn tables(tables: &TableSet, context: &Context) -> Result<Vec<Vec<Val
     Ok(rows)
 }
 
-pub(super) fn views(snapshot: &Snapshot, context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn views(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let visible = snapshot.schemas.iter().filter(|(name, _)| context.rights.sees_tables(name));
     visible
         .flat_map(|(_, schema)| schema.views.values())

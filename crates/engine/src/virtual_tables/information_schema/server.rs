@@ -4,7 +4,7 @@ use super::{optional, text, uint};
 use crate::{
     accounts::Privilege,
     charset::{self, CHARSETS},
-    statement::Context,
+    statement::StatementContext,
 };
 use muster_types::{Collation, Value};
 
@@ -46,7 +46,7 @@ pub(super) fn engines() -> Vec<Vec<Value>> {
 }
 
 /// Own sessions only, without the PROCESS privilege.
-pub(super) fn processlist(context: &Context) -> Vec<Vec<Value>> {
+pub(super) fn processlist(context: &StatementContext) -> Vec<Vec<Value>> {
     let rights = &context.rights;
     let all = rights.global().has(Privilege::Process);
     context

@@ -2,19 +2,20 @@
 
 use super::Listing;
 use crate::{
-    accounts::Privilege, rows::text_column, statement::Context, virtual_tables::information_schema::PoolFigures,
+    accounts::Privilege, rows::text_column, statement::StatementContext,
+    virtual_tables::information_schema::PoolFigures,
 };
 use muster_types::{Result, Value};
 
 /// Error 1227 without the PROCESS privilege.
-pub(super) fn innodb_status(context: &Context) -> Result<Listing> {
+pub(super) fn innodb_status(context: &StatementContext) -> Result<Listing> {
     context.rights.check_global(Privilege::Process)?;
     let columns = [("Type", 10), ("Name", 512), ("Status", 10_000)].map(|(name, length)| text_column(name, length));
     let row = ["InnoDB".to_owned(), String::new(), report(context)].map(Value::Text);
     Ok(Listing { columns: columns.into(), rows: vec![row.into()] })
 }
 
-fn report(context: &Context) -> String {
+fn report(context: &StatementContext) -> String {
     let f = PoolFigures::of(&context.database);
     let p = &f.pool;
     let per_second = |n: u64| format!("{:.2}", f.per_second(n));

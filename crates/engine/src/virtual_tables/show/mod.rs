@@ -15,7 +15,7 @@ pub use conditions::conditions;
 
 use crate::{
     ColumnInfo, Outcome, rows,
-    statement::{BindEnvironment, Context, StatementTables, query},
+    statement::{BindEnvironment, StatementContext, StatementTables, query},
 };
 use muster_sql::{Parameters, Show, ShowFilter, TableName};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::like::LikePattern};
@@ -28,20 +28,20 @@ pub struct Listing {
 }
 
 /// SHOW of everything but the warnings, which are those of the statement before.
-pub fn show(context: &Arc<Context>, show: &Show) -> Result<Outcome> {
+pub fn show(context: &Arc<StatementContext>, show: &Show) -> Result<Outcome> {
     let (listing, filter) = tables::listing(context, show)?;
     filtered(context, listing, filter)
 }
 
 /// `DESCRIBE table [column or pattern]`.
-pub fn describe(context: &Arc<Context>, table: &TableName, pattern: Option<&str>) -> Result<Outcome> {
+pub fn describe(context: &Arc<StatementContext>, table: &TableName, pattern: Option<&str>) -> Result<Outcome> {
     let (database, name) = context.qualify(table)?;
     let listing = tables::columns(context, &database, &name, false)?;
     let filter = pattern.map(|p| ShowFilter::Like(p.to_owned()));
     filtered(context, listing, filter.as_ref())
 }
 
-fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter>) -> Result<Outcome> {
+fn filtered(context: &Arc<StatementContext>, listing: Listing, filter: Option<&ShowFilter>) -> Result<Outcome> {
     let Listing { columns, mut rows } = listing;
     match filter {
         None => {}
@@ -65,7 +65,7 @@ fn filtered(context: &Arc<Context>, listing: Listing, filter: Option<&ShowFilter
 
 /// Rows of an `information_schema` table under SHOW's names: `(shown, source)`; those that `keep`.
 pub fn select(
-    context: &Context,
+    context: &StatementContext,
     table: &str,
     columns: &[(&str, &str)],
     keep: impl Fn(&dyn Fn(&str) -> Value) -> bool,

@@ -5,7 +5,7 @@ use crate::{
     accounts::{self, Privilege},
     ddl::show_create,
     rows::text_column,
-    statement::Context,
+    statement::StatementContext,
     system_schema,
     virtual_tables::{status, variables},
 };
@@ -17,7 +17,7 @@ fn text(s: impl Into<String>) -> Value {
 }
 
 /// The listing, and the filter over it.
-pub(super) fn listing<'a>(context: &Context, show: &'a Show) -> Result<(Listing, Option<&'a ShowFilter>)> {
+pub(super) fn listing<'a>(context: &StatementContext, show: &'a Show) -> Result<(Listing, Option<&'a ShowFilter>)> {
     Ok(match show {
         Show::Databases { filter } => {
             let mut listing = select(context, "SCHEMATA", &[("Database", "SCHEMA_NAME")], |_| true)?;
@@ -128,7 +128,7 @@ fn pairs(pairs: Vec<(String, String)>) -> Listing {
 }
 
 /// The database meant, by its own name: it must be there and be seen.
-fn shown_database(context: &Context, database: Option<&str>) -> Result<String> {
+fn shown_database(context: &StatementContext, database: Option<&str>) -> Result<String> {
     let name = match database {
         Some(name) => name.to_owned(),
         None => context.require_database()?,
@@ -141,7 +141,7 @@ fn shown_database(context: &Context, database: Option<&str>) -> Result<String> {
     Ok(name)
 }
 
-fn tables(context: &Context, database: Option<&str>, full: bool) -> Result<Listing> {
+fn tables(context: &StatementContext, database: Option<&str>, full: bool) -> Result<Listing> {
     let database = shown_database(context, database)?;
     let name = format!("Tables_in_{database}");
     let wanted = Value::Text(database);
@@ -154,7 +154,7 @@ fn tables(context: &Context, database: Option<&str>, full: bool) -> Result<Listi
     Ok(listing)
 }
 
-fn table_status(context: &Context, database: Option<&str>) -> Result<Listing> {
+fn table_status(context: &StatementContext, database: Option<&str>) -> Result<Listing> {
     let wanted = Value::Text(shown_database(context, database)?);
     let names = [
         ("Name", "TABLE_NAME"),
@@ -182,7 +182,7 @@ fn table_status(context: &Context, database: Option<&str>) -> Result<Listing> {
 }
 
 /// Checks that there is such a table or view and that the session may see it. Returns its database's and its own name.
-fn shown_table(context: &Context, database: &str, name: &str) -> Result<(Value, Value)> {
+fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result<(Value, Value)> {
     if system_schema::is_name(database) {
         let table = context.virtual_tables.table(name);
         let table = table.ok_or_else(|| SqlError::no_such_table(system_schema::NAME, name))?;
@@ -199,7 +199,7 @@ fn shown_table(context: &Context, database: &str, name: &str) -> Result<(Value, 
     Ok((text(database), text(name)))
 }
 
-pub(super) fn columns(context: &Context, database: &str, name: &str, full: bool) -> Result<Listing> {
+pub(super) fn columns(context: &StatementContext, database: &str, name: &str, full: bool) -> Result<Listing> {
     let (database, table) = shown_table(context, database, name)?;
     let short = [
         ("Field", "COLUMN_NAME"),
@@ -224,7 +224,7 @@ pub(super) fn columns(context: &Context, database: &str, name: &str, full: bool)
     select(context, "COLUMNS", names, |get| get("TABLE_SCHEMA") == database && get("TABLE_NAME") == table)
 }
 
-fn index(context: &Context, database: &str, name: &str) -> Result<Listing> {
+fn index(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
     let (database, table) = shown_table(context, database, name)?;
     let names = [
         ("Table", "TABLE_NAME"),
@@ -249,7 +249,7 @@ fn index(context: &Context, database: &str, name: &str) -> Result<Listing> {
 /// Most characters of a statement without FULL.
 const SHORT_INFO_CHARS: usize = 100;
 
-fn processlist(context: &Context, full: bool) -> Result<Listing> {
+fn processlist(context: &StatementContext, full: bool) -> Result<Listing> {
     let names = [
         ("Id", "ID"),
         ("User", "USER"),
@@ -269,7 +269,7 @@ fn processlist(context: &Context, full: bool) -> Result<Listing> {
     Ok(listing)
 }
 
-fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing> {
+fn create_table(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
     let tables = context.database.tables().current();
     let Some(schema) = tables.definitions.schemas.get(database) else {
@@ -288,7 +288,7 @@ fn create_table(context: &Context, database: &str, name: &str) -> Result<Listing
     }
 }
 
-fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing> {
+fn create_view(context: &StatementContext, database: &str, name: &str) -> Result<Listing> {
     let (_, shown) = shown_table(context, database, name)?;
     for (p, command) in [(Privilege::Select, "SELECT"), (Privilege::ShowView, "SHOW VIEW")] {
         context.rights.check_table(database, name, p, command)?;
@@ -310,7 +310,7 @@ fn create_view(context: &Context, database: &str, name: &str) -> Result<Listing>
     })
 }
 
-fn create_database(context: &Context, name: &str) -> Result<Listing> {
+fn create_database(context: &StatementContext, name: &str) -> Result<Listing> {
     let name = shown_database(context, Some(name))?;
     let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&name)?;
@@ -320,7 +320,7 @@ fn create_database(context: &Context, name: &str) -> Result<Listing> {
     })
 }
 
-fn grants(context: &Context, user: Option<&UserName>) -> Result<Listing> {
+fn grants(context: &StatementContext, user: Option<&UserName>) -> Result<Listing> {
     let own = &context.rights.account;
     let account = match user {
         Some(name) => accounts::resolve(name, own),
@@ -336,7 +336,7 @@ fn grants(context: &Context, user: Option<&UserName>) -> Result<Listing> {
     })
 }
 
-fn create_user(context: &Context, user: &UserName) -> Result<Listing> {
+fn create_user(context: &StatementContext, user: &UserName) -> Result<Listing> {
     let own = &context.rights.account;
     let account = accounts::resolve(user, own);
     if account != *own {

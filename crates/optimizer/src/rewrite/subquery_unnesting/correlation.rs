@@ -1,6 +1,6 @@
 //! Pulling correlated conditions out of a subquery, so that they can be conditions of a join.
 
-use crate::rewrite::Context;
+use crate::rewrite::RewriteContext;
 use crate::scope::{self, ColSet};
 use muster_algebra::{AggregateCall, ColId, CompareOp, Expr, JoinKind, Rel};
 
@@ -12,7 +12,7 @@ pub struct Pulled {
 
 /// Takes all conditions that mention `outer` out of a relation; `None` when that would change the rows.
 /// Order is not kept: only use it where order does not matter.
-pub fn pull_up(rel: Rel, outer: &ColSet, context: &mut Context<'_>) -> Option<Pulled> {
+pub fn pull_up(rel: Rel, outer: &ColSet, context: &mut RewriteContext<'_>) -> Option<Pulled> {
     if scope::free_columns(&rel).is_disjoint(outer) {
         return Some(Pulled { rel, conditions: Vec::new() });
     }
@@ -72,7 +72,7 @@ pub fn aggregate(
     mut group: Vec<ColId>,
     aggregates: Vec<(ColId, AggregateCall)>,
     outer: &ColSet,
-    context: &mut Context<'_>,
+    context: &mut RewriteContext<'_>,
 ) -> Option<Pulled> {
     if aggregates.iter().any(|(_, call)| call.args.iter().any(|a| !scope::expr_columns(a).is_disjoint(outer))) {
         return None;

@@ -16,16 +16,16 @@ mod outer_join;
 mod quantified;
 mod scalar;
 
-use super::Context;
+use super::RewriteContext;
 use crate::scope;
 use muster_algebra::{ColId, Expr, JoinKind, Rel, SubqueryKind, Switch};
 use muster_types::Result;
 
-pub fn run(rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     unnest(rel, context)
 }
 
-fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
+fn unnest(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     for input in rel.inputs_mut() {
         let taken = crate::substitution::take(input);
         *input = unnest(taken, context)?;
@@ -81,7 +81,7 @@ fn unnest(mut rel: Rel, context: &mut Context<'_>) -> Result<Rel> {
 
 /// Joins do not keep the order of a Sort below the projection. So they go below the Sort; where a LIMIT has picked rows by
 /// it, the rows picked are sorted once more above the joins.
-fn unnest_project(input: Rel, mut exprs: Vec<(ColId, Expr)>, context: &mut Context) -> Rel {
+fn unnest_project(input: Rel, mut exprs: Vec<(ColId, Expr)>, context: &mut RewriteContext) -> Rel {
     let sorted = match &input {
         Rel::Sort { keys, .. } => Some(keys.clone()),
         Rel::Limit { input, .. } => match &**input {
@@ -117,7 +117,7 @@ fn refresh_subqueries(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
     expr.children_mut().into_iter().for_each(|c| refresh_subqueries(c, f));
 }
 
-fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -> Rel {
+fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut RewriteContext<'_>) -> Rel {
     let (mut rel, mut kept) = (input, Vec::new());
     // Plain conditions first: they stay below the joins that the others become.
     let (subqueries, plain): (Vec<Expr>, Vec<Expr>) =
@@ -147,7 +147,7 @@ fn unnest_filter(input: Rel, predicates: Vec<Expr>, context: &mut Context<'_>) -
 }
 
 /// Replaces the scalar subqueries in an expression by columns that joins add to the relation.
-fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut Context<'_>) -> Rel {
+fn replace_scalars(expr: &mut Expr, rel: Rel, context: &mut RewriteContext<'_>) -> Rel {
     let mut rel = rel;
     if !expr.has_subquery() {
         return rel;

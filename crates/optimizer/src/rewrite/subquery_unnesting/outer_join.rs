@@ -13,14 +13,14 @@
 use crate::copy::copy;
 use crate::join_order::graph::filtered;
 use crate::properties::{not_null_columns, unique_keys};
-use crate::rewrite::Context;
+use crate::rewrite::RewriteContext;
 use crate::scope;
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{ColId, CompareOp, Expr, JoinKind, Rel};
 
 /// The pairs of rows and what joins them to the left rows. `None` when no condition needs it, or nothing tells one left
 /// row from another.
-pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut Context<'_>) -> Option<(Rel, Vec<Expr>)> {
+pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut RewriteContext<'_>) -> Option<(Rel, Vec<Expr>)> {
     let (of_left, of_right) = (scope::output_set(left), scope::output_set(right));
     let both = |e: &Expr| {
         let mentioned = scope::expr_columns(e);

@@ -3,13 +3,13 @@
 use super::correlation::{Pulled, pull_up};
 use crate::options::Options;
 use crate::properties::may_be_null;
-use crate::rewrite::Context;
+use crate::rewrite::RewriteContext;
 use crate::scope::{self, ColSet};
 use muster_algebra::{CompareOp, Expr, JoinKind, Quantifier, Rel, Subquery, SubqueryKind, Switch};
 
 /// What joining a subquery that is one of a relation's conditions takes: the kind of join, its right input, its
 /// condition. `None` when no rule fits.
-pub fn as_join(rel: &Rel, q: &Subquery, context: &mut Context<'_>) -> Option<(JoinKind, Rel, Vec<Expr>)> {
+pub fn as_join(rel: &Rel, q: &Subquery, context: &mut RewriteContext<'_>) -> Option<(JoinKind, Rel, Vec<Expr>)> {
     let outer: ColSet = scope::free_columns(&q.rel).intersection(&scope::output_set(rel)).copied().collect();
     match &q.kind {
         SubqueryKind::Scalar => None,
@@ -77,7 +77,7 @@ fn membership(
     left: &[Expr],
     negated: bool,
     outer: &ColSet,
-    context: &mut Context<'_>,
+    context: &mut RewriteContext<'_>,
 ) -> Option<(JoinKind, Rel, Vec<Expr>)> {
     if left.iter().any(Expr::has_subquery) || left.len() != q.outputs.len() {
         return None;

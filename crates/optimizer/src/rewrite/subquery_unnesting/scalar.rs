@@ -2,14 +2,14 @@
 
 use super::correlation::{self, Pulled, pull_up};
 use crate::properties::{equated, unique_keys};
-use crate::rewrite::Context;
+use crate::rewrite::RewriteContext;
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{AggregateFunction, Expr, JoinKind, Rel, ScalarFunction, Subquery, Value};
 
 /// The relation joined with a scalar subquery, and what the subquery's value is in the joined rows; the relation given
 /// back when no rule fits.
-pub fn join(rel: Rel, q: &Subquery, context: &mut Context<'_>) -> Result<(Rel, Expr), Rel> {
+pub fn join(rel: Rel, q: &Subquery, context: &mut RewriteContext<'_>) -> Result<(Rel, Expr), Rel> {
     let outer: ColSet = scope::free_columns(&q.rel).intersection(&scope::output_set(&rel)).copied().collect();
     if outer.is_empty() {
         return Err(rel);
@@ -26,7 +26,7 @@ pub fn join(rel: Rel, q: &Subquery, context: &mut Context<'_>) -> Result<(Rel, E
 
 /// `(SELECT f(aggregates) FROM .. WHERE inner = outer)`: grouped by the inner sides. No group is no rows: the aggregates
 /// are NULL then, and counts are 0.
-fn aggregate(q: &Subquery, outer: &ColSet, context: &mut Context<'_>) -> Option<(Rel, Vec<Expr>, Expr)> {
+fn aggregate(q: &Subquery, outer: &ColSet, context: &mut RewriteContext<'_>) -> Option<(Rel, Vec<Expr>, Expr)> {
     let output = *q.outputs.first()?;
     let (aggregate, mut value) = match &*q.rel {
         Rel::Project { input, exprs } => (&**input, exprs.iter().find(|(id, _)| *id == output)?.1.clone()),
@@ -55,7 +55,7 @@ fn aggregate(q: &Subquery, outer: &ColSet, context: &mut Context<'_>) -> Option<
 }
 
 /// A subquery that the correlation restricts to one row by a unique key.
-fn single_row(q: &Subquery, outer: &ColSet, context: &mut Context<'_>) -> Option<(Rel, Vec<Expr>, Expr)> {
+fn single_row(q: &Subquery, outer: &ColSet, context: &mut RewriteContext<'_>) -> Option<(Rel, Vec<Expr>, Expr)> {
     let output = *q.outputs.first()?;
     let Pulled { rel, conditions } = pull_up((*q.rel).clone(), outer, context)?;
     let own = scope::output_set(&rel);

@@ -1,6 +1,6 @@
 //! Aggregate functions: collected here, computed by the Aggregate node, a column for the expression around.
 
-use super::{Context, literal::bytes_as_number};
+use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, order, scope::Clause},
     typing::{
@@ -49,7 +49,7 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
 }
 
 impl Binder<'_> {
-    pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut Context) -> Result<Item> {
+    pub fn aggregate(&mut self, name: &str, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
         if name.starts_with("JSON") {
             return Err(SqlError::unsupported(name));
         }
@@ -90,7 +90,7 @@ impl Binder<'_> {
     }
 
     /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
-    fn refuse_outer(&self, name: &str, call: &AggregateCall, cx: &Context) -> Result<()> {
+    fn refuse_outer(&self, name: &str, call: &AggregateCall, cx: &ExprContext) -> Result<()> {
         let mentioned: Vec<_> = call.args.iter().flat_map(Expr::columns).collect();
         let own = mentioned.iter().any(|id| cx.scope.from.columns.iter().any(|c| c.id == *id));
         if !mentioned.is_empty() && !own {
@@ -106,7 +106,7 @@ impl Binder<'_> {
         list: &ast::FunctionArgumentList,
         star: bool,
         distinct: bool,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<(AggregateCall, SqlType, Option<u8>)> {
         if name != "GROUP_CONCAT" && !list.clauses.is_empty() {
             return Err(SqlError::syntax(name, 1));
@@ -192,7 +192,7 @@ impl Binder<'_> {
         items: Vec<Item>,
         list: &ast::FunctionArgumentList,
         distinct: bool,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<AggregateCall> {
         let (mut separator, mut order) = (",".to_string(), Vec::new());
         for clause in &list.clauses {

@@ -1,6 +1,6 @@
 //! Arithmetic and bits.
 
-use super::{Context, literal::bytes_as_number};
+use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
     typing::{Item, arithmetic, fold},
@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 impl Binder<'_> {
     /// `+` and `-`: of numbers, or of a date and an interval.
-    pub fn add(&mut self, left: &ast::Expr, right: &ast::Expr, subtract: bool, cx: &mut Context) -> Result<Item> {
+    pub fn add(&mut self, left: &ast::Expr, right: &ast::Expr, subtract: bool, cx: &mut ExprContext) -> Result<Item> {
         match (left, right) {
             (_, ast::Expr::Interval(interval)) => self.date_add(left, interval, subtract, cx),
             (ast::Expr::Interval(interval), _) if !subtract => self.date_add(right, interval, false, cx),
@@ -27,7 +27,7 @@ impl Binder<'_> {
         op: ArithmeticOp,
         left: &ast::Expr,
         right: &ast::Expr,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let outside = std::mem::replace(&mut cx.in_arithmetic, true);
         let sides = self.expr(left, cx).and_then(|l| Ok((l, self.expr(right, cx)?)));
@@ -74,7 +74,7 @@ impl Binder<'_> {
         self.convert(item, ty)
     }
 
-    pub fn negate(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn negate(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         // The sign belongs to the number: -9223372036854775808 is an integer.
         if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr {
             return Ok(self.given(crate::parse::number(digits, true)?));
@@ -100,7 +100,7 @@ impl Binder<'_> {
     }
 
     /// Bit operations work on BIGINT UNSIGNED.
-    pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn bits(&mut self, function: ScalarFunction, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let ty = SqlType::BIGINT_UNSIGNED;
         let mut exprs = Vec::with_capacity(args.len());
         for arg in args {

@@ -1,6 +1,6 @@
 //! CASE, IF, NULLIF, COALESCE: several values, one type.
 
-use super::Context;
+use super::ExprContext;
 use crate::{
     bind::binder::Binder,
     typing::{Item, arithmetic, collation, result},
@@ -15,7 +15,7 @@ impl Binder<'_> {
         operand: Option<&ast::Expr>,
         conditions: &[ast::CaseWhen],
         otherwise: Option<&ast::Expr>,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let mut tests = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
@@ -48,7 +48,7 @@ impl Binder<'_> {
         Ok(self.shown_as(item, shown))
     }
 
-    pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn if_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(args[0], cx)?;
         let test = self.condition(item);
         let results = vec![self.expr(args[1], cx)?, self.expr(args[2], cx)?];
@@ -56,7 +56,7 @@ impl Binder<'_> {
     }
 
     /// `NULLIF(a, b)`: NULL if they are equal, else a with its own type.
-    pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn null_if(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let test = self.comparison(CompareOp::Eq, args[0], args[1], cx)?.expr;
         let value = self.expr(args[0], cx)?;
         self.choice(vec![test], vec![Item::null(), value], "nullif")
@@ -68,7 +68,7 @@ impl Binder<'_> {
         function: ScalarFunction,
         name: &str,
         args: &[&ast::Expr],
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {

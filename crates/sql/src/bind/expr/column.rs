@@ -1,6 +1,6 @@
 //! Columns, aliases of the select list, variables.
 
-use super::Context;
+use super::ExprContext;
 use crate::{
     VariableScope,
     bind::{binder::Binder, scope::Clause, select::find_alias},
@@ -11,7 +11,7 @@ use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
-    pub fn name(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn name(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let parts: Vec<&ast::Ident> = match expr {
             ast::Expr::Identifier(name) => vec![name],
             ast::Expr::CompoundIdentifier(names) => names.iter().collect(),
@@ -53,7 +53,7 @@ impl Binder<'_> {
     }
 
     /// A column by name. Where an alias may be meant, the clause decides which is looked for first.
-    fn column(&mut self, parts: &[&str], cx: &mut Context) -> Result<Item> {
+    fn column(&mut self, parts: &[&str], cx: &mut ExprContext) -> Result<Item> {
         let clause = cx.clause;
         if clause == Clause::Having && !cx.in_aggregate {
             return self.having_column(parts, cx);
@@ -72,7 +72,7 @@ impl Binder<'_> {
     /// A bare name in GROUP BY, when the select list has it. A column of the tables wins over another meaning of the
     /// name in the select list, with warning 1052; a name that several tables have is the select item. Errors: 1052 when
     /// several select items have the name. `None` for what is no such name.
-    pub fn group_name(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Option<Item>> {
+    pub fn group_name(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Option<Item>> {
         let ast::Expr::Identifier(name) = expr else { return Ok(None) };
         let Some(i) = find_alias(&name.value, cx.selected, cx.clause)? else { return Ok(None) };
         let Ok(Some(column)) = cx.scope.from.find(&[&name.value], cx.clause.name()) else {
@@ -86,7 +86,7 @@ impl Binder<'_> {
     }
 
     /// HAVING sees what is grouped by, then the select list; of the tables only what is in one of them.
-    fn having_column(&mut self, parts: &[&str], cx: &mut Context) -> Result<Item> {
+    fn having_column(&mut self, parts: &[&str], cx: &mut ExprContext) -> Result<Item> {
         let own = cx.scope.from.find(parts, cx.clause.name()).unwrap_or(None);
         if let Some(id) = own
             && cx.group.iter().any(|g| g.expr == Expr::Column(id))
@@ -106,7 +106,7 @@ impl Binder<'_> {
         self.outer_column(parts, cx)
     }
 
-    fn outer_column(&mut self, parts: &[&str], cx: &Context) -> Result<Item> {
+    fn outer_column(&mut self, parts: &[&str], cx: &ExprContext) -> Result<Item> {
         let found: Option<ColId> = match cx.scope.parent {
             Some(parent) => parent.find(parts, cx.clause.name())?,
             None => None,
@@ -119,7 +119,7 @@ impl Binder<'_> {
 
     /// The select item that is called so. One with a subquery is bound anew, for the columns of a subquery may be in a
     /// statement only once.
-    fn alias(&mut self, name: &str, cx: &mut Context) -> Result<Option<Item>> {
+    fn alias(&mut self, name: &str, cx: &mut ExprContext) -> Result<Option<Item>> {
         let selected = cx.selected;
         let Some(i) = find_alias(name, selected, cx.clause)? else { return Ok(None) };
         match selected[i].ast {

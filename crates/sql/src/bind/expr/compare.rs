@@ -1,6 +1,6 @@
 //! Comparisons: both sides get one type.
 
-use super::{Context, compare_op, literal::bytes_as_number, not, row_parts};
+use super::{ExprContext, compare_op, literal::bytes_as_number, not, row_parts};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
     typing::{Item, collation, comparison},
@@ -10,7 +10,13 @@ use muster_types::{Result, SqlError, SqlType, Value, temporal};
 use sqlparser::ast;
 
 impl Binder<'_> {
-    pub fn comparison(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn comparison(
+        &mut self,
+        op: CompareOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         let (l, r) = (row_width(left), row_width(right));
         if l.is_none() && r.is_none() {
             let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
@@ -92,7 +98,7 @@ impl Binder<'_> {
     }
 
     /// `(a, b) < (c, d)` and so on, column by column.
-    fn compare_rows(&mut self, op: CompareOp, l: &[Part], r: &[Part], cx: &mut Context) -> Result<Item> {
+    fn compare_rows(&mut self, op: CompareOp, l: &[Part], r: &[Part], cx: &mut ExprContext) -> Result<Item> {
         let (Some((l0, l_rest)), Some((r0, r_rest))) = (l.split_first(), r.split_first()) else {
             return Err(operand_columns(1));
         };
@@ -123,7 +129,7 @@ impl Binder<'_> {
         }
     }
 
-    fn compare_parts(&mut self, op: CompareOp, l: Part, r: Part, cx: &mut Context) -> Result<Item> {
+    fn compare_parts(&mut self, op: CompareOp, l: Part, r: Part, cx: &mut ExprContext) -> Result<Item> {
         if let (Part::Expr(l), Part::Expr(r)) = (l, r) {
             return self.comparison(op, l, r, cx);
         }
@@ -131,14 +137,20 @@ impl Binder<'_> {
         self.compare(op, l, r)
     }
 
-    fn part(&mut self, part: Part, cx: &mut Context) -> Result<Item> {
+    fn part(&mut self, part: Part, cx: &mut ExprContext) -> Result<Item> {
         match part {
             Part::Expr(expr) => self.expr(expr, cx),
             Part::Column { query, at, of } => self.column_of_row(query, at, of, cx),
         }
     }
 
-    pub fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool, cx: &mut Context) -> Result<Item> {
+    pub fn in_list(
+        &mut self,
+        expr: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         if let Some(parts) = row_parts(expr) {
             return self.in_rows(&parts, list, negated, cx);
         }
@@ -179,7 +191,13 @@ impl Binder<'_> {
     }
 
     /// `(a, b) IN ((1, 2), (3, 4))`.
-    fn in_rows(&mut self, left: &[&ast::Expr], list: &[ast::Expr], negated: bool, cx: &mut Context) -> Result<Item> {
+    fn in_rows(
+        &mut self,
+        left: &[&ast::Expr],
+        list: &[ast::Expr],
+        negated: bool,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         let mut args = Vec::with_capacity(list.len());
         for row in list {
             match row_parts(row) {
@@ -200,7 +218,7 @@ impl Binder<'_> {
         negated: bool,
         low: &ast::Expr,
         high: &ast::Expr,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let first = self.expr(expr, cx)?;
         let second = if first.expr.has_subquery() { self.expr(expr, cx)? } else { first.clone() };
@@ -261,7 +279,7 @@ impl Binder<'_> {
         op: &ast::BinaryOperator,
         right: &ast::Expr,
         quantifier: Quantifier,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let (Some(op), ast::Expr::Subquery(query)) = (compare_op(op), right) else {
             return Err(SqlError::syntax(right, 1));
@@ -285,7 +303,7 @@ impl Binder<'_> {
         pattern: &ast::Expr,
         escape: Option<&ast::Expr>,
         negated: bool,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let escape = match escape {
             None => Some('\\'),

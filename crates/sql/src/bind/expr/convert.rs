@@ -1,6 +1,6 @@
 //! CAST, CONVERT, COLLATE.
 
-use super::Context;
+use super::ExprContext;
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, text_of_length},
@@ -12,7 +12,7 @@ use muster_types::{
 use sqlparser::ast::{self, CharacterLength, DataType, ExactNumberInfo};
 
 impl Binder<'_> {
-    pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut Context) -> Result<Item> {
+    pub fn cast(&mut self, expr: &ast::Expr, to: &DataType, cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(expr, cx)?;
         let ty = self.cast_type(to, &item)?;
         let item = match ty.is_numeric() {
@@ -32,7 +32,7 @@ impl Binder<'_> {
         expr: &ast::Expr,
         to: Option<&DataType>,
         charset: Option<&ast::ObjectName>,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         match (to, charset) {
             (Some(to), None) => self.cast(expr, to, cx),
@@ -60,7 +60,7 @@ impl Binder<'_> {
     }
 
     /// `x COLLATE name`.
-    pub fn collate(&mut self, expr: &ast::Expr, name: &ast::ObjectName, cx: &mut Context) -> Result<Item> {
+    pub fn collate(&mut self, expr: &ast::Expr, name: &ast::ObjectName, cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(expr, cx)?;
         let name = name.to_string();
         let name = name.trim_matches(['`', '\'', '"']);

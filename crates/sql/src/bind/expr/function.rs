@@ -1,6 +1,6 @@
 //! Functions of one row: argument counts, argument types, result types.
 
-use super::{Context, literal::bytes_as_number};
+use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
     typing::{
@@ -21,7 +21,7 @@ pub(super) fn wrong_count(name: &str) -> SqlError {
 }
 
 /// 1305.
-pub(super) fn no_such_function(cx: &Context, name: &str) -> SqlError {
+pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
     let full =
         if name.contains('.') { name.to_string() } else { format!("{}.{name}", cx.names.database.unwrap_or("")) };
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))
@@ -124,7 +124,7 @@ pub(super) fn is_known(name: &str) -> bool {
 impl Binder<'_> {
     /// A call by its name in upper case, of a function that MySQL has. Errors: 1582 for a wrong number of arguments,
     /// 1235 for a function that Muster has not.
-    pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
         }
@@ -146,7 +146,7 @@ impl Binder<'_> {
         signature: Signature,
         name: &str,
         args: &[&ast::Expr],
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         match signature {
             Signature::Extract(unit) => return self.extract_unit(unit, args[0], cx),
@@ -180,7 +180,7 @@ impl Binder<'_> {
         })
     }
 
-    fn items(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Vec<Item>> {
+    fn items(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Vec<Item>> {
         args.iter().map(|a| self.expr(a, cx)).collect()
     }
 
@@ -197,7 +197,7 @@ impl Binder<'_> {
         Item { derivation, ..call(function, args, ty) }
     }
 
-    fn other_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn other_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         match name {
             "IF" => self.if_call(args, cx),
             "NULLIF" => self.null_if(args, cx),
@@ -238,7 +238,7 @@ impl Binder<'_> {
     }
 
     /// `TRIM(text [, what])`, LTRIM and RTRIM with the same arguments.
-    pub fn trim(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn trim(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let function = match name {
             "LTRIM" => F::LTrim,
             "RTRIM" => F::RTrim,
@@ -251,7 +251,7 @@ impl Binder<'_> {
     }
 
     /// `CONVERT_TZ(datetime, from, to)`.
-    fn convert_tz(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn convert_tz(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut items = self.items(args, cx)?.into_iter();
         let (Some(time), Some(from), Some(to)) = (items.next(), items.next(), items.next()) else {
             return Err(wrong_count("CONVERT_TZ"));
@@ -265,7 +265,7 @@ impl Binder<'_> {
     }
 
     /// -1, 0 or 1.
-    fn strcmp(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn strcmp(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut tests = Vec::with_capacity(3);
         for op in [CompareOp::Lt, CompareOp::Eq, CompareOp::Gt] {
             let items = self.items(args, cx)?;
@@ -278,8 +278,8 @@ impl Binder<'_> {
     }
 
     /// `INTERVAL(n, a, b, ..)`: how many of the rising numbers `a, b, ..` are not above `n`; -1 for NULL.
-    fn interval_call(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
-        let number = |b: &mut Self, e: &ast::Expr, cx: &mut Context| -> Result<Item> {
+    fn interval_call(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
+        let number = |b: &mut Self, e: &ast::Expr, cx: &mut ExprContext| -> Result<Item> {
             let item = bytes_as_number(b.expr(e, cx)?);
             let ty = numeric_type(item.ty);
             Ok(b.convert(item, ty))
@@ -298,7 +298,7 @@ impl Binder<'_> {
     }
 
     /// WEEK with a mode, YEARWEEK, and WEEKOFYEAR, whose mode is 3.
-    fn week(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn week(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut items = self.items(args, cx)?.into_iter();
         let (Some(date), mode) = (items.next(), items.next()) else { return Err(wrong_count(name)) };
         let mode = mode.unwrap_or_else(|| self.given(Value::Int(if name == "WEEKOFYEAR" { 3 } else { 0 })));

@@ -42,7 +42,7 @@ use muster_types::{Result, SqlError};
 use sqlparser::ast::{self, BinaryOperator, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator};
 
 /// The clause that an expression stands in, and what it may refer to there.
-pub(crate) struct Context<'x> {
+pub(crate) struct ExprContext<'x> {
     pub scope: &'x Scope<'x>,
     pub names: &'x Names<'x>,
     pub clause: Clause,
@@ -57,9 +57,9 @@ pub(crate) struct Context<'x> {
     pub in_arithmetic: bool,
 }
 
-impl<'x> Context<'x> {
-    pub fn new(scope: &'x Scope<'x>, names: &'x Names<'x>, clause: Clause) -> Context<'x> {
-        Context {
+impl<'x> ExprContext<'x> {
+    pub fn new(scope: &'x Scope<'x>, names: &'x Names<'x>, clause: Clause) -> ExprContext<'x> {
+        ExprContext {
             scope,
             names,
             clause,
@@ -75,10 +75,10 @@ impl<'x> Context<'x> {
 impl Binder<'_> {
     /// An expression where no aggregate may stand.
     pub fn expression(&mut self, expr: &ast::Expr, scope: &Scope, names: &Names, clause: Clause) -> Result<Item> {
-        self.expr(expr, &mut Context::new(scope, names, clause))
+        self.expr(expr, &mut ExprContext::new(scope, names, clause))
     }
 
-    pub fn expr(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn expr(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         use ast::Expr as E;
         self.env.session.check_interrupt()?;
         match expr {
@@ -122,7 +122,7 @@ impl Binder<'_> {
     }
 
     /// Functions with a syntax of their own, and what is not supported.
-    fn special_call(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    fn special_call(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         use ast::Expr as E;
         match expr {
             E::Extract { field, expr, .. } => self.extract(field, expr, cx),
@@ -156,7 +156,13 @@ impl Binder<'_> {
         }
     }
 
-    fn binary(&mut self, left: &ast::Expr, op: &BinaryOperator, right: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    fn binary(
+        &mut self,
+        left: &ast::Expr,
+        op: &BinaryOperator,
+        right: &ast::Expr,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         use muster_algebra::{ArithmeticOp as A, ScalarFunction as F};
         if let Some(op) = compare_op(op) {
             return self.comparison(op, left, right, cx);
@@ -182,7 +188,7 @@ impl Binder<'_> {
         }
     }
 
-    fn unary(&mut self, op: UnaryOperator, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    fn unary(&mut self, op: UnaryOperator, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         match op {
             UnaryOperator::Not | UnaryOperator::BangNot => {
                 let item = self.expr(expr, cx)?;
@@ -196,19 +202,19 @@ impl Binder<'_> {
         }
     }
 
-    fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut Context) -> Result<Item> {
+    fn is_null(&mut self, expr: &ast::Expr, negated: bool, cx: &mut ExprContext) -> Result<Item> {
         let arg = Box::new(self.expr(expr, cx)?.expr);
         Ok(Item::bool(Expr::IsNull { arg, negated }))
     }
 
-    fn is_truth(&mut self, expr: &ast::Expr, truth: bool, negated: bool, cx: &mut Context) -> Result<Item> {
+    fn is_truth(&mut self, expr: &ast::Expr, truth: bool, negated: bool, cx: &mut ExprContext) -> Result<Item> {
         let item = self.expr(expr, cx)?;
         let arg = Box::new(self.condition(item));
         Ok(Item::bool(Expr::IsTruth { arg, truth, negated }))
     }
 
     /// AND, OR, XOR. Chains of one operator are one node.
-    fn logic(&mut self, op: LogicOp, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    fn logic(&mut self, op: LogicOp, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut flat = Vec::with_capacity(args.len());
         for arg in args {
             let item = self.expr(arg, cx)?;
@@ -220,7 +226,7 @@ impl Binder<'_> {
         Ok(Item::bool(Expr::Logic { op, args: flat }))
     }
 
-    fn call(&mut self, function: &ast::Function, cx: &mut Context) -> Result<Item> {
+    fn call(&mut self, function: &ast::Function, cx: &mut ExprContext) -> Result<Item> {
         let name = function.name.to_string();
         if name == AND_CHAIN || name == OR_CHAIN {
             let op = if name == AND_CHAIN { LogicOp::And } else { LogicOp::Or };
@@ -247,7 +253,7 @@ impl Binder<'_> {
     }
 
     /// The columns of a row: `(a, b)`, `ROW(a, b)`; of any other expression the one it is.
-    fn row(&mut self, expr: &ast::Expr, cx: &mut Context) -> Result<Vec<Item>> {
+    fn row(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Vec<Item>> {
         match row_parts(expr) {
             Some(parts) => parts.into_iter().map(|e| self.expr(e, cx)).collect(),
             None => Ok(vec![self.expr(expr, cx)?]),

@@ -1,6 +1,6 @@
 //! Functions whose value is the statement's or the session's: they become literals.
 
-use super::Context;
+use super::ExprContext;
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item},
@@ -41,7 +41,7 @@ pub(super) const NAMES: &[&str] = &[
 
 impl Binder<'_> {
     /// `None` when it is no such function.
-    pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+    pub fn session_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let session = self.env.session;
         let now = session.now_micros();
         let utc = now - session.utc_offset_micros();
@@ -79,17 +79,17 @@ impl Binder<'_> {
         Ok(Some(item))
     }
 
-    fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+    fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let fsp = self.fsp(args, cx)?;
         Ok(Some(Item::literal(Value::DateTime(cut(micros, fsp)), SqlType::DateTime { fsp })))
     }
 
-    fn time(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut Context) -> Result<Option<Item>> {
+    fn time(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
         let fsp = self.fsp(args, cx)?;
         Ok(Some(Item::literal(Value::Time(cut(micros, fsp).rem_euclid(MICROS_PER_DAY)), SqlType::Time { fsp })))
     }
 
-    fn fsp(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<u8> {
+    fn fsp(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<u8> {
         let Some(arg) = args.first() else { return Ok(0) };
         match self.expr(arg, cx)?.as_literal() {
             Some(Value::Int(n @ 0..=6)) if args.len() == 1 => Ok(*n as u8),

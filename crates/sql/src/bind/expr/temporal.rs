@@ -1,6 +1,6 @@
 //! Dates: INTERVAL arithmetic, EXTRACT.
 
-use super::{Context, function::call};
+use super::{ExprContext, function::call};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, fold},
@@ -30,7 +30,7 @@ impl Binder<'_> {
         date: &ast::Expr,
         interval: &ast::Interval,
         subtract: bool,
-        cx: &mut Context,
+        cx: &mut ExprContext,
     ) -> Result<Item> {
         let date = self.expr(date, cx)?;
         let interval = self.interval(interval, cx)?;
@@ -38,7 +38,13 @@ impl Binder<'_> {
     }
 
     /// `ADDDATE(date, days)`, `DATE_ADD(date, INTERVAL ..)`.
-    pub fn date_add_call(&mut self, args: &[&ast::Expr], subtract: bool, days: bool, cx: &mut Context) -> Result<Item> {
+    pub fn date_add_call(
+        &mut self,
+        args: &[&ast::Expr],
+        subtract: bool,
+        days: bool,
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
         match args[1] {
             ast::Expr::Interval(interval) => self.date_add(args[0], interval, subtract, cx),
             other if days => {
@@ -51,7 +57,7 @@ impl Binder<'_> {
     }
 
     /// `TIMESTAMPADD(unit, n, date)`.
-    pub fn timestamp_add(&mut self, args: &[&ast::Expr], cx: &mut Context) -> Result<Item> {
+    pub fn timestamp_add(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let ast::Expr::Identifier(unit) = args[0] else { return Err(SqlError::syntax(args[0], 1)) };
         let simple = unit_by_name(&unit.value).filter(|unit| unit.parts().is_empty());
         let unit = simple.ok_or_else(|| SqlError::syntax(&unit.value, 1))?;
@@ -59,7 +65,7 @@ impl Binder<'_> {
         self.add_interval(date, Interval { unit, count }, false)
     }
 
-    fn interval(&mut self, interval: &ast::Interval, cx: &mut Context) -> Result<Interval> {
+    fn interval(&mut self, interval: &ast::Interval, cx: &mut ExprContext) -> Result<Interval> {
         let Some(field) = &interval.leading_field else { return Err(SqlError::syntax(interval, 1)) };
         let unit = unit_by_name(&field.to_string()).ok_or_else(|| SqlError::syntax(field, 1))?;
         Ok(Interval { unit, count: self.expr(&interval.value, cx)? })
@@ -97,19 +103,19 @@ impl Binder<'_> {
         Ok(if ty.is_text() { Item { derivation: Derivation::Literal, ..item } } else { item })
     }
 
-    pub fn extract(&mut self, field: &DateTimeField, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn extract(&mut self, field: &DateTimeField, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let unit = unit_by_name(&field.to_string()).ok_or_else(|| SqlError::syntax(field, 1))?;
         self.extract_unit(unit, expr, cx)
     }
 
     /// `EXTRACT(unit FROM x)`: what is no date or time is read as one when it is evaluated.
-    pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn extract_unit(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
         Ok(call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT))
     }
 
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
-    pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut Context) -> Result<Item> {
+    pub fn clock_part(&mut self, unit: IntervalUnit, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Item> {
         let arg = self.expr(expr, cx)?;
         let has_sign = !matches!(arg.ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
         let part = call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT);
