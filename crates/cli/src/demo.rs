@@ -4,11 +4,12 @@ use crate::{
     open::{self, OpenArguments},
     print::print_line,
     progress::LoadBars,
-    serve, shell,
+    shell,
 };
 use comfy_table::{CellAlignment, Table, presets};
 use muster_engine::{Database, Session};
 use muster_lab::Workload;
+use muster_server::{Server, ServerOptions};
 use std::{io::IsTerminal, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::runtime::Runtime;
 
@@ -55,13 +56,19 @@ pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
     done
 }
 
-async fn listen(database: &Arc<Database>, arguments: &Arguments) -> anyhow::Result<muster_server::Server> {
+async fn listen(database: &Arc<Database>, arguments: &Arguments) -> anyhow::Result<Server> {
     const CONNECTIONS_MAX: usize = 151;
-    match serve::bind(database, &arguments.dir, arguments.listen, CONNECTIONS_MAX).await {
+    let options = |listen| ServerOptions {
+        listen,
+        socket: None,
+        connections_max: CONNECTIONS_MAX,
+        tls_directory: arguments.dir.clone(),
+    };
+    match Server::bind(database.clone(), options(arguments.listen)).await {
         Ok(server) => Ok(server),
         Err(_) => {
             let any_port = SocketAddr::new(arguments.listen.ip(), 0);
-            serve::bind(database, &arguments.dir, any_port, CONNECTIONS_MAX).await
+            Ok(Server::bind(database.clone(), options(any_port)).await?)
         }
     }
 }

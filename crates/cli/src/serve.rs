@@ -2,13 +2,8 @@
 
 use crate::{open::OpenArguments, print::print_line};
 use anyhow::Context;
-use muster_engine::Database;
-use muster_server::{Server, ServerOptions};
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use muster_server::{DEFAULT_SOCKET_NAME, Server, ServerOptions};
+use std::{net::SocketAddr, path::PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -17,6 +12,10 @@ pub struct Arguments {
     dir: PathBuf,
     #[arg(long, default_value = "127.0.0.1:3306")]
     listen: SocketAddr,
+    /// The Unix socket to listen on beside TCP: a path, or nothing for none; muster.sock in the data directory if not
+    /// given
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     #[arg(long, default_value_t = 151)]
     max_connections: usize,
     /// A file whose first line becomes the password of root
@@ -33,22 +32,19 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         let password = text.lines().next().unwrap_or_default();
         database.set_password("root", "localhost", password)?;
     }
-    let server = bind(&database, &arguments.dir, arguments.listen, arguments.max_connections).await?;
+    let Arguments { dir, listen, socket, max_connections, .. } = arguments;
+    let socket = socket.unwrap_or_else(|| dir.join(DEFAULT_SOCKET_NAME));
+    let socket = Some(socket).filter(|path| !path.as_os_str().is_empty());
+    let options = ServerOptions { listen, socket, connections_max: max_connections, tls_directory: dir };
+    let server = Server::bind(database, options).await?;
     // A server works on without anybody who reads what it says.
     let _ = print_line(format_args!("muster: listening on {}", server.local_addr()?));
+    if let Some(path) = server.socket_path() {
+        let _ = print_line(format_args!("muster: listening on {}", path.display()));
+    }
     server.run(stop_signal()).await;
     let _ = print_line("muster: stopped");
     Ok(())
-}
-
-pub async fn bind(
-    database: &Arc<Database>,
-    directory: &Path,
-    listen: SocketAddr,
-    connections_max: usize,
-) -> anyhow::Result<Server> {
-    let options = ServerOptions { listen, connections_max, tls_directory: directory.to_path_buf() };
-    Ok(Server::bind(database.clone(), options).await?)
 }
 
 /// Resolves on SIGINT or SIGTERM.

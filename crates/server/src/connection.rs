@@ -8,7 +8,7 @@ use crate::{
     listener::Shared,
     packet::PacketStream,
     reply::{self, ResultCharset},
-    stream::Stream,
+    stream::{Socket, Stream},
 };
 use muster_engine::{Session, SessionOptions};
 use muster_protocol::{Fields, Statement};
@@ -24,17 +24,13 @@ use mysql_common::{
 };
 use std::{
     collections::HashMap,
-    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
 };
-use tokio::{
-    net::TcpStream,
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Largest packet before the client has proved who it is.
 const LOGIN_PAYLOAD_MAX: usize = 1 << 16;
@@ -83,16 +79,16 @@ fn offered() -> CapabilityFlags {
         | C::CLIENT_DEPRECATE_EOF
 }
 
-/// Serves a connection to its end.
-pub(crate) async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr) -> Result<(), ConnectionError> {
-    let mut packets = PacketStream::new(Stream::plain(tcp));
+/// Serves a connection from `host` to its end.
+pub(crate) async fn serve(shared: Arc<Shared>, socket: Socket, host: String) -> Result<(), ConnectionError> {
+    let mut packets = PacketStream::new(Stream::Plain(socket));
     let Some(mut slot) = Slot::take(&shared) else {
         packets.write(&reply::error(&full(), CapabilityFlags::CLIENT_PROTOCOL_41, ResultCharset::UTF8)).await?;
         return packets.flush().await;
     };
     // A login that takes longer is dropped, and its slot is free again.
     let connect_timeout = seconds(&shared.database.variable("connect_timeout"));
-    let login = tokio::time::timeout(connect_timeout, Connection::login(shared.clone(), packets, peer, &mut slot));
+    let login = tokio::time::timeout(connect_timeout, Connection::login(shared.clone(), packets, host, &mut slot));
     let mut connection = login.await.map_err(|_| ConnectionError::Closed)??;
     let killed = connection.session().killed();
     let served = tokio::select! {
@@ -134,11 +130,10 @@ impl Connection {
     async fn login(
         shared: Arc<Shared>,
         mut packets: PacketStream,
-        peer: SocketAddr,
+        host: String,
         slot: &mut Slot,
     ) -> Result<Connection, ConnectionError> {
         let nonce = auth::nonce()?;
-        let host = if peer.ip().is_loopback() { "localhost".to_string() } else { peer.ip().to_string() };
         let (sender, infile) = mpsc::unbounded_channel();
         packets.max_payload = LOGIN_PAYLOAD_MAX;
         let files_allowed = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,8 @@
-//! The server: MySQL's client/server protocol over TCP, with TLS.
+//! The server: MySQL's client/server protocol over TCP and a Unix socket, with TLS.
 //!
 //! ```text
 //!   Server      listens, accepts, shuts down              listener.rs
+//!     SocketFile  the Unix socket                         socket.rs
 //!   Connection  greeting, login, then one command after another   connection.rs, command.rs
 //!     packet    payloads in and out                       packet.rs, crate muster-protocol
 //!     auth      caching_sha2_password, mysql_native_password      auth/
@@ -20,10 +21,12 @@ mod infile;
 mod listener;
 mod packet;
 mod reply;
+mod socket;
 mod stream;
 mod tls;
 
 pub use listener::{Server, ServerOptions};
+pub use socket::DEFAULT_NAME as DEFAULT_SOCKET_NAME;
 
 use muster_types::SqlError;
 

@@ -1,18 +1,23 @@
 //! Listening, accepting, shutting down.
 
-use crate::{auth::caching_sha2::Keys, connection, tls};
+use crate::{auth::caching_sha2::Keys, connection, socket::SocketFile, stream::Socket, tls};
 use muster_engine::Database;
 use muster_types::{ErrorCode, Result, SqlError, Value};
-use std::{future::Future, net::SocketAddr, path::PathBuf, sync::Arc};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
+use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     pub listen: SocketAddr,
+    /// The path of the Unix socket to listen on, beside TCP; `None`: on none.
+    pub socket: Option<PathBuf>,
     pub connections_max: usize,
     /// The folder that holds the key and the certificate.
     pub tls_directory: PathBuf,
@@ -21,6 +26,7 @@ pub struct ServerOptions {
 /// A listening server.
 pub struct Server {
     listener: TcpListener,
+    socket: Option<SocketFile>,
     shared: Arc<Shared>,
 }
 
@@ -49,6 +55,9 @@ impl Server {
         let listener = TcpListener::bind(options.listen)
             .await
             .map_err(|e| SqlError::new(ErrorCode::Unknown, format!("cannot listen on {}: {e}", options.listen)))?;
+        let socket = options.socket.as_deref().map(SocketFile::listen).transpose()?;
+        let path = socket.as_ref().map_or_else(String::new, |s| s.path().display().to_string());
+        database.set_server_variable("socket", Value::Text(path));
         let address = listener.local_addr().map_err(|e| SqlError::new(ErrorCode::Unknown, e.to_string()))?;
         database.set_server_variable("bind_address", Value::Text(address.ip().to_string()));
         database.set_server_variable("port", Value::Int(address.port().into()));
@@ -58,7 +67,7 @@ impl Server {
         let slots = Arc::new(Semaphore::new(options.connections_max));
         let reserved_slot = Arc::new(Semaphore::new(1));
         let shared = Shared { database, tls, keys: Keys::default(), slots, reserved_slot };
-        Ok(Server { listener, shared: Arc::new(shared) })
+        Ok(Server { listener, socket, shared: Arc::new(shared) })
     }
 
     /// The address that clients connect to. The system chooses the port if 0 was asked for.
@@ -66,36 +75,61 @@ impl Server {
         self.listener.local_addr()
     }
 
+    /// The path of the Unix socket that clients connect to, if there is one.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.socket.as_ref().map(SocketFile::path)
+    }
+
     /// Serves until `shutdown` resolves; connections under way are then closed.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        let mut connections = tokio::task::JoinSet::new();
+        let Server { listener, socket, shared } = self;
+        let mut connections = JoinSet::new();
         tokio::pin!(shutdown);
         loop {
-            tokio::select! {
+            let accepted = tokio::select! {
                 () = &mut shutdown => break,
-                accepted = self.listener.accept() => match accepted {
-                    Ok((tcp, peer)) => {
-                        connections.spawn(serve(self.shared.clone(), tcp, peer));
+                accepted = listener.accept() => accepted.map(|(tcp, peer)| {
+                    if let Err(e) = tcp.set_nodelay(true) {
+                        tracing::debug!("{peer}: {e}");
                     }
-                    // Out of file descriptors, or the peer was gone already: others can still be served.
-                    Err(e) => {
-                        tracing::warn!("accept: {e}");
-                        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                    }
-                },
-                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                    (Socket::Tcp(tcp), host_of(peer))
+                }),
+                accepted = accept(socket.as_ref()) => accepted.map(|socket| (socket, LOCAL_HOST.to_string())),
+                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            };
+            match accepted {
+                Ok((socket, host)) => {
+                    connections.spawn(serve(shared.clone(), socket, host));
+                }
+                // Out of file descriptors, or the peer was gone already: others can still be served.
+                Err(e) => {
+                    tracing::warn!("accept: {e}");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
             }
         }
         connections.shutdown().await;
     }
 }
 
-async fn serve(shared: Arc<Shared>, tcp: TcpStream, peer: SocketAddr) {
-    if let Err(e) = tcp.set_nodelay(true) {
-        tracing::debug!("{peer}: {e}");
+/// The host of clients on this machine, by which their accounts are found.
+const LOCAL_HOST: &str = "localhost";
+
+fn host_of(peer: SocketAddr) -> String {
+    if peer.ip().is_loopback() { LOCAL_HOST.to_string() } else { peer.ip().to_string() }
+}
+
+/// The next connection to the Unix socket; never, if there is none.
+async fn accept(socket: Option<&SocketFile>) -> io::Result<Socket> {
+    match socket {
+        Some(socket) => socket.listener.accept().await.map(|(unix, _)| Socket::Unix(unix)),
+        None => std::future::pending().await,
     }
-    match connection::serve(shared, tcp, peer).await {
+}
+
+async fn serve(shared: Arc<Shared>, socket: Socket, host: String) {
+    match connection::serve(shared, socket, host.clone()).await {
         Ok(()) | Err(crate::ConnectionError::Closed) => {}
-        Err(e) => tracing::info!("{peer}: {e}"),
+        Err(e) => tracing::info!("{host}: {e}"),
     }
 }

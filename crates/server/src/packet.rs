@@ -28,8 +28,9 @@ impl PacketStream {
         self.sequence = 0;
     }
 
-    pub fn is_tls(&self) -> bool {
-        self.stream.is_tls()
+    /// Returns true if nobody on the way can read what is sent.
+    pub fn is_secure(&self) -> bool {
+        self.stream.is_secure()
     }
 
     /// Name of the TLS cipher; `None` in the clear.

@@ -67,3 +67,29 @@ async fn packets_are_no_larger_than_allowed() {
     let statement = format!("SELECT '{}'", "a".repeat(3000));
     assert_eq!(client.error(statement.as_bytes()).await.0, 1153);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_of_the_unix_socket_are_at_localhost() {
+    let (address, directory) = client::serve(10).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    root.ok(b"CREATE USER near@localhost").await;
+    root.ok(b"CREATE USER far@'10.%'").await;
+    let mut near = Client::connect_socket(&directory).await;
+    assert_eq!(near.answer("near", UTF8MB4, 0).await[0], 0);
+    let path = directory.path().join("server.sock");
+    let (_, values) = near.row(b"SELECT USER(), @@socket").await;
+    assert_eq!(values, [b"near@localhost".to_vec(), path.to_str().unwrap().as_bytes().to_vec()]);
+    let refused = Client::connect_socket(&directory).await.answer("far", UTF8MB4, 0).await;
+    assert_eq!(number(&refused), 1045);
+    // A statement that runs is stopped when its client is gone.
+    near.start_command();
+    near.write(b"\x03SELECT SLEEP(60)").await;
+    while root.row(b"SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'SELECT SLEEP(60)'").await.1[0]
+        != b"1"
+    {}
+    drop(near);
+    let begun = Instant::now();
+    while root.row(b"SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'near'").await.1[0] != b"0" {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+}

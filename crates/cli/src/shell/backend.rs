@@ -9,7 +9,13 @@ use mysql_async::{
     consts::{ColumnFlags, ColumnType},
     prelude::Queryable,
 };
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
+
+/// The address of a server.
+pub enum Address<'a> {
+    Tcp { host: &'a str, port: u16 },
+    Socket(&'a Path),
+}
 
 pub enum Backend {
     Embedded {
@@ -29,27 +35,28 @@ impl Backend {
         Backend::Embedded { session: Box::new(session), _database: database }
     }
 
-    /// Connects under TLS; the certificate is the server's own, so only the channel is protected, not the server's
-    /// name.
+    /// Connects, over TCP under TLS; the certificate is the server's own, so only the channel is protected, not the
+    /// server's name.
     pub async fn connect(
-        host: &str,
-        port: u16,
+        address: Address<'_>,
         user: &str,
         password: Option<String>,
         database: Option<String>,
     ) -> anyhow::Result<Backend> {
         let tls = SslOpts::default().with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true);
-        let options: Opts = OptsBuilder::default()
-            .ip_or_hostname(host)
-            .tcp_port(port)
-            .user(Some(user))
-            .pass(password)
-            .db_name(database)
-            .prefer_socket(false)
-            .ssl_opts(tls)
-            .into();
-        let connection =
-            Conn::new(options.clone()).await.with_context(|| format!("cannot connect to {host}:{port}"))?;
+        let options = OptsBuilder::default().user(Some(user)).pass(password).db_name(database);
+        let (options, name) = match address {
+            Address::Tcp { host, port } => (
+                options.ip_or_hostname(host).tcp_port(port).prefer_socket(false).ssl_opts(tls),
+                format!("{host}:{port}"),
+            ),
+            Address::Socket(path) => {
+                let path = path.display().to_string();
+                (options.socket(Some(path.clone())), path)
+            }
+        };
+        let options: Opts = options.into();
+        let connection = Conn::new(options.clone()).await.with_context(|| format!("cannot connect to {name}"))?;
         Ok(Backend::Remote { connection: Box::new(connection), options })
     }
 

@@ -1,4 +1,4 @@
-//! `muster sql`: the shell. Works on a data directory (embedded) or, with `--host`, on a server.
+//! `muster sql`: the shell. Works on a data directory (embedded) or, with `--host` or `--socket`, on a server.
 //!
 //! ```text
 //!   line by line from a terminal   interactive.rs
@@ -15,7 +15,7 @@ use crate::{
     print::print,
 };
 use anyhow::{Context, bail};
-use backend::Backend;
+use backend::{Address, Backend};
 use muster_engine::Database;
 use output::Format;
 use std::{
@@ -28,11 +28,14 @@ use tokio::runtime::Runtime;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The data directory (embedded)
-    #[arg(long, conflicts_with = "host", required_unless_present = "host")]
+    #[arg(long, conflicts_with_all = ["host", "socket"], required_unless_present_any = ["host", "socket"])]
     dir: Option<PathBuf>,
     /// A server to connect to instead
-    #[arg(long)]
+    #[arg(long, conflicts_with = "socket")]
     host: Option<String>,
+    /// The Unix socket of a server on this machine
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     #[arg(long, default_value_t = 3306)]
     port: u16,
     #[arg(long, short, default_value = "root")]
@@ -53,19 +56,24 @@ pub struct Arguments {
 }
 
 pub fn run(runtime: &Runtime, arguments: Arguments) -> anyhow::Result<()> {
-    let backend = match (&arguments.dir, &arguments.host) {
+    let server = match (&arguments.host, &arguments.socket) {
+        (Some(host), _) => Some(Address::Tcp { host, port: arguments.port }),
+        (None, Some(path)) => Some(Address::Socket(path)),
+        (None, None) => None,
+    };
+    let backend = match (&arguments.dir, server) {
         (Some(dir), None) => {
             let database = arguments.open.open(dir)?;
             // Sessions start tasks of the runtime.
             let _inside = runtime.enter();
             Backend::embedded(open::session(&database, arguments.database.clone())?, Some(database))
         }
-        (None, Some(host)) => {
+        (None, Some(address)) => {
             let password = password(&arguments)?;
-            let (port, user) = (arguments.port, &arguments.user);
-            runtime.block_on(Backend::connect(host, port, user, password, arguments.database.clone()))?
+            let user = &arguments.user;
+            runtime.block_on(Backend::connect(address, user, password, arguments.database.clone()))?
         }
-        _ => bail!("give --dir for a data directory or --host for a server"),
+        _ => bail!("give --dir for a data directory, or --host or --socket for a server"),
     };
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if let Some(text) = &arguments.execute {

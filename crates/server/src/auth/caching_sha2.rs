@@ -112,7 +112,7 @@ async fn read_password(
     nonce: &Nonce,
 ) -> Result<Option<Vec<u8>>, ConnectionError> {
     let mut answer = packets.read().await?;
-    if !packets.is_tls() {
+    if !packets.is_secure() {
         let Some(key) = keys.rsa().await else { return Ok(None) };
         if answer == [PUBLIC_KEY_REQUEST] {
             let Ok(pem) = key.to_public_key().to_public_key_pem(LineEnding::LF) else { return Ok(None) };

@@ -3,12 +3,17 @@
 use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_protocol::{Fields, packet};
 use muster_server::{Server, ServerOptions};
-use tokio::{io::AsyncWriteExt, net::TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+};
 
 pub const UTF8MB4: u8 = 255;
+const SOCKET: &str = "server.sock";
 /// CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION, CLIENT_PLUGIN_AUTH.
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000 | 0x8_0000;
 
+/// A server on TCP and, at [`SOCKET`] in its directory, on a Unix socket.
 pub async fn serve(connections_max: usize) -> (std::net::SocketAddr, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let options = DatabaseOptions {
@@ -20,16 +25,24 @@ pub async fn serve(connections_max: usize) -> (std::net::SocketAddr, tempfile::T
     };
     let database = Database::open(directory.path(), options).unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
-    let options = ServerOptions { listen, connections_max, tls_directory: directory.path().to_path_buf() };
+    let (socket, tls_directory) = (Some(directory.path().join(SOCKET)), directory.path().to_path_buf());
+    let options = ServerOptions { listen, socket, connections_max, tls_directory };
     let server = Server::bind(database, options).await.unwrap();
     let address = server.local_addr().unwrap();
     tokio::spawn(server.run(std::future::pending()));
     (address, directory)
 }
 
-pub struct Client {
-    pub stream: TcpStream,
+pub struct Client<S = TcpStream> {
+    pub stream: S,
     sequence: u8,
+}
+
+impl Client<UnixStream> {
+    /// A connection to the socket of a server's directory, whose greeting is not yet read.
+    pub async fn connect_socket(directory: &tempfile::TempDir) -> Client<UnixStream> {
+        Client { stream: UnixStream::connect(directory.path().join(SOCKET)).await.unwrap(), sequence: 0 }
+    }
 }
 
 impl Client {
@@ -44,7 +57,9 @@ impl Client {
     pub async fn connect(address: std::net::SocketAddr) -> Client {
         Client { stream: TcpStream::connect(address).await.unwrap(), sequence: 0 }
     }
+}
 
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     /// Logs in without a password; what the server says to that. `more`: further capabilities.
     pub async fn answer(&mut self, user: &str, collation: u8, more: u32) -> Vec<u8> {
         assert_eq!(self.read().await[0], 10);
