@@ -175,7 +175,7 @@ fn collect<'a>(
         }
         if *batched {
             let incremental = if *incremental { "incremental, " } else { "" };
-            extra.push(format!("Using join buffer ({incremental}Batched Key TableAccess){order}"));
+            extra.push(format!("Using join buffer ({incremental}Batched Key Access){order}"));
         }
         // Rows found for one row of the tables before.
         let rows = (plan.estimate.rows / left.estimate.rows.max(1.0)).max(1.0);
