@@ -27,6 +27,14 @@ use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
+/// What an aggregation is to do, as its node in the plan says.
+#[derive(Clone, Copy)]
+pub(super) struct Grouping<'a> {
+    pub input: &'a Plan,
+    pub group: &'a [ColId],
+    pub aggregates: &'a [(ColId, AggregateCall)],
+}
+
 /// The values that an aggregation accumulates, and how its results are computed from them.
 pub struct Accumulated {
     /// Columns by which rows are grouped.
@@ -51,16 +59,11 @@ impl Accumulated {
 
 impl Lowerer<'_> {
     /// Groups of each partition, found by hash.
-    pub(super) fn hash_aggregate(
-        &mut self,
-        input: &Plan,
-        group: &[ColId],
-        aggregates: &[(ColId, AggregateCall)],
-    ) -> Result<Node> {
-        let (node, accumulated) = self.accumulated(input, group, aggregates)?;
+    pub(super) fn hash_aggregate(&mut self, grouping: Grouping<'_>) -> Result<Node> {
+        let (node, accumulated) = self.accumulated(grouping)?;
         let mode = match node.partitions() {
             1 => AggregateMode::Single,
-            _ if group.is_empty() => return Err(SqlError::internal("one group in several partitions")),
+            _ if grouping.group.is_empty() => return Err(SqlError::internal("one group in several partitions")),
             _ => AggregateMode::SinglePartitioned,
         };
         let exec = self.grouped(mode, accumulated.by.clone(), &accumulated, node.exec)?;
@@ -68,14 +71,9 @@ impl Lowerer<'_> {
     }
 
     /// Groups that end where the next begins.
-    pub(super) fn stream_aggregate(
-        &mut self,
-        input: &Plan,
-        group: &[ColId],
-        aggregates: &[(ColId, AggregateCall)],
-    ) -> Result<Node> {
-        let (node, accumulated) = self.accumulated(input, group, aggregates)?;
-        if group.is_empty() {
+    pub(super) fn stream_aggregate(&mut self, grouping: Grouping<'_>) -> Result<Node> {
+        let (node, accumulated) = self.accumulated(grouping)?;
+        if grouping.group.is_empty() {
             return Err(SqlError::internal("an aggregate in the order of no group"));
         }
         let exec = node.single("an aggregate in the order of its groups")?.exec;
@@ -84,13 +82,8 @@ impl Lowerer<'_> {
     }
 
     /// Accumulates each group in each partition.
-    pub(super) fn partial_aggregate(
-        &mut self,
-        input: &Plan,
-        group: &[ColId],
-        aggregates: &[(ColId, AggregateCall)],
-    ) -> Result<Node> {
-        let (node, accumulated) = self.accumulated(input, group, aggregates)?;
+    pub(super) fn partial_aggregate(&mut self, grouping: Grouping<'_>) -> Result<Node> {
+        let (node, accumulated) = self.accumulated(grouping)?;
         let exec = self.grouped(AggregateMode::Partial, accumulated.by.clone(), &accumulated, node.exec)?;
         Ok(Node { accumulated: Some(Arc::new(accumulated)), ..Node::new(exec, Vec::new(), TraitMap::new()) })
     }
@@ -111,12 +104,8 @@ impl Lowerer<'_> {
     }
 
     /// The input of an aggregation, and what is accumulated of its rows.
-    fn accumulated(
-        &mut self,
-        input: &Plan,
-        group: &[ColId],
-        aggregates: &[(ColId, AggregateCall)],
-    ) -> Result<(Node, Accumulated)> {
+    fn accumulated(&mut self, grouping: Grouping<'_>) -> Result<(Node, Accumulated)> {
+        let Grouping { input, group, aggregates } = grouping;
         let node = self.node(input)?;
         let (node, calls) = self.with_computed_args(node, aggregates)?;
         let mut parts = Parts::default();

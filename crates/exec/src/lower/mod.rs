@@ -41,7 +41,7 @@ use crate::{
     expr::{Compiler, Physical, Scope, scope::TraitMap, text_memory::TextMemory},
     ops::{measure::MeasureExec, order_check::OrderCheckExec, shared::SharedRows, spill::SpillSpace},
 };
-use aggregate::Accumulated;
+use aggregate::{Accumulated, Grouping};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_execution::config::SessionConfig;
 use datafusion_physical_expr::expressions::Column;
@@ -164,12 +164,16 @@ impl Lowerer<'_> {
             PlanOp::MergeJoin { kind, left, right, keys, residual } => {
                 self.merge_join(plan, *kind, left, right, keys, residual)?
             }
-            PlanOp::HashAggregate { input, group, aggregates } => self.hash_aggregate(input, group, aggregates)?,
+            PlanOp::HashAggregate { input, group, aggregates } => {
+                self.hash_aggregate(Grouping { input, group, aggregates })?
+            }
             PlanOp::PartialAggregate { input, group, aggregates } => {
-                self.partial_aggregate(input, group, aggregates)?
+                self.partial_aggregate(Grouping { input, group, aggregates })?
             }
             PlanOp::FinalAggregate { input, .. } => self.final_aggregate(input)?,
-            PlanOp::StreamAggregate { input, group, aggregates } => self.stream_aggregate(input, group, aggregates)?,
+            PlanOp::StreamAggregate { input, group, aggregates } => {
+                self.stream_aggregate(Grouping { input, group, aggregates })?
+            }
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
