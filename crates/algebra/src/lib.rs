@@ -3,6 +3,7 @@
 //! ```text
 //!   sql::bind -> Rel  (logical: what)      rel.rs, expr.rs
 //!   optimizer -> Plan (physical: how)      plan.rs
+//!   ScalarFunction                         function.rs: functions, and the units of intervals
 //!   Actual                                 profile.rs: what a node of a plan did when it ran
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   Columns                                columns.rs: every column of one query has its own number
@@ -18,6 +19,7 @@ pub mod catalog;
 pub mod columns;
 pub mod expr;
 pub mod expr_text;
+pub mod function;
 pub mod hints;
 mod movable;
 pub mod plan;
@@ -26,12 +28,13 @@ pub mod rel;
 pub mod statistics;
 pub mod switch;
 
-pub use catalog::{Catalog, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewDef};
+pub use catalog::{Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewDef};
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
 pub use expr::{
-    AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, IntervalUnit, LogicOp, Quantifier, ScalarFunction,
-    Subplan, Subquery, SubqueryKind,
+    AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,
+    SubqueryKind,
 };
+pub use function::{IntervalUnit, ScalarFunction};
 pub use hints::{HintTarget, Hints, OrderHint, OrderKind, SwitchHint};
 pub use muster_types::{Collation, Decimal, KeyInterval, KeyPart, KeyRange, SqlType, Value};
 pub use plan::{Estimate, ExchangeKind, NodeId, Plan, PlanOp, RowFetch, Scan, Side};

@@ -1,0 +1,175 @@
+//! The functions of scalar expressions, and the units of their intervals.
+
+use serde::{Deserialize, Serialize};
+
+/// Declares an enumeration whose values can be listed. A variant over an enumeration of its own stands for each value of that.
+macro_rules! listed {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $(($inner:ident))?,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$doc])* $variant $(($inner))?,)*
+        }
+
+        impl $name {
+            /// All values, in the order in which they are declared.
+            pub fn all() -> Vec<$name> {
+                let mut all = Vec::new();
+                $(listed!(@add all, $name, $variant $(, $inner)?);)*
+                all
+            }
+        }
+    };
+    (@add $all:ident, $name:ident, $variant:ident) => {
+        $all.push($name::$variant)
+    };
+    (@add $all:ident, $name:ident, $variant:ident, $inner:ident) => {
+        $all.extend($inner::all().into_iter().map($name::$variant))
+    };
+}
+
+listed! {
+    /// Unit of an INTERVAL. A unit of several parts (`DAY_HOUR`) has its numbers in one text.
+    IntervalUnit {
+        Microsecond,
+        Second,
+        Minute,
+        Hour,
+        Day,
+        Week,
+        Month,
+        Quarter,
+        Year,
+        SecondMicrosecond,
+        MinuteMicrosecond,
+        MinuteSecond,
+        HourMicrosecond,
+        HourSecond,
+        HourMinute,
+        DayMicrosecond,
+        DaySecond,
+        DayMinute,
+        DayHour,
+        YearMonth,
+    }
+}
+
+impl IntervalUnit {
+    /// The units that a unit of several parts has, the largest first; none for a simple unit.
+    pub fn parts(self) -> &'static [IntervalUnit] {
+        use IntervalUnit::*;
+        match self {
+            SecondMicrosecond => &[Second, Microsecond],
+            MinuteMicrosecond => &[Minute, Second, Microsecond],
+            MinuteSecond => &[Minute, Second],
+            HourMicrosecond => &[Hour, Minute, Second, Microsecond],
+            HourSecond => &[Hour, Minute, Second],
+            HourMinute => &[Hour, Minute],
+            DayMicrosecond => &[Day, Hour, Minute, Second, Microsecond],
+            DaySecond => &[Day, Hour, Minute, Second],
+            DayMinute => &[Day, Hour, Minute],
+            DayHour => &[Day, Hour],
+            YearMonth => &[Year, Month],
+            _ => &[],
+        }
+    }
+
+    /// Returns true if a date moved by this unit is still a date without a time of day.
+    pub fn keeps_dates(self) -> bool {
+        use IntervalUnit::*;
+        matches!(self, Day | Week | Month | Quarter | Year | YearMonth)
+    }
+
+    /// Returns true if the unit is or ends with microseconds.
+    pub fn has_microseconds(self) -> bool {
+        self == IntervalUnit::Microsecond || self.parts().last() == Some(&IntervalUnit::Microsecond)
+    }
+}
+
+listed! {
+    /// Functions over the values of one row. Argument order is MySQL's.
+    ScalarFunction {
+        /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
+        /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
+        DateAdd(IntervalUnit),
+        /// As [`ScalarFunction::DateAdd`], backwards: `DATE_SUB`.
+        DateSub(IntervalUnit),
+        /// `EXTRACT(unit FROM x)`, also YEAR(), MONTH(), DAY(), HOUR(), QUARTER() ...
+        Extract(IntervalUnit),
+        DayOfWeek,
+        Weekday,
+        DayOfYear,
+        /// `(date, mode)`: the week's number; the mode says how weeks are numbered (0 to 7).
+        Week,
+        /// `(date, mode)`: year and week of it as one number, 200801.
+        YearWeek,
+        /// `(a, b)`: days from b to a.
+        DateDiff,
+        LastDay,
+        /// `(date, format text)`.
+        DateFormat,
+        /// `(datetime, zone text, zone text)`: a local time of the first zone in the second; NULL for an unknown zone. Also
+        /// how a TIMESTAMP, which is stored in UTC, becomes the session's time.
+        ConvertTz,
+        /// `(text, 1-based start, length?)`; negative starts count from the end.
+        Substring,
+        Concat,
+        /// `(separator, text...)`.
+        ConcatWs,
+        Upper,
+        Lower,
+        /// Length in characters.
+        CharLength,
+        /// Length in bytes.
+        Length,
+        /// `(text, remove text?)`.
+        Trim,
+        LTrim,
+        RTrim,
+        Left,
+        Right,
+        /// `(text, length, pad)`.
+        LPad,
+        RPad,
+        Replace,
+        Repeat,
+        Reverse,
+        /// `(needle, haystack)`: 1-based position, 0 if absent.
+        Locate,
+        Ascii,
+        Hex,
+        Coalesce,
+        /// `(a, b)`: NULL when equal.
+        NullIf,
+        Greatest,
+        Least,
+        Abs,
+        Sign,
+        Ceil,
+        Floor,
+        /// `(x, digits)`.
+        Round,
+        Truncate,
+        Sqrt,
+        Pow,
+        Exp,
+        Ln,
+        Log10,
+        Log2,
+        Sin,
+        Cos,
+        Tan,
+        /// `(text)`: the collation's sort key.
+        WeightString,
+        /// `(seconds)`: waits; 0. For tests of KILL and cancellation.
+        Sleep,
+        BitAnd,
+        BitOr,
+        BitXor,
+        BitNot,
+        ShiftLeft,
+        ShiftRight,
+        /// Bits that are set, of an integer or of a byte string.
+        BitCount,
+    }
+}
