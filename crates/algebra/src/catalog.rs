@@ -120,6 +120,25 @@ impl TableDef {
     }
 }
 
+/// `WITH .. CHECK OPTION` of a view: which conditions a row has to meet that is written through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CheckOption {
+    /// The view's own.
+    Local,
+    /// The view's own and those of all views below it.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// MySQL's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckOption::Local => "LOCAL",
+            CheckOption::Cascaded => "CASCADED",
+        }
+    }
+}
+
 /// A view: the text is bound anew in each statement that uses it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewDef {

@@ -20,7 +20,10 @@ pub mod parse;
 pub mod statement;
 mod typing;
 
-pub use bind::{BindEnv, Bound, Parameters, SessionValues, Star, bind_constant, bind_query, bind_rows, without_stars};
+pub use bind::{
+    BindEnv, Bound, Parameters, SessionValues, Star, bind_constant, bind_query, bind_rows, updatable_tables,
+    without_stars,
+};
 pub use hints::{OptimizerHint, max_execution_time, set_variables};
 pub use parse::{footprint, parse, parse_expression, split, statement_text};
 pub use statement::*;

@@ -60,8 +60,12 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
             return Err(invalid_default());
         }
     }
-    let is_clock = matches!(ty, SqlType::DateTime { .. } | SqlType::Timestamp { .. });
-    if spec.on_update_now && !is_clock {
+    // The clock fills columns that show as many digits as it was asked for, and no others (manual 13.2.5).
+    let takes_clock = |digits: u64| match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => u64::from(fsp) == digits,
+        _ => false,
+    };
+    if spec.on_update_now.is_some_and(|digits| !takes_clock(digits)) {
         let message = format!("Invalid ON UPDATE clause for '{name}' column");
         return Err(SqlError::new(ErrorCode::InvalidOnUpdate, message));
     }
@@ -69,8 +73,8 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
     let nullable = spec.nullable.unwrap_or(!spec.primary_key && !spec.auto_increment);
     let default = match &spec.default {
         None => None,
-        Some(DefaultClause::CurrentTimestamp) if is_clock => Some(DefaultValue::CurrentTimestamp),
-        Some(DefaultClause::CurrentTimestamp) => return Err(invalid_default()),
+        Some(DefaultClause::CurrentTimestamp { fsp }) if takes_clock(*fsp) => Some(DefaultValue::CurrentTimestamp),
+        Some(DefaultClause::CurrentTimestamp { .. }) => return Err(invalid_default()),
         Some(DefaultClause::Value(Value::Null)) if nullable => None,
         Some(DefaultClause::Value(Value::Null)) => return Err(invalid_default()),
         Some(DefaultClause::Value(_)) if ty.is_long() => {

@@ -62,7 +62,8 @@ pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Resu
         indexes.push(index);
     }
     keys::check_auto_increment(&columns, &indexes)?;
-    extras.on_update_now = (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now).collect();
+    extras.on_update_now =
+        (0..statement.columns.len()).filter(|i| statement.columns[*i].on_update_now.is_some()).collect();
     if let Some(engine) = &options.engine
         && !OWN_ENGINES.iter().any(|own| own.eq_ignore_ascii_case(engine))
     {

@@ -59,7 +59,9 @@ pub fn view(view: &ViewEntry) -> String {
         }
         None => "SQL SECURITY INVOKER".into(),
     };
-    format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {}{columns} AS {}", identifier(&view.def.name), view.def.query)
+    let check = view.check_option.map_or(String::new(), |option| format!(" WITH {} CHECK OPTION", option.name()));
+    let name = identifier(&view.def.name);
+    format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {name}{columns} AS {}{check}", view.def.query)
 }
 
 /// `auto_increment`: the next value. `zone`: in which defaults of TIMESTAMP columns are shown.

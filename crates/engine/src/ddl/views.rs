@@ -7,7 +7,7 @@ use crate::{
     statement::{BindEnvironment, Done, StatementContext, StatementTables},
 };
 use muster_algebra::{ColumnDef, Definer, ViewDef};
-use muster_sql::{CreateView, Parameters, TableName, ViewSecurity};
+use muster_sql::{Bound, CreateView, Parameters, Query, TableName, ViewSecurity};
 use muster_types::{ErrorCode, FloatDigits, Result, SqlError};
 use std::sync::Arc;
 
@@ -37,6 +37,11 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";
         return Err(SqlError::new(ErrorCode::ViewWrongList, message));
+    }
+    let updatable = !statement.temporary_table && is_updatable(context, &query, &bound);
+    if statement.check_option.is_some() && !updatable {
+        let message = format!("CHECK OPTION on non-updatable view '{database}.{name}'");
+        return Err(SqlError::new(ErrorCode::ViewNonupdatableCheck, message));
     }
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(bound.outputs.len());
     for (i, (id, output)) in bound.outputs.iter().enumerate() {
@@ -71,10 +76,23 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         if taken {
             return Err(SqlError::table_exists(&name));
         }
-        schema.views.insert(name.clone(), Arc::new(ViewEntry { def: Arc::new(def), columns }));
+        let entry = ViewEntry { def: Arc::new(def), columns, updatable, check_option: statement.check_option };
+        schema.views.insert(name.clone(), Arc::new(entry));
         Ok(())
     })?;
     Ok(Done::rows(0))
+}
+
+/// Returns true if the query's form is that of an updatable view and every view that it reads in FROM is updatable.
+fn is_updatable(context: &StatementContext, query: &Query, bound: &Bound) -> bool {
+    let current = context.session.current_database.as_deref();
+    let Some(tables) = muster_sql::updatable_tables(query, bound, current) else { return false };
+    let definitions = context.database.tables().definitions();
+    tables.iter().all(|(database, name)| {
+        // Tables of `information_schema` are not in the catalog.
+        let schema = definitions.schemas.get(database);
+        schema.is_some_and(|s| s.tables.contains_key(name) || s.views.get(name).is_some_and(|v| v.updatable))
+    })
 }
 
 /// Whose rights will count. Error 1227 for another's than one's own without SUPER.

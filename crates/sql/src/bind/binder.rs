@@ -26,6 +26,10 @@ pub(crate) struct Binder<'a> {
     pub tables: Vec<(String, String)>,
     /// See [`super::Bound::stars`].
     pub stars: Vec<Star>,
+    /// See [`super::Bound::aggregated`].
+    pub aggregated: bool,
+    /// See [`super::Bound::first_table_again`].
+    pub first_table_again: bool,
     pub warnings: Vec<SqlError>,
     pub blocks: Vec<Block>,
     /// Position of the query block that is being bound.
@@ -62,6 +66,8 @@ impl<'a> Binder<'a> {
             dependencies: Dependencies::default(),
             tables: Vec::new(),
             stars: Vec::new(),
+            aggregated: false,
+            first_table_again: false,
             warnings: Vec::new(),
             blocks: Vec::new(),
             block: None,

@@ -166,7 +166,7 @@ impl Binder<'_> {
 }
 
 /// `FROM DUAL`: no table.
-fn is_dual(table: &ast::TableWithJoins) -> bool {
+pub(super) fn is_dual(table: &ast::TableWithJoins) -> bool {
     let TableFactor::Table { name, alias: None, .. } = &table.relation else { return false };
     table.joins.is_empty()
         && matches!(&name.0[..], [ast::ObjectNamePart::Identifier(i)]

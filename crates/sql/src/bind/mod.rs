@@ -6,7 +6,7 @@
 //!   query       WITH, UNION, VALUES          select     one SELECT
 //!   from        joins                        table      tables, views, derived tables
 //!   aggregate   GROUP BY                     order      ORDER BY, LIMIT
-//!   star        what `*` stands for
+//!   star        what `*` stands for            updatable  views that can be written through
 //!   output      DISTINCT, and the columns that sort keys need
 //!   dependency  which columns determine which     hints      /*+ .. */
 //!   subquery    subqueries in expressions    expr/      expressions
@@ -28,9 +28,11 @@ mod subquery;
 mod table;
 #[cfg(test)]
 mod tests;
+mod updatable;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use star::{Star, without_stars};
+pub use updatable::updatable_tables;
 
 use binder::Binder;
 use muster_algebra::{Catalog, ColId, Columns, Expr, Hints, Rel};
@@ -118,6 +120,10 @@ pub struct Bound {
     pub tables: Vec<(String, String)>,
     /// The `*` of the statement's own select lists; those inside views are not among them.
     pub stars: Vec<Star>,
+    /// True if the first SELECT makes groups.
+    pub aggregated: bool,
+    /// True if the table or view that is mentioned first is mentioned again, be it inside of a view.
+    pub first_table_again: bool,
     /// Number and wording.
     pub warnings: Vec<SqlError>,
     pub hints: Hints,
@@ -127,26 +133,9 @@ pub struct Bound {
 pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names {
-        database: database.as_deref(),
-        definer: None,
-        ctes: None,
-        outer: None,
-        written: &query.items,
-        view_depth: 0,
-        cte_depth: 0,
-    };
-    let mut bound = binder.query(&query.ast, &names, true)?;
-    let hints = binder.resolve_hints(&mut bound.rel);
-    Ok(Bound {
-        rel: bound.rel,
-        outputs: bound.outputs.into_iter().map(|o| (o.id, o.name)).collect(),
-        columns: binder.columns,
-        tables: binder.tables,
-        stars: binder.stars,
-        warnings: binder.warnings,
-        hints,
-    })
+    let names = Names::of_statement(database.as_deref(), &query.items);
+    let bound = binder.query(&query.ast, &names, true)?;
+    Ok(binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect()))
 }
 
 /// An expression outside a query: SET, DO, KILL. It mentions no columns; what of it is not known at once (a call, a
@@ -154,29 +143,30 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
 pub fn bind_constant(expr: &ScalarExpr, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
-    let names = Names {
-        database: database.as_deref(),
-        definer: None,
-        ctes: None,
-        outer: None,
-        written: &[],
-        view_depth: 0,
-        cte_depth: 0,
-    };
+    let names = Names::of_statement(database.as_deref(), &[]);
     let from = FromClause::default();
     let item = binder.expression(&expr.ast, &Scope { from: &from, parent: None }, &names, Clause::FieldList)?;
     let id = binder.new_column(&expr.text, &item.expr, item.ty);
-    let mut rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
-    let hints = binder.resolve_hints(&mut rel);
-    Ok(Bound {
-        rel,
-        outputs: vec![(id, expr.text.clone())],
-        columns: binder.columns,
-        tables: binder.tables,
-        stars: binder.stars,
-        warnings: binder.warnings,
-        hints,
-    })
+    let rel = Rel::Project { input: Box::new(Rel::dual()), exprs: vec![(id, item.expr)] };
+    Ok(binder.into_bound(rel, vec![(id, expr.text.clone())]))
+}
+
+impl Binder<'_> {
+    /// The end of binding: the relation, to which the hints now refer, and all that was found on the way.
+    fn into_bound(mut self, mut rel: Rel, outputs: Vec<(ColId, String)>) -> Bound {
+        let hints = self.resolve_hints(&mut rel);
+        Bound {
+            rel,
+            outputs,
+            columns: self.columns,
+            tables: self.tables,
+            stars: self.stars,
+            aggregated: self.aggregated,
+            first_table_again: self.first_table_again,
+            warnings: self.warnings,
+            hints,
+        }
+    }
 }
 
 impl Bound {
@@ -213,15 +203,7 @@ pub fn bind_rows(
     let predicates = match filter {
         None => Vec::new(),
         Some(ShowFilter::Where(expr)) => {
-            let names = Names {
-                database: database.as_deref(),
-                definer: None,
-                ctes: None,
-                outer: None,
-                written: &[],
-                view_depth: 0,
-                cte_depth: 0,
-            };
+            let names = Names::of_statement(database.as_deref(), &[]);
             let item = binder.expression(&expr.ast, &scope, &names, Clause::Where)?;
             binder.condition(item).into_conjuncts()
         }
@@ -238,14 +220,5 @@ pub fn bind_rows(
     if !predicates.is_empty() {
         rel = Rel::Filter { input: Box::new(rel), predicates };
     }
-    let hints = binder.resolve_hints(&mut rel);
-    Ok(Bound {
-        rel,
-        outputs: named.into_iter().map(|(name, id)| (id, name)).collect(),
-        columns: binder.columns,
-        tables: binder.tables,
-        stars: binder.stars,
-        warnings: binder.warnings,
-        hints,
-    })
+    Ok(binder.into_bound(rel, named.into_iter().map(|(name, id)| (id, name)).collect()))
 }

@@ -143,6 +143,11 @@ pub(crate) struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
+    /// The names of a statement of the user, outside of any view and WITH table.
+    pub fn of_statement(database: Option<&'p str>, written: &'p ItemTexts) -> Names<'p> {
+        Names { database, definer: None, ctes: None, outer: None, written, view_depth: 0, cte_depth: 0 }
+    }
+
     /// The WITH table of this name, the nearest first.
     pub fn cte(&self, name: &str) -> Option<Rc<Cte<'p>>> {
         let mut link = self.ctes.clone();

@@ -90,6 +90,9 @@ impl Binder<'_> {
             keys.clear();
         }
 
+        if self.block == Some(0) {
+            self.aggregated = aggregated;
+        }
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         if aggregated {
             if !explicit_group {

@@ -97,6 +97,7 @@ impl Binder<'_> {
     /// Remembers a table for the check of privileges; what a view uses is not the user's to be asked for.
     fn mention(&mut self, database: &str, name: &str, names: &Names) {
         let pair = (database.to_string(), name.to_string());
+        self.first_table_again |= self.tables.first() == Some(&pair);
         if names.view_depth == 0 && !self.tables.contains(&pair) {
             self.tables.push(pair);
         }

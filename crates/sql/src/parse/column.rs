@@ -25,7 +25,7 @@ pub(super) fn column(c: &mut Cursor) -> Result<ColumnSpec> {
         primary_key: false,
         unique: false,
         comment: String::new(),
-        on_update_now: false,
+        on_update_now: None,
         name,
     };
     if data_type(c, &mut spec)? {
@@ -47,8 +47,7 @@ fn attribute(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
     } else if c.accept("DEFAULT") {
         spec.default = Some(default(c)?);
     } else if c.accept("ON UPDATE") {
-        current_timestamp(c)?;
-        spec.on_update_now = true;
+        spec.on_update_now = Some(current_timestamp(c)?);
     } else if c.accept("AUTO_INCREMENT") {
         spec.auto_increment = true;
     } else if c.accept("PRIMARY KEY") || c.accept("PRIMARY") || c.accept("KEY") {
@@ -277,21 +276,22 @@ fn decimal(c: &mut Cursor, name: &str) -> Result<SqlType> {
     Ok(SqlType::Decimal { precision: precision as u8, scale: scale as u8 })
 }
 
-fn current_timestamp(c: &mut Cursor) -> Result<()> {
+/// `CURRENT_TIMESTAMP` or a synonym of it; returns the digits of its fraction of a second.
+fn current_timestamp(c: &mut Cursor) -> Result<u64> {
     if c.accept_any(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]).is_none() {
         return Err(c.error());
     }
-    if c.accept_token(&Token::LParen) && !c.accept_token(&Token::RParen) {
-        c.unsigned()?;
-        c.expect_token(&Token::RParen)?;
+    if !c.accept_token(&Token::LParen) || c.accept_token(&Token::RParen) {
+        return Ok(0);
     }
-    Ok(())
+    let fsp = c.unsigned()?;
+    c.expect_token(&Token::RParen)?;
+    Ok(fsp)
 }
 
 fn default(c: &mut Cursor) -> Result<DefaultClause> {
     if ["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"].iter().any(|w| c.at(w)) {
-        current_timestamp(c)?;
-        return Ok(DefaultClause::CurrentTimestamp);
+        return Ok(DefaultClause::CurrentTimestamp { fsp: current_timestamp(c)? });
     }
     if *c.peek(0) == Token::LParen {
         return Err(SqlError::unsupported("DEFAULT (expression)"));

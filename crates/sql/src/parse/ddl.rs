@@ -5,6 +5,7 @@ use crate::{
     AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, CreateView, IndexColumn, IndexKind, IndexSpec,
     Statement, TableOptions, ViewSecurity,
 };
+use muster_algebra::CheckOption;
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
 
@@ -23,9 +24,9 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
         return create_index(c, kind);
     }
     let or_replace = c.accept("OR REPLACE");
-    let security = view_attributes(c)?;
+    let (security, temporary_table) = view_attributes(c)?;
     if c.accept("VIEW") {
-        return view(c, or_replace, security);
+        return view(c, or_replace, security, temporary_table);
     }
     let what = c.word(0);
     Err(match what.as_str() {
@@ -36,20 +37,21 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
-/// `ALGORITHM = ..`, which changes nothing here, `DEFINER = ..` and `SQL SECURITY ..`.
-fn view_attributes(c: &mut Cursor) -> Result<ViewSecurity> {
-    let (mut definer, mut invoker) = (ViewSecurity::Creator, false);
+/// `ALGORITHM = ..`, `DEFINER = ..` and `SQL SECURITY ..`. The algorithm only matters for whether the view is updatable: it
+/// is returned if it is TEMPTABLE.
+fn view_attributes(c: &mut Cursor) -> Result<(ViewSecurity, bool)> {
+    let (mut definer, mut invoker, mut temporary_table) = (ViewSecurity::Creator, false, false);
     loop {
         if c.accept("ALGORITHM") {
             c.expect_token(&Token::Eq)?;
-            c.identifier()?;
+            temporary_table = c.identifier()?.eq_ignore_ascii_case("TEMPTABLE");
         } else if c.accept("DEFINER") {
             c.expect_token(&Token::Eq)?;
             definer = ViewSecurity::Definer(account::user_name(c)?);
         } else if c.accept("SQL SECURITY INVOKER") {
             invoker = true;
         } else if !c.accept("SQL SECURITY DEFINER") {
-            return Ok(if invoker { ViewSecurity::Invoker } else { definer });
+            return Ok((if invoker { ViewSecurity::Invoker } else { definer }, temporary_table));
         }
     }
 }
@@ -294,7 +296,7 @@ fn algorithm(c: &mut Cursor) -> Result<()> {
     Ok(())
 }
 
-fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity) -> Result<Statement> {
+fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity, temporary_table: bool) -> Result<Statement> {
     c.accept("IF NOT EXISTS");
     let name = c.table_name()?;
     let columns = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.identifier())? } else { Vec::new() };
@@ -303,10 +305,22 @@ fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity) -> Result<Stat
     if query.parameters() > 0 {
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
     }
-    // There is no writing through views.
-    c.accept_any(&["WITH CASCADED CHECK OPTION", "WITH LOCAL CHECK OPTION", "WITH CHECK OPTION"]);
+    let written = c.accept_any(&["WITH CASCADED CHECK OPTION", "WITH LOCAL CHECK OPTION", "WITH CHECK OPTION"]);
+    let check_option = written.map(|words| match words {
+        "WITH LOCAL CHECK OPTION" => CheckOption::Local,
+        _ => CheckOption::Cascaded,
+    });
     let query_text = query.text.clone();
-    Ok(Statement::CreateView(CreateView { name, or_replace, columns, security, query_text, query }))
+    Ok(Statement::CreateView(CreateView {
+        name,
+        or_replace,
+        columns,
+        security,
+        temporary_table,
+        check_option,
+        query_text,
+        query,
+    }))
 }
 
 pub(super) fn drop(c: &mut Cursor) -> Result<Statement> {

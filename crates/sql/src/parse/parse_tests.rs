@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::*;
-use muster_types::{SqlType, Value};
+use muster_types::Value;
 
 fn error(sql: &str) -> (u16, String) {
     match parse(sql) {
@@ -250,7 +250,7 @@ fn tables_are_defined() {
     assert_eq!(t.columns[2].charset.as_deref(), Some("latin1"));
     assert_eq!(t.columns[3].comment, "it's");
     assert_eq!(t.columns[4].default, Some(DefaultClause::Value(Value::Decimal("-1.50".parse_decimal()))));
-    assert_eq!(t.columns[5].default, Some(DefaultClause::CurrentTimestamp));
+    assert_eq!(t.columns[5].default, Some(DefaultClause::CurrentTimestamp { fsp: 3 }));
     assert_eq!(t.columns[6].default, Some(DefaultClause::Value(Value::Bytes(vec![0, 255]))));
     assert_eq!(t.indexes.len(), 4);
     assert_eq!(t.indexes[1].columns[0], IndexColumn { name: "v".into(), prefix: Some(5), descending: false });
@@ -285,19 +285,15 @@ impl ParseDecimal for str {
 }
 
 #[test]
-fn text_types_resolve_their_character_set() {
-    use muster_types::Collation::*;
-    let ty = |column: &str, default| match parse(&format!("create table t (a {column})")).unwrap() {
-        Statement::CreateTable(t) => t.columns[0].resolve_type(default).map_err(|e| e.code.number()),
+fn text_types_keep_their_character_set() {
+    let column = |text: &str| match parse(&format!("create table t (a {text})")).unwrap() {
+        Statement::CreateTable(t) => (t.columns[0].charset.clone(), t.columns[0].collation.clone()),
         _ => panic!(),
     };
-    assert_eq!(ty("varchar(5)", Latin1SwedishCi), Ok(SqlType::varchar(5, Latin1SwedishCi)));
-    assert_eq!(ty("varchar(5) charset utf8mb4", Latin1SwedishCi), Ok(SqlType::varchar(5, Utf8mb4_0900AiCi)));
-    assert_eq!(ty("varchar(5) collate utf8mb4_bin", Latin1SwedishCi), Ok(SqlType::varchar(5, Utf8mb4Bin)));
-    assert_eq!(ty("varchar(5) charset latin1 collate utf8mb4_bin", Utf8mb4Bin), Err(1253));
-    assert_eq!(ty("varchar(5) charset klingon", Utf8mb4Bin), Err(1115));
-    assert_eq!(ty("varchar(5) charset binary", Utf8mb4Bin).map(|t| t.to_string()), Ok("varbinary(5)".into()));
-    assert_eq!(ty("int", Utf8mb4Bin), Ok(SqlType::INT));
+    let some = |name: &str| Some(name.to_string());
+    assert_eq!(column("varchar(5)"), (None, None));
+    assert_eq!(column("varchar(5) charset klingon"), (some("klingon"), None));
+    assert_eq!(column("char(5) character set latin1 collate utf8mb4_bin"), (some("latin1"), some("utf8mb4_bin")));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::TableName;
-use muster_types::{BytesKind, Collation, FloatDigits, Result, SqlError, SqlType, TextKind, Value};
+use muster_algebra::CheckOption;
+use muster_types::{FloatDigits, SqlType, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +19,16 @@ pub struct CreateDatabase {
 pub enum DefaultClause {
     /// As written; not yet of the column's type.
     Value(Value),
-    CurrentTimestamp,
+    /// `fsp`: digits of the fraction of a second.
+    CurrentTimestamp { fsp: u64 },
 }
 
 /// A column of CREATE TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnSpec {
     pub name: String,
-    /// For text the collation in it counts only when neither `charset` nor `collation` was given and there is no
-    /// other default: see [`ColumnSpec::resolve_type`].
+    /// The type as written. A text type has Muster's default collation here; who creates the column replaces it by what
+    /// `charset`, `collation` and the table say.
     pub ty: SqlType,
     /// M and D of `FLOAT(M,D)` and `DOUBLE(M,D)`.
     pub digits: Option<FloatDigits>,
@@ -39,8 +41,8 @@ pub struct ColumnSpec {
     pub primary_key: bool,
     pub unique: bool,
     pub comment: String,
-    /// `ON UPDATE CURRENT_TIMESTAMP`.
-    pub on_update_now: bool,
+    /// The digits of the fraction of a second in `ON UPDATE CURRENT_TIMESTAMP(..)`.
+    pub on_update_now: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +129,9 @@ pub struct CreateView {
     pub or_replace: bool,
     pub columns: Vec<String>,
     pub security: ViewSecurity,
+    /// True for `ALGORITHM = TEMPTABLE`.
+    pub temporary_table: bool,
+    pub check_option: Option<CheckOption>,
     /// The SELECT as written.
     pub query_text: String,
     pub query: Box<super::Query>,
@@ -166,42 +171,4 @@ pub enum LoadColumn {
     Column(String),
     /// `@name`: read and dropped, for SET is not supported.
     Variable(String),
-}
-
-impl ColumnSpec {
-    /// The column's type with its collation settled: its own, that of its character set, or the table's default. Text
-    /// in character set `binary` is a byte string. Errors: 1115 and 1273 for unknown names, 1253 if they do not match.
-    pub fn resolve_type(&self, default: Collation) -> Result<SqlType> {
-        let SqlType::Text { kind, length, .. } = self.ty else { return Ok(self.ty) };
-        let collation = resolve_collation(self.charset.as_deref(), self.collation.as_deref())?.unwrap_or(default);
-        if collation != Collation::Binary {
-            return Ok(SqlType::Text { kind, length, collation });
-        }
-        let kind = match kind {
-            TextKind::Char => BytesKind::Binary,
-            TextKind::VarChar => BytesKind::VarBinary,
-            TextKind::TinyText => BytesKind::TinyBlob,
-            TextKind::Text => BytesKind::Blob,
-            TextKind::MediumText => BytesKind::MediumBlob,
-            TextKind::LongText => BytesKind::LongBlob,
-        };
-        Ok(SqlType::Bytes { kind, length })
-    }
-}
-
-/// The collation that `CHARACTER SET charset COLLATE collation` means; `None` when neither was given. Errors: 1115 and
-/// 1273 for unknown names, 1253 when the collation is not one of the character set.
-pub fn resolve_collation(charset: Option<&str>, collation: Option<&str>) -> Result<Option<Collation>> {
-    let of_charset = match charset {
-        Some(name) => Some(Collation::default_of_charset(name).ok_or_else(|| SqlError::unknown_character_set(name))?),
-        None => None,
-    };
-    let Some(name) = collation else { return Ok(of_charset) };
-    let found = Collation::from_name(name).ok_or_else(|| SqlError::unknown_collation(name))?;
-    match of_charset {
-        Some(c) if c.charset() != found.charset() => {
-            Err(SqlError::collation_of_other_charset(name, charset.unwrap_or(c.charset())))
-        }
-        _ => Ok(Some(found)),
-    }
 }

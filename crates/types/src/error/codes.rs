@@ -122,6 +122,7 @@ codes! {
     SpUndeclaredVar = 1327, "42000";
     SpecificAccessDenied = 1227, "42000";
     ViewWrongList = 1353, "HY000";
+    ViewNonupdatableCheck = 1368, "HY000";
     NoDefaultForField = 1364, "HY000";
     WrongValue = 1525, "HY000";
     DataTooLong = 1406, "22001";

@@ -2,6 +2,7 @@
 
 use super::{optional, text, uint};
 use crate::{accounts::Privilege, catalog::Snapshot, statement::StatementContext, system_schema, tables::TableSet};
+use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
@@ -89,8 +90,8 @@ pub(super) fn views(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<
                 } else {
                     ""
                 }),
-                text("NONE"),
-                text("NO"),
+                text(v.check_option.map_or("NONE", CheckOption::name)),
+                text(if v.updatable { "YES" } else { "NO" }),
                 text(v.def.definer.as_ref().map_or("root@localhost".into(), |d| format!("{}@{}", d.user, d.host))),
                 text(if v.def.definer.is_some() { "DEFINER" } else { "INVOKER" }),
                 text("utf8mb4"),

@@ -1,6 +1,6 @@
 //! A catalog made from CREATE TABLE texts, and a session that stands still.
 
-use crate::{IndexKind, SessionValues, Statement, VariableScope, parse, split};
+use crate::{ColumnSpec, IndexKind, SessionValues, Statement, VariableScope, parse, split};
 use muster_algebra::{Catalog, ColumnDef, Definer, IndexDef, TableDef, TableId, ViewDef};
 use muster_types::{Collation, ErrorCode, KeyPart, Result, SqlError, SqlType, Value, temporal};
 use std::{
@@ -83,7 +83,7 @@ impl TestCatalog {
             }
             let columns = create.columns.iter().map(|c| ColumnDef {
                 name: c.name.clone(),
-                ty: c.resolve_type(Collation::DEFAULT).unwrap(),
+                ty: collated(c),
                 nullable: c.nullable.unwrap_or(true) && !primary.contains(&c.name),
                 default: None,
                 auto_increment: c.auto_increment,
@@ -101,6 +101,15 @@ impl TestCatalog {
             };
             self.tables.insert((database.into(), create.name.name.clone()), Arc::new(table));
         }
+    }
+}
+
+/// The type of a column with the collation that it was given.
+fn collated(column: &ColumnSpec) -> SqlType {
+    let of_charset = column.charset.as_deref().and_then(Collation::default_of_charset);
+    match (column.ty, column.collation.as_deref().and_then(Collation::from_name).or(of_charset)) {
+        (SqlType::Text { kind, length, .. }, Some(collation)) => SqlType::Text { kind, length, collation },
+        (ty, _) => ty,
     }
 }
 
