@@ -8,6 +8,7 @@
 //!   module_arrows   the modules of one crate know only those that stand before them
 //!   links           what documents link to exists
 //!   code_paths      paths of files and of modules that documents name exist
+//!   walks           the walks of docs/design.md enter no module twice
 //!   commands        cargo commands in documents name packages, tests and aliases that exist
 //! ```
 //!
@@ -21,6 +22,7 @@ pub mod links;
 pub mod module_arrows;
 pub mod names;
 mod source;
+pub mod walks;
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 

@@ -1,6 +1,6 @@
 //! The rules applied to the checkout that this test stands in.
 
-use muster_tidy::{Checkout, Fault, code_paths, commands, crate_arrows, lengths, links, module_arrows, names};
+use muster_tidy::{Checkout, Fault, code_paths, commands, crate_arrows, lengths, links, module_arrows, names, walks};
 use std::path::Path;
 
 fn checkout() -> Checkout {
@@ -42,6 +42,11 @@ fn links_of_documents_lead_somewhere() {
 #[test]
 fn code_that_documents_name_exists() {
     none(code_paths::faults(&checkout()));
+}
+
+#[test]
+fn walks_enter_no_module_twice() {
+    none(walks::faults(&checkout()));
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //!     Diagnostics     its warnings, notes and error                   diagnostics.rs
 //!     @@name          system variables as it reads them               system_variable.rs
 //!   StatementTables   databases, tables and views by name             names.rs
+//!     statistics      what the optimizer asks about them              statistics.rs
+//!     table_source    rows of them for operators                      table_source.rs
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
@@ -24,7 +26,9 @@ mod names;
 mod plan_counters;
 pub mod query;
 mod rows;
+mod statistics;
 mod system_variable;
+mod table_source;
 mod virtual_tables;
 
 pub use bind_environment::BindEnvironment;

@@ -1,0 +1,60 @@
+//! What the optimizer asks about the tables of a statement.
+
+use super::StatementTables;
+use crate::catalog::TableEntry;
+use muster_algebra::{ColumnStatistics, IndexStatistics, Statistics, TableDef};
+use muster_storage::TableStatistics;
+use muster_types::KeyRange;
+use std::sync::Arc;
+
+impl StatementTables {
+    /// Share of all tables' rows that the buffer pool has room for.
+    fn pool_share(&self) -> f64 {
+        *self.pool_share.get_or_init(|| {
+            let pages = |entry: &Arc<TableEntry>| {
+                let content = self.set.content(entry.def.id).ok();
+                content.and_then(|c| c.statistics.indexes.first()).map_or(0, |i| i.leaf_pages)
+            };
+            let all: u64 = self.definitions().tables().map(pages).sum();
+            let frames = self.context.database.buffer_pool().frame_count();
+            (frames as f64 / all.max(1) as f64).min(1.0)
+        })
+    }
+
+    /// Statistics of a stored table.
+    fn statistics(&self, table: &TableDef) -> Option<&TableStatistics> {
+        self.set.content(table.id).ok().map(|content| &content.statistics)
+    }
+}
+
+impl Statistics for StatementTables {
+    fn row_count(&self, table: &TableDef) -> Option<f64> {
+        self.statistics(table).map(|s| s.rows as f64)
+    }
+
+    fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics> {
+        let statistics = self.statistics(table)?;
+        let c = statistics.columns.get(column)?;
+        Some(ColumnStatistics {
+            distinct: c.distinct,
+            null_share: if statistics.rows == 0 { 0.0 } else { c.null_count as f64 / statistics.rows as f64 },
+            min: c.min.clone(),
+            max: c.max.clone(),
+        })
+    }
+
+    fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
+        let i = self.statistics(table)?.indexes.get(index)?;
+        Some(IndexStatistics {
+            distinct: i.distinct.clone(),
+            leaf_pages: i.leaf_pages as f64,
+            height: i.height,
+            resident_share: self.pool_share().max(self.set.resident_share(table.id, index)),
+        })
+    }
+
+    fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+        let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
+        storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
+    }
+}

@@ -1,0 +1,105 @@
+//! How the tables change: new definitions are written to the catalog, and with them the files of a change become a table's, or
+//! are deleted.
+
+use super::{AutoIncrement, Content, Tables, companions::Companions};
+use crate::{catalog::Snapshot, persist::ChangeError};
+use muster_storage::FileId;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::sync::Arc;
+
+/// Room that is kept beside that of the catalog: for the empty files of a truncated table.
+const RESERVE_BYTES: u64 = 4 << 20;
+
+impl Tables {
+    /// Makes a change: `f` edits a copy of the definitions, which become the state when it returns Ok and the catalog
+    /// is written. Files that are no longer named are deleted once nobody reads them.
+    pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R> {
+        self.try_change(f).map_err(SqlError::from)
+    }
+
+    fn try_change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R, ChangeError> {
+        let changing = self.change.lock();
+        let changed = self.catalog.change(f);
+        if matches!(changed, Err(ChangeError::NotMade(_))) {
+            return changed;
+        }
+        let before = self.current();
+        let next = Arc::new(before.next(self.catalog.snapshot(), &self.companions));
+        *self.current.write() = next.clone();
+        drop(changing);
+        if changed.is_ok() && before.discard_files_not_in(&next, self.store()) {
+            // The files can go with the last reference to them, which this may be.
+            drop(before);
+            self.keep_reserve();
+        }
+        changed
+    }
+
+    /// Makes a change that brings new files, `made`, into a table. What is known of the table's rows is written before the
+    /// catalog names the files; `None`: there are no rows. If the change is not made, the new files are deleted.
+    pub fn publish<R>(
+        &self,
+        rows: Option<&Rows<'_>>,
+        made: &[FileId],
+        f: impl FnOnce(&mut Snapshot) -> Result<R>,
+    ) -> Result<R> {
+        let written = rows.map_or(Ok(()), |rows| rows.write(&self.companions));
+        let changed = match written {
+            // Files that nobody names yet are in the directory, which the catalog's own rename syncs again.
+            Ok(()) | Err(ChangeError::DurabilityUnknown(_)) => self.try_change(f),
+            Err(ChangeError::NotMade(e)) => Err(ChangeError::NotMade(e)),
+        };
+        if matches!(changed, Err(ChangeError::NotMade(_))) {
+            self.discard_unpublished(made);
+        }
+        changed.map_err(SqlError::from)
+    }
+
+    /// Runs a change that leaves more room on the disk than it takes: on a full one once more, in the room of the
+    /// reserve.
+    pub fn in_reserve<R>(&self, change: impl Fn() -> Result<R>) -> Result<R> {
+        match change() {
+            Err(e) if e.code == ErrorCode::DiskFull && self.reserve.give_up()? => {
+                let changed = change();
+                self.keep_reserve();
+                changed
+            }
+            result => result,
+        }
+    }
+
+    /// Makes the reserve if it is gone or too small, and there is room.
+    pub(super) fn keep_reserve(&self) {
+        if let Err(e) = self.reserve.keep(RESERVE_BYTES + self.catalog.file_bytes()) {
+            tracing::warn!("no room is kept for dropping tables: {e}");
+        }
+    }
+
+    /// Deletes files that were made for a change which then was not made.
+    pub fn discard_unpublished(&self, files: &[FileId]) {
+        let store = self.store();
+        for id in files {
+            if let Err(e) = store.open_file(*id).and_then(|file| store.delete_file(&file)) {
+                tracing::warn!("file {} stays until the next start: {e}", id.0);
+            }
+        }
+    }
+}
+
+/// The rows in files of a table that the catalog does not name yet.
+pub struct Rows<'a> {
+    /// All files of the table, the clustered tree's first.
+    pub files: &'a [FileId],
+    pub content: &'a Content,
+    /// The first value of the AUTO_INCREMENT column for rows in a new clustered tree; `None` if the tree is not new.
+    pub auto_increment: Option<u64>,
+}
+
+impl Rows<'_> {
+    pub(super) fn write(&self, companions: &Companions) -> Result<(), ChangeError> {
+        if let Some(next) = self.auto_increment {
+            AutoIncrement::write(companions, self.files[0], next)?;
+        }
+        self.content.write(companions, self.files)
+    }
+}
