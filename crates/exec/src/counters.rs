@@ -20,7 +20,7 @@ muster_storage::counters! {
     inner_table_ranges;
     /// Sorts of a table that is read in ranges or by key.
     sorts_of_ranges;
-    /// All other sorts.
+    /// Number of all other sorts.
     sorts_of_scans;
     /// Rows that came out of sorts.
     sorted_rows;

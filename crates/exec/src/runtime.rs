@@ -28,7 +28,8 @@ const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// A hash join whose keys are numbers of so small a range looks them up in an array, four bytes for each: it stays in
 /// the second-level cache, and in the same part of the memory as a batch.
 const KEY_ARRAY_RANGE: usize = 1 << 18;
-/// Also where keys fill at least this part of a larger range: the array is then no larger than a hash table.
+/// Part of a larger range that keys must fill for an array of its values: the array is then no larger than a hash
+/// table.
 pub const KEY_ARRAY_DENSITY: f64 = 0.1;
 
 /// Memory and spill files shared by all queries of a database.

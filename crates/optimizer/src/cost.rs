@@ -34,7 +34,7 @@ macro_rules! constants {
         }
 
         impl CostModel {
-            /// All constants with their values in this model.
+            /// Lists the constants with their values in this model.
             pub fn constants(&self) -> Vec<Constant> {
                 vec![$(Constant { name: stringify!($name), value: self.$name, origin: $origin },)+]
             }
@@ -114,7 +114,7 @@ impl CostModel {
         rows * (self.scan_row_ns + self.scan_value_ns * values as f64 + self.predicate_ns * predicates as f64) * NS
     }
 
-    /// The same over the entries of a secondary index.
+    /// Cost of reading so many entries of a secondary index.
     pub fn secondary_scan(&self, rows: f64, values: usize, predicates: usize) -> f64 {
         rows * (self.scan_row_ns
             + self.secondary_value_factor * self.scan_value_ns * values as f64

@@ -12,12 +12,12 @@ pub fn literal(expr: &Expr) -> Option<(&Value, SqlType)> {
     }
 }
 
-/// Whether the expression is the literal TRUE (or FALSE).
+/// Returns true if the expression is the literal TRUE (or FALSE).
 pub fn is_truth(expr: &Expr, truth: bool) -> bool {
     matches!(expr, Expr::Literal { value: Value::Bool(b), .. } if *b == truth)
 }
 
-/// Whether a predicate never holds: FALSE or NULL.
+/// Returns true if a predicate never holds: FALSE or NULL.
 pub fn never_true(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal { value: Value::Bool(false) | Value::Null, .. })
 }
@@ -33,7 +33,7 @@ fn int_bounds(width: IntWidth, unsigned: bool) -> (i128, i128) {
     if unsigned { (0, (1i128 << bits) - 1) } else { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) }
 }
 
-/// The same value in another type, `None` if that type cannot hold it exactly (or the two do not compare the same).
+/// Converts a value to another type; `None` if that type cannot hold it exactly, or the two do not compare the same.
 pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
     if value.is_null() {
         return Some(Value::Null);
@@ -125,8 +125,8 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
     }
 }
 
-/// Whether a cast from `from` to `to` keeps every value and the order of values, so that comparing after the cast is
-/// comparing before it.
+/// Returns true if a cast from `from` to `to` keeps every value and the order of values, so that comparing after the
+/// cast is comparing before it.
 pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) => {

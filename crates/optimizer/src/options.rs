@@ -136,12 +136,12 @@ impl Options {
         self.is_on(rewrite) && (rewrite != Switch::ProjectionMerging || merges())
     }
 
-    /// Whether joins may be made by hash.
+    /// Returns true if joins may be made by hash.
     pub fn hash_joins(&self) -> bool {
         self.is_on(Switch::HashJoin) && self.is_on(Switch::BlockNestedLoop) && self.is_on(Switch::JoinCacheHashed)
     }
 
-    /// Whether the keys of a lookup join are collected and looked up together.
+    /// Returns true if the keys of a lookup join are collected and looked up together.
     pub fn batches_keys(&self) -> bool {
         self.is_on(Switch::BatchedKeyAccess) && self.is_on(Switch::JoinCacheBka)
     }

@@ -59,7 +59,7 @@ pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
     }
 }
 
-/// Whether every column of a key of `side` is equated with something of the other side.
+/// Returns true if every column of a key of `side` is equated with something of the other side.
 fn is_bound(key: &ColSet, on: &[Expr], side: &Rel) -> bool {
     let own = scope::output_set(side);
     key.iter()
@@ -134,7 +134,7 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
     }
 }
 
-/// Whether an expression is never NULL when these columns are not.
+/// Returns true if an expression is never NULL when these columns are not.
 pub fn is_not_null(expr: &Expr, known: &ColSet) -> bool {
     match expr {
         Expr::Column(id) => known.contains(id),
@@ -153,7 +153,7 @@ pub fn is_not_null(expr: &Expr, known: &ColSet) -> bool {
     }
 }
 
-/// Whether a condition is FALSE or NULL whenever all these columns are NULL.
+/// Returns true if a condition is FALSE or NULL whenever all these columns are NULL.
 pub fn rejects_null(predicate: &Expr, columns: &ColSet) -> bool {
     match predicate {
         Expr::Logic { op: LogicOp::And, args } => args.iter().any(|a| rejects_null(a, columns)),
@@ -166,7 +166,7 @@ pub fn rejects_null(predicate: &Expr, columns: &ColSet) -> bool {
     }
 }
 
-/// Whether an expression is NULL whenever all these columns are.
+/// Returns true if an expression is NULL whenever all these columns are.
 pub fn is_null_with(expr: &Expr, columns: &ColSet) -> bool {
     let any = |list: &[&Expr]| list.iter().any(|e| is_null_with(e, columns));
     match expr {
@@ -265,14 +265,14 @@ fn grow(rel: &Rel, known: &mut ColSet, columns: &Columns) {
     }
 }
 
-/// Whether an expression over a relation can be NULL, as far as can be proved. Columns of the queries around it can: an
-/// outer join may have made them so.
+/// Returns true if an expression over a relation can be NULL, as far as can be proved. Columns of the queries around it
+/// can: an outer join may have made them so.
 pub fn may_be_null(expr: &Expr, rel: &Rel) -> bool {
     !is_not_null(expr, &not_null_columns(rel))
 }
 
-/// Whether equal columns give equal values of an expression. Texts that are equal under their collation may differ in their
-/// bytes, so only comparing them is safe, not computing with them.
+/// Returns true if equal columns give equal values of an expression. Texts that are equal under their collation may
+/// differ in their bytes, so only comparing them is safe, not computing with them.
 pub fn respects_equality(expr: &Expr, columns: &Columns) -> bool {
     let computes = matches!(expr, Expr::Call { .. } | Expr::Cast { .. } | Expr::Arithmetic { .. } | Expr::Case { .. });
     if computes && scope::expr_columns(expr).into_iter().any(|id| !has_one_form(columns.ty(id))) {
@@ -281,7 +281,7 @@ pub fn respects_equality(expr: &Expr, columns: &Columns) -> bool {
     expr.children().into_iter().all(|c| respects_equality(c, columns))
 }
 
-/// Whether equal values of a type are the same value.
+/// Returns true if equal values of a type are the same value.
 pub fn has_one_form(ty: SqlType) -> bool {
     !matches!(ty, SqlType::Text { .. } | SqlType::Float | SqlType::Double)
 }

@@ -30,7 +30,7 @@ pub fn exprs_columns<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> ColSet {
     found
 }
 
-/// Whether all columns the expression mentions are in the set.
+/// Returns true if all columns the expression mentions are in the set.
 pub fn covered(expr: &Expr, by: &ColSet) -> bool {
     expr_columns(expr).is_subset(by)
 }
@@ -90,12 +90,12 @@ pub fn for_each_subquery(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
     expr.children_mut().into_iter().for_each(|c| for_each_subquery(c, f));
 }
 
-/// Whether there is a subquery in an expression of the relation.
+/// Returns true if there is a subquery in an expression of the relation.
 pub fn has_subquery(rel: &Rel) -> bool {
     rel.exprs().into_iter().any(Expr::has_subquery) || rel.inputs().into_iter().any(has_subquery)
 }
 
-/// Whether the subquery is `EXISTS` or `NOT EXISTS`.
+/// Returns true if the subquery is `EXISTS` or `NOT EXISTS`.
 pub fn is_exists(kind: &SubqueryKind) -> bool {
     matches!(kind, SubqueryKind::Exists { .. })
 }

@@ -17,7 +17,7 @@ pub struct OptimizeTrace {
 }
 
 impl OptimizeTrace {
-    /// Whether a pass changed the statement.
+    /// Returns true if a pass changed the statement.
     pub fn changed(&self, name: &str) -> bool {
         self.steps.iter().any(|s| s.name == name && s.changed)
     }

@@ -94,7 +94,7 @@ struct Entry {
 struct Entries {
     list: Vec<Entry>,
     bytes: usize,
-    /// With so many bytes, those are dropped that are behind the cut.
+    /// Number of held bytes at which the texts behind the cut are dropped.
     prune_bytes: usize,
 }
 

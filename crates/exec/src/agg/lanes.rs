@@ -1,7 +1,7 @@
 //! Loops over rows of few groups: neighbouring rows, often of one group, go to different lanes, so that none waits for
 //! the sum of the other.
 
-/// So many groups have lanes at most.
+/// Largest number of groups that have lanes.
 pub const FEW: usize = 64;
 pub const LANES: usize = 4;
 

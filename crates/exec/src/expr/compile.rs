@@ -41,8 +41,8 @@ fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
     result.map_err(|e| to_sql(&e, 0))
 }
 
-/// All arguments joined by an operator of two, as a tree that is no deeper than it must be: whatever walks it recurses.
-/// The order of the arguments stays.
+/// Joins all arguments by a binary operator. The tree is as shallow as possible, because whatever walks it recurses;
+/// the arguments keep their order.
 fn balanced(mut args: Vec<Physical>, operator: Operator) -> Option<Physical> {
     while args.len() > 1 {
         let mut joined = Vec::with_capacity(args.len().div_ceil(2));

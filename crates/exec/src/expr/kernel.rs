@@ -178,7 +178,7 @@ pub fn evaluate_predicate(expr: &dyn PhysicalExpr, batch: &RecordBatch) -> Resul
     }
 }
 
-/// All arguments as arrays of `rows` values.
+/// Returns the arguments as arrays of `rows` values.
 pub fn arrays(args: &[ColumnarValue], rows: usize) -> Result<Vec<ArrayRef>> {
     args.iter().map(|a| a.to_array(rows)).collect()
 }

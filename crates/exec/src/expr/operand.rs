@@ -41,7 +41,7 @@ impl<T: ArrowPrimitiveType> Operand<T> {
 }
 
 impl Operand<Int64Type> {
-    /// All values times a factor, if none overflows.
+    /// Multiplies all values by a factor; `None` if one overflows.
     pub fn scaled(&self, factor: i64) -> Option<Operand<Int64Type>> {
         if factor == 1 {
             return Some(Operand { array: self.array.clone(), constant: self.constant });

@@ -160,7 +160,7 @@ impl Lowerer<'_> {
         Ok(Node::new(Arc::new(exec), columns, traits.clone()))
     }
 
-    /// With keys, an operator that spills.
+    /// Makes the operator of an aggregation. One with keys can spill.
     fn grouped(
         &self,
         mode: AggregateMode,

@@ -36,7 +36,7 @@ const CACHE_ENTRIES: usize = 65_536;
 #[derive(Debug, Clone)]
 pub struct Param {
     pub id: ColId,
-    /// Its place in the input.
+    /// Position of the column in the input.
     pub column: usize,
     pub ty: SqlType,
 }
@@ -66,7 +66,7 @@ pub enum Applied {
 /// Answers so far, shared by all partitions.
 #[derive(Default)]
 struct Answers {
-    /// Without parameters.
+    /// The answer of a subquery without parameters.
     only: tokio::sync::OnceCell<Arc<Answer>>,
     by_params: Mutex<HashMap<Box<[u8]>, Arc<Answer>>>,
 }

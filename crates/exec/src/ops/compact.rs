@@ -23,7 +23,7 @@ pub fn held_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(|array| array.get_buffer_memory_size()).sum()
 }
 
-/// The same rows. Arrays that hold much more than they use are copied.
+/// Returns the same rows; arrays that hold much more memory than they use are copied.
 pub fn compact(batch: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.columns().iter().map(compact_array).collect::<Result<_>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

@@ -171,7 +171,7 @@ enum Message {
 struct Feeder {
     input: SendableRecordBatchStream,
     partitioner: BatchPartitioner,
-    /// For each output.
+    /// The rows that wait for each output.
     coalescers: Vec<BatchCoalescer>,
     /// `None` when nobody reads it any more.
     senders: Vec<Option<Sender<Result<Message>>>>,

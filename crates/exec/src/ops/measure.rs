@@ -26,7 +26,7 @@ use std::{
     time::Instant,
 };
 
-/// Its input, measured.
+/// Delivers the rows of its input and measures them.
 pub struct MeasureExec {
     input: Arc<dyn ExecutionPlan>,
     node: Arc<NodeProfile>,
@@ -87,7 +87,7 @@ struct Measured {
     inner: SendableRecordBatchStream,
     node: Arc<NodeProfile>,
     run: Arc<Run>,
-    /// When the batch that is not there yet was asked for.
+    /// Time at which the next batch was first asked for.
     asked: Option<Instant>,
     busy_ns: u64,
 }

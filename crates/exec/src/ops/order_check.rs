@@ -20,7 +20,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Its input, with an error in place of the first batch that is out of order.
+/// Delivers the rows of its input, and an error in place of the first batch that is out of order.
 pub struct OrderCheckExec {
     input: Arc<dyn ExecutionPlan>,
     node: NodeId,

@@ -19,7 +19,7 @@ const PAIRS: f64 = 4e6;
 /// Most rows of a batch: many kept rows are then compared at once with each batch.
 const ROWS_MAX: f64 = 512.0;
 
-/// Its input's rows in small batches.
+/// Delivers the rows of its input in small batches.
 pub struct PacedExec {
     input: Arc<dyn ExecutionPlan>,
     rows: usize,

@@ -90,7 +90,7 @@ impl ScanExec {
 }
 
 impl Source {
-    /// The same, not started, with more filters.
+    /// Returns a scan with more filters that has not begun.
     fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> Source {
         Source {
             table: self.table.clone(),

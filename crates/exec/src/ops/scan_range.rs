@@ -48,7 +48,7 @@ pub fn key_range(filters: &[Physical], parts: &[Part]) -> Result<Option<KeyRange
 /// The values that a column can have in rows for which a filter is TRUE.
 #[derive(Debug, Clone, PartialEq)]
 enum Values {
-    /// There are no such rows.
+    /// The range holds no rows.
     None,
     /// Both ends included.
     Between(Option<ScalarValue>, Option<ScalarValue>),

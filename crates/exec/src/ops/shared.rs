@@ -45,7 +45,7 @@ impl SharedRows {
 /// Rows that were computed.
 pub(crate) struct Kept {
     batches: Vec<RecordBatch>,
-    /// Those that found no room in memory.
+    /// Rows for which there was no memory, on disk.
     rest: Option<SpillFile>,
     _memory: MemoryReservation,
 }
@@ -60,7 +60,7 @@ pub struct SharedExec {
 }
 
 impl SharedExec {
-    /// All that have the same `kept` have an input of the same rows.
+    /// Makes one reader of shared rows. The inputs of all readers with the same `kept` have the same rows.
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
         kept: Arc<OnceCell<Kept>>,

@@ -18,7 +18,7 @@ pub struct ValuesExec {
 }
 
 impl ValuesExec {
-    /// All partitions but the first are empty.
+    /// Delivers the batches in the first partition; the others are empty.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>, partitions: usize) -> ValuesExec {
         ValuesExec { batches, properties: unordered(schema, partitions) }
     }

@@ -84,7 +84,8 @@ impl PathBuilder<'_> {
         cost_ms + self.options.cost.ranges(ranges.map_or(1, |r| r.ranges.len()))
     }
 
-    /// The same path going by its steering. `others`: what is known of other indexes.
+    /// Returns the path as a skip scan over the value sets of its later parts. `others`: paths of other indexes, whose
+    /// row counts bound this one's.
     pub fn steered(&self, path: Path, others: &[Path]) -> Path {
         let Some(ranges) = &path.ranges else { return path };
         let (table, rows) = (self.request.table, path.rows_read);

@@ -13,28 +13,28 @@ fn is_left(index: usize, hints: &[IndexHint], scope: IndexHintScope) -> bool {
     !ignored && (chosen.peek().is_none() || chosen.any(|h| h.indexes.contains(&index)))
 }
 
-/// Whether an index may be used to find rows: its ranges, its entries, lookups in it. To scan the table itself is always
-/// allowed.
+/// Returns true if an index may be used to find rows: its ranges, its entries, lookups in it. To scan the table itself
+/// is always allowed.
 pub fn may_read(index: usize, hints: &[IndexHint]) -> bool {
     is_left(index, hints, IndexHintScope::Join)
 }
 
-/// Whether an index may be read for its order.
+/// Returns true if an index may be read for its order.
 pub fn may_order(index: usize, hints: &[IndexHint]) -> bool {
     is_left(index, hints, IndexHintScope::OrderBy)
 }
 
-/// Whether the groups of a GROUP BY may be read from an index.
+/// Returns true if the groups of a GROUP BY may be read from an index.
 pub fn may_group(index: usize, hints: &[IndexHint]) -> bool {
     is_left(index, hints, IndexHintScope::GroupBy)
 }
 
-/// Whether FORCE INDEX says to scan the table itself only if no index can be used.
+/// Returns true if FORCE INDEX says to scan the table itself only if no index can be used.
 pub fn forces_reading(hints: &[IndexHint]) -> bool {
     about(hints, IndexHintScope::Join).any(|h| h.kind == IndexHintKind::Force)
 }
 
-/// Whether FORCE INDEX FOR ORDER BY or FOR GROUP BY names this index.
+/// Returns true if FORCE INDEX FOR ORDER BY or FOR GROUP BY names this index.
 pub fn forces(index: usize, hints: &[IndexHint], scope: IndexHintScope) -> bool {
     hints.iter().any(|h| h.kind == IndexHintKind::Force && h.scope == scope && h.indexes.contains(&index))
 }

@@ -120,8 +120,8 @@ impl Loose<'_> {
         parts.iter().position(|p| p.column == *column && p.prefix.is_none())
     }
 
-    /// Whether a condition is TRUE for all rows that have these parts in common, or for none. Texts that are equal under
-    /// their collation may differ in their bytes, which comparing them does not show.
+    /// Returns true if a condition is TRUE for all rows that have these parts in common, or for none. Texts that are
+    /// equal under their collation may differ in their bytes, which comparing them does not show.
     fn is_decided_by(&self, condition: &Expr, parts: &[KeyPart]) -> bool {
         let columns = scope::expr_columns(condition);
         let mut one_form = true;
@@ -161,7 +161,7 @@ impl Loose<'_> {
     }
 }
 
-/// Whether an expression does nothing with texts but compare them.
+/// Returns true if an expression does nothing with texts but compare them.
 fn only_compares(expr: &Expr) -> bool {
     let own = matches!(
         expr,

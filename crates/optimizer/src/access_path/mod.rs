@@ -37,7 +37,7 @@ pub struct Request<'a> {
     pub alias: &'a str,
     pub columns: &'a [(ColId, usize)],
     pub hints: &'a [IndexHint],
-    /// Without subqueries.
+    /// The conditions on the table; none of them has a subquery.
     pub conjuncts: Vec<Expr>,
     /// Columns wanted above.
     pub required: &'a ColSet,
@@ -50,11 +50,11 @@ pub struct Request<'a> {
 struct Path {
     index: usize,
     ranges: Option<IndexRanges>,
-    /// Whether the scan goes by the steering of its ranges.
+    /// True if the path is a skip scan over the value sets of later parts.
     steered: bool,
     rows_read: f64,
     cost_ms: f64,
-    /// Whether the order wanted is delivered, and backwards.
+    /// `None` if the path does not deliver the wanted order; `Some(true)` if it is read backwards for it.
     ordered: Option<bool>,
     covering: bool,
 }
@@ -172,7 +172,7 @@ pub fn entries(
     Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, Vec::new()))
 }
 
-/// Whether an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
+/// Returns true if an index may be read for its order; to stop early under LIMIT, MySQL has a switch of its own.
 fn may_order(options: &Options, limit: Option<u64>) -> bool {
     options.is_on(Switch::IndexOrder) && (limit.is_none() || options.is_on(Switch::PreferOrderingIndex))
 }
@@ -281,7 +281,7 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// As a scan of the whole index, which delivers those of its columns that are required above.
+    /// Plans a scan of the whole index that delivers those of its columns that are required above.
     pub fn scan(self, required: &ColSet, estimator: &Estimator, options: &Options) -> Scan {
         let Reading { table, alias, index, columns, conditions } = self;
         let covering = columns.iter().all(|(_, c)| table.index_has_column(index, *c));

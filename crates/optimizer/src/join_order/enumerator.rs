@@ -20,7 +20,7 @@ pub trait JoinModel {
     /// Cost of looking a unit's rows up for those of other units, the cost of the unit by itself not needed; `None` if
     /// no index serves. The unit may be dependent.
     fn lookup_cost(&self, left: Units, unit: usize) -> Option<f64>;
-    /// In how many orders rows may come; the first are those of the graph's classes.
+    /// Number of orders that rows may come in; the first are those of the graph's equality classes.
     fn orders(&self) -> usize {
         0
     }

@@ -220,7 +220,7 @@ impl Graph {
         }
     }
 
-    /// Whether a condition connects two disjoint sets of units.
+    /// Returns true if a condition connects two disjoint sets of units.
     pub fn connects(&self, a: Units, b: Units) -> bool {
         let both = a | b;
         let within = |units: Units| units & !both == 0 && units & a != 0 && units & b != 0;

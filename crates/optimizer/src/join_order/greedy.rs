@@ -11,7 +11,7 @@ enum Way {
     Inner,
     /// The rows of the right part, a unit, are looked up.
     LookUpRight(usize),
-    /// The same for the left part.
+    /// Rows of the left part are looked up for each row of the right part.
     LookUpLeft(usize),
 }
 
@@ -113,7 +113,7 @@ fn inner_join(left: &Tree, right: &Tree, model: &dyn JoinModel) -> (f64, Way) {
     best
 }
 
-/// The same for a dependent unit.
+/// Joins a dependent unit to what has been joined before.
 fn dependent_join(left: Tree, unit: usize, model: &dyn JoinModel) -> (f64, Tree) {
     let (cost, looks_up) = dependent_cost(left.units(), unit, model);
     let left = Box::new(left);

@@ -48,7 +48,7 @@ pub struct Lookup {
     pub parts: Vec<ColId>,
     pub batched: bool,
     pub key_ordered: bool,
-    /// Without the left input.
+    /// Cost of the lookups, without that of the left input.
     pub cost_ms: f64,
 }
 
@@ -57,8 +57,9 @@ struct LookedUp<'a> {
     base: Base<'a>,
     clustered: Tree,
     indexes: Vec<LookupIndex>,
-    /// Whether keys are collected and looked up together, and whether they are sorted then.
+    /// True if keys are collected and looked up together.
     batched: bool,
+    /// True if collected keys are sorted before they are looked up.
     key_ordered: bool,
 }
 
@@ -70,9 +71,9 @@ struct LookupIndex {
     parts: Vec<LookupPart>,
     /// Number of entries that share the first part, the first two parts, and so on.
     entries_per_key: Vec<f64>,
-    /// Whether the entries have all columns that are wanted or checked.
+    /// True if the entries have all columns that are wanted or checked.
     covering: bool,
-    /// Whether the rows of entries are fetched in the order of the primary key.
+    /// True if the rows of entries are fetched in the order of the primary key.
     fetches_in_order: bool,
     /// Share of the entries for which the unit's own conditions hold, as far as entries tell.
     entry_share: f64,
@@ -94,7 +95,7 @@ pub struct Lookups<'a> {
     pub options: &'a Options,
     /// Per unit, the options with the hints for it.
     pub unit_options: Vec<Cow<'a, Options>>,
-    /// By unit; `None` for what is no base table, or has rows that may not be looked up.
+    /// The table of each unit; `None` for a unit that is no base table or whose rows may not be looked up.
     units: Vec<Option<LookedUp<'a>>>,
 }
 
@@ -180,7 +181,8 @@ impl<'a> Lookups<'a> {
         looked_up.indexes.iter().filter_map(through).min_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms))
     }
 
-    /// Whether a plan of the unit is what FORCE INDEX forbids as long as there are lookups: a scan of the table itself.
+    /// Returns true if a plan of the unit is what FORCE INDEX forbids as long as there are lookups: a scan of the table
+    /// itself.
     pub fn is_forced(&self, unit: usize, plan: &Plan) -> bool {
         fn scans_table(plan: &Plan) -> bool {
             match &plan.op {
@@ -307,7 +309,7 @@ impl<'a> Lookups<'a> {
 }
 
 impl Lookup {
-    /// Whether the keys say this condition already.
+    /// Returns true if the condition follows from the keys.
     pub fn implies(&self, condition: &Expr) -> bool {
         implied(&self.parts, &self.keys, condition)
     }
@@ -327,7 +329,7 @@ impl Lookup {
     }
 }
 
-/// Whether a condition is that one of the columns is equal to its key.
+/// Returns true if a condition is that one of the columns is equal to its key.
 fn implied(parts: &[ColId], keys: &[Expr], condition: &Expr) -> bool {
     let Expr::Compare { op: CompareOp::Eq, left, right } = condition else { return false };
     parts.iter().zip(keys).any(|(id, key)| {
@@ -350,7 +352,7 @@ fn constant(base: Base<'_>, id: ColId, ty: SqlType) -> Option<Expr> {
     })
 }
 
-/// Whether every value of one type is a value of the other, and equal ones are equal keys.
+/// Returns true if every value of one type is a value of the other, and equal ones are equal keys.
 fn fits(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
         (SqlType::Int { width: a, unsigned: false }, SqlType::Int { width: b, unsigned: false })

@@ -132,15 +132,15 @@ fn base_table<'r>(unit: &'r Rel, used: &ColSet) -> Option<(&'r Rel, &'r [Expr])>
     }
 }
 
-/// Whether the table has an index that begins with the column.
+/// Returns true if the table has an index that begins with the column.
 fn leads(table: &Rel, column: ColId) -> bool {
     let Rel::Get { table, columns, .. } = table else { return false };
     let position = columns.iter().find(|(id, _)| *id == column).map(|(_, position)| *position);
     table.indexes.iter().any(|i| i.parts.first().is_some_and(|p| Some(p.column) == position))
 }
 
-/// Whether the columns' values are ordered alike. Texts are not: their order is that of their collation, and they are
-/// joined by other bytes.
+/// Returns true if the columns' values are ordered alike. Texts are not: their order is that of their collation, and
+/// they are joined by other bytes.
 fn one_type(members: &[(usize, ColId)], columns: &Columns) -> bool {
     let kind = |id: ColId| match columns.ty(id) {
         SqlType::Int { unsigned, .. } => Some((0, u32::from(unsigned))),

@@ -51,7 +51,7 @@ pub fn plan_joins(planner: &mut Planner<'_>, rel: &Rel, required: &ColSet) -> Re
     Ok(best)
 }
 
-/// The same with rows in the order of a column, if joins in key order give it.
+/// Plans the joins so that rows come in the order of a column, if joins in key order give it.
 pub fn plan_joins_ordered(
     planner: &mut Planner<'_>,
     rel: &Rel,
@@ -121,7 +121,7 @@ fn split_inner(kind: JoinKind, on: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
     on.into_iter().partition(|e| !e.has_subquery())
 }
 
-/// All columns that the region or what is above it speaks of.
+/// Returns the columns that the region or the operators above it use.
 fn columns_used(graph: &Graph, wanted: &ColSet) -> ColSet {
     let mut used = wanted.clone();
     used.extend(graph.classes.iter().flatten().map(|(_, id)| *id));

@@ -50,14 +50,14 @@ pub struct Model<'a> {
     /// Which dependent units are joined by a condition that may be the key of a hash join.
     keyed: Vec<bool>,
     predicates: Vec<f64>,
-    /// Of dependent units: what the join multiplies the rows by.
+    /// For each dependent unit, the factor by which its join multiplies the rows.
     dependents: Vec<f64>,
     rows: RefCell<HashMap<Units, f64>>,
     orders: &'a Orders,
     lookups: Lookups<'a>,
-    /// By unit: what switches and hints say of its joins.
+    /// For each unit, the joins that switches and hints allow.
     allowed: Vec<Allowed>,
-    /// Whether joins of several units with several others may be made by hash.
+    /// True if joins of several units with several others may be made by hash.
     hash_joins: bool,
 }
 
@@ -67,7 +67,7 @@ struct Allowed {
     forced_hash: bool,
     forced_merge: bool,
     forced_batches: bool,
-    /// Whether the rows may be read by themselves. Those of a subquery that is a semi or anti join may be where MySQL
+    /// True if the rows may be read by themselves. Those of a subquery that is a semi or anti join may be where MySQL
     /// materializes them.
     reads_alone: bool,
 }
@@ -168,7 +168,7 @@ impl<'a> Model<'a> {
         (Method::NestedLoop { swap }, self.lookups.options.cost.nested_loop_join(outer, inner, output))
     }
 
-    /// Whether switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.
+    /// Returns true if switches and hints let these inputs be joined by hash. `dependent`: `right` is a dependent unit.
     fn may_hash(&self, left: Units, right: Units, dependent: bool) -> bool {
         match (self.single(left), self.single(right)) {
             (_, Some(unit)) if dependent && !unit.reads_alone => false,
@@ -379,12 +379,12 @@ pub(super) fn spanning_share(graph: &Graph, estimator: &Estimator, expr: &Expr) 
     (share / counted).clamp(1e-9, 1.0)
 }
 
-/// Whether an expression mentions columns of the region's units only.
+/// Returns true if an expression mentions columns of the region's units only.
 fn is_local(graph: &Graph, expr: &Expr) -> bool {
     scope::expr_columns(expr).iter().all(|id| graph.units.iter().any(|u| u.columns.contains(id)))
 }
 
-/// Whether a dependent unit is joined by an equality with a side of its own columns and one of others.
+/// Returns true if a dependent unit is joined by an equality with a side of its own columns and one of others.
 fn has_key(graph: &Graph, unit: usize) -> bool {
     let Unit { columns: own, role, .. } = &graph.units[unit];
     let Role::Dependent { on, .. } = role else { return false };

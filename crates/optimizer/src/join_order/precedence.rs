@@ -7,22 +7,22 @@ use std::collections::BTreeSet;
 /// An order of units that is not to be changed. Never contradicts itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Precedence {
-    /// By unit: those that come after it.
+    /// For each unit, the units that come after it.
     later: Vec<Units>,
 }
 
 impl Precedence {
-    /// Whether any order is given.
+    /// Returns true if any order is given.
     pub fn is_empty(&self) -> bool {
         self.later.iter().all(|units| *units == 0)
     }
 
-    /// Whether `left` may be read before `right`.
+    /// Returns true if `left` may be read before `right`.
     pub fn allows(&self, left: Units, right: Units) -> bool {
         ones(right).all(|unit| self.later.get(unit).is_none_or(|later| later & left == 0))
     }
 
-    /// Whether nothing in `rest` has to come before the unit.
+    /// Returns true if nothing in `rest` has to come before the unit.
     pub fn may_follow(&self, unit: usize, rest: Units) -> bool {
         self.allows(1 << unit, rest)
     }

@@ -27,7 +27,7 @@ pub fn variants(rel: &Rel, required: &ColSet, columns: &mut Columns, options: &O
     distinct_first.into_iter().chain(weeded).collect()
 }
 
-/// Whether there is a semi join where [`turn`] looks for one.
+/// Returns true if there is a semi join where [`turn`] looks for one.
 fn has_semi_join(rel: &Rel) -> bool {
     match rel {
         Rel::Filter { input, .. } if matches!(**input, Rel::Join { .. }) => has_semi_join(input),
@@ -108,7 +108,8 @@ fn keys_of(right: &Rel, on: &[Expr]) -> Option<Vec<ColId>> {
     (!keys.is_empty() && scope::free_columns(right).is_empty()).then_some(keys)
 }
 
-/// Whether switches and hints allow it: with an index on the keys as LooseScan, else by materializing.
+/// Returns true if switches and hints allow the semi join to be read first: as LooseScan with an index on the keys,
+/// else by materializing.
 fn may_turn(right: &Rel, keys: &[ColId], options: &Options) -> bool {
     let options = options.for_rel(right);
     if options.is_forced(Switch::MergeJoin) {

@@ -7,7 +7,7 @@ use muster_algebra::{
     SqlType, expr_text,
 };
 
-/// The same aggregate without DISTINCT where that is possible.
+/// Replaces an aggregate with DISTINCT by two levels of grouping without it, where that is possible.
 pub fn split(mut plan: Plan, columns: &mut Columns) -> Plan {
     let PlanOp::HashAggregate { input, group, aggregates } = &mut plan.op else { return plan };
     let mut distinct = aggregates.iter().map(|(_, call)| call).filter(|call| matters(call));
@@ -127,13 +127,13 @@ impl Levels<'_> {
     }
 }
 
-/// Whether the call has a DISTINCT, and a value that comes twice would change its result.
+/// Returns true if the call has a DISTINCT, and a value that comes twice would change its result.
 fn matters(call: &AggregateCall) -> bool {
     use AggregateFunction::{AnyValue, BitAnd, BitOr, Max, Min};
     call.distinct && !matches!(call.function, Min | Max | AnyValue | BitAnd | BitOr)
 }
 
-/// Whether the call can be computed in two levels of grouping.
+/// Returns true if the call can be computed in two levels of grouping.
 fn splits(call: &AggregateCall) -> bool {
     use AggregateFunction::{GroupConcat, StdDevPop, StdDevSamp, VarPop, VarSamp};
     match &call.function {

@@ -109,7 +109,8 @@ fn call_exprs_mut(call: &mut AggregateCall) -> Vec<&mut Expr> {
     call.args.iter_mut().chain(order.iter_mut().map(|k| &mut k.expr)).collect()
 }
 
-/// Whether rows in this order have equal groups together: its leading keys are the group's columns in any order.
+/// Returns true if rows in this order have equal groups together: its leading keys are the group's columns in any
+/// order.
 fn is_ordered_by(order: &[SortKey], group: &[ColId]) -> bool {
     let leading: Vec<ColId> = order
         .iter()

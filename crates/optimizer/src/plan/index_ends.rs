@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 /// An input with fewer rows than the table has.
 pub(super) struct Fewer {
     pub plan: Plan,
-    /// Whether a hint says to take it.
+    /// True if a hint asks for this alternative.
     pub forced: bool,
 }
 
 /// A base table with conditions that storage can check.
 #[derive(Clone, Copy)]
 struct Table<'a> {
-    /// With its conditions.
+    /// The table with its conditions.
     rel: &'a Rel,
     get: &'a Rel,
     predicates: &'a [Expr],

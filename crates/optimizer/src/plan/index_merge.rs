@@ -34,7 +34,7 @@ pub(super) struct Merged<'a> {
     pub conjuncts: &'a [Expr],
     /// Columns wanted above.
     pub required: &'a ColSet,
-    /// As hints for the table have them.
+    /// The options after the hints for the table.
     pub options: &'a Options,
 }
 
@@ -236,13 +236,13 @@ impl Planner<'_> {
     }
 }
 
-/// Whether rows can be looked up by the values of their primary key.
+/// Returns true if rows can be looked up by the values of their primary key.
 fn has_exact_key(table: &TableDef) -> bool {
     let is_exact = |column: usize| !matches!(table.columns[column].ty, SqlType::Float | SqlType::Double);
     table.has_primary_key() && table.key_parts(0).iter().all(|p| p.prefix.is_none() && is_exact(p.column))
 }
 
-/// Whether merging indexes is better than a scan, which may be in the wanted order.
+/// Returns true if merging indexes is better than a scan, which may be in the wanted order.
 pub(super) fn is_better(
     merge: &Plan,
     scan: &Plan,

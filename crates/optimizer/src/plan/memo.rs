@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Results that the planner of a statement remembers.
 #[derive(Default)]
 pub struct Memo {
-    /// Whether the statement joins anything; else it has no alternatives that contain the same relations.
+    /// True if the statement joins anything; else it has no alternatives that contain the same relations.
     is_useful: bool,
     plans: HashMap<u64, Vec<Made>>,
     pub restricted: Restricted,
@@ -26,7 +26,7 @@ impl Memo {
     }
 }
 
-/// Whether there is a join in a relation or in one of its subqueries.
+/// Returns true if there is a join in a relation or in one of its subqueries.
 fn has_join(rel: &Rel) -> bool {
     let in_subquery = |expr: &Expr| {
         let mut found = false;

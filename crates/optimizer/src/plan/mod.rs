@@ -305,7 +305,7 @@ fn append(inputs: Vec<Plan>, columns: Vec<Vec<ColId>>, output: Vec<ColId>) -> Pl
     Plan::new(PlanOp::UnionAll { inputs, columns }, output, estimate, Vec::new())
 }
 
-/// The same rows with exactly these columns, in order.
+/// Plans a projection to exactly these columns, in this order, unless the plan already delivers them.
 pub fn deliver(plan: Plan, outputs: &[ColId]) -> Plan {
     if plan.output == outputs {
         return plan;

@@ -218,7 +218,7 @@ fn collect<'a>(rel: &'a Rel, in_join: bool, within: &mut Vec<usize>, candidates:
     }
 }
 
-/// Whether the rows are the same wherever the relation stands.
+/// Returns true if the rows are the same wherever the relation stands.
 fn stands_alone(rel: &Rel) -> bool {
     fn plain(rel: &Rel) -> bool {
         rel.exprs().into_iter().all(|e| !e.has_subquery() && e.is_movable()) && rel.inputs().into_iter().all(plain)

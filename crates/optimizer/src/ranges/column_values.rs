@@ -141,7 +141,7 @@ fn listed(list: &[Expr], negated: bool, ty: SqlType) -> Option<Vec<Interval>> {
     Some(complement(&normalised(points, ty)))
 }
 
-/// Where a constant stands among the values of a column: between two cuts, which are one if no value equals it.
+/// Position of a constant among the values of a column: between two cuts, which are one if no value equals it.
 struct Place {
     before: Cut,
     after: Cut,

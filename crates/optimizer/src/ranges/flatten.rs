@@ -9,7 +9,7 @@ use std::ops::Bound;
 pub struct FlatPart {
     pub ty: SqlType,
     pub descending: bool,
-    /// Whether the part holds whole values.
+    /// True if the part holds whole values.
     pub whole: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn flatten(set: &KeySet, parts: &[FlatPart], ranges_max: usize) -> Option<Fl
     Some(Flat { ranges: flattening.ranges, complete_parts: flattening.complete_parts })
 }
 
-/// Whether a set, seen from part `level` on, has at most `left` ranges over the parts before `depth`.
+/// Returns true if a set, seen from part `level` on, has at most `left` ranges over the parts before `depth`.
 fn fits(set: &KeySet, level: usize, depth: usize, parts: &[FlatPart], left: &mut usize) -> bool {
     let KeySet::Branches(branches) = set else {
         let fits = *left > 0;

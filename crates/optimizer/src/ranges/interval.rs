@@ -45,7 +45,7 @@ impl Interval {
     }
 }
 
-/// Whether a value can be in a cut of a column of this type; all others that can compare with it.
+/// Returns true if a value can be in a cut of a column of this type; all others that can compare with it.
 pub fn is_ordered(value: &Value, ty: SqlType) -> bool {
     literal::compare(value, value, ty).is_some()
 }
@@ -78,7 +78,7 @@ pub fn max_cut(a: Cut, b: Cut, ty: SqlType) -> Cut {
     if compare_cuts(&a, &b, ty) == Ordering::Less { b } else { a }
 }
 
-/// The same values in intervals that are ascending, not empty, and apart from each other.
+/// Returns ascending, disjoint and non-empty intervals of the same values.
 pub fn normalised(mut intervals: Vec<Interval>, ty: SqlType) -> Vec<Interval> {
     intervals.retain(|i| !i.is_empty(ty));
     intervals.sort_by(|a, b| compare_cuts(&a.low, &b.low, ty));
@@ -95,7 +95,7 @@ pub fn normalised(mut intervals: Vec<Interval>, ty: SqlType) -> Vec<Interval> {
     result
 }
 
-/// All values that are in none of these normalised intervals.
+/// Returns the intervals of all values that are in none of these normalised intervals.
 pub fn complement(intervals: &[Interval]) -> Vec<Interval> {
     let mut result = Vec::with_capacity(intervals.len() + 1);
     let mut low = Cut::Start;

@@ -52,7 +52,7 @@ impl KeySet {
         matches!(self, KeySet::Branches(b) if b.is_empty())
     }
 
-    /// Whether it is the same set for certain; cheap.
+    /// Returns true if both are certainly the same set. The test is cheap.
     pub fn is_same(&self, other: &KeySet) -> bool {
         match (self, other) {
             (KeySet::All, KeySet::All) => true,
@@ -78,7 +78,7 @@ impl KeySet {
 
 /// Works on the sets of one index.
 pub struct KeySets<'a> {
-    /// Of the key's parts.
+    /// The types of the key's parts.
     pub types: &'a [SqlType],
     /// Steps that one operation may take: an intersection of two sets, or the union of a whole list.
     pub work_max: usize,

@@ -43,26 +43,27 @@ pub struct IndexRanges {
     pub ranges: Vec<KeyRange>,
     /// Leading parts that are bound to single values in each range.
     pub equal_parts: usize,
-    /// Leading parts that have one value in all ranges together.
+    /// Number of leading parts that have one value in all ranges together.
     pub fixed_parts: usize,
-    /// Leading parts that some range speaks of; with none, there is only steering.
+    /// Number of leading parts that some range restricts; 0 if there is only steering.
     pub parts: usize,
-    /// What the conditions leave of parts that ranges do not speak of, as in [`muster_algebra::Scan::steering`].
+    /// The values that conditions leave of parts that no range restricts, as in [`muster_algebra::Scan::steering`].
     pub steering: Vec<Option<Vec<KeyInterval>>>,
-    /// Which conjuncts hold for every row of the ranges, so that they need not be checked again.
+    /// For each conjunct, true if it holds for every row of the ranges, so that they need not be checked again.
     pub implied: Vec<bool>,
-    /// Which conjuncts steering says something of.
+    /// For each conjunct, true if the steering was made from it.
     pub steered: Vec<bool>,
 }
 
 impl IndexRanges {
-    /// Whether a scan may go by the steering: by index conditions behind a range, by `skip_scan` without one.
+    /// Returns true if the switches allow a skip scan: `index_condition_pushdown` behind a range, `skip_scan` without
+    /// one.
     pub fn may_be_steered(&self, index: usize, options: &Options) -> bool {
         let switch = if self.parts > 0 { Switch::IndexConditionPushdown } else { Switch::SkipScan };
         !self.steering.is_empty() && !self.ranges.is_empty() && options.is_on_for(switch, index)
     }
 
-    /// Whether each range holds one key of a unique index at most.
+    /// Returns true if each range holds one key of a unique index at most.
     pub fn are_single_rows(&self, table: &TableDef, index: usize) -> bool {
         let definition = &table.indexes[index];
         let declared = definition.parts.len();
@@ -166,12 +167,12 @@ impl IndexPart {
 /// The keys of rows for which a condition is TRUE.
 struct Found {
     keys: KeySet,
-    /// Whether it is TRUE for all rows with these keys.
+    /// True if the condition is TRUE for all rows with these keys.
     exact: bool,
 }
 
 impl Found {
-    /// Of a condition that says nothing of the index.
+    /// The result for a condition that does not restrict the index.
     fn unknown() -> Found {
         Found { keys: KeySet::All, exact: false }
     }

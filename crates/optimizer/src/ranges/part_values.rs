@@ -115,7 +115,7 @@ fn cut_by_weights(interval: &Interval, collation: Collation) -> Vec<Interval> {
     all
 }
 
-/// Of a column that cannot be NULL.
+/// The values of a column that cannot be NULL.
 fn without_null(intervals: Vec<Interval>) -> Vec<Interval> {
     let is_below = |cut: &Cut| matches!(cut, Cut::Start | Cut::Before(Value::Null) | Cut::After(Value::Null));
     let mut kept = intervals;

@@ -65,7 +65,7 @@ fn pushed(input: &Rel, group: &[ColId], aggregates: &[(ColId, AggregateCall)], c
     Some(Rel::Project { input: Box::new(join), exprs })
 }
 
-/// Whether an aggregate is of the right rows alone and knows nothing of a NULL-extended one.
+/// Returns true if an aggregate depends on the right rows alone and a NULL-extended row does not change it.
 fn is_of(call: &AggregateCall, right: &ColSet) -> bool {
     use AggregateFunction::{Avg, Count, Max, Min, Sum};
     let ignores_null = matches!(call.function, Count | Sum | Avg | Min | Max);

@@ -16,7 +16,7 @@ pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     })
 }
 
-/// Whether all aggregates are over distinct values of the same arguments.
+/// Returns true if all aggregates are over distinct values of the same arguments.
 fn is_single_distinct(aggregates: &[(ColId, AggregateCall)]) -> bool {
     let Some((_, first)) = aggregates.first() else { return false };
     aggregates.iter().all(|(_, call)| {

@@ -113,7 +113,7 @@ fn constrained_column(expr: &Expr) -> Option<ColId> {
     }
 }
 
-/// Whether equal values of the two types are the same value in every comparison.
+/// Returns true if equal values of the two types are the same value in every comparison.
 fn same_type(a: SqlType, b: SqlType) -> bool {
     match (a, b) {
         (SqlType::Text { collation: x, .. }, SqlType::Text { collation: y, .. }) => x == y,

@@ -37,7 +37,7 @@ pub struct RewriteContext<'a> {
 
 /// One rewrite.
 pub struct Pass {
-    /// Its switch, whose name is that of the pass.
+    /// The switch of the pass, which has its name.
     pub switch: Switch,
     pub run: fn(Rel, &mut RewriteContext<'_>) -> Result<Rel>,
 }

@@ -66,7 +66,7 @@ pub fn negate(expr: Expr) -> Expr {
     }
 }
 
-/// Whether the expression is a truth value by itself (and not a number that is only tested for zero).
+/// Returns true if the expression is a truth value by itself (and not a number that is only tested for zero).
 fn is_predicate(expr: &Expr) -> bool {
     match expr {
         Expr::Subquery(q) => !matches!(q.kind, SubqueryKind::Scalar),

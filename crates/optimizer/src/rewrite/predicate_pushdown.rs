@@ -71,7 +71,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
     Ok(crate::join_order::graph::filtered(below, stay))
 }
 
-/// Whether no hint keeps conditions out of a derived table.
+/// Returns true if no hint keeps conditions out of a derived table.
 fn enters_derived(rel: &Rel, context: &RewriteContext<'_>) -> bool {
     let general = context.options.is_on(Switch::DerivedConditionPushdown);
     let hinted = context.options.for_derived(&rel.output()).is_on(Switch::DerivedConditionPushdown);
@@ -87,7 +87,7 @@ fn push_below(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     Ok(rel)
 }
 
-/// Whether a condition speaks of nothing that the aggregate computes, and of its input only through the group.
+/// Returns true if a condition speaks of nothing that the aggregate computes, and of its input only through the group.
 fn mentions_within(
     predicate: &Expr,
     group: &ColSet,

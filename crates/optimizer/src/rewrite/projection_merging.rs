@@ -36,7 +36,7 @@ fn deliver(rel: Rel, map: &Substitution, wanted: &[ColId], context: &RewriteCont
     Rel::Project { input: Box::new(rel), exprs }
 }
 
-/// Whether putting a projection's expressions into `expr` computes nothing twice that is costly.
+/// Returns true if putting a projection's expressions into `expr` computes nothing twice that is costly.
 fn can_inline(expr: &Expr, below: &[(ColId, Expr)]) -> bool {
     match expr {
         Expr::Column(_) => true,
@@ -161,7 +161,7 @@ fn merge(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<(Rel, Substit
     }
 }
 
-/// Whether a projection is a derived table with NO_MERGE.
+/// Returns true if a projection is a derived table with NO_MERGE.
 fn is_kept_apart(exprs: &[(ColId, Expr)], context: &RewriteContext<'_>) -> bool {
     let ids: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
     !context.options.for_derived(&ids).is_on(Switch::DerivedMerge)

@@ -74,7 +74,7 @@ fn is_steered_to(cells: &[Cell], parts: &[KeyPart], scan: &Scan) -> bool {
     })
 }
 
-/// Whether the second range begins behind the end of the first one.
+/// Returns true if the second range begins behind the end of the first one.
 fn is_ascending(first: &KeyRange, second: &KeyRange, parts: &[KeyPart]) -> bool {
     let (Bound::Included(upper) | Bound::Excluded(upper)) = &first.upper else { return false };
     let (Bound::Included(lower) | Bound::Excluded(lower)) = &second.lower else { return false };

@@ -68,7 +68,7 @@ fn without_padding(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// Whether a text that has more than `length` bytes is too long.
+/// Returns true if a text that has more than `length` bytes is too long.
 fn is_too_long(bytes: &[u8], kind: TextKind, length: u32) -> bool {
     match kind {
         // Lengths of the TEXT types are bytes.
@@ -89,7 +89,7 @@ fn cut(bytes: &[u8], kind: TextKind, length: u32) -> usize {
     }
 }
 
-/// Whether the byte of UTF-8 text does not continue a character.
+/// Returns true if the byte of UTF-8 text does not continue a character.
 fn starts_character(byte: &u8) -> bool {
     byte & 0xC0 != 0x80
 }

@@ -19,8 +19,8 @@ type Nulls = Vec<bool>;
 #[derive(Default)]
 pub struct Members {
     rows: HashMap<Nulls, HashSet<Vec<Part>>>,
-    /// By the NULLs of the members and those of the left side: the compared parts of these members. Made when first
-    /// asked for.
+    /// The compared parts of members, by the parts that are NULL in the members and in the left side. An entry is made
+    /// when it is first asked for.
     compared: Mutex<HashMap<(Nulls, Nulls), Arc<HashSet<Vec<Part>>>>>,
 }
 

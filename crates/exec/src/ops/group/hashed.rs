@@ -16,9 +16,9 @@ use datafusion_physical_plan::{
 use futures::StreamExt;
 use std::sync::Arc;
 
-/// After so many rows it is known whether collecting is worth its time: DataFusion's measure.
+/// Number of rows after which it is decided whether partial aggregation is worth its time, as in DataFusion.
 const TRIAL_ROWS: usize = 100_000;
-/// It is not if so many of a hundred rows are groups.
+/// Percentage of the rows from which on they make too many groups for partial aggregation to be worth its time.
 const TRIAL_GROUPS_PERCENT: usize = 80;
 /// A partition that has rows always holds memory for so many blocks.
 const FLOOR_BLOCKS: usize = 4;
@@ -154,7 +154,8 @@ impl Hashed {
         Ok(())
     }
 
-    /// After the trial, whether rows are handed on from now on. `rows`: which the table has seen.
+    /// Decides after the trial whether rows are handed on ungrouped from now on. `rows`: the number that the table has
+    /// seen.
     fn try_passing(&mut self, table: &Table, rows: usize) -> Result<()> {
         if !self.tried && rows >= TRIAL_ROWS {
             self.tried = true;

@@ -48,7 +48,7 @@ pub enum Method {
     Hash(SpillSpace),
     /// The rows of a group come one after the other.
     Order,
-    /// There are no keys: all rows are one group.
+    /// All rows are one group, since there are no keys.
     Whole,
 }
 

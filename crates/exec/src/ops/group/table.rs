@@ -90,7 +90,7 @@ impl Layout {
         evaluate(&self.keys, batch)
     }
 
-    /// Nothing accumulated yet.
+    /// Returns accumulators that have seen no row.
     pub fn accumulators(&self) -> Result<Accumulators> {
         let accumulators = self.functions.iter().map(|function| function.create_groups_accumulator());
         Ok(Accumulators(accumulators.collect::<Result<_>>()?))
@@ -196,7 +196,7 @@ impl Table {
         self.accumulators.bytes() + self.groups.bytes() + self.places.capacity() * size_of::<usize>()
     }
 
-    /// All groups with what is accumulated, for another table to go on with, and their keys. None of them stays.
+    /// Takes all groups out of the table: what is accumulated, for another table to go on with, and their keys.
     pub fn take_states(&mut self) -> Result<(RecordBatch, Vec<ArrayRef>)> {
         let keys = self.groups.take()?;
         self.places = Vec::new();
@@ -205,7 +205,7 @@ impl Table {
         Ok((batch(&self.layout.states, columns)?, keys))
     }
 
-    /// All groups, as the output brings them; `None` if there are none.
+    /// Returns the result rows of all groups; `None` if there are no groups.
     pub fn into_output(mut self) -> Result<Option<RecordBatch>> {
         if self.len() == 0 {
             return Ok(None);

@@ -98,7 +98,7 @@ struct Spilling {
 
 /// A part of the build side on disk.
 struct Spread {
-    /// By hashes.
+    /// Rows on disk, partitioned by the hashes of their keys.
     files: Vec<Option<SpillFile>>,
     /// Rows with NULL keys of NOT IN.
     nulls: Vec<SpillFile>,

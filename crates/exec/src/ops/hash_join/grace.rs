@@ -34,7 +34,7 @@ const TOGETHER_PERCENT: usize = 90;
 struct Pair {
     build: Vec<SpillFile>,
     probe: Vec<SpillFile>,
-    /// How often the rows have been spread.
+    /// Number of times that the rows have been partitioned.
     level: usize,
 }
 
@@ -209,9 +209,9 @@ struct Blocks {
     /// A batch that did not fit beside those before it.
     ahead: Option<RecordBatch>,
     other: Vec<SpillFile>,
-    /// All of the side is one block, for which there is memory.
+    /// True if the whole side is one block that fits into memory.
     fits: bool,
-    /// The side in blocks is the probe side.
+    /// True if the side that is read in blocks is the probe side.
     swapped: bool,
     /// It has no rows, which is a block too.
     begun: bool,
@@ -295,7 +295,7 @@ impl Kernel {
     }
 }
 
-/// As many rows as the memory takes, one batch at least; `None` at the end.
+/// Reads as many rows as fit into memory, one batch at least; `None` at the end.
 async fn load(memory: &MemoryReservation, blocks: &mut Blocks) -> Result<Option<Vec<RecordBatch>>> {
     let (mut block, mut bytes, mut rows) = (Vec::new(), 0, 0);
     loop {

@@ -16,7 +16,7 @@ enum Rows {
     /// Batches by partition. The batches of a partition are removed once they have been read.
     Batches(Vec<Mutex<Vec<RecordBatch>>>),
     Files(Vec<SpillFile>),
-    /// With the context it runs in.
+    /// An operator that has not begun, with the context that it runs in.
     Below(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
 }
 

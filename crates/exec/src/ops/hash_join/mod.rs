@@ -116,9 +116,9 @@ struct Kernel {
     keys: [Vec<Physical>; 2],
     space: SpillSpace,
     context: Arc<TaskContext>,
-    /// The same without a memory limit: what DataFusion's join takes has been reserved before.
+    /// The task's context without a memory limit, since what DataFusion's join takes has been reserved before.
     unlimited: Arc<TaskContext>,
-    /// How often a side or a part of one went to disk.
+    /// Number of times that a side or a part of one was written to disk.
     spills: Count,
     /// Rows of the probe side that did not have to, since they have no partners.
     dropped: Count,
@@ -226,12 +226,12 @@ impl ExecutionPlan for GraceJoinExec {
     }
 }
 
-/// Returns true if rows of the build side that find no partner matter, or none but they.
+/// Returns true for an outer, semi or anti join that delivers rows of the build side.
 fn preserves_build(join_type: JoinType) -> bool {
     matches!(join_type, JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti)
 }
 
-/// The same of the probe side.
+/// Returns true for an outer, semi or anti join that delivers rows of the probe side.
 fn preserves_probe(join_type: JoinType) -> bool {
     matches!(join_type, JoinType::Right | JoinType::RightSemi | JoinType::RightAnti)
 }

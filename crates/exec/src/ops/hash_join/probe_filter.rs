@@ -26,7 +26,7 @@ use std::sync::{
 
 /// Bits for each key: two or three of a hundred other keys pass.
 const BITS_PER_KEY: usize = 12;
-/// With fewer, too many others would.
+/// Bits per key at least. With fewer bits too many other keys would pass.
 const BITS_PER_KEY_MIN: usize = 5;
 /// Bits that a key sets, all in one word.
 const KEY_BITS: usize = 4;
@@ -71,7 +71,7 @@ impl Bloom {
         word.load(Relaxed) & bits == bits
     }
 
-    /// The same set in as many bytes as so many keys need; `None` if they are too many for it.
+    /// Shrinks the set to as many bytes as so many keys need; `None` if they are too many for it.
     pub fn fit(mut self, keys: usize) -> Option<Bloom> {
         while self.words.len() / 2 >= WORDS_MIN && self.words.len() / 2 * WORD_BITS >= keys * BITS_PER_KEY {
             let upper = self.words.split_off(self.words.len() / 2);

@@ -26,7 +26,7 @@ pub struct EntryCondition {
 /// The condition as storage evaluates it, over the columns of both parts.
 pub struct EntryFilter {
     condition: EntryCondition,
-    /// Those of `own` first.
+    /// The columns of the condition; those of `own` come first.
     columns: Vec<usize>,
     /// The join buffer whose keys are being looked up, and its group for the first of them.
     looked_up: RwLock<Option<(Arc<JoinBuffer>, usize)>>,

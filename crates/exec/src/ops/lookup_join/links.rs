@@ -62,7 +62,7 @@ pub fn link(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     })
 }
 
-/// The same rows without links in these columns.
+/// Returns the same rows with the values that the links in these columns stand for.
 pub fn follow(batch: &RecordBatch, columns: impl Iterator<Item = usize>) -> Result<RecordBatch> {
     let (mut arrays, mut fields) = (batch.columns().to_vec(), batch.schema().fields().to_vec());
     for i in columns {

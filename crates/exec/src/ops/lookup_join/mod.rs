@@ -76,7 +76,7 @@ pub struct LookupJoinSpec {
     pub view: ReadView,
     pub counters: Arc<QueryCounters>,
     pub index: usize,
-    /// Over the outer rows: a value for each leading part of the index, in its column's Arrow type.
+    /// An expression over the outer rows for each leading part of the index, in the Arrow type of the part's column.
     pub keys: Vec<Physical>,
     /// Table columns that are read.
     pub columns: Vec<usize>,

@@ -73,7 +73,7 @@ impl Buffer {
 
 /// The bytes that all keys of a buffer begin with.
 struct KeysInCommon {
-    /// So many first bytes are the same.
+    /// Number of leading bytes that all keys have in common.
     shared_bytes: usize,
     /// The eight bytes behind them are all that differs.
     prefix_decides: bool,

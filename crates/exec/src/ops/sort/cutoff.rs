@@ -45,7 +45,8 @@ impl Cutoff {
         crate::expr::kernel::evaluate_predicate(filter.current()?.as_ref(), batch).map(Some)
     }
 
-    /// As many rows as are wanted have keys that are not greater than this one's. `row`: a batch of the row alone.
+    /// Lowers the cutoff to a key: as many rows as are wanted have keys that are not greater. `row`: a batch of the
+    /// key's row alone.
     pub fn lower(&self, key: &[u8], row: &RecordBatch) -> Result<()> {
         let mut bound = self.bound.write();
         if bound.as_ref().is_some_and(|b| **b <= *key) {

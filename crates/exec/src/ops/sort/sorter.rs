@@ -78,7 +78,7 @@ pub struct Sorter {
     memory: Arc<MemoryReservation>,
 }
 
-/// All rows of a partition in order, and the memory that reading them takes.
+/// The sorted rows of a partition, and the memory that reading them takes.
 pub struct Sorted {
     pub sources: Vec<Source>,
     pub memory: Arc<MemoryReservation>,
@@ -267,7 +267,7 @@ impl Sorter {
         }
     }
 
-    /// All rows in memory go to disk.
+    /// Writes all rows that are in memory to disk as a sorted run.
     async fn spill(&mut self) -> Result<()> {
         let order = self.buffer.order(self.sorting.limit);
         let source = Source::Buffer(std::mem::take(&mut self.buffer), order);

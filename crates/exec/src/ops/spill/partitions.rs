@@ -16,7 +16,7 @@ use datafusion_common::{
 const PARTITION_BITS: usize = 4;
 /// Files that rows are spread over.
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
-/// So often are rows spread again; what is too large still has few keys.
+/// Number of times that rows are partitioned at most. A partition that is still too large has few keys.
 pub const LEVELS: usize = 6;
 /// The seed of the hashes. It differs from the seed of the hashes that spread rows over threads.
 const SEED: u64 = 0x6d75_7374_6572;

@@ -79,7 +79,7 @@ fn most_rows(plan: &Plan) -> f64 {
     }
 }
 
-/// Whether a lookup with so many keys finds one row at most.
+/// Returns true if a lookup with so many keys finds one row at most.
 fn finds_one(lookup: &Scan, keys: usize) -> bool {
     let index = &lookup.table.indexes[lookup.index];
     let is_set = |column: usize| lookup.index == 0 || !lookup.table.columns[column].nullable;

@@ -104,7 +104,7 @@ fn check_pair(left: &Expr, right: &Expr, columns: &Columns) -> Result<()> {
     }
 }
 
-/// Whether values of both types have one order: types of one family, texts of one collation.
+/// Returns true if values of both types have one order: types of one family, texts of one collation.
 fn are_comparable(a: SqlType, b: SqlType) -> bool {
     match (a, b) {
         (SqlType::Null, _) | (_, SqlType::Null) => true,

@@ -5,7 +5,7 @@ use crate::testing::statistics::Injected;
 use crate::{Options, optimize};
 use muster_algebra::{Expr, Plan, PlanOp, SubqueryKind, Switch};
 
-/// Whether the plan's only subquery is run for each row.
+/// Returns true if the plan's only subquery is run for each row.
 fn runs_for_each_row(plan: &Plan) -> bool {
     let mut found = None;
     let mut below = vec![plan];

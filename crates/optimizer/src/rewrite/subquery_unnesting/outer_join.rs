@@ -44,7 +44,7 @@ pub fn pairs(left: &Rel, right: &Rel, on: &[Expr], context: &mut RewriteContext<
     Some((filtered(join, checked), key.iter().map(same).collect()))
 }
 
-/// Whether a copy has the same rows.
+/// Returns true if a copy has the same rows.
 fn is_repeatable(rel: &Rel) -> bool {
     !matches!(rel, Rel::Limit { .. })
         && rel.exprs().iter().all(|e| !e.has_subquery() && e.is_movable())

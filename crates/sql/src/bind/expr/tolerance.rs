@@ -23,8 +23,8 @@ impl Binder<'_> {
         Some(5.0 / 10f64.powi(decimals as i32 + 1))
     }
 
-    /// Whether equal digits are equal numbers: a stored number was rounded to the column's digits, so it is the nearest
-    /// one to them, as is every constant of no more digits, and every value of another such column.
+    /// Returns true if equal digits are equal numbers: a stored number was rounded to the column's digits, so it is the
+    /// nearest one to them, as is every constant of no more digits, and every value of another such column.
     fn compares_exactly(&self, stored: &Item, other: &Item) -> bool {
         let (Some(decimals), Some(others)) = (self.stored_decimals(stored), other.shown_decimals()) else {
             return false;
