@@ -7,6 +7,12 @@ pub const BANNED: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", 
 /// keys.
 pub const BANNED_OF_MODULES: [&str; 1] = ["common"];
 
+/// Words that may not be the whole name of a type: each crate would have one of them, and a reader could not tell which is
+/// meant. A word before them says whose they are: `StatementContext`, `TableAccess`.
+pub const BANNED_AS_TYPES: [&str; 4] = ["Access", "Context", "From", "Info"];
+
+/// The keywords that declare a type.
+const TYPES: [&str; 4] = ["struct", "enum", "trait", "type"];
 /// The keywords that declare a name which others see. Local variables are not looked at.
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "mod", "type", "const", "static"];
 
@@ -20,6 +26,9 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
         for (i, line) in source::code(text).lines().enumerate() {
             let Some(name) = source::declared(line, &KEYWORDS) else { continue };
             let is_module = source::declared(line, &["mod"]).is_some();
+            if source::declared(line, &TYPES).is_some_and(|ty| BANNED_AS_TYPES.contains(&ty)) {
+                faults.push(Fault::new(path, i + 1, format!("a type is only called `{name}`")));
+            }
             let of_modules = if is_module { banned(name, &BANNED_OF_MODULES) } else { Vec::new() };
             let found = banned(name, &BANNED).into_iter().chain(of_modules);
             faults.extend(found.map(|word| Fault::new(path, i + 1, format!("`{name}` has `{word}` in it"))));
@@ -66,6 +75,16 @@ mod tests {
         assert_eq!(found("crates/a/src/lib.rs", "pub struct LockManager;\n"), 1);
         assert_eq!(found("crates/a/src/lib.rs", "    pub(crate) fn row_helper() {}\n"), 1);
         assert_eq!(found("crates/a/src/lib.rs", "mod common {}\n"), 1);
+    }
+
+    #[test]
+    fn types_have_more_than_a_word_that_any_crate_could_have() {
+        assert_eq!(found("crates/a/src/lib.rs", "pub struct Context<'a> {\n"), 1);
+        assert_eq!(found("crates/a/src/lib.rs", "struct Access;\npub(super) enum From {}\n"), 2);
+        assert_eq!(
+            found("crates/a/src/lib.rs", "struct RowAccess;\nfn context(c: Context) {}\nimpl From<A> for B {}\n"),
+            0
+        );
     }
 
     #[test]
