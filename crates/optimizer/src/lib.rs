@@ -31,7 +31,6 @@ mod scope;
 mod substitution;
 #[cfg(test)]
 mod testing;
-pub mod trace;
 
 #[cfg(test)]
 mod access_equivalence_tests;
@@ -41,12 +40,10 @@ mod equivalence_tests;
 pub use cost::CostModel;
 pub use interrupt::Interrupt;
 pub use options::Options;
-pub use trace::{OptimizeTrace, Step};
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};
 use muster_types::Result;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// Chooses how a query runs. The plan delivers the columns of `rel.output()` in their order.
 ///
@@ -63,41 +60,20 @@ pub struct Optimized {
     pub ignored_hints: Vec<String>,
 }
 
-/// Like [`optimize`], and tells of hints that it could not follow.
+/// Like [`optimize`], and returns the hints that it could not follow. A statement with an IN that may keep its rows or run as
+/// EXISTS is planned both ways.
 pub fn optimize_hinted(
     rel: Rel,
     columns: &mut Columns,
     statistics: &dyn Statistics,
     options: &Options,
 ) -> Result<Optimized> {
-    run(rel, columns, statistics, options, None)
-}
-
-/// Like [`optimize`], and notes what each pass did.
-pub fn optimize_traced(
-    rel: Rel,
-    columns: &mut Columns,
-    statistics: &dyn Statistics,
-    options: &Options,
-    trace: &mut OptimizeTrace,
-) -> Result<Plan> {
-    Ok(run(rel, columns, statistics, options, Some(trace))?.plan)
-}
-
-/// Plans a statement. One with an IN that may keep its rows or run as EXISTS is planned both ways.
-fn run(
-    rel: Rel,
-    columns: &mut Columns,
-    statistics: &dyn Statistics,
-    options: &Options,
-    trace: Option<&mut OptimizeTrace>,
-) -> Result<Optimized> {
     let statistics = &remembered::Remembered::new(statistics);
     let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
-    let (kept, in_subquery_has_a_choice) = run_once(rel, columns, statistics, options, trace)?;
+    let (kept, in_subquery_has_a_choice) = run_once(rel, columns, statistics, options)?;
     let Some((again, mut others)) = again.filter(|_| in_subquery_has_a_choice) else { return Ok(kept) };
     let exists = options.clone().without(Switch::MaterializedIn);
-    let (run_each, _) = run_once(again, &mut others, statistics, &exists, None)?;
+    let (run_each, _) = run_once(again, &mut others, statistics, &exists)?;
     if run_each.plan.estimate.cost_ms < kept.plan.estimate.cost_ms {
         *columns = others;
         return Ok(run_each);
@@ -111,33 +87,22 @@ fn run_once(
     columns: &mut Columns,
     statistics: &dyn Statistics,
     options: &Options,
-    mut trace: Option<&mut OptimizeTrace>,
 ) -> Result<(Optimized, bool)> {
     let outputs = rel.output();
     let mut rel = rel;
     let mut in_subquery_has_a_choice = false;
     for pass in rewrite::PASSES.iter().filter(|p| options.allows(p.switch)) {
         options.interrupt.check()?;
-        let before = trace.is_some().then(|| rel.clone());
-        let start = Instant::now();
         let mut context = rewrite::RewriteContext { columns, options, in_subquery_has_a_choice };
         rel = (pass.run)(rel, &mut context)?;
         in_subquery_has_a_choice = context.in_subquery_has_a_choice;
-        if let Some(trace) = trace.as_deref_mut() {
-            let changed = before.as_ref() != Some(&rel);
-            trace.steps.push(Step { name: pass.switch.name(), changed, time: start.elapsed() });
-        }
     }
-    let start = Instant::now();
     let mut planner = plan::Planner::new(&rel, std::mem::take(columns), statistics, options);
     let planned = planner.statement(&rel, &outputs);
     *columns = Rc::unwrap_or_clone(planner.columns);
     let plan = planned?;
     let ignored_hints = planner.ignored_hints.into_iter().collect();
     let plan = physical::finish(plan, columns, options.threads);
-    if let Some(trace) = trace {
-        trace.steps.push(Step { name: "plan", changed: true, time: start.elapsed() });
-    }
     if cfg!(debug_assertions) {
         plan::validate::validate(&plan, &scope::ColSet::new(), columns)?;
     }

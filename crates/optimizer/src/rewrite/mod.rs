@@ -1,6 +1,6 @@
 //! Rewrites: passes from `Rel` to `Rel` that never make a plan worse or that open ways for later ones.
 //!
-//! One pass is one file; its file name, switch and trace name are one word. [`PASSES`] is the list, in order; a pass may
+//! One pass is one file; its file name and its switch are one word. [`PASSES`] is the list, in order; a pass may
 //! run more than once. Intermediate relations may deliver more columns than they did: only the columns that are mentioned
 //! above matter, and the planner drops the rest.
 

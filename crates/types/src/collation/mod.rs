@@ -25,10 +25,7 @@ pub use like::LikePattern;
 pub use text_traits::TextTraits;
 
 use serde::{Deserialize, Serialize};
-use std::{
-    cmp::Ordering,
-    hash::{Hash, Hasher},
-};
+use std::{cmp::Ordering, hash::Hash};
 
 /// The collations Muster knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -139,11 +136,6 @@ impl Collation {
         }
     }
 
-    /// The sort key of the first `n_chars` characters, as an index prefix `KEY(c(n))` holds it.
-    pub fn append_sort_key_prefix(self, text: &str, n_chars: usize, out: &mut Vec<u8>) {
-        self.append_sort_key(prefix(text, n_chars), out);
-    }
-
     /// Appends the bytes that the sort keys of all texts beginning with `start` begin with; also of those that begin
     /// with characters that [`Self::chars_equal`] finds equal.
     pub fn append_common_sort_key(self, start: &str, out: &mut Vec<u8>) {
@@ -181,15 +173,6 @@ impl Collation {
 
     pub fn equals(self, a: &str, b: &str) -> bool {
         a == b || self.compare(a, b) == Ordering::Equal
-    }
-
-    /// Hashes so that texts that are equal under the collation hash equally.
-    pub fn hash_text<H: Hasher>(self, text: &str, state: &mut H) {
-        match self {
-            Utf8mb4_0900AiCi => uca::hash(text, state),
-            Binary => text.hash(state),
-            _ => self.sort_key(text).hash(state),
-        }
     }
 
     /// Returns true if two characters match each other in LIKE, which compares character by character.

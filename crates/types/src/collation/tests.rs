@@ -4,7 +4,6 @@ use icu_collator::{
     options::{AlternateHandling, CollatorOptions, Strength},
 };
 use proptest::prelude::*;
-use std::hash::DefaultHasher;
 
 /// Latin with accents, Greek, Cyrillic, CJK, kana, Hangul, emoji, punctuation, digits, marks, controls, odd spaces.
 fn alphabet() -> impl Strategy<Value = String> {
@@ -27,12 +26,6 @@ fn alphabet() -> impl Strategy<Value = String> {
     prop::collection::vec(one, 0..8).prop_map(|parts| parts.concat())
 }
 
-fn hash_of(c: Collation, text: &str) -> u64 {
-    let mut state = DefaultHasher::new();
-    c.hash_text(text, &mut state);
-    state.finish()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
@@ -46,14 +39,11 @@ proptest! {
     }
 
     #[test]
-    fn keys_compare_and_hash_as_texts_do(a in alphabet(), b in alphabet(), spaces in 0usize..3) {
+    fn keys_compare_as_texts_do(a in alphabet(), b in alphabet(), spaces in 0usize..3) {
         for c in Collation::all() {
             let padded = format!("{a}{}", " ".repeat(spaces));
             for other in [&b, &padded] {
                 prop_assert_eq!(c.sort_key(&a).cmp(&c.sort_key(other)), c.compare(&a, other), "{:?}", c);
-                if c.equals(&a, other) {
-                    prop_assert_eq!(hash_of(*c, &a), hash_of(*c, other));
-                }
             }
             prop_assert_eq!(c.equals(&a, &padded), c.pad_space() || spaces == 0);
         }
@@ -189,7 +179,4 @@ fn names_and_numbers() {
 fn prefixes_are_characters() {
     assert_eq!(prefix("äöü", 2), "äö");
     assert_eq!(prefix("ab", 5), "ab");
-    let mut key = Vec::new();
-    Collation::DEFAULT.append_sort_key_prefix("äbc", 2, &mut key);
-    assert_eq!(key, Collation::DEFAULT.sort_key("AB"));
 }

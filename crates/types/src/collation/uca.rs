@@ -20,7 +20,7 @@ use icu_collator::{
     options::{AlternateHandling, CollatorOptions, Strength},
 };
 use icu_normalizer::DecomposingNormalizerBorrowed;
-use std::{cmp::Ordering, hash::Hasher, sync::OnceLock};
+use std::{cmp::Ordering, sync::OnceLock};
 
 /// ASCII in the algorithm's order; letters stand for both cases.
 const ORDER: &[u8] = b"\t\n\x0B\x0C\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz";
@@ -186,20 +186,4 @@ impl Iterator for KeyBytes<'_> {
 pub(super) fn compare(a: &str, b: &str) -> Ordering {
     let same = super::common_prefix(a, b);
     KeyBytes::new(&a[same..]).cmp(KeyBytes::new(&b[same..]))
-}
-
-pub(super) fn hash<H: Hasher>(text: &str, state: &mut H) {
-    let mut buffer = [0; 64];
-    let mut n = 0;
-    for byte in KeyBytes::new(text) {
-        if n == buffer.len() {
-            state.write(&buffer);
-            n = 0;
-        }
-        buffer[n] = byte;
-        n += 1;
-    }
-    state.write(&buffer[..n]);
-    // No key has this byte at its end, so keys of several columns do not run into each other.
-    state.write_u8(0);
 }
