@@ -29,6 +29,11 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_adaptive(&self) -> bool {
         false
     }
+    /// The least and the greatest value that an argument has where the result is TRUE; `None` if the kernel does not know.
+    fn ends(&self, arg: usize) -> Option<[ScalarValue; 2]> {
+        let _ = arg;
+        None
+    }
     /// Returns true if computing it once instead of twice is noticed by nobody.
     fn is_shareable(&self) -> bool {
         self.is_pure()
@@ -62,6 +67,11 @@ impl KernelExpr {
     /// See [`Kernel::is_shareable`].
     pub fn is_shareable(&self) -> bool {
         self.kernel.is_shareable()
+    }
+
+    /// The arguments for which [`Kernel::ends`] knows something, with that.
+    pub fn ends(&self) -> impl Iterator<Item = (&Arc<dyn PhysicalExpr>, [ScalarValue; 2])> {
+        self.args.iter().enumerate().filter_map(|(i, arg)| Some((arg, self.kernel.ends(i)?)))
     }
 
     /// An error stays where it is: the expression may never be evaluated. So does a long text, which would be there as

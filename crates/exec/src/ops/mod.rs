@@ -13,6 +13,7 @@ pub mod order_check;
 pub mod paced;
 mod plan_methods;
 pub mod project;
+mod reschedule;
 pub mod scan;
 pub mod scan_filter;
 mod scan_range;

@@ -1,17 +1,19 @@
 //! From filters that are published while a query runs to the range of keys outside of which no row passes them.
 //!
-//! A hash join publishes the least and the greatest of its build side's keys, beside a test of membership; a join in
-//! several partitions does so for each of them. Where these are keys of the scanned index too, they say where to begin
-//! and where to end.
+//! A hash join publishes the least and the greatest of its build side's keys, beside a test of membership. Where these are
+//! keys of the scanned index too, they say where to begin and where to end.
 
 use crate::{
     arrow_value::value_of,
     error::external,
-    expr::{Physical, kernel::literal_of},
+    expr::{
+        Physical,
+        kernel::{KernelExpr, literal_of},
+    },
 };
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::Operator;
-use datafusion_physical_expr::expressions::{BinaryExpr, CaseExpr, Column};
+use datafusion_physical_expr::expressions::{BinaryExpr, Column};
 use datafusion_physical_expr_common::physical_expr::snapshot_physical_expr;
 use muster_types::KeyRange;
 use std::{cmp::Ordering, ops::Bound};
@@ -66,9 +68,12 @@ impl Values {
                 op => Values::compared(column, left, op, right),
             };
         }
-        if let Some(case) = filter.downcast_ref::<CaseExpr>() {
-            let results = case.when_then_expr().iter().map(|(_, then)| then).chain(case.else_expr());
-            return results.map(|result| Values::of(column, result)).fold(Values::None, Values::or);
+        if let Some(kernel) = filter.downcast_ref::<KernelExpr>() {
+            let ends = kernel.ends().filter(|(arg, _)| is_column(arg, column)).map(|(_, ends)| ends);
+            return ends.fold(Values::ANY, |values, ends| {
+                let [least, greatest] = ends.map(Some);
+                values.and(Values::Between(least, greatest))
+            });
         }
         match literal_of(filter) {
             Some(ScalarValue::Boolean(Some(true))) | None => Values::ANY,
@@ -78,7 +83,7 @@ impl Values {
 
     fn compared(column: usize, left: &Physical, op: &Operator, right: &Physical) -> Values {
         let Some(literal) = literal_of(right) else { return Values::ANY };
-        if left.downcast_ref::<Column>().is_none_or(|c| c.index() != column) {
+        if !is_column(left, column) {
             return Values::ANY;
         }
         let value = || Some(literal.clone());
@@ -122,10 +127,18 @@ impl Values {
     }
 }
 
+fn is_column(expr: &Physical, column: usize) -> bool {
+    expr.downcast_ref::<Column>().is_some_and(|c| c.index() == column)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, case, lit};
+    use crate::expr::kernel::Kernel;
+    use arrow_array::{ArrayRef, BooleanArray};
+    use arrow_schema::DataType;
+    use datafusion_expr::ColumnarValue;
+    use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, lit};
     use muster_types::Value;
     use std::sync::Arc;
 
@@ -179,17 +192,33 @@ mod tests {
     }
 
     #[test]
-    fn partitions_of_a_join_each_have_bounds() {
+    fn a_filter_has_bounds_once_it_is_published() {
         let parts = [Part { column: 0, descending: false }];
-        let number = |n: i64| lit(n);
-        let branches = vec![(number(0), between(0, 3, 9)), (number(1), between(0, 7, 40))];
-        let filter = case(Some(column(5)), branches, Some(lit(false))).unwrap();
         let published = Arc::new(DynamicFilterPhysicalExpr::new(vec![column(0)], lit(true)));
         let dynamic: Physical = published.clone();
         assert_eq!(range(&dynamic, &parts), Some((vec![], vec![])));
-        published.update(filter.clone()).unwrap();
+        published.update(binary(between(0, 3, 9), Operator::Or, between(0, 7, 40))).unwrap();
         assert_eq!(range(&dynamic, &parts), Some((vec![3], vec![40])));
-        let unknown = case(Some(column(5)), vec![(number(0), between(0, 3, 9))], Some(lit(true))).unwrap();
-        assert_eq!(range(&unknown, &parts), Some((vec![], vec![])));
+        published
+            .update(KernelExpr::build(Between(3, 9), vec![column(1), column(0)], DataType::Boolean, false))
+            .unwrap();
+        assert_eq!(range(&dynamic, &parts), Some((vec![3], vec![9])), "a kernel that knows its arguments' ends");
+    }
+
+    /// TRUE only where the second argument is in a range.
+    struct Between(i64, i64);
+
+    impl Kernel for Between {
+        fn label(&self) -> String {
+            format!("between {} {}", self.0, self.1)
+        }
+
+        fn call(&self, _: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+            Ok(Arc::new(BooleanArray::from(vec![true; rows])))
+        }
+
+        fn ends(&self, arg: usize) -> Option<[ScalarValue; 2]> {
+            (arg == 1).then(|| [self.0, self.1].map(|n| ScalarValue::Int64(Some(n))))
+        }
     }
 }

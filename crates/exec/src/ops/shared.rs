@@ -5,6 +5,7 @@ use super::{
     compact::{compact, held_bytes},
     only,
     plan_methods::{no_expressions, own_metrics},
+    reschedule::reschedule,
     spill::{SpillFile, SpillSpace, SpillWriter},
     unordered,
 };
@@ -105,6 +106,9 @@ impl ExecutionPlan for SharedExec {
         let (input, kept, space) = (self.input.clone(), self.kept.clone(), self.space.clone());
         let rows = stream::once(async move {
             let kept = kept.get_or_try_init(|| keep(input, context, space, spills)).await?;
+            if partitions > 1 {
+                reschedule().await;
+            }
             let mine: Vec<RecordBatch> = kept.batches.iter().skip(partition).step_by(partitions).cloned().collect();
             let rows = stream::iter(mine).map(Ok).boxed();
             Ok::<_, datafusion_common::DataFusionError>(match &kept.rest {

@@ -362,6 +362,39 @@ fn a_build_side_on_disk_filters_the_scan() {
     }
 }
 
+/// The NULL of a subquery decides NOT IN for all rows, so a filter of the rows' keys must not drop it.
+#[test]
+fn a_null_of_not_in_is_not_filtered_away() {
+    let stored = stored();
+    for memory_bytes in [256 << 20, 1 << 20] {
+        for with_null in [true, false] {
+            let (mut q, ids) = stored.query_with(memory_bytes);
+            let other = q.columns(&[INT, INT, TEXT]);
+            let from = if with_null { Vec::new() } else { vec![int(0)] };
+            let lower = if with_null { Bound::Unbounded } else { Bound::Included(from) };
+            // The entries of the index that have a number, or all.
+            let numbers = Scan {
+                index: 1,
+                ranges: vec![KeyRange { lower, upper: Bound::Excluded(vec![int(100)]) }],
+                columns: vec![(other[1], 1)],
+                ..stored.scan(&other)
+            };
+            let op = PlanOp::HashJoin {
+                kind: JoinKind::NullAwareAnti,
+                left: Box::new(scan_plan(stored.scan(&ids))),
+                right: Box::new(scan_plan(numbers)),
+                keys: vec![(column(ids[0]), column(other[1]))],
+                residual: Vec::new(),
+                build: Side::Left,
+            };
+            let known: std::collections::HashSet<i64> = (0..ROWS).filter_map(n_of).filter(|n| *n < 100).collect();
+            let want = if with_null { Vec::new() } else { table_rows((0..ROWS).filter(|id| !known.contains(id))) };
+            assert_eq!(q.run_sorted(&plan(op, ids.clone())), sorted(want), "{memory_bytes} bytes, NULL {with_null}");
+            assert_eq!(q.counters.operators().spill_files() > 0, memory_bytes == 1 << 20);
+        }
+    }
+}
+
 /// A join by lookup through the index on `n`, ended by its reader at some point, leaves no page latched and no read
 /// under way: a pool of few pages serves everything afterwards.
 #[test]

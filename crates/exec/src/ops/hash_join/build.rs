@@ -1,10 +1,12 @@
 //! The build side: in memory if it fits, else in files.
 
 use super::{
-    Kernel, build_bytes, building_bytes,
+    Kernel,
+    bloom::Bloom,
+    build_bytes, building_bytes,
     grace::Grace,
     input::InputExec,
-    probe_filter::{self, Bloom, Bounds},
+    probe_filter::{self, Bounds, KeySet},
 };
 use crate::ops::{
     compact::{compact, held_bytes},
@@ -17,7 +19,6 @@ use datafusion_execution::{
     SendableRecordBatchStream,
     memory_pool::{MemoryConsumer, MemoryReservation},
 };
-use datafusion_physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion_physical_plan::{ExecutionPlan, stream::RecordBatchStreamAdapter};
 use futures::{StreamExt, TryStreamExt};
 use std::sync::{
@@ -82,7 +83,7 @@ impl Build {
         let rows = files.iter().flatten().flatten().map(|file| file.rows).sum();
         let bloom = Arc::into_inner(spilling).and_then(|spilling| spilling.bloom.into_inner().flatten()?.fit(rows));
         let bloom = bloom.map(Arc::new);
-        self.kernel.publish(bounds, bloom.clone())?;
+        self.kernel.publish(bounds, KeySet::of_hashes(bloom.clone()))?;
         Ok(Built::OnDisk(Arc::new(Grace::new(self.kernel, files, nulls, bloom))))
     }
 }
@@ -116,21 +117,37 @@ impl Kernel {
     }
 
     fn new_bloom(&self) -> Option<Bloom> {
-        let memory = MemoryConsumer::new("join filter").register(self.context.memory_pool());
         let needed = self.probe_rows_need_partners();
-        needed.then(|| Bloom::new(BLOOM_BLOCKS * self.space.block_bytes, memory)).flatten()
+        needed.then(|| Bloom::new(BLOOM_BLOCKS * self.space.block_bytes, self.filter_memory())).flatten()
+    }
+
+    fn filter_memory(&self) -> MemoryReservation {
+        MemoryConsumer::new("join filter").register(self.context.memory_pool())
     }
 
     /// Tells whoever reads the probe side which of its rows may have partners.
-    fn publish(&self, bounds: Bounds, bloom: Option<Arc<Bloom>>) -> Result<()> {
-        let produced = self.join.dynamic_expressions_produced();
-        let published = produced.first().and_then(|filter| filter.downcast_ref::<DynamicFilterPhysicalExpr>());
-        // With NOT IN, a row with NULL decides about all others.
-        if let Some(published) = published.filter(|_| !self.join.null_aware) {
-            published.update(probe_filter::filter(&self.keys[1], bounds, bloom)?)?;
+    fn publish(&self, bounds: Bounds, set: KeySet) -> Result<()> {
+        if let Some(published) = &self.published {
+            published.update(probe_filter::filter(&self.keys[1], bounds, set)?)?;
             published.mark_complete();
         }
         Ok(())
+    }
+
+    /// Publishes the keys of a build side in memory.
+    fn publish_batches(&self, parts: &[Part]) -> Result<()> {
+        if self.published.is_none() {
+            return Ok(());
+        }
+        let (mut bounds, mut keys) = (self.bounds()?, Vec::new());
+        for batch in parts.iter().flat_map(|part| &part.batches) {
+            let values = self.key_values(0, batch)?;
+            bounds.add(&values)?;
+            keys.push(values);
+        }
+        let rows = parts.iter().map(|part| part.rows).sum();
+        let set = KeySet::new(&keys, &mut bounds, rows, || self.filter_memory())?;
+        self.publish(bounds, set)
     }
 }
 
@@ -245,6 +262,7 @@ impl Held {
 
 impl InMemory {
     fn new(kernel: &Arc<Kernel>, parts: Vec<Part>) -> Result<InMemory> {
+        kernel.publish_batches(&parts)?;
         let (mut batches, mut held) = (Vec::new(), Vec::new());
         for part in parts {
             held.push((part.memory, build_bytes(part.bytes, part.rows)));
@@ -255,7 +273,7 @@ impl InMemory {
             InputExec::batches(batches, join.left()),
             InputExec::below(join.right().clone(), kernel.context.clone()),
         ];
-        let join = join.builder().with_new_children(inputs)?.build_exec()?;
+        let join = join.builder().reset_state().with_new_children(inputs)?.build_exec()?;
         Ok(InMemory { join, kernel: kernel.clone(), held: Arc::new(Held(held)) })
     }
 

@@ -1,10 +1,11 @@
 //! A join of two sides on disk, two files with the same hashes at a time.
 
 use super::{
-    Kernel, building_bytes,
+    Kernel,
+    bloom::Bloom,
+    building_bytes,
     input::{InputExec, read},
     preserves_build, preserves_probe,
-    probe_filter::Bloom,
 };
 use crate::ops::{
     compact::used_bytes,

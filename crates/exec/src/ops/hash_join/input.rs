@@ -1,6 +1,6 @@
 //! An input of DataFusion's join: rows that are in memory or in files, or another operator's in another context.
 
-use crate::ops::{plan_methods::no_expressions, spill::SpillFile};
+use crate::ops::{plan_methods::no_expressions, reschedule::reschedule, spill::SpillFile};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion_common::Result;
@@ -9,6 +9,7 @@ use datafusion_physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
     stream::RecordBatchStreamAdapter,
 };
+use futures::FutureExt;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 
@@ -88,7 +89,15 @@ impl ExecutionPlan for InputExec {
                 Box::pin(RecordBatchStreamAdapter::new(schema, batches))
             }
             Rows::Files(files) => read(files, schema)?,
-            Rows::Below(plan, context) => plan.execute(partition, context.clone())?,
+            Rows::Below(plan, context) => {
+                let rows = plan.execute(partition, context.clone())?;
+                if plan.properties().partitioning.partition_count() == 1 {
+                    return Ok(rows);
+                }
+                // One partition has made the table that the others wait for.
+                let rows = reschedule().map(|()| rows).flatten_stream();
+                Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+            }
         })
     }
 }

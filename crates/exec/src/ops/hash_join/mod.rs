@@ -7,20 +7,26 @@
 //!   probe side -------------------> to files, spread likewise --> grace.rs: DataFusion's join of two files at a time
 //!
 //!   input.rs          rows that are in memory, in files or below, as an input of DataFusion's join
-//!   probe_filter.rs   what the keys of a build side on disk say of the probe side
+//!   probe_filter.rs   what the keys of a build side say of the probe side: their bounds, and which they are, as
+//!                     key_bits.rs (a bitmap) or bloom.rs (a Bloom filter)
 //! ```
 //!
 //! Files whose build side still does not fit are spread again. Where that does not help, since many rows have one key,
 //! the side that is preserved is read in blocks that fit, and the other side is read again for each: so no join fails
 //! for lack of memory.
 
+mod bloom;
 mod build;
 mod grace;
 mod input;
+mod key_bits;
 mod probe_filter;
+#[cfg(test)]
+mod side_by_side_tests;
 
 use super::{
     plan_methods::{expressions_and_filters_of, own_metrics},
+    reschedule::reschedule,
     scan::ROWS_DROPPED,
     spill::SpillSpace,
     unordered,
@@ -28,12 +34,18 @@ use super::{
 use crate::{expr::Physical, runtime::KEY_ARRAY_DENSITY};
 use arrow_array::{ArrayRef, RecordBatch};
 use build::{Build, Built};
-use datafusion_common::{DataFusionError, JoinType, Result, config::ConfigOptions, internal_err};
+use datafusion_common::{
+    DataFusionError, JoinType, Result,
+    config::ConfigOptions,
+    internal_err,
+    tree_node::{TreeNode, TreeNodeRecursion},
+};
 use datafusion_execution::{
     TaskContext,
     memory_pool::{MemoryConsumer, UnboundedMemoryPool},
     runtime_env::RuntimeEnvBuilder,
 };
+use datafusion_physical_expr::{PhysicalExpr, expressions::DynamicFilterPhysicalExpr};
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     ReplaceChildrenOptions, SendableRecordBatchStream,
@@ -114,6 +126,8 @@ struct Kernel {
     join: Arc<HashJoinExec>,
     /// The keys of both sides.
     keys: [Vec<Physical>; 2],
+    /// The filter for whoever reads the probe side, if somebody tests it and rows without partners do not matter.
+    published: Option<Arc<DynamicFilterPhysicalExpr>>,
     space: SpillSpace,
     context: Arc<TaskContext>,
     /// The task's context without a memory limit, since what DataFusion's join takes has been reserved before.
@@ -138,13 +152,16 @@ impl Kernel {
         let (left, right) = join.on().iter().cloned().unzip();
         let spills = MetricBuilder::new(metrics).spill_count(0);
         let dropped = MetricBuilder::new(metrics).counter(ROWS_DROPPED, 0);
-        Ok(Kernel { join, keys: [left, right], space, context, unlimited, spills, dropped })
+        let published = match rows_need_partners(&join) {
+            true => tested_filter(&join)?,
+            false => None,
+        };
+        Ok(Kernel { join, keys: [left, right], published, space, context, unlimited, spills, dropped })
     }
 
-    /// Returns true if rows of the probe side without a partner do not matter, neither for themselves nor for others.
+    /// See [`rows_need_partners`].
     fn probe_rows_need_partners(&self) -> bool {
-        let join_type = *self.join.join_type();
-        !self.join.null_aware && (!preserves_probe(join_type) || join_type == JoinType::RightSemi)
+        rows_need_partners(&self.join)
     }
 
     /// Values of the keys of a side, the build side being 0.
@@ -213,8 +230,13 @@ impl ExecutionPlan for GraceJoinExec {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let pending = self.pending(&context)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let partitions = self.properties.partitioning.partition_count();
         let joined = async move {
-            match &*pending.await.map_err(DataFusionError::Shared)? {
+            let built = pending.await.map_err(DataFusionError::Shared)?;
+            if partitions > 1 {
+                reschedule().await;
+            }
+            match &*built {
                 Built::InMemory(build) => build.join(partition),
                 Built::OnDisk(grace) => Grace::join(grace.clone(), partition).await,
             }
@@ -224,6 +246,29 @@ impl ExecutionPlan for GraceJoinExec {
         });
         Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(self.schema(), Box::pin(rows)))))
     }
+}
+
+/// Returns true if rows of the probe side without a partner do not matter, neither for themselves nor for others.
+fn rows_need_partners(join: &HashJoinExec) -> bool {
+    let join_type = *join.join_type();
+    !join.null_aware && (!preserves_probe(join_type) || join_type == JoinType::RightSemi)
+}
+
+/// The filter that a join has for its probe side, if some operator below tests it.
+fn tested_filter(join: &HashJoinExec) -> Result<Option<Arc<DynamicFilterPhysicalExpr>>> {
+    let produced = join.dynamic_expressions_produced().into_iter().next();
+    let filter = produced.and_then(|filter| Arc::downcast::<DynamicFilterPhysicalExpr>(filter).ok());
+    let Some(filter) = filter else { return Ok(None) };
+    let mut tested = false;
+    join.right().apply(|operator| {
+        operator.apply_expressions(&mut |expr| {
+            expr.apply(|part| {
+                tested |= part.expression_id().is_some_and(|id| filter.expression_id() == Some(id));
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(tested.then_some(filter))
 }
 
 /// Returns true for an outer, semi or anti join that delivers rows of the build side.
