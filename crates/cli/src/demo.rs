@@ -75,11 +75,12 @@ async fn listen(database: &Arc<Database>, arguments: &Arguments) -> anyhow::Resu
 
 async fn prepare(session: &mut Session, workload: Workload, scale: f64) -> anyhow::Result<()> {
     let name = workload.name();
-    if muster_lab::load::is_loaded(session, workload, scale).await? {
+    let data = workload.data_set(scale)?;
+    if muster_lab::load::is_loaded(session, &data).await? {
         return print_line(format_args!("{name}: scale {scale} is there already"));
     }
     let since = Instant::now();
-    muster_lab::load::load(session, workload, scale, &LoadBars::new(name)).await?;
+    muster_lab::load::load(session, &data, &LoadBars::new(name)).await?;
     print_line(format_args!("{name}: scale {scale} loaded with its indexes in {:.1} s", since.elapsed().as_secs_f64()))
 }
 

@@ -1,8 +1,7 @@
-//! `muster generate`: a workload as .tbl files, for other engines.
+//! `muster generate`: generated data as .tbl files, for other engines.
 
-use crate::print::print_line;
+use crate::{generated, print::print_line};
 use anyhow::Context;
-use muster_lab::Workload;
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -11,20 +10,19 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// dbt3 or ssb
+    /// dbt3, ssb or sysbench
     workload: String,
-    #[arg(long, default_value_t = 1.0)]
-    scale: f64,
+    #[command(flatten)]
+    size: generated::Size,
     /// Folder for the files, one per table
     #[arg(long)]
     dir: PathBuf,
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let workload = Workload::from_name(&arguments.workload).context("the workloads are dbt3 and ssb")?;
-    let tables = workload.tables(arguments.scale).context("the scale must be above 0 and at most 1000")?;
+    let data = arguments.size.known_data_set(&arguments.workload)?;
     std::fs::create_dir_all(&arguments.dir)?;
-    for table in tables {
+    for table in data.tables {
         let path = arguments.dir.join(format!("{}.tbl", table.name));
         let file = File::create(&path).with_context(|| path.display().to_string())?;
         let mut out = BufWriter::with_capacity(1 << 20, file);

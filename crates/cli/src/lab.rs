@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, bail};
 use muster_engine::LoadProgress;
 use muster_lab::{
-    EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report, WorkloadTable,
+    DataTable, EXPERIMENTS, Experiment, Lab, LabObserver, Options, Report,
     load::LoadObserver,
     report::{StrategyReport, json::json, svg::svg, table::table},
 };
@@ -119,11 +119,11 @@ fn save(arguments: &Arguments, reports: &[Report]) -> anyhow::Result<()> {
 struct Progress(LoadBars);
 
 impl LoadObserver for Progress {
-    fn table_started(&self, table: &WorkloadTable, progress: Arc<LoadProgress>) {
+    fn table_started(&self, table: &DataTable, progress: Arc<LoadProgress>) {
         self.0.table_started(table, progress);
     }
 
-    fn table_finished(&self, table: &WorkloadTable, rows: u64) {
+    fn table_finished(&self, table: &DataTable, rows: u64) {
         self.0.table_finished(table, rows);
     }
 }

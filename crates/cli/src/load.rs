@@ -1,17 +1,17 @@
-//! `muster load`: files into a table, or a generated workload into a database of its name.
+//! `muster load`: files into a table, or generated data into a database of its own.
 
 use crate::{
+    generated,
     open::{self, OpenArguments},
     progress::LoadBars,
 };
 use anyhow::{Context, bail};
 use muster_engine::LoadProgress;
-use muster_lab::Workload;
 use std::{path::PathBuf, sync::Arc};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Files (.csv, .tbl, .arrow), or the name of a workload: dbt3, ssb
+    /// Files (.csv, .tbl, .arrow), or the name of generated data: dbt3, ssb, sysbench
     #[arg(required = true, value_name = "FILE|WORKLOAD")]
     what: Vec<PathBuf>,
     /// The data directory
@@ -20,23 +20,21 @@ pub struct Arguments {
     /// Table that the files are loaded into: name or database.name
     #[arg(long, short)]
     table: Option<String>,
-    /// Scale factor of a workload
-    #[arg(long, default_value_t = 1.0)]
-    scale: f64,
+    #[command(flatten)]
+    size: generated::Size,
     #[command(flatten)]
     open: OpenArguments,
 }
 
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let workload = match arguments.what.as_slice() {
-        [only] if arguments.table.is_none() => only.to_str().and_then(Workload::from_name),
+    let data = match arguments.what.as_slice() {
+        [only] if arguments.table.is_none() => only.to_str().map(|name| arguments.size.data_set(name)).transpose()?,
         _ => None,
     };
     let database = arguments.open.open(&arguments.dir)?;
     let mut session = open::session(&database, None)?;
-    if let Some(workload) = workload {
-        let bars = LoadBars::new(workload.name());
-        muster_lab::load::load(&mut session, workload, arguments.scale, &bars).await?;
+    if let Some(data) = data.flatten() {
+        muster_lab::load::load(&mut session, &data, &LoadBars::new(data.name)).await?;
         return Ok(());
     }
     let Some(table) = arguments.table else { bail!("--table names the table to load into") };

@@ -15,6 +15,7 @@ mod demo;
 #[cfg(test)]
 mod documented_commands_tests;
 mod generate;
+mod generated;
 mod lab;
 mod load;
 mod open;
@@ -45,9 +46,9 @@ enum Command {
     Serve(serve::Arguments),
     /// The SQL shell, on a data directory or on a server
     Sql(shell::Arguments),
-    /// Load files into a table, or a workload (dbt3, ssb) into a database
+    /// Load files into a table, or generated data (dbt3, ssb, sysbench) into a database
     Load(load::Arguments),
-    /// Write a workload (dbt3, ssb) as .tbl files
+    /// Write generated data (dbt3, ssb, sysbench) as .tbl files
     Generate(generate::Arguments),
     /// Run experiments: access strategies side by side, on this machine and on modelled devices
     Lab(lab::Arguments),

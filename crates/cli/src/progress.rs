@@ -3,7 +3,7 @@
 use crate::print::print_line;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use muster_engine::LoadProgress;
-use muster_lab::{WorkloadTable, load::LoadObserver};
+use muster_lab::{DataTable, load::LoadObserver};
 use std::{
     sync::{
         Arc, Mutex,
@@ -79,11 +79,11 @@ impl Drop for LoadBars {
 }
 
 impl LoadObserver for LoadBars {
-    fn table_started(&self, table: &WorkloadTable, progress: Arc<LoadProgress>) {
-        self.start(table.name, Some(table.rows), progress);
+    fn table_started(&self, table: &DataTable, progress: Arc<LoadProgress>) {
+        self.start(&table.name, Some(table.rows), progress);
     }
 
-    fn table_finished(&self, table: &WorkloadTable, rows: u64) {
-        self.finish(table.name, rows);
+    fn table_finished(&self, table: &DataTable, rows: u64) {
+        self.finish(&table.name, rows);
     }
 }

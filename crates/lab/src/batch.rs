@@ -56,7 +56,7 @@ impl<'a, R> BatchBuilder<'a, R> {
         self.add(Arc::new(column))
     }
 
-    pub fn text<S: AsRef<str>>(self, value: impl Fn(&R) -> S) -> Self {
+    pub fn text<S: AsRef<str>>(self, value: impl Fn(&'a R) -> S) -> Self {
         let column = StringViewArray::from_iter_values(self.rows.iter().map(value));
         self.add(Arc::new(column))
     }

@@ -1,9 +1,10 @@
-//! Workloads and experiments: DBT-3, the Star Schema Benchmark, and what access strategies do to their queries. A client
+//! Workloads and experiments: DBT-3, the Star Schema Benchmark, sysbench, and what access strategies do to their queries. A client
 //! of the engine.
 //!
 //! ```text
-//!   Workload       schema, tables, queries           workload.rs, queries.rs, ../queries/*.sql
-//!   dbt3, ssb      the data                          dbt3/, ssb/
+//!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql
+//!   DataSet        schema and tables of rows         data_set.rs
+//!   generators     what makes the rows               dbt3/, ssb/, sysbench/
 //!   load           schema and data into a database   load.rs
 //!   Experiment     strategies side by side, as data  experiment.rs
 //!   Lab            runs them, cold and warm          runner.rs, statistics.rs
@@ -12,6 +13,7 @@
 //! ```
 
 mod batch;
+pub mod data_set;
 pub mod dbt3;
 pub mod device;
 pub mod experiment;
@@ -21,9 +23,11 @@ pub mod report;
 pub mod runner;
 pub mod ssb;
 pub mod statistics;
+pub mod sysbench;
 pub mod workload;
 
+pub use data_set::{DataSet, DataTable};
 pub use experiment::{EXPERIMENTS, Experiment};
 pub use report::Report;
 pub use runner::{Lab, LabObserver, Options};
-pub use workload::{Query, Workload, WorkloadTable};
+pub use workload::{NoSuchScale, Query, Workload};

@@ -107,7 +107,8 @@ impl Lab {
         let (database, _) = self.open(LOAD_POOL)?;
         let mut session = session(&database);
         let scale = self.options.scale;
-        if load::is_loaded(&mut session, workload, scale).await? {
+        let data = (workload.data_set(scale)).map_err(|e| SqlError::new(ErrorCode::WrongArguments, e.to_string()))?;
+        if load::is_loaded(&mut session, &data).await? {
             return Ok(());
         }
         if session.use_database(workload.name()).is_ok() {
@@ -118,7 +119,7 @@ impl Lab {
             );
             return Err(SqlError::new(ErrorCode::DbCreateExists, message));
         }
-        load::load(&mut session, workload, scale, observer).await
+        load::load(&mut session, &data, observer).await
     }
 
     /// Runs one experiment on prepared data. Errors: those of its queries; strategies whose rows differ.

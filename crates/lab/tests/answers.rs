@@ -2,7 +2,7 @@
 
 use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress, NoLocalFiles, Session, SessionOptions};
 use muster_lab::{
-    Workload, WorkloadTable,
+    DataTable, Workload,
     load::{LoadObserver, load},
 };
 use serde_json::Value as Json;
@@ -14,8 +14,8 @@ const TOLERANCE: f64 = 1e-6;
 struct Quiet;
 
 impl LoadObserver for Quiet {
-    fn table_started(&self, _: &WorkloadTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &WorkloadTable, _: u64) {}
+    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
+    fn table_finished(&self, _: &DataTable, _: u64) {}
 }
 
 fn open(directory: &std::path::Path) -> Arc<Database> {
@@ -112,7 +112,8 @@ async fn check_workload(workload: Workload, scale: f64, answers: &str, variants:
     let directory = tempfile::tempdir().expect("a temporary folder");
     let database = open(directory.path());
     let mut session = session(&database);
-    load(&mut session, workload, scale, &Quiet).await.expect("the workload loads");
+    let data = workload.data_set(scale).expect("a scale there is");
+    load(&mut session, &data, &Quiet).await.expect("the workload loads");
     let queries = workload.queries().iter().map(|q| (q.name, q.sql));
     for (name, sql) in queries.chain(variants.iter().copied()) {
         let key = [name.to_string(), name.to_uppercase(), name.replace('q', "Q")];
@@ -167,7 +168,8 @@ async fn check_switches(workload: Workload, scale: f64, answers: &str) {
     let directory = tempfile::tempdir().expect("a temporary folder");
     let database = open(directory.path());
     let mut session = session(&database);
-    load(&mut session, workload, scale, &Quiet).await.expect("the workload loads");
+    let data = workload.data_set(scale).expect("a scale there is");
+    load(&mut session, &data, &Quiet).await.expect("the workload loads");
     let all = rows(&mut session, "select @@optimizer_switch").await.remove(0).remove(0).expect("a value");
     assert!(all.contains("mrr=on"), "{all}");
     for flag in all.split(',') {

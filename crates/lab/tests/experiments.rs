@@ -3,7 +3,7 @@
 
 use muster_engine::LoadProgress;
 use muster_lab::{
-    Experiment, Lab, LabObserver, Options, Report, WorkloadTable,
+    DataTable, Experiment, Lab, LabObserver, Options, Report,
     load::LoadObserver,
     report::{Measurement, StrategyReport, json::json, svg::svg, table::table},
 };
@@ -12,8 +12,8 @@ use std::{sync::Arc, time::Duration};
 struct Quiet;
 
 impl LoadObserver for Quiet {
-    fn table_started(&self, _: &WorkloadTable, _: Arc<LoadProgress>) {}
-    fn table_finished(&self, _: &WorkloadTable, _: u64) {}
+    fn table_started(&self, _: &DataTable, _: Arc<LoadProgress>) {}
+    fn table_finished(&self, _: &DataTable, _: u64) {}
 }
 
 impl LabObserver for Quiet {

@@ -1,0 +1,94 @@
+//! A database that is made by a generator: its schema, and its tables' rows as streams of batches.
+
+use crate::{dbt3, ssb, sysbench};
+use arrow_array::RecordBatch;
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+    ops::Range,
+    sync::mpsc,
+};
+
+/// Batches made ahead of the loader.
+const BATCHES_AHEAD: usize = 8;
+/// Units (rows, orders) of one SSB batch.
+const SSB_UNITS: u64 = 4096;
+
+/// A database and the tables that a generator fills.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataSet {
+    /// The name of the database.
+    pub name: &'static str,
+    /// CREATE TABLE statements, with the indexes.
+    pub schema: Cow<'static, str>,
+    /// The tables, those referred to first.
+    pub tables: Vec<DataTable>,
+}
+
+/// A table whose rows a generator makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataTable {
+    pub name: Cow<'static, str>,
+    /// For a progress bar; lineitem and lineorder have about this many.
+    pub rows: u64,
+    pub(crate) source: Source,
+}
+
+/// What makes the rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Source {
+    Dbt3(dbt3::Table, f64),
+    Ssb(ssb::Table, ssb::Scale),
+    Sysbench(sysbench::Table),
+}
+
+impl DataTable {
+    /// Returns true if `rows` is the exact count (orders have a random number of lines).
+    pub fn rows_are_exact(&self) -> bool {
+        !matches!(self.source, Source::Dbt3(dbt3::Table::Lineitem, _) | Source::Ssb(ssb::Table::Lineorder, _))
+    }
+
+    /// The rows as batches, columns in the schema's order and types, made on a thread of its own.
+    pub fn batches(&self) -> impl Iterator<Item = RecordBatch> + Send + use<> {
+        let (sender, receiver) = mpsc::sync_channel(BATCHES_AHEAD);
+        let source = self.source;
+        std::thread::spawn(move || {
+            // The receiver is gone when the load was stopped.
+            let mut send = |batch| sender.send(batch).is_ok();
+            match source {
+                Source::Dbt3(table, scale) => table.batches(scale, &mut send),
+                Source::Ssb(table, scale) => {
+                    pieces(table.units(scale), SSB_UNITS).all(|units| send(table.batch(scale, units)));
+                }
+                Source::Sysbench(table) => {
+                    pieces(table.rows, sysbench::BATCH_ROWS).all(|rows| send(table.batch(rows)));
+                }
+            }
+        });
+        receiver.into_iter()
+    }
+
+    /// Writes the rows as text: values each followed by `|`, one row a line.
+    pub fn write_tbl(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.source {
+            Source::Dbt3(table, scale) => table.write_tbl(scale, out),
+            Source::Ssb(table, scale) => {
+                let mut text = String::new();
+                for units in pieces(table.units(scale), SSB_UNITS) {
+                    text.clear();
+                    table.write_tbl(scale, units, &mut text);
+                    out.write_all(text.as_bytes())?;
+                }
+                Ok(())
+            }
+            Source::Sysbench(table) => {
+                pieces(table.rows, sysbench::BATCH_ROWS).try_for_each(|rows| table.write_tbl(rows, out))
+            }
+        }
+    }
+}
+
+/// The numbers below `end` in ranges of `size`, the last one shorter.
+fn pieces(end: u64, size: u64) -> impl Iterator<Item = Range<u64>> {
+    (0..end).step_by(size as usize).map(move |start| start..(start + size).min(end))
+}

@@ -1,0 +1,8 @@
+CREATE TABLE sbtest{N} (
+    id INTEGER NOT NULL AUTO_INCREMENT,
+    k INTEGER DEFAULT '0' NOT NULL,
+    c CHAR(120) DEFAULT '' NOT NULL,
+    pad CHAR(60) DEFAULT '' NOT NULL,
+    PRIMARY KEY (id),
+    KEY k_{N} (k)
+);
