@@ -2,6 +2,7 @@
 
 use crate::{
     accounts::{Account, Accounts},
+    admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
     persist::Writer,
@@ -63,6 +64,7 @@ pub struct Database {
     tables: Tables,
     accounts: Accounts,
     runtime: Arc<Runtime>,
+    admission: Arc<Admission>,
     temp_dir: PathBuf,
     import_dir: PathBuf,
     globals: RwLock<Variables>,
@@ -107,6 +109,7 @@ impl Database {
         let tables = Tables::open(store.clone())?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
+        let admission = Admission::new(admission_limits(&globals, &options));
         Ok(Arc::new(Database {
             options,
             counters: Arc::new(QueryCounters::new(store.counters().clone())),
@@ -114,6 +117,7 @@ impl Database {
             tables,
             accounts,
             runtime,
+            admission,
             temp_dir,
             import_dir,
             globals: RwLock::new(globals),
@@ -199,6 +203,9 @@ impl Database {
         match name {
             "innodb_old_blocks_pct" => pool.set_old_blocks_pct(globals.unsigned(name) as u32),
             "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
+            "admission_queue_size" | "admission_running_max" => {
+                self.admission.set_limits(admission_limits(&globals, &self.options));
+            }
             _ => {}
         }
     }
@@ -221,6 +228,11 @@ impl Database {
 
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// Where heavy statements wait for each other.
+    pub(crate) fn admission(&self) -> &Arc<Admission> {
+        &self.admission
     }
 
     pub(crate) fn runtime(&self) -> &Arc<Runtime> {
@@ -249,6 +261,16 @@ impl Database {
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
+}
+
+/// With `admission_running_max` 0 as many heavy statements compute as one of them has threads.
+fn admission_limits(globals: &Variables, options: &DatabaseOptions) -> Limits {
+    let number = |name| usize::try_from(globals.unsigned(name)).unwrap_or(usize::MAX);
+    let running = match number("admission_running_max") {
+        0 => options.threads.max(1),
+        most => most,
+    };
+    Limits { running, waiting: number("admission_queue_size") }
 }
 
 fn io_error(path: &Path, e: std::io::Error) -> SqlError {

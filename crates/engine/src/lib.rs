@@ -12,6 +12,7 @@
 //!   catalog             definitions of databases, tables, views     catalog/
 //!   processes           what others see of a session                processes.rs, command_counters.rs
 //!   variables           system variables                            variables/
+//!   admission           heavy statements wait for each other        admission.rs
 //!   threads             the threads that statements run on          threads.rs
 //!   system_schema       the name information_schema                 system_schema.rs
 //!   persist             one checksummed file                        persist.rs
@@ -22,6 +23,7 @@
 //! Each knows only what stands below it.
 
 pub mod accounts;
+mod admission;
 mod catalog;
 mod charset;
 mod command_counters;

@@ -16,6 +16,11 @@ use tokio_util::sync::CancellationToken;
 /// Longest statement text that the process list keeps, in bytes.
 const STATEMENT_BYTES_MAX: usize = 1 << 20;
 
+/// The state of a statement that computes, as SHOW PROCESSLIST shows it.
+pub const EXECUTING: &str = "executing";
+/// The state of a heavy statement in the queue.
+pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
+
 /// One line of SHOW PROCESSLIST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
@@ -35,6 +40,8 @@ struct Activity {
     database: Option<String>,
     statement: Option<String>,
     since: Instant,
+    /// What the statement does just now.
+    state: &'static str,
     /// A statement that takes longer is slow.
     slow_after: Duration,
     /// Number of the statement that runs or ran last.
@@ -65,6 +72,7 @@ impl SessionShared {
         let mut activity = self.activity.lock();
         activity.number += 1;
         activity.since = Instant::now();
+        activity.state = EXECUTING;
         activity.slow_after = Duration::MAX;
         activity.cancel = self.killed.child_token();
         let mut end = text.len().min(STATEMENT_BYTES_MAX);
@@ -78,6 +86,11 @@ impl SessionShared {
     /// The statement that runs is a slow one if it takes longer than this.
     pub fn set_slow_after(&self, slow_after: Duration) {
         self.activity.lock().slow_after = slow_after;
+    }
+
+    /// Says what the statement does from now on; `EXECUTING` unless it waits.
+    pub fn set_state(&self, state: &'static str) {
+        self.activity.lock().state = state;
     }
 
     /// Ends the statement of this number, unless another one has begun since.
@@ -123,7 +136,7 @@ impl SessionShared {
             database: activity.database.clone(),
             command: if running { "Query" } else { "Sleep" }.into(),
             seconds: activity.since.elapsed().as_secs(),
-            state: if running { "executing" } else { "" }.into(),
+            state: if running { activity.state } else { "" }.into(),
             statement: activity.statement.clone(),
         }
     }
@@ -149,6 +162,7 @@ impl Registry {
                 database: None,
                 statement: None,
                 since: Instant::now(),
+                state: EXECUTING,
                 slow_after: Duration::MAX,
                 number: 0,
                 cancel: killed.child_token(),

@@ -91,8 +91,15 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it.
-pub fn rows(start: impl FnOnce() -> Result<RowStream>) -> Result<RowStream> {
+/// A reader who leaves rows waiting for so long has stalled.
+const STALL: Duration = Duration::from_secs(1);
+
+/// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it. `stalled` is called
+/// when nobody has read on for a second.
+pub fn rows(
+    start: impl FnOnce() -> Result<RowStream>,
+    mut stalled: impl FnMut() + Send + 'static,
+) -> Result<RowStream> {
     let runtime = runtime()?;
     let mut rows = {
         let _inside = runtime.enter();
@@ -101,8 +108,16 @@ pub fn rows(start: impl FnOnce() -> Result<RowStream>) -> Result<RowStream> {
     let (sender, receiver) = mpsc::channel(1);
     let task = runtime.spawn(async move {
         while let Some(batch) = rows.next().await {
-            if sender.send(batch).await.is_err() {
-                break;
+            let place = match tokio::time::timeout(STALL, sender.reserve()).await {
+                Ok(place) => place,
+                Err(_) => {
+                    stalled();
+                    sender.reserve().await
+                }
+            };
+            match place {
+                Ok(place) => place.send(batch),
+                Err(_) => break,
             }
         }
     });

@@ -77,6 +77,15 @@ impl Warnings {
     pub fn take(&self) -> Vec<Warning> {
         std::mem::take(&mut self.list.lock())
     }
+
+    pub fn count(&self) -> usize {
+        self.list.lock().len()
+    }
+
+    /// Forgets all but the first so many.
+    pub fn truncate(&self, count: usize) {
+        self.list.lock().truncate(count);
+    }
 }
 
 /// Sizes of a session's buffers, in bytes.

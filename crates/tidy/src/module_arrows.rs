@@ -5,7 +5,7 @@ use crate::{Checkout, Fault, source};
 use std::collections::BTreeMap;
 
 /// The modules of `engine` from the ground up, as docs/design.md explains them.
-pub const ENGINE: [&str; 19] = [
+pub const ENGINE: [&str; 20] = [
     "outcome",
     "rows",
     "infile",
@@ -13,6 +13,7 @@ pub const ENGINE: [&str; 19] = [
     "persist",
     "system_schema",
     "threads",
+    "admission",
     "variables",
     "command_counters",
     "processes",

@@ -10,12 +10,14 @@
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
+//!     admitted        heavy queries wait for admission               admitted.rs
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
 //!   explain           EXPLAIN                                         explain.rs
 //!   evaluate          the value of an expression outside queries      evaluate.rs
 //! ```
 
+mod admitted;
 mod bind_environment;
 mod context;
 mod diagnostics;

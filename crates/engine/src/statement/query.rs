@@ -1,7 +1,13 @@
 //! The way of a query: bind, optimize, execute.
 
-use super::{BindEnvironment, StatementContext, StatementTables, execution, plan_counters, rows::guard, rows::project};
-use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, threads, variables};
+use super::{
+    BindEnvironment, StatementContext, StatementTables,
+    admitted::{self, Computation},
+    execution, plan_counters,
+    rows::guard,
+    rows::project,
+};
+use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
 use muster_exec::Profile;
@@ -101,8 +107,8 @@ pub fn run(
     context.process.last_query_cost.store(plan.estimate.cost_ms.to_bits(), Relaxed);
     plan_counters::count(&plan, &context.process.counters);
     let exec = execution::exec_context(context, tables, profile);
-    let stream = threads::rows(|| muster_exec::execute(&plan, &columns, &exec))?;
     let identity = positions.iter().copied().eq(0..plan.output.len());
+    let stream = admitted::rows(context, Computation { plan, columns, exec }, deadline)?;
     let stream = match identity {
         true => stream,
         false => stream.map(move |batch| project(&batch?, &positions)).boxed(),

@@ -87,6 +87,8 @@ pub const SQL_MODE_DEFAULT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZE
 /// when it listens; there is no Unix socket.
 #[rustfmt::skip]
 pub const DEFINITIONS: &[Definition] = &[
+    rw("admission_queue_size", Global, Int(0, 100000), "1000"),
+    rw("admission_running_max", Global, Int(0, 10000), "0"),
     ro("auto_generate_certs", Global, Bool, "ON"),
     rw("auto_increment_increment", Both, Int(1, 65535), "1"),
     rw("auto_increment_offset", Both, Int(1, 65535), "1"),

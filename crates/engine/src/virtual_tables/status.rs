@@ -79,9 +79,17 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
     let uptime = database.uptime().as_secs().to_string();
     let pool = PoolFigures::of(database);
     out.extend(pool_status(&pool).map(|(name, n)| (format!("Innodb_buffer_pool_{name}"), n.to_string())));
+    let admission = database.admission().figures();
     let last_query_cost = if global { 0.0 } else { f64::from_bits(session.last_query_cost.load(Relaxed)) };
     out.extend(
         [
+            ("Admission_admitted", admission.admitted.to_string()),
+            ("Admission_alone", admission.alone.to_string()),
+            ("Admission_refused", admission.refused.to_string()),
+            ("Admission_running", admission.running.to_string()),
+            ("Admission_wait_time_ms", admission.wait_time.as_millis().to_string()),
+            ("Admission_waiting", admission.waiting.to_string()),
+            ("Admission_waits", admission.waits.to_string()),
             ("Connections", database.sessions().opened().to_string()),
             ("Innodb_page_size", pool.page_size.to_string()),
             ("Last_query_cost", format!("{last_query_cost:.6}")),

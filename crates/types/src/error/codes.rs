@@ -120,6 +120,7 @@ codes! {
     TooManyRows = 1172, "42000";
     SpFetchNoData = 1329, "02000";
     SpUndeclaredVar = 1327, "42000";
+    UserLimitReached = 1226, "42000";
     SpecificAccessDenied = 1227, "42000";
     ViewWrongList = 1353, "HY000";
     ViewNonupdatableCheck = 1368, "HY000";

@@ -1,0 +1,139 @@
+//! Heavy statements wait for each other: all get their rows, KILL and timeouts reach those that wait, and light statements
+//! do not wait.
+
+mod fixture;
+
+use fixture::{rows, session};
+use muster_engine::{Database, DatabaseOptions, Session, types::ErrorCode, types::SqlError};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::task::JoinHandle;
+
+/// Takes many minutes: whoever starts it is killed.
+const ENDLESS: &str = "SELECT COUNT(*) FROM n a, n b, n c WHERE a.i * b.i * c.i = 7";
+/// Heavy by estimate, quick in truth.
+const HEAVY: &str = "SELECT COUNT(*) FROM n a, n b WHERE a.i * b.i = 7";
+
+async fn database(directory: &std::path::Path, options: DatabaseOptions) -> Arc<Database> {
+    let database = Database::open(directory, options).expect("a new data directory opens");
+    let mut session = session(&database, "root");
+    let file = directory.join("import").join("n.csv");
+    let numbers: String = (0..4000).map(|i| format!("{i}\n")).collect();
+    std::fs::write(&file, numbers).expect("a file for the test");
+    for sql in [
+        "CREATE DATABASE t".to_owned(),
+        "CREATE TABLE t.n (i INT PRIMARY KEY)".to_owned(),
+        format!("LOAD DATA INFILE '{}' INTO TABLE t.n", file.display()),
+        "SET GLOBAL admission_running_max = 1".to_owned(),
+    ] {
+        rows(&mut session, &sql).await.expect("the fixture is made");
+    }
+    database
+}
+
+fn client(database: &Arc<Database>) -> Session {
+    let mut session = session(database, "root");
+    session.use_database("t").expect("the fixture's database");
+    session
+}
+
+fn start(database: &Arc<Database>, sql: &'static str) -> JoinHandle<Result<Vec<Vec<String>>, SqlError>> {
+    let mut session = client(database);
+    tokio::spawn(async move { rows(&mut session, sql).await })
+}
+
+/// The session that runs or waits, by its state, once there is one.
+async fn process_in(database: &Arc<Database>, state: &str) -> u32 {
+    let since = Instant::now();
+    loop {
+        if let Some(process) = database.processes().iter().find(|p| p.state == state) {
+            return process.id;
+        }
+        assert!(since.elapsed() < Duration::from_secs(30), "no session is {state}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn status(database: &Arc<Database>, name: &str) -> u64 {
+    let mut session = client(database);
+    let found = rows(&mut session, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).await.expect("SHOW STATUS answers");
+    found[0][1].parse().expect("a number")
+}
+
+fn error(done: Result<Vec<Vec<String>>, SqlError>) -> ErrorCode {
+    done.expect_err("it was stopped").code
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heavy_statements_wait_and_light_ones_do_not() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let database = database(directory.path(), fixture::options()).await;
+    let endless = start(&database, ENDLESS);
+    let running = process_in(&database, "executing").await;
+    let waiting = start(&database, HEAVY);
+    process_in(&database, "Waiting for admission").await;
+    let shown = rows(&mut client(&database), "SHOW PROCESSLIST").await.expect("SHOW PROCESSLIST answers");
+    assert!(shown.iter().any(|p| p[6] == "Waiting for admission" && p[7] == HEAVY), "{shown:?}");
+    let light = rows(&mut client(&database), "SELECT i FROM n WHERE i = 7").await.expect("a light statement runs");
+    assert_eq!(light, [["7"]]);
+    assert_eq!(status(&database, "Admission_running").await, 1);
+    assert_eq!(status(&database, "Admission_waiting").await, 1);
+    assert!(!waiting.is_finished());
+    database.kill(running, true).expect("it runs");
+    assert_eq!(error(endless.await.expect("no panic")), ErrorCode::QueryInterrupted);
+    assert_eq!(waiting.await.expect("no panic").expect("it is admitted"), [["2"]]);
+    assert_eq!(status(&database, "Admission_running").await, 0);
+    assert_eq!(status(&database, "Admission_waits").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_wait_can_be_stopped() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let database = database(directory.path(), fixture::options()).await;
+    let endless = start(&database, ENDLESS);
+    let running = process_in(&database, "executing").await;
+    let waiting = start(&database, HEAVY);
+    let killed = process_in(&database, "Waiting for admission").await;
+    database.kill(killed, true).expect("it waits");
+    assert_eq!(error(waiting.await.expect("no panic")), ErrorCode::QueryInterrupted);
+    let late = start(&database, "SELECT /*+ MAX_EXECUTION_TIME(100) */ COUNT(*) FROM n a, n b WHERE a.i * b.i = 7");
+    assert_eq!(error(late.await.expect("no panic")), ErrorCode::QueryTimeout);
+    rows(&mut client(&database), "SET GLOBAL admission_queue_size = 0").await.expect("the queue can be closed");
+    let refused = start(&database, HEAVY).await.expect("no panic");
+    assert_eq!(error(refused), ErrorCode::UserLimitReached);
+    assert_eq!(status(&database, "Admission_refused").await, 1);
+    assert_eq!(status(&database, "Admission_waiting").await, 0);
+    database.kill(running, true).expect("it runs");
+    assert_eq!(error(endless.await.expect("no panic")), ErrorCode::QueryInterrupted);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_who_stalls_keeps_nobody_waiting() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let database = database(directory.path(), fixture::options()).await;
+    let mut half_read = client(&database);
+    let statement = "SELECT a.i, b.i FROM n a, n b WHERE a.i + b.i > 0";
+    let outcome = half_read.execute(statement).await.expect("it starts");
+    assert_eq!(start(&database, HEAVY).await.expect("no panic").expect("it is admitted"), [["2"]]);
+    drop(outcome);
+}
+
+/// Together they want several times the memory that there is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_get_the_memory_that_they_get_alone() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
+    let database = database(directory.path(), options).await;
+    // MAX keeps a text of 600 kB for each of its calls, which it cannot spill.
+    let large = "SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
+                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 100";
+    let alone = start(&database, large).await.expect("no panic").expect("it has memory alone");
+    rows(&mut client(&database), "SET GLOBAL admission_running_max = 4").await.expect("a global variable");
+    let all: Vec<_> = (0..4).map(|_| start(&database, large)).collect();
+    for statement in all {
+        assert_eq!(statement.await.expect("no panic").expect("it gets memory in the end"), alone);
+    }
+    assert!(status(&database, "Admission_alone").await > 0, "some were refused memory at first");
+}
