@@ -161,7 +161,7 @@ pub struct ViewDef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definer {
     pub user: String,
-    /// Its host pattern.
+    /// The host pattern of the account.
     pub host: String,
 }
 

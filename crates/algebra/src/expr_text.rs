@@ -11,12 +11,13 @@ pub fn outermost(expr: &Expr, columns: &Columns) -> String {
     outermost_with(expr, &|id| column_name(columns, id))
 }
 
-/// As [`outermost`], with other names for columns.
+/// Writes an expression as [`outermost`] does, with other names for columns.
 pub fn outermost_with(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
     Printer { name, subplan: &|_| "(select)".into() }.outermost(expr)
 }
 
-/// As [`outermost_with`], keeping the parentheses around the whole, as error messages have them.
+/// Writes an expression as [`outermost_with`] does, but keeps the parentheses around the whole, as error messages have
+/// them.
 pub fn nested(expr: &Expr, name: &dyn Fn(ColId) -> String) -> String {
     Printer { name, subplan: &|_| "(select)".into() }.expr(expr)
 }
@@ -55,7 +56,7 @@ pub fn compare_sign(op: CompareOp) -> &'static str {
 }
 
 impl Printer<'_> {
-    /// Without the parentheses around the whole.
+    /// Writes an expression without the parentheses around the whole.
     pub fn outermost(&self, expr: &Expr) -> String {
         let text = self.expr(expr);
         let bare = matches!(

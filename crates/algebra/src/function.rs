@@ -92,7 +92,7 @@ listed! {
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
         /// several parts. A start that is a date, datetime or time keeps its type; of anything else the result is text.
         DateAdd(IntervalUnit),
-        /// As [`ScalarFunction::DateAdd`], backwards: `DATE_SUB`.
+        /// `DATE_SUB`: moves backwards what [`ScalarFunction::DateAdd`] moves onward.
         DateSub(IntervalUnit),
         /// `EXTRACT(unit FROM x)`, also YEAR(), MONTH(), DAY(), HOUR(), QUARTER() ...
         Extract(IntervalUnit),

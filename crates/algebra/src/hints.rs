@@ -32,7 +32,7 @@ pub enum OrderKind {
     Order,
     /// Before all others.
     Prefix,
-    /// After all others.
+    /// The tables come after all others.
     Suffix,
 }
 
@@ -42,7 +42,7 @@ pub struct OrderHint {
     pub kind: OrderKind,
     /// Each by the columns of the base tables it is made of.
     pub tables: Vec<BTreeSet<ColId>>,
-    /// As a warning shows it.
+    /// The text of the hint, as a warning shows it.
     pub text: String,
 }
 

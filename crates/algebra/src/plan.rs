@@ -309,7 +309,7 @@ impl Plan {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the expressions of the node so that they can be changed.
     pub fn exprs_mut(&mut self) -> Vec<&mut Expr> {
         fn pairs(keys: &mut [(Expr, Expr)]) -> impl Iterator<Item = &mut Expr> {
             keys.iter_mut().flat_map(|(a, b)| [a, b])

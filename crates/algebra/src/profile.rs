@@ -3,7 +3,7 @@
 /// The counts of a node that has run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Actual {
-    /// How often it ran.
+    /// Number of times that the node ran.
     pub loops: u64,
     /// Rows of all runs.
     pub rows: u64,

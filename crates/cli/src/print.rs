@@ -26,7 +26,7 @@ pub fn print(text: impl fmt::Display) -> anyhow::Result<()> {
     })
 }
 
-/// As [`print`], with a line end.
+/// Prints as [`print`] does, with a line end.
 pub fn print_line(text: impl fmt::Display) -> anyhow::Result<()> {
     print(format_args!("{text}\n"))
 }

@@ -50,7 +50,7 @@ pub enum Durability {
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
     pub buffer_pool_bytes: usize,
-    /// For all queries together, beside the buffer pool.
+    /// Bytes of memory for all queries together, beside the buffer pool.
     pub memory_limit_bytes: usize,
     pub page_size: usize,
     pub durability: Durability,
@@ -81,7 +81,7 @@ impl Database {
         Database::open_with_io(directory, options, io)
     }
 
-    /// As [`Database::open`], with a back end of the caller's, such as one that records accesses.
+    /// Opens a database as [`Database::open`] does, with a back end of the caller's, such as one that records accesses.
     pub fn open_with_io(
         directory: impl AsRef<Path>,
         mut options: DatabaseOptions,

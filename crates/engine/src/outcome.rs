@@ -6,7 +6,7 @@ use muster_types::{SqlType, Value};
 /// One column of a result, with what the protocol's column definition needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnInfo {
-    /// As the client sees it.
+    /// The column's name as the client sees it.
     pub name: String,
     /// The database of the table that the column comes from unchanged; empty if the column is computed.
     pub database: String,
@@ -42,7 +42,7 @@ pub enum Outcome {
     Ok {
         affected_rows: u64,
         last_insert_id: u64,
-        /// As MySQL words it for LOAD DATA and the like; empty otherwise.
+        /// MySQL's summary of LOAD DATA and similar statements; empty for others.
         info: String,
     },
     Rows(ResultSet),

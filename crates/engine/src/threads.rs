@@ -18,7 +18,7 @@ pub const STACK_BYTES: usize = 64 << 20;
 /// Most statements that run at a time. More would wait, KILL among them, so this is beyond what sessions there are.
 const STATEMENTS_MAX: usize = 1 << 20;
 
-/// For all databases of the process.
+/// The runtime of all databases of the process.
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     let made = RUNTIME.get_or_init(|| {

@@ -50,7 +50,7 @@ impl WeekMode {
     /// Mode 3, ISO 8601.
     pub const ISO: WeekMode = WeekMode { by_week_year: true, ..WeekMode::MONDAY };
 
-    /// By the number that WEEK() takes; of a larger one the last three bits count.
+    /// Returns the mode for the number that WEEK() takes; of a larger number the last three bits count.
     pub fn from_number(mode: i64) -> WeekMode {
         let monday_first = mode & 1 != 0;
         // The third bit is turned about where weeks begin on Monday.

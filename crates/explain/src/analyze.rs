@@ -21,7 +21,7 @@ impl Analyzed<'_> {
         })
     }
 
-    /// As [`json::json`], each operator with what it did.
+    /// Prints the plan as [`json::json`] does, with what each operator did.
     pub fn json(&self) -> serde_json::Result<String> {
         json::print(self.plan, self.columns, Some(self.actual))
     }

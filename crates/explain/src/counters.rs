@@ -11,7 +11,7 @@ use crate::{
 use muster_algebra::{Plan, PlanOp, Scan};
 use std::collections::HashSet;
 
-/// How often each of MySQL's status variables is going to be counted up by a run of a plan.
+/// Numbers by which a run of a plan will raise MySQL's status variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlanCounts {
     pub select_scan: u64,

@@ -20,7 +20,7 @@ pub fn tree(plan: &Plan, columns: &Columns) -> String {
     })
 }
 
-/// As [`tree`]; `note` gives what stands behind each operator: estimates, or what really happened.
+/// Prints a plan as [`tree`] does; `note` returns what stands behind each operator: estimates, or what really happened.
 pub fn tree_with(plan: &Plan, columns: &Columns, note: &dyn Fn(&Plan) -> Option<String>) -> String {
     let mut out = String::new();
     for line in lines(plan, columns) {

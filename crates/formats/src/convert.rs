@@ -152,7 +152,7 @@ struct ColumnConverter<'a> {
 }
 
 impl ColumnConverter<'_> {
-    /// As `primitive`, for types that have a zero.
+    /// Converts fields as `primitive` does, for types that have a zero.
     fn numbers<T: ArrowPrimitiveType>(
         &self,
         problems: &mut Problems,

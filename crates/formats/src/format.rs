@@ -109,7 +109,7 @@ pub struct DelimitedOptions {
     pub fields: Vec<FieldTarget>,
     /// All columns of the table.
     pub columns: Vec<TargetColumn>,
-    /// For messages.
+    /// Name of the file in messages.
     pub file_name: String,
     /// Malformed values are errors. Otherwise (IGNORE) they are adjusted as MySQL does, with a warning.
     pub strict: bool,

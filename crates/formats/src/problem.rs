@@ -79,7 +79,7 @@ impl Problems {
         self.add_graded(row, column, kind, value, false)
     }
 
-    /// As `add`, for what is an error with IGNORE too, because there is no value to put in its place.
+    /// Adds a problem as `add` does. It is an error with IGNORE, too, because there is no value to put in its place.
     #[cold]
     pub fn add_fatal(&mut self, row: usize, column: &str, kind: ProblemKind, value: &[u8]) {
         self.add_graded(row, column, kind, value, true)

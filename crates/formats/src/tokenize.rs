@@ -278,7 +278,7 @@ fn bare_field(
     }
 }
 
-/// As `bare_field`, for one that begins with the quote at `at`.
+/// Reads a field as `bare_field` does, but one that begins with the quote at `at`.
 fn quoted_field(
     format: &DelimitedFormat,
     quote: u8,

@@ -73,7 +73,7 @@ const LIMIT: &str = sql!("dbt3-variants/seed-subselect-limit");
 /// Joins by lookup, so that only the way of looking up differs.
 const LOOKUPS: &str = "optimizer_switch = 'hash_join=off,merge_join=off,mrr_cost_based=off'";
 
-/// The same without buffers of keys: each row is looked up, and fetched, by itself.
+/// Settings without buffers of keys: each row is looked up, and fetched, by itself.
 const ROW_BY_ROW: &str =
     "optimizer_switch = 'hash_join=off,merge_join=off,mrr_cost_based=off,mrr=off,batched_key_access=off'";
 

@@ -33,11 +33,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Without a size given, the pool is this share of the workload's pages.
+/// Share of the workload's pages (one in so many) that a pool holds whose size is not given.
 const POOL_SHARE: u64 = 8;
-/// And at least this.
+/// Bytes of such a pool at least.
 const POOL_MIN: usize = 4 << 20;
-/// The pool while data are loaded.
+/// Bytes of the pool while data are loaded.
 const LOAD_POOL: usize = 256 << 20;
 
 /// The directory and the settings that experiments run with.

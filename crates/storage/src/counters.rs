@@ -89,7 +89,7 @@ counters! {
     rows_scanned;
     /// Entries on which an index condition was checked before their rows were fetched.
     entries_tested;
-    /// Those of them that passed.
+    /// Number of checked entries that passed.
     entries_passed;
     /// Scans and batches of lookups begun that fetch rows in key order.
     key_order_fetches;

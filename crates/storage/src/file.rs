@@ -51,7 +51,7 @@ pub struct FileHeader {
     pub row_count: u64,
     /// The hidden row number that the next row gets.
     pub next_row_id: u64,
-    /// For the tree's own use.
+    /// Fields for the tree's own use.
     pub tree: [u64; TREE_FIELDS],
 }
 

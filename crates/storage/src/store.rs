@@ -74,7 +74,7 @@ impl Store {
         Store::open_with_io(directory, options, io)
     }
 
-    /// As [`Store::open`], with a back end of the caller's, such as one that records a trace.
+    /// Opens a store as [`Store::open`] does, with a back end of the caller's, such as one that records a trace.
     pub fn open_with_io(directory: &Path, options: StoreOptions, io: Arc<dyn PageIo>) -> Result<Arc<Store>> {
         if !directory::valid_page_size(options.page_size) {
             let e = std::io::Error::new(

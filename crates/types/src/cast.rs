@@ -49,7 +49,7 @@ pub fn cast(value: &Value, to: SqlType) -> (Value, Option<CastWarning>) {
     cast_from(value, None, to)
 }
 
-/// As [`cast`], for a value of type `from`: its `fsp` decides how many fractional digits text gets.
+/// Casts as [`cast`] does, for a value of type `from`: its `fsp` decides how many fractional digits a text gets.
 pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, Option<CastWarning>) {
     if value.is_null() {
         return (Value::Null, None);

@@ -13,7 +13,7 @@ const CP1252: [char; 32] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Charset {
     Utf8mb4,
-    /// Also answers to `utf8`: UTF-8 without the characters beyond U+FFFF.
+    /// UTF-8 without the characters beyond U+FFFF, also known as `utf8`.
     Utf8mb3,
     /// Windows-1252.
     Latin1,
@@ -24,7 +24,7 @@ pub enum Charset {
 use Charset::*;
 
 impl Charset {
-    /// By MySQL's name, in any case.
+    /// Finds a character set by MySQL's name, in any case.
     pub fn from_name(name: &str) -> Option<Charset> {
         Some(match name.to_ascii_lowercase().as_str() {
             "utf8mb4" => Utf8mb4,
@@ -105,8 +105,8 @@ pub fn encode(charset: Charset, text: &str) -> Cow<'_, [u8]> {
     }
 }
 
-/// As [`encode`], for messages: what the character set does not have is shown by its number, `\6F22` or `\+01F600`,
-/// as MySQL does.
+/// Encodes a message as [`encode`] does, but shows characters that the character set does not have by their numbers,
+/// `\6F22` or `\+01F600`, as MySQL does.
 pub fn encode_message(charset: Charset, text: &str) -> Vec<u8> {
     if text.chars().all(|c| charset.has(c)) {
         return encode(charset, text).into_owned();

@@ -36,7 +36,7 @@ impl Decimal {
         Decimal { unscaled, scale }
     }
 
-    /// The same number with another scale, rounded half away from zero; `None` if it has more than 38 digits.
+    /// Returns the number with another scale, rounded half away from zero; `None` if it has more than 38 digits.
     pub fn rescale(self, scale: u8) -> Option<Decimal> {
         let unscaled = match scale.cmp(&self.scale) {
             Ordering::Equal => self.unscaled,

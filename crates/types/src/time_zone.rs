@@ -107,7 +107,7 @@ impl TimeZone {
     }
 }
 
-/// As MySQL shows it in `@@time_zone`.
+/// Writes the zone as `@@time_zone` shows it.
 impl fmt::Display for TimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

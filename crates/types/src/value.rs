@@ -47,7 +47,8 @@ impl Value {
 }
 
 impl Value {
-    /// As [`Value::to_text`]; of a floating-point number with `decimals` digits behind the point, if that is given.
+    /// Writes a value as [`Value::to_text`] does; a floating-point number with `decimals` digits behind the point, if
+    /// that is given.
     pub fn to_text_with(&self, fsp: u8, decimals: Option<u8>) -> Option<String> {
         match (self, decimals) {
             (Value::Float(x), Some(decimals)) => Some(format_fixed(*x as f64, decimals)),

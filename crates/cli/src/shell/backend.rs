@@ -25,7 +25,7 @@ pub enum Backend {
     },
     Remote {
         connection: Box<Conn>,
-        /// For a second connection, to stop what runs on the first.
+        /// Options of a second connection, which stops the statement that runs on the first.
         options: Opts,
     },
 }

@@ -119,7 +119,7 @@ impl Privileges {
         Privileges(self.0 & !other.0)
     }
 
-    /// Those of them that concern databases and what is in them.
+    /// Returns the privileges among these that concern databases and what is in them.
     #[must_use]
     pub fn of_databases(self) -> Privileges {
         Privileges(self.0 & Privileges::all(false).with(GrantOption).0)
@@ -159,7 +159,8 @@ impl Privileges {
         })
     }
 
-    /// As in SHOW GRANTS: `USAGE` for none, `ALL PRIVILEGES` for all of a database; GRANT OPTION is not named here.
+    /// Returns the words of SHOW GRANTS: `USAGE` for none, `ALL PRIVILEGES` for all of a database. GRANT OPTION is not
+    /// named here.
     pub fn describe(self, global: bool) -> String {
         let set = self.without(Privileges::NONE.with(GrantOption));
         if set.is_empty() {

@@ -17,7 +17,7 @@ pub struct AccountKey {
 #[derive(Clone)]
 pub struct Rights {
     accounts: Arc<AccountList>,
-    /// As the client gave them; what messages name.
+    /// The name that the client gave, which messages show.
     pub user: String,
     pub host: String,
     /// The account logged in as.

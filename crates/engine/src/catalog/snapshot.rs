@@ -39,7 +39,7 @@ pub struct ViewEntry {
 pub struct TableExtras {
     /// Columns with ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: Vec<usize>,
-    /// By index number.
+    /// Comments of indexes by the number of the index.
     pub index_comments: BTreeMap<u32, String>,
 }
 
@@ -61,7 +61,7 @@ impl TableEntry {
         schema_of(&self.def)
     }
 
-    /// The same table on other files.
+    /// Returns the same table on other files.
     pub fn with_files(&self, files: Vec<FileId>) -> TableEntry {
         TableEntry { files, ..self.clone() }
     }

@@ -48,7 +48,7 @@ impl State {
         Ok(())
     }
 
-    /// With a collation: the connection's too.
+    /// Sets the client's character set; with a collation, also that of the connection.
     fn put_client_charset(&mut self, charset: Charset, collation: Option<Collation>) {
         let name = || Value::Text(charset.name().into());
         self.variables.put("character_set_client", name());

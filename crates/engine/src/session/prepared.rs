@@ -45,7 +45,7 @@ fn not_preparable() -> SqlError {
     SqlError::new(ErrorCode::Unsupported, message)
 }
 
-/// Those of one session.
+/// The prepared statements of one session.
 #[derive(Default)]
 pub struct PreparedStatements {
     /// The statements that the protocol prepared, by their number.
@@ -56,7 +56,8 @@ pub struct PreparedStatements {
 }
 
 impl PreparedStatements {
-    /// They may be nested deeply, and who closes a session may have a small stack.
+    /// Drops all statements on a thread of statements: they may be nested deeply, and the thread that closes a session
+    /// may have a small stack.
     pub fn clear(&mut self) {
         let dropped = (std::mem::take(&mut self.by_id), std::mem::take(&mut self.by_name));
         if !(dropped.0.is_empty() && dropped.1.is_empty()) {

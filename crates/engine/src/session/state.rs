@@ -142,7 +142,7 @@ impl State {
         self.context_in(self.current_database.clone(), cancel, variables)
     }
 
-    /// As [`State::context`], with another current database than the session's.
+    /// Makes a context as [`State::context`] does, with another current database than the session's.
     pub fn context_in(
         &self,
         current_database: Option<String>,

@@ -39,7 +39,7 @@ pub struct SessionSnapshot {
 /// When a statement began.
 pub struct Clock {
     pub started: Instant,
-    /// By the session's `timestamp`: microseconds since 1970-01-01 00:00:00 UTC.
+    /// Microseconds since 1970-01-01 00:00:00 UTC, by the session's `timestamp`.
     pub now_utc_micros: i64,
     pub time_zone: TimeZone,
     /// When a SELECT has taken as long as it may (`max_execution_time`); empty without a limit.
@@ -59,7 +59,7 @@ impl StatementContext {
         check_interrupt(&self.cancel, self.clock.deadline.get().copied())
     }
 
-    /// The same for the optimizer.
+    /// The check of [`StatementContext::check_interrupt`] in the form that the optimizer takes.
     pub fn interrupt(&self) -> Interrupt {
         let (cancel, deadline) = (self.cancel.clone(), self.clock.deadline.get().copied());
         Interrupt::new(move || check_interrupt(&cancel, deadline))
@@ -109,7 +109,7 @@ impl Done {
         Done { result: Some((columns, rows)), ..Done::default() }
     }
 
-    /// As the client gets it.
+    /// Returns the outcome that the client gets.
     pub fn outcome(self) -> Result<Outcome> {
         match self.result {
             Some((columns, values)) => rows::outcome(columns, &values),

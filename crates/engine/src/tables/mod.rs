@@ -40,7 +40,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// How often a statement that waits for a lock looks whether it was killed.
+/// Time between the checks of a statement that waits for a lock whether it was killed.
 const KILL_CHECK: Duration = Duration::from_millis(20);
 
 pub struct Tables {

@@ -6,7 +6,7 @@ pub enum Kind {
     Bool,
     /// Inclusive bounds; values outside are cut to them with a warning, as MySQL does.
     Int(i128, i128),
-    /// The same in whole blocks of so many bytes; what is left over is cut off with the same warning.
+    /// Inclusive bounds, and the bytes of a block: a value is cut to whole blocks with the same warning.
     Blocks(i128, i128, i128),
     Double(f64, f64),
     /// One of these words; a number is a position.

@@ -112,7 +112,7 @@ impl Variables {
         Arc::make_mut(&mut self.values).insert(name, value);
     }
 
-    /// As SHOW VARIABLES prints it.
+    /// Returns the value as SHOW VARIABLES prints it.
     pub fn shown(&self, d: &Definition) -> String {
         match (d.kind, self.get(d.name)) {
             (Kind::Bool, Value::Int(i)) => if i != 0 { "ON" } else { "OFF" }.into(),

@@ -284,8 +284,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// As [`Compiler::compile_as`]; a 128-bit decimal is computed as the parts of others are, so that both are found to
-    /// be the same, and brought to its type at the end.
+    /// Compiles as [`Compiler::compile_as`] does. A 128-bit decimal is computed as the parts of other expressions are,
+    /// so that equal parts are found, and is brought to its type at the end.
     pub fn compile_for_projection(&self, expr: &Expr, ty: SqlType) -> Result<Physical> {
         let result = arrow_type(&ty);
         match (expr, scale_of(&result)) {

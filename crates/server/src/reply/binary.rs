@@ -140,7 +140,8 @@ impl Writer<'_> {
         }
     }
 
-    /// As many bytes as the announced type has; two's complement, so signed and unsigned are alike.
+    /// Writes as many bytes as the announced type has, in two's complement, so that signed and unsigned integers are
+    /// alike.
     fn put_integer(&self, n: u64, out: &mut Vec<u8>) {
         let bytes = n.to_le_bytes();
         let width = match self.column_type {

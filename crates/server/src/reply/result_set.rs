@@ -10,9 +10,9 @@ use mysql_common::constants::CapabilityFlags;
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// As text (COM_QUERY).
+    /// Rows of texts (COM_QUERY).
     Text,
-    /// By type (COM_STMT_EXECUTE).
+    /// Rows of values in the form of their types (COM_STMT_EXECUTE).
     Binary,
 }
 

@@ -184,11 +184,11 @@ struct Resolver<'b> {
     blocks: &'b [Block],
     /// The number of each block in the text. A block that is bound more than once (WITH) has one.
     numbers: Vec<usize>,
-    /// By number.
+    /// Names of the query blocks by their number.
     names: Vec<String>,
     switches: Vec<(Rank, SwitchHint)>,
     orders: Vec<OrderHint>,
-    /// By a column of the table.
+    /// Index hints, each with a column of its table.
     indexes: Vec<(ColId, IndexHint)>,
     warnings: Vec<SqlError>,
     /// The settings made so far. A repetition contradicts one of them or has no effect.

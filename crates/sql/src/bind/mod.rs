@@ -95,9 +95,10 @@ pub struct BindEnv<'a> {
 /// The values of the `?` of a statement.
 #[derive(Debug, Clone, Copy)]
 pub enum Parameters<'a> {
-    /// Their values, in order.
+    /// The values, in order.
     Values(&'a [Value]),
-    /// Their types, in order: each `?` becomes an [`muster_algebra::Expr::Parameter`], and the query serves for all values.
+    /// The types, in order: each `?` becomes an [`muster_algebra::Expr::Parameter`], and the query serves for all
+    /// values.
     Types(&'a [SqlType]),
     /// While the statement is prepared: NULL of no type in an expression, some number in LIMIT.
     Unknown,

@@ -114,7 +114,7 @@ impl Binder<'_> {
         Ok((lefts, rel, ids))
     }
 
-    /// As for a comparison, but the right side is a column of many values.
+    /// Converts both sides as for a comparison, but the right side is a column of many values.
     fn comparable_sides(&mut self, l: Item, r: Item, operation: &str) -> Result<(Item, Item)> {
         if comparison::adapts(&l) || r.ty == l.ty {
             return self.comparable(l, r, operation);

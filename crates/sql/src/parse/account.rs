@@ -89,7 +89,7 @@ fn hash(c: &mut Cursor) -> Result<String> {
     c.string()
 }
 
-/// After CREATE or ALTER: `USER ..`.
+/// Reads `USER ..` behind CREATE or ALTER.
 pub(super) fn create_or_alter(c: &mut Cursor, create: bool) -> Result<Statement> {
     c.expect("USER")?;
     let exists = c.accept(if create { "IF NOT EXISTS" } else { "IF EXISTS" });
@@ -128,14 +128,14 @@ fn options(c: &mut Cursor) -> Result<()> {
     Ok(())
 }
 
-/// After DROP: `USER ..`.
+/// Reads `USER ..` behind DROP.
 pub(super) fn drop_user(c: &mut Cursor) -> Result<Statement> {
     c.expect("USER")?;
     let if_exists = c.accept("IF EXISTS");
     Ok(Statement::DropUser { if_exists, users: c.list(user_name)? })
 }
 
-/// After `SET PASSWORD`.
+/// Reads what follows `SET PASSWORD`.
 pub(super) fn set_password(c: &mut Cursor) -> Result<Statement> {
     let user = if c.accept("FOR") { Some(user_name(c)?) } else { None };
     c.expect_token(&Token::Eq)?;

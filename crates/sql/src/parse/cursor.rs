@@ -83,7 +83,7 @@ impl<'s, 'a> Cursor<'s, 'a> {
         matches!(self.peek(0), Token::EOF | Token::SemiColon)
     }
 
-    /// Nothing may follow but `;`.
+    /// Checks that nothing follows but `;`.
     pub fn finish(&mut self) -> Result<()> {
         while self.accept_token(&Token::SemiColon) {}
         if *self.peek(0) == Token::EOF { Ok(()) } else { Err(self.error()) }

@@ -352,7 +352,7 @@ fn holds_list(parser: &Parser) -> bool {
     }
 }
 
-/// After INTERVAL: the arguments of the function of that name.
+/// Reads the arguments of the function INTERVAL.
 fn interval_call(name: Word, parser: &mut Parser) -> Result<Expr, ParserError> {
     let span = parser.get_current_token().span;
     parser.expect_token(&Token::LParen)?;
@@ -361,7 +361,7 @@ fn interval_call(name: Word, parser: &mut Parser) -> Result<Expr, ParserError> {
     Ok(call(name.into_ident(span), Some(args)))
 }
 
-/// After INTERVAL: any expression and a unit.
+/// Reads what follows INTERVAL: an expression and a unit.
 fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
     let value = parser.parse_expr()?;
     let leading_field = match parser.parse_date_time_field()? {

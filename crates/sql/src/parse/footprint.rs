@@ -3,10 +3,10 @@
 
 use super::scan::{Piece, piece, uncover};
 
-/// For each token. Measured: 400 bytes in `VALUES ROW`, 500 in `IN` lists, 700 in conditions joined by OR, 1,250 in select
-/// lists.
+/// Bytes for each token. Measured: 400 bytes in `VALUES ROW`, 500 in `IN` lists, 700 in conditions joined by OR, 1,250
+/// in select lists.
 const TOKEN_BYTES: usize = 1024;
-/// For each byte of text: what a long literal takes.
+/// Bytes for each byte of text, which is what a long literal takes.
 const TEXT_BYTES: usize = 16;
 
 /// Bytes that parsing, binding and planning this statement take.

@@ -3,7 +3,7 @@
 use super::source::Source;
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
-/// For each SELECT keyword, by line and column: the written text of its items in order.
+/// Returns the written texts of select items in order, for each SELECT keyword by its line and column.
 pub(crate) fn select_items(source: &Source) -> Vec<((u64, u64), Vec<String>)> {
     let significant = source.significant();
     let mut found = Vec::new();

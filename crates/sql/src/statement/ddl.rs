@@ -17,7 +17,7 @@ pub struct CreateDatabase {
 /// A DEFAULT clause of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DefaultClause {
-    /// As written; not yet of the column's type.
+    /// The value as written, not yet of the column's type.
     Value(Value),
     /// `fsp`: digits of the fraction of a second.
     CurrentTimestamp { fsp: u64 },
@@ -63,7 +63,7 @@ pub struct IndexColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
     pub kind: IndexKind,
-    /// Without one, the name of the first column (with `_2`, `_3` .. if taken).
+    /// The index's name. An index without one gets that of its first column (with `_2`, `_3` .. if taken).
     pub name: Option<String>,
     pub columns: Vec<IndexColumn>,
     pub comment: String,
@@ -117,7 +117,7 @@ pub enum ViewSecurity {
     /// `SQL SECURITY DEFINER`: those of who makes it.
     #[default]
     Creator,
-    /// The same with `DEFINER = ..`.
+    /// `SQL SECURITY DEFINER` with `DEFINER = ..`.
     Definer(super::UserName),
     /// `SQL SECURITY INVOKER`: those of who uses it.
     Invoker,

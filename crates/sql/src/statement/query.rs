@@ -8,7 +8,7 @@ pub struct Query {
     pub(crate) ast: Box<ast::Query>,
     /// The query as written.
     pub text: String,
-    /// For each SELECT keyword by its place (line, column): the text of its items, in order.
+    /// The texts of select items in order, for each SELECT keyword by its place (line, column).
     pub(crate) items: Vec<((u64, u64), Vec<String>)>,
     /// Number of `?` in the whole statement.
     pub(crate) parameters: usize,
@@ -21,7 +21,7 @@ impl Query {
     }
 }
 
-/// For each SELECT keyword by its place (line, column): the text of its items, in order.
+/// The texts of select items in order, for each SELECT keyword by its place (line, column).
 pub(crate) type ItemTexts = [((u64, u64), Vec<String>)];
 
 /// The written text of item `i` of the SELECT whose keyword stands at `(line, column)`.

@@ -122,7 +122,7 @@ impl Item {
     }
 }
 
-/// As [`Item::decimal_digits`], by type alone.
+/// Returns what [`Item::decimal_digits`] does, by the type alone.
 pub(crate) fn decimal_digits(ty: SqlType) -> Option<(u32, u32)> {
     match numeric_type(ty) {
         SqlType::Null => Some((1, 0)),

@@ -30,7 +30,7 @@ pub enum Operation {
 /// The kind of an injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Nothing is done; this error number.
+    /// Nothing is done, and the operation fails with this error number.
     Error(i32),
     /// A write or read ends after half of its bytes, and says so.
     Short,

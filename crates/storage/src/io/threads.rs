@@ -100,7 +100,7 @@ pub(super) fn read_iovecs(buffers: &mut [&mut [u8]], done: usize) -> Vec<libc::i
     iovecs
 }
 
-/// The same for buffers that are only read.
+/// Returns the vectors of buffers that are only read.
 pub(super) fn write_iovecs(buffers: &[&[u8]], done: usize) -> Vec<libc::iovec> {
     let mut skip = done;
     let mut iovecs = Vec::with_capacity(buffers.len().min(IOV_MAX));

@@ -18,7 +18,7 @@ const RINGS_MAX: usize = 8;
 
 pub struct UringIo {
     rings: Mutex<Vec<IoUring>>,
-    /// For all that is no batch.
+    /// The back end for operations that are no batch.
     plain: ThreadsIo,
 }
 

@@ -103,7 +103,7 @@ impl KeyCodec {
         self.append_keys_of_parts(columns, self.parts.len(), rows, keys)
     }
 
-    /// The same for the key's first `parts` parts.
+    /// Appends the first `parts` parts of each key.
     pub fn append_keys_of_parts(
         &self,
         columns: &[ArrayRef],

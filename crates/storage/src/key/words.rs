@@ -24,7 +24,7 @@ struct WordPart {
 }
 
 impl KeyWords {
-    /// For the first `parts` parts; `None` if some keys do not fit a word.
+    /// Makes words of the first `parts` parts of keys; `None` if some keys do not fit a word.
     pub fn new(codec: &KeyCodec, parts: usize) -> Option<KeyWords> {
         let mut words = KeyWords { parts: Vec::with_capacity(parts), plain: true };
         let mut end = 0;

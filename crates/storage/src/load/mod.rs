@@ -70,7 +70,7 @@ pub struct LoadProgress {
 
 #[derive(Clone)]
 pub struct LoadOptions {
-    /// For sorting; beyond it, runs go to `temp_dir`.
+    /// Bytes of memory for sorting; beyond them, runs are written to `temp_dir`.
     pub memory_bytes: usize,
     pub temp_dir: PathBuf,
     pub threads: usize,

@@ -13,7 +13,7 @@ pub(super) struct PrefixCounter {
 }
 
 impl PrefixCounter {
-    /// For keys of the codec's first `parts` parts; longer keys are fine.
+    /// Makes a counter for keys of the codec's first `parts` parts; longer keys are fine.
     pub fn new(codec: &KeyCodec, parts: usize) -> PrefixCounter {
         let parts = codec.parts[..parts].to_vec();
         PrefixCounter { distinct: vec![0; parts.len()], last: Vec::new(), ends: Vec::with_capacity(parts.len()), parts }

@@ -31,7 +31,7 @@ const CANCEL_CHECK_RECORDS: usize = 4096;
 
 #[derive(Debug, Clone)]
 pub(super) struct SortOptions {
-    /// For records in memory while collecting, for block buffers while merging.
+    /// Bytes of memory: for records while collecting, for block buffers while merging.
     pub memory_bytes: usize,
     /// The folder for sorted runs that do not fit into memory.
     pub temp_dir: PathBuf,

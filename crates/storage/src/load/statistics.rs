@@ -46,7 +46,7 @@ fn bound(array: &dyn Array, row: usize) -> Value {
 }
 
 impl StatisticsThread {
-    /// For a table of so many columns; batches may have more behind them.
+    /// Starts a thread for a table of so many columns; batches may have more columns behind them.
     pub fn start(columns: usize) -> StatisticsThread {
         let (batches, incoming) = sync_channel::<Vec<ArrayRef>>(4);
         let thread = std::thread::spawn(move || {

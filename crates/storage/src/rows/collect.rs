@@ -36,7 +36,7 @@ struct Sinks {
 }
 
 impl Sinks {
-    /// For table columns that `layout` holds.
+    /// Makes a collector of table columns that `layout` holds.
     fn new(schema: &TableSchema, layout: &TreeLayout, projection: Projection) -> Sinks {
         let types: Vec<_> = projection.columns.iter().map(|c| schema.columns[*c].ty).collect();
         Sinks {

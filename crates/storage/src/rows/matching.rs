@@ -38,7 +38,7 @@ pub(crate) struct Matcher {
 }
 
 impl Matcher {
-    /// For keys of `parts` whole parts; `None` if they do not end where parts do, or differ.
+    /// Makes a reader for keys of `parts` whole parts; `None` if they do not end where parts do, or differ.
     pub fn new(tree: &Arc<Tree>, view: ReadView, parts: Option<usize>) -> Matcher {
         Matcher { search: PrefixSearch::new(tree.layout(), parts), tree: Arc::clone(tree), view }
     }

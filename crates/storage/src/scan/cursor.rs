@@ -191,7 +191,7 @@ impl ScanCursor {
         }
     }
 
-    /// The same where entries are left out: at most one leaf, and of it what is to be delivered.
+    /// Returns what is to be delivered of the next leaf, where entries are left out.
     fn next_chosen(&mut self, scan: &Scan, counters: &Counters) -> Result<Option<Vec<LeafRows>>> {
         let tree = &scan.access.tree;
         if let Some(target) = self.onward.take() {

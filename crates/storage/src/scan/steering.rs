@@ -38,7 +38,7 @@ pub(super) struct Sets {
 struct PartSet {
     /// Disjoint and ascending.
     ranges: Vec<PartRange>,
-    /// The same as words (least and greatest), where the part's values fit one.
+    /// The ranges as words (least and greatest), where the part's values fit one.
     words: Option<(KeyWords, Vec<(u128, u128)>)>,
     codec: KeyCodec,
 }

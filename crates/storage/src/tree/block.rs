@@ -442,7 +442,7 @@ impl RowBlock {
         self.columns.iter_mut().for_each(|c| c.drain(count));
     }
 
-    /// The same rows with those in `replaced` taken out and `with`'s put in their place.
+    /// Returns the rows of the block with those in `replaced` taken out and `with`'s put in their place.
     pub fn splice(&self, layout: &TreeLayout, replaced: Range<usize>, with: &RowBlock) -> RowBlock {
         let mut spliced = RowBlock::new(layout);
         spliced.append_block(self, 0..replaced.start);

@@ -71,7 +71,8 @@ impl<'a> Inner<'a> {
         low
     }
 
-    /// As [`Inner::find`], for a key that is not in a child before `from`; quick if it is near there.
+    /// Finds a child as [`Inner::find`] does, for a key that is not in a child before `from`; quick if it is near
+    /// there.
     pub fn find_from(&self, key: &[u8], from: usize) -> usize {
         first_not(from, self.children - 1, 1, |i| self.separator(i) <= key)
     }

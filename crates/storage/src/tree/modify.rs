@@ -75,9 +75,9 @@ impl Tree {
     }
 }
 
-/// After an error the change must be dropped: a part of what was asked may be in it.
+/// Changes to a tree. After an error the transaction must be dropped, since a part of what was asked may be in it.
 impl MiniTransaction<'_> {
-    /// As [`Tree::insert`].
+    /// Inserts a row as [`Tree::insert`] does.
     pub fn insert(&mut self, values: &[Value], trx_id: u64) -> Result<()> {
         let mut new = self.tree.one_row(values, trx_id)?;
         let key = self.tree.key_of(&new)?;
@@ -89,7 +89,7 @@ impl MiniTransaction<'_> {
         self.store_leaf(found.path, found.page, block, Some(found.row))
     }
 
-    /// As [`Tree::replace`].
+    /// Replaces a row as [`Tree::replace`] does.
     pub fn replace(&mut self, values: &[Value], trx_id: u64) -> Result<bool> {
         let mut new = self.tree.one_row(values, trx_id)?;
         let key = self.tree.key_of(&new)?;
@@ -104,7 +104,7 @@ impl MiniTransaction<'_> {
         Ok(true)
     }
 
-    /// As [`Tree::delete`].
+    /// Deletes a row as [`Tree::delete`] does.
     pub fn delete(&mut self, key: &[u8]) -> Result<Option<Vec<Value>>> {
         let found = self.find(key)?;
         if !found.exact {

@@ -42,7 +42,7 @@ struct Planned {
 /// A latched leaf.
 pub struct PrefixLeaf {
     pub page: PageGuard,
-    /// Those of the keys whose entries may be here.
+    /// Positions of the keys whose entries may be here.
     pub keys: Range<usize>,
     /// The first row that was not given out with a leaf before.
     pub first_row: usize,

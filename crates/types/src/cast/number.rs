@@ -14,7 +14,7 @@ struct Prefix<'a> {
     exponent: i32,
     /// The number as a whole, as Rust reads it.
     text: &'a str,
-    /// Nothing but white space follows, and there is a digit.
+    /// True if there is a digit, and nothing but white space follows.
     clean: bool,
 }
 

@@ -63,8 +63,8 @@ impl Collation {
         }
     }
 
-    /// By MySQL's name, in any case. The collations of `utf8` (`utf8mb3`) are those of `utf8mb4`, of which it is a
-    /// part.
+    /// Finds a collation by MySQL's name, in any case. The collations of `utf8` (`utf8mb3`) are those of `utf8mb4`, of
+    /// which it is a part.
     pub fn from_name(name: &str) -> Option<Collation> {
         let name = name.to_ascii_lowercase();
         let name = match name.as_str() {
@@ -86,7 +86,7 @@ impl Collation {
         }
     }
 
-    /// By MySQL's number.
+    /// Finds a collation by MySQL's number.
     pub fn from_id(id: u16) -> Option<Collation> {
         Collation::all().iter().copied().find(|c| c.id() == id)
     }
@@ -160,7 +160,7 @@ impl Collation {
         key
     }
 
-    /// As the sort keys compare, without building them.
+    /// Compares two texts as their sort keys compare, without building these.
     pub fn compare(self, a: &str, b: &str) -> Ordering {
         match self {
             Utf8mb4_0900AiCi => uca::compare(a, b),

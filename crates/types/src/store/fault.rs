@@ -14,7 +14,7 @@ impl<N> Unfit<N> {
         Unfit { fault, instead: Some(instead) }
     }
 
-    /// The same fault with the value in another form.
+    /// Converts the value of the fault.
     pub fn map<M>(self, f: impl FnOnce(N) -> M) -> Unfit<M> {
         Unfit { fault: self.fault, instead: self.instead.map(f) }
     }

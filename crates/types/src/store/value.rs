@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredType {
     pub ty: SqlType,
-    /// Of FLOAT(M,D) and DOUBLE(M,D).
+    /// M and D of FLOAT(M,D) and DOUBLE(M,D).
     pub digits: Option<FloatDigits>,
     /// Zone of the local times that a TIMESTAMP stores in UTC.
     pub zone: TimeZone,

@@ -41,7 +41,8 @@ pub fn moment_from_number(n: i64) -> Option<(Moment, bool)> {
     Some((Moment::checked(y, m, d, clock)?, has_clock))
 }
 
-/// As [`moment_from_number`], in microseconds since 1970-01-01; `None` for a number that is no date of the calendar.
+/// Returns what [`moment_from_number`] does in microseconds since 1970-01-01; `None` for a number that is no date of
+/// the calendar.
 pub fn datetime_from_number(n: i64) -> Option<i64> {
     moment_from_number(n)?.0.micros()
 }

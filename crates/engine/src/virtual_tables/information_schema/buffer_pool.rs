@@ -106,7 +106,7 @@ pub(super) fn pool_stats(context: &StatementContext) -> Result<Vec<Vec<Value>>> 
     ]])
 }
 
-/// By file: the table as MySQL quotes it, and the index.
+/// Maps each file to its table, as MySQL quotes it, and its index.
 fn index_names(snapshot: &Snapshot) -> HashMap<FileId, (String, String)> {
     let indexes = snapshot.tables().flat_map(|table| {
         let name = format!("`{}`.`{}`", table.def.database, table.def.name);

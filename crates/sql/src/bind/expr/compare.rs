@@ -39,7 +39,7 @@ impl Binder<'_> {
         }
     }
 
-    /// As the comparisons of BETWEEN, IN, CASE and INTERVAL, which know no tolerance.
+    /// Compares as BETWEEN, IN, CASE and INTERVAL do, which have no tolerance.
     pub fn compare_exactly(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
         let (l, r) = self.comparable(l, r, symbol(op))?;
         Ok(Item::bool(Expr::compare(op, l.expr, r.expr)))

@@ -11,7 +11,7 @@ use muster_types::{
 };
 use sqlparser::ast;
 
-/// Their names.
+/// The names of these functions.
 pub(super) const NAMES: &[&str] = &[
     "NOW",
     "CURRENT_TIMESTAMP",
@@ -103,7 +103,7 @@ fn date(micros: i64) -> Value {
     Value::Date(micros.div_euclid(MICROS_PER_DAY) as i32)
 }
 
-/// Without the digits behind `fsp`.
+/// Cuts off the digits behind `fsp`.
 fn cut(micros: i64, fsp: u8) -> i64 {
     let unit = 10i64.pow(6 - fsp as u32);
     micros.div_euclid(unit) * unit

@@ -9,7 +9,7 @@ use muster_algebra::{ArithmeticOp, CompareOp, Expr, LogicOp, ScalarFunction};
 use muster_types::{SqlType, Value};
 
 impl Binder<'_> {
-    /// By how much two numbers differ at least when they are not equal; `None` when they are compared exactly.
+    /// Returns the smallest difference of two numbers that are not equal; `None` when they are compared exactly.
     pub(super) fn tolerance(&self, op: CompareOp, l: &Item, r: &Item) -> Option<f64> {
         let is_float = |item: &Item| matches!(item.ty, SqlType::Float | SqlType::Double);
         if !is_float(l) && !is_float(r) || self.compares_exactly(l, r) || self.compares_exactly(r, l) {

@@ -88,7 +88,7 @@ struct Views {
 }
 
 impl ColumnSink {
-    /// For a column of this type, with room for `rows`.
+    /// Makes a sink for a column of this type, with room for `rows`.
     pub fn new(ty: SqlType, rows: usize) -> ColumnSink {
         let values = match arrow_type(&ty) {
             DataType::Int8 => SinkValues::I8(Vec::with_capacity(rows)),

@@ -265,7 +265,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// As many rows from `start` on as fit, at least one. `guess`: rows that probably do.
+    /// Takes as many rows from `start` on as fit, at least one. `guess`: the number of rows that probably do.
     pub fn take(&self, block: &RowBlock, start: usize, guess: usize) -> RowExtents {
         let available = (block.rows() - start).min(self.max_rows);
         let mut taken = RowExtents::new(block, start);

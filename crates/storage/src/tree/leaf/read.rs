@@ -86,7 +86,7 @@ pub enum Data<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Wanted<'a> {
     All,
-    /// So few that only these are checked.
+    /// So few rows that only these are checked.
     Few(&'a Rows),
 }
 
@@ -207,7 +207,7 @@ impl<'a> Leaf<'a> {
         self.column_for(index, physical, Wanted::All)
     }
 
-    /// The same, to be asked for these rows only.
+    /// Returns a column that will be asked for these rows only.
     pub fn column_of(&self, index: usize, physical: Physical, rows: &Rows) -> Result<Column<'a>, BadPage> {
         let few = are_few(rows.len(), self.rows);
         self.column_for(index, physical, if few { Wanted::Few(rows) } else { Wanted::All })

@@ -21,7 +21,8 @@ pub struct PrefixSearch {
 }
 
 impl PrefixSearch {
-    /// For prefixes of a tree's keys that have `parts` whole parts each; `None` if they end elsewhere or differ.
+    /// Makes a search for prefixes of a tree's keys that have `parts` whole parts each; `None` if they end elsewhere or
+    /// differ.
     pub fn new(layout: &TreeLayout, parts: Option<usize>) -> PrefixSearch {
         let count = parts.unwrap_or(layout.key.parts.len());
         PrefixSearch {

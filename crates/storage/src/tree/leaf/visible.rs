@@ -36,7 +36,7 @@ impl Rows {
         (0..self.len()).map(|i| self.get(i))
     }
 
-    /// Those of the rows, counted by their place among them, that are in `keep`.
+    /// Returns the rows whose places among these are in `keep`.
     pub fn pick(&self, keep: impl Iterator<Item = usize>) -> Rows {
         Rows::List(keep.map(|i| self.get(i) as u16).collect())
     }
