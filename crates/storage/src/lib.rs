@@ -9,6 +9,7 @@
 //!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs, small_file.rs
 //!   PageIo     io_uring, pread, memory with faults         io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
+//!   load_ahead memory ahead of its use, wide registers     processor.rs
 //! ```
 //!
 //! `docs/format.md` draws every byte.
@@ -26,6 +27,7 @@ pub mod key;
 pub mod load;
 pub mod lookup;
 pub mod page;
+pub mod processor;
 pub mod read_view;
 pub mod reserve;
 pub mod rows;

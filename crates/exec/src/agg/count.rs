@@ -21,6 +21,17 @@ impl Count {
         Count { counts: Vec::new(), all_rows }
     }
 
+    /// Returns true if every row of such values counts.
+    pub fn takes_all(&self, values: &dyn Array) -> bool {
+        self.all_rows || values.logical_null_count() == 0
+    }
+
+    /// Takes in rows that all count: how many each of the first groups has. There are `total` groups now.
+    pub fn add(&mut self, rows: &[i64], total: usize) {
+        self.counts.resize(total, 0);
+        self.counts.iter_mut().zip(rows).for_each(|(count, rows)| *count += rows);
+    }
+
     fn take(&mut self, emit_to: EmitTo) -> ArrayRef {
         Arc::new(Int64Array::from(emit_to.take_needed(&mut self.counts)))
     }
@@ -42,9 +53,9 @@ impl GroupsAccumulator for Count {
         total: usize,
     ) -> Result<()> {
         self.counts.resize(total, 0);
-        let all = filter.is_none() && (self.all_rows || values[0].logical_null_count() == 0);
+        let all = filter.is_none() && self.takes_all(&values[0]);
         if all && total <= FEW {
-            self.counts.iter_mut().zip(lanes::count(groups)).for_each(|(count, rows)| *count += rows);
+            self.add(&lanes::count(groups), total);
         } else if all {
             groups.iter().for_each(|group| self.counts[*group] += 1);
         } else {

@@ -10,6 +10,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::EmitTo;
+use muster_storage::processor::in_wide_registers;
 use muster_types::{ErrorCode, SqlError, decimal::beyond_i64};
 use std::sync::Arc;
 
@@ -78,7 +79,11 @@ impl ExactSum {
 
     /// Adds all rows' values, none of them NULL, to the sums of at most [`FEW`] groups.
     fn add_to_few<V: Addend>(&mut self, groups: &[usize], values: &[V]) -> Result<()> {
-        let Some(sums) = V::sums(groups, values) else {
+        let sums = match self.sums.len() {
+            1 => V::sum(values).map(|sum| std::array::from_fn(|group| if group == 0 { sum } else { 0 })),
+            _ => V::sums(groups, values),
+        };
+        let Some(sums) = sums else {
             return self.add(groups, None, None, |row| values[row].into());
         };
         if self.seen.contains(&false) {
@@ -95,25 +100,43 @@ impl ExactSum {
 trait Addend: Copy + Into<i128> {
     /// The sums of the rows' values by group; `None` if they might overflow.
     fn sums(groups: &[usize], values: &[Self]) -> Option<[i128; FEW]>;
+    /// The sum of all values; `None` if it might overflow.
+    fn sum(values: &[Self]) -> Option<i128>;
+}
+
+/// Returns true if no sum of some of the values overflows.
+fn sums_fit(values: &[i64]) -> bool {
+    let bits = in_wide_registers(move || values.iter().fold(0, |all, v| all | (v ^ (v >> 63))));
+    // So many values of so many bits, and a sign.
+    (64 - bits.leading_zeros()) + (usize::BITS - values.len().leading_zeros()) <= 63
 }
 
 impl Addend for i64 {
     fn sums(groups: &[usize], values: &[i64]) -> Option<[i128; FEW]> {
-        let bits = values.iter().fold(0, |all, v| all | (v ^ (v >> 63)));
-        // So many values of so many bits, and a sign.
-        let sum_bits = (64 - bits.leading_zeros()) + (usize::BITS - values.len().leading_zeros());
-        if sum_bits > 63 {
+        if !sums_fit(values) {
             return i128_sums(groups, values);
         }
         let mut lanes = [[0i64; FEW]; LANES];
         in_lanes(groups, values, |lane, group, value| lanes[lane][group] += value);
         Some(std::array::from_fn(|group| lanes.iter().map(|lane| i128::from(lane[group])).sum()))
     }
+
+    fn sum(values: &[i64]) -> Option<i128> {
+        Some(match sums_fit(values) {
+            true => in_wide_registers(move || values.iter().sum::<i64>()).into(),
+            // 2^64 values of 2^63 fit.
+            false => values.iter().map(|value| i128::from(*value)).sum(),
+        })
+    }
 }
 
 impl Addend for i128 {
     fn sums(groups: &[usize], values: &[i128]) -> Option<[i128; FEW]> {
         i128_sums(groups, values)
+    }
+
+    fn sum(values: &[i128]) -> Option<i128> {
+        values.iter().try_fold(0i128, |sum, value| sum.checked_add(*value))
     }
 }
 
@@ -192,6 +215,30 @@ mod tests {
         assert_eq!(result.as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>(), [Some(200), None]);
         let huge: ArrayRef = Arc::new(Decimal128Array::from(vec![i128::MAX, 1]));
         assert!(sum.update_batch(&[huge], &[0, 0], None, 1).is_err());
+    }
+
+    #[test]
+    fn sums_of_64_bit_values_never_wrap() {
+        let extremes = [i64::MAX, i64::MAX, i64::MIN, -1, i64::MAX, 0, i64::MIN + 1];
+        for (groups, rows, wide) in [(1, 999, false), (1, 999, true), (5, 999, true), (64, 999, true), (65, 999, true)]
+        {
+            let value = |i: usize| if wide { extremes[i % extremes.len()] } else { i as i64 * 7919 % 4001 - 2000 };
+            let numbers: Vec<usize> = (0..rows).map(|i| i * i % groups).collect();
+            let values: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values((0..rows).map(value)));
+            let mut sum = Folded(ExactSum::new(0));
+            let mut expected = vec![None; groups];
+            for _ in 0..2 {
+                sum.update_batch(std::slice::from_ref(&values), &numbers, None, groups).unwrap();
+                for (i, group) in numbers.iter().enumerate() {
+                    *expected[*group].get_or_insert(0i128) += i128::from(value(i));
+                }
+            }
+            let result = sum.evaluate(EmitTo::All).unwrap();
+            assert_eq!(result.as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>(), expected);
+        }
+        let mut sum = Folded(ExactSum::new(0));
+        let huge: ArrayRef = Arc::new(Decimal128Array::from(vec![i128::MAX, i128::MAX]));
+        assert!(sum.update_batch(&[huge], &[0, 0], None, 1).is_err(), "beyond 128 bits");
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod exact_sum;
 mod extreme;
 mod fold;
 mod group_concat;
-mod lanes;
+pub mod lanes;
 mod number;
 mod variance;
 
@@ -35,6 +35,7 @@ use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
     function::{AccumulatorArgs, StateFieldsArgs},
 };
+use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use fold::Folded;
 use muster_types::Collation;
 use std::sync::Arc;
@@ -144,6 +145,38 @@ impl Kind {
             Kind::GroupConcat(settings) => Box::new(group_concat::Groups::new(settings.clone())),
             Kind::Distinct(of, ty) => Box::new(distinct::Distinct::new(of.accumulator()?, ty.clone())?),
         })
+    }
+}
+
+/// The state of one function for many groups. COUNT is known as such, because functions that count the same rows of a
+/// batch need not count them each.
+pub enum GroupAccumulator {
+    Count(count::Count),
+    Other(Box<dyn GroupsAccumulator>),
+}
+
+impl GroupAccumulator {
+    /// Nothing accumulated yet.
+    pub fn new(function: &AggregateFunctionExpr) -> Result<GroupAccumulator> {
+        Ok(match function.fun().inner().downcast_ref::<Function>().map(|function| &function.kind) {
+            Some(Kind::Count) => GroupAccumulator::Count(count::Count::new(false)),
+            Some(Kind::CountRows) => GroupAccumulator::Count(count::Count::new(true)),
+            _ => GroupAccumulator::Other(function.create_groups_accumulator()?),
+        })
+    }
+
+    pub fn state(&self) -> &dyn GroupsAccumulator {
+        match self {
+            GroupAccumulator::Count(count) => count,
+            GroupAccumulator::Other(other) => other.as_ref(),
+        }
+    }
+
+    pub fn state_mut(&mut self) -> &mut dyn GroupsAccumulator {
+        match self {
+            GroupAccumulator::Count(count) => count,
+            GroupAccumulator::Other(other) => other.as_mut(),
+        }
     }
 }
 

@@ -65,22 +65,28 @@ pub(super) fn each<T: ArrowPrimitiveType, O: ArrowNativeType>(
     rows: usize,
     mut f: impl FnMut(T::Native, T::Native) -> O,
 ) -> ScalarBuffer<O> {
+    let mut out = Vec::with_capacity(rows);
     // A loop over slots, not `collect`, so that what `f` keeps stays in registers.
-    let mut out = vec![O::default(); rows];
+    let slots = &mut out.spare_capacity_mut()[..rows];
     match (a.constant, b.constant) {
         (false, false) => {
-            let (a, b) = (a.array.values(), b.array.values());
-            out.iter_mut().zip(a.iter().zip(b.iter())).for_each(|(slot, (x, y))| *slot = f(*x, *y));
+            let (a, b) = (&a.array.values()[..rows], &b.array.values()[..rows]);
+            slots.iter_mut().zip(a.iter().zip(b)).for_each(|(slot, (x, y))| _ = slot.write(f(*x, *y)));
         }
         (true, false) => {
             let x = a.array.value(0);
-            out.iter_mut().zip(b.array.values().iter()).for_each(|(slot, y)| *slot = f(x, *y));
+            slots.iter_mut().zip(&b.array.values()[..rows]).for_each(|(slot, y)| _ = slot.write(f(x, *y)));
         }
         (false, true) => {
             let y = b.array.value(0);
-            out.iter_mut().zip(a.array.values().iter()).for_each(|(slot, x)| *slot = f(*x, y));
+            slots.iter_mut().zip(&a.array.values()[..rows]).for_each(|(slot, x)| _ = slot.write(f(*x, y)));
         }
-        (true, true) => out.fill(f(a.array.value(0), b.array.value(0))),
+        (true, true) => {
+            let value = f(a.array.value(0), b.array.value(0));
+            slots.iter_mut().for_each(|slot| _ = slot.write(value));
+        }
     }
+    // SAFETY: each of the loops has written to all of the slots, since each operand has as many values.
+    unsafe { out.set_len(rows) };
     out.into()
 }

@@ -91,14 +91,10 @@ impl Domain {
 
     /// Returns true if the groups of all rows are known.
     fn look_up(&self, places: &mut Vec<usize>) -> bool {
-        let mut known = true;
+        let groups = &self.groups[..];
         places.clear();
-        places.extend(self.indexes.iter().map(|index| {
-            let group = self.groups[usize::from(*index)];
-            known &= group != UNKNOWN;
-            group as usize
-        }));
-        known
+        places.extend(self.indexes.iter().map(|index| groups[usize::from(*index)] as usize));
+        !places.contains(&(UNKNOWN as usize))
     }
 
     /// Has the groups numbered that the last batch met for the first time.

@@ -1,11 +1,17 @@
 //! The groups of a hash aggregation in memory, and what has been accumulated for each.
 
 use super::keys::Keys;
-use crate::expr::{Physical, subexpressions::SharedSubexpressions};
+use crate::{
+    agg::{
+        GroupAccumulator,
+        lanes::{self, FEW},
+    },
+    expr::{Physical, subexpressions::SharedSubexpressions},
+};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::{Result, internal_datafusion_err};
-use datafusion_expr::{EmitTo, GroupsAccumulator};
+use datafusion_expr::EmitTo;
 use datafusion_physical_expr::{aggregate::AggregateFunctionExpr, expressions::Column};
 use datafusion_physical_plan::{
     ExecutionPlan,
@@ -92,7 +98,7 @@ impl Layout {
 
     /// Returns accumulators that have seen no row.
     pub fn accumulators(&self) -> Result<Accumulators> {
-        let accumulators = self.functions.iter().map(|function| function.create_groups_accumulator());
+        let accumulators = self.functions.iter().map(|function| GroupAccumulator::new(function));
         Ok(Accumulators(accumulators.collect::<Result<_>>()?))
     }
 }
@@ -102,7 +108,7 @@ fn evaluate(exprs: &[Physical], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
 }
 
 /// One accumulator for each function.
-pub struct Accumulators(Vec<Box<dyn GroupsAccumulator>>);
+pub struct Accumulators(Vec<GroupAccumulator>);
 
 impl Accumulators {
     /// Takes rows in; `places` are their groups, of which there are `total` now.
@@ -118,18 +124,23 @@ impl Accumulators {
             Contents::Values => &layout.arguments,
             Contents::States => &layout.state_arguments,
         };
+        // Rows of each group, once they are counted.
+        let mut rows = None;
         for (accumulator, exprs) in self.0.iter_mut().zip(arguments) {
             let values = evaluate(exprs, batch)?;
-            match contents {
-                Contents::Values => accumulator.update_batch(&values, places, None, total)?,
-                Contents::States => accumulator.merge_batch(&values, places, total)?,
+            match (contents, accumulator) {
+                (Contents::Values, GroupAccumulator::Count(count)) if total <= FEW && count.takes_all(&values[0]) => {
+                    count.add(rows.get_or_insert_with(|| lanes::count(places)), total);
+                }
+                (Contents::Values, other) => other.state_mut().update_batch(&values, places, None, total)?,
+                (Contents::States, other) => other.state_mut().merge_batch(&values, places, total)?,
             }
         }
         Ok(())
     }
 
     pub fn bytes(&self) -> usize {
-        self.0.iter().map(|a| a.size()).sum()
+        self.0.iter().map(|a| a.state().size()).sum()
     }
 
     /// Rows as groups of their own.
@@ -137,7 +148,7 @@ impl Accumulators {
         let rows = &layout.with_subexpressions(rows, Contents::Values)?;
         let mut columns = layout.keys(rows)?;
         for (accumulator, exprs) in self.0.iter().zip(&layout.arguments) {
-            columns.extend(accumulator.convert_to_state(&evaluate(exprs, rows)?, None)?);
+            columns.extend(accumulator.state().convert_to_state(&evaluate(exprs, rows)?, None)?);
         }
         batch(&layout.results, columns)
     }
@@ -146,14 +157,14 @@ impl Accumulators {
     pub fn states(&mut self) -> Result<Vec<ArrayRef>> {
         let mut columns = Vec::new();
         for accumulator in &mut self.0 {
-            columns.extend(accumulator.state(EmitTo::All)?);
+            columns.extend(accumulator.state_mut().state(EmitTo::All)?);
         }
         Ok(columns)
     }
 
     /// The results of these groups, which are forgotten.
     pub fn results(&mut self, of: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.0.iter_mut().map(|a| a.evaluate(of)).collect()
+        self.0.iter_mut().map(|a| a.state_mut().evaluate(of)).collect()
     }
 }
 
