@@ -139,6 +139,7 @@ files! {
     load
     numbers
     show
+    stored_groups
     subqueries
     switches
     tables

@@ -48,7 +48,7 @@ pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoa
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use reserve::Reserve;
-pub use rows::{BatchFilter, Fetch};
+pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};

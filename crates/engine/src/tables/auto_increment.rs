@@ -91,6 +91,7 @@ pub fn largest_value(table: Arc<Table>, column: usize) -> Result<Option<Value>> 
         index,
         ranges: vec![KeyRange::all()],
         columns: vec![column],
+        coded: Vec::new(),
         steering: Steering::default(),
         distinct_prefix: None,
         index_filter: None,

@@ -25,7 +25,8 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_pure(&self) -> bool {
         true
     }
-    /// Returns true if results may come as `Decimal64` where the expression's type is `Decimal128`.
+    /// Returns true if results may come in a form of fewer bytes than the expression's type says: `Decimal64` for
+    /// `Decimal128`, and a dictionary for texts and byte strings.
     fn is_adaptive(&self) -> bool {
         false
     }
@@ -149,7 +150,8 @@ impl PhysicalExpr for KernelExpr {
         debug_assert_eq!(array.len(), batch.num_rows(), "{self}");
         debug_assert!(
             array.data_type() == &self.data_type
-                || self.kernel.is_adaptive() && matches!(array.data_type(), DataType::Decimal64(..)),
+                || self.kernel.is_adaptive()
+                    && matches!(array.data_type(), DataType::Decimal64(..) | DataType::Dictionary(..)),
             "{self}: {}",
             array.data_type()
         );

@@ -7,6 +7,7 @@
 //!   kernel.rs      the one physical expression of ours, and the trait its functions implement
 //!   arithmetic.rs  decimal.rs  operand.rs  numbers.rs  text.rs  like.rs  temporal.rs  control.rs  convert.rs
 //!                  column-wise functions
+//!   codes.rs       texts that come as codes
 //!   subexpressions.rs  what expressions have in common, computed once
 //!   row_key.rs     several values as one
 //!   rowwise.rs     everything else, and what makes long texts, through the general evaluator
@@ -17,6 +18,7 @@
 //! dates) they are used.
 
 pub mod arithmetic;
+pub mod codes;
 pub mod compare;
 pub mod compile;
 pub mod control;

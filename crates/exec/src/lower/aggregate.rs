@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     agg::Kind,
-    expr::{Physical, Scope, scope::TraitMap},
+    expr::{Physical, Scope, codes::coded_key, scope::TraitMap},
     ops::group::{GroupExec, Method},
 };
 use arrow_schema::SchemaRef;
@@ -23,7 +23,7 @@ use datafusion_physical_plan::{
     aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy},
     projection::ProjectionExec,
 };
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan, PlanOp};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -60,6 +60,7 @@ impl Accumulated {
 impl Lowerer<'_> {
     /// Groups of each partition, found by hash.
     pub(super) fn hash_aggregate(&mut self, grouping: Grouping<'_>) -> Result<Node> {
+        self.coded = codable(grouping);
         let (node, accumulated) = self.accumulated(grouping)?;
         let mode = match node.partitions() {
             1 => AggregateMode::Single,
@@ -83,6 +84,7 @@ impl Lowerer<'_> {
 
     /// Accumulates each group in each partition.
     pub(super) fn partial_aggregate(&mut self, grouping: Grouping<'_>) -> Result<Node> {
+        self.coded = codable(grouping);
         let (node, accumulated) = self.accumulated(grouping)?;
         let exec = self.grouped(AggregateMode::Partial, accumulated.by.clone(), &accumulated, node.exec)?;
         Ok(Node { accumulated: Some(Arc::new(accumulated)), ..Node::new(exec, Vec::new(), TraitMap::new()) })
@@ -115,6 +117,8 @@ impl Lowerer<'_> {
         for id in group {
             let expr = Expr::Column(*id);
             let (key, differs) = compiler.grouping_key(&expr)?;
+            let (ty, nullable) = (df(key.data_type(&node.scope.schema))?, df(key.nullable(&node.scope.schema))?);
+            let key = coded_key(&key, &ty, nullable).unwrap_or(key);
             keys.push((key, field_name(*id)));
             shown.push(match differs {
                 false => None,
@@ -195,6 +199,22 @@ impl Lowerer<'_> {
         slots.into_iter().zip(exprs).for_each(|(slot, expr)| *slot = expr);
         Ok((node, calls))
     }
+}
+
+/// The group columns that a scan may deliver as dictionaries: nothing but the groups is made of them.
+fn codable(grouping: Grouping<'_>) -> Vec<ColId> {
+    let Grouping { input, group, aggregates } = grouping;
+    if !matches!(input.op, PlanOp::Scan(_)) {
+        return Vec::new();
+    }
+    let mut used: Vec<ColId> = Vec::new();
+    for (_, call) in aggregates {
+        used.extend(call.args.iter().flat_map(Expr::columns));
+        if let AggregateFunction::GroupConcat { order, .. } = &call.function {
+            used.extend(order.iter().flat_map(|key| key.expr.columns()));
+        }
+    }
+    group.iter().copied().filter(|id| !used.contains(id)).collect()
 }
 
 fn functions(parts: &Parts, schema: &SchemaRef) -> Result<Vec<Arc<AggregateFunctionExpr>>> {

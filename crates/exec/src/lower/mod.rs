@@ -121,6 +121,8 @@ pub struct Lowerer<'a> {
     text_bytes: usize,
     /// Rows that are computed once for several places of this run.
     run: SharedRows,
+    /// Columns that the scan lowered next may deliver as dictionaries.
+    coded: Vec<ColId>,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
     linked: bool,
 }
@@ -136,8 +138,16 @@ pub struct Lowered {
 pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lowered> {
     let texts = context.runtime.text_memory(context.threads, context.text_bytes_max);
     let run = SharedRows::default();
-    let mut lowerer =
-        Lowerer { context, columns: columns.clone(), texts, row_bytes: 0.0, text_bytes: 0, run, linked: false };
+    let mut lowerer = Lowerer {
+        context,
+        columns: columns.clone(),
+        texts,
+        row_bytes: 0.0,
+        text_bytes: 0,
+        run,
+        coded: Vec::new(),
+        linked: false,
+    };
     let node = lowerer.node(plan)?.single("a result")?;
     let mut config = context.runtime.session_config(context.threads, lowerer.row_bytes);
     if let Some(rows) = context.runtime.batch_bytes(context.threads).checked_div(lowerer.text_bytes) {

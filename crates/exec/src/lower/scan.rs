@@ -13,20 +13,25 @@ use crate::{
     runtime::BATCH_ROWS,
 };
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use muster_algebra::{ColId, Expr, Plan, RowFetch, Scan};
-use muster_storage::{Fetch, ScanRequest, Steering, Table};
-use muster_types::{Result, SqlError, SqlType, Value, collation::TextTraits};
+use muster_storage::{Fetch, ScanRequest, Steering, Table, dictionary_type};
+use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::TextTraits};
 use std::sync::Arc;
+
+/// A column with more values is not delivered as a dictionary.
+const CODED_VALUES_MAX: f64 = 256.0;
 
 impl Lowerer<'_> {
     pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
+        let codable = std::mem::take(&mut self.coded);
         if let Some(rows) = self.context.tables.virtual_rows(&scan.table)? {
             return self.virtual_scan(plan, scan, &rows);
         }
         let table = self.context.tables.storage(scan.table.id)?;
-        let schema = self.table_schema(&table, &scan.columns)?;
         let traits = table_traits(&table, scan.columns.iter().chain(&scan.filter_columns));
+        let coded = self.coded(&table, scan, &codable, &traits);
+        let schema = with_dictionaries(&self.table_schema(&table, &scan.columns)?, &coded);
         let row_bytes = width::of_table(&table, scan.columns.iter().map(|(_, c)| *c));
         self.row_bytes += row_bytes;
         let batch_rows = self.context.runtime.batch_rows(self.threads(), row_bytes);
@@ -42,6 +47,7 @@ impl Lowerer<'_> {
             steering: Steering { parts: scan.steering.clone() },
             distinct_prefix: scan.distinct_prefix,
             columns: scan.columns.iter().map(|(_, c)| *c).collect(),
+            coded,
             index_filter: None,
             filter: None,
             fetch: self.fetch(scan.fetch),
@@ -53,6 +59,22 @@ impl Lowerer<'_> {
         let columns = scan.columns.iter().map(|(id, _)| *id).collect();
         let exec = ScanExec::new(table, scan.alias.clone(), request, conditions, schema, plan.partitions);
         Ok(Node::new(Arc::new(exec), columns, traits))
+    }
+
+    /// The positions of the columns that are delivered as dictionaries: of `codable`, those with few values, which the
+    /// bytes alone tell apart.
+    fn coded(&self, table: &Table, scan: &Scan, codable: &[ColId], traits: &TraitMap) -> Vec<usize> {
+        let statistics = &table.statistics().columns;
+        let few = |column: usize| statistics.get(column).is_some_and(|known| known.distinct <= CODED_VALUES_MAX);
+        let by_bytes = |id: ColId| match self.columns.ty(id) {
+            SqlType::Text { collation, .. } => {
+                collation == Collation::Binary || traits.get(&id).is_some_and(|t| t.bytes_decide_equality(collation))
+            }
+            ty => ty.is_bytes(),
+        };
+        let positions = scan.columns.iter().enumerate();
+        let coded = positions.filter(|(_, (id, column))| codable.contains(id) && few(*column) && by_bytes(*id));
+        coded.map(|(position, _)| position).collect()
     }
 
     /// Conditions of a scan as storage runs them, over the columns they mention; `None` if there are none.
@@ -75,7 +97,8 @@ impl Lowerer<'_> {
         let compiler = self.compiler(&scope);
         let conjuncts = conditions.iter().cloned().flat_map(Expr::into_conjuncts);
         let predicates = conjuncts.map(|e| compiler.predicate(&e)).collect::<Result<_>>()?;
-        Ok(Some(ScanFilter::new(columns.iter().map(|(_, c)| *c).collect(), scope.schema.clone(), predicates)))
+        let columns: Vec<usize> = columns.iter().map(|(_, c)| *c).collect();
+        df(ScanFilter::new(&columns, &scope.schema, predicates)).map(Some)
     }
 
     /// How rows are fetched, with the session's buffer.
@@ -154,6 +177,15 @@ impl Lowerer<'_> {
         let traits = texts.map(|((id, _), known)| (*id, known)).collect();
         Ok(Node::new(Arc::new(ValuesExec::new(schema, batches, partitions)), output.to_vec(), traits))
     }
+}
+
+/// A schema in which the columns at these positions are dictionaries.
+fn with_dictionaries(schema: &SchemaRef, coded: &[usize]) -> SchemaRef {
+    let field = |(i, field): (usize, &FieldRef)| match coded.contains(&i) {
+        true => Arc::new(field.as_ref().clone().with_data_type(dictionary_type(field.data_type().clone()))),
+        false => field.clone(),
+    };
+    Arc::new(Schema::new(schema.fields().iter().enumerate().map(field).collect::<Vec<_>>()))
 }
 
 /// The traits of a table's texts that its statistics know.

@@ -1,6 +1,7 @@
 //! Operators of ours.
 
 pub mod apply;
+mod column_ranges;
 pub mod compact;
 pub mod exchange;
 pub mod group;

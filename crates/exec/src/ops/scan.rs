@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{error::external, expr::Physical};
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::{DataFusionError, Result, config::ConfigOptions, tree_node::TreeNodeRecursion};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::utils::collect_columns;
@@ -148,7 +148,17 @@ impl Source {
     fn conditions_now(&self, dropped: &Count) -> Result<ScanConditions> {
         let (request, output) = (&self.request, &self.schema);
         let mut conditions = self.conditions.clone();
-        let table_column = |c: usize| (request.columns[c], output.fields()[c].clone());
+        // Conditions see values, not codes.
+        let table_column = |c: usize| {
+            let field = &output.fields()[c];
+            let field = match field.data_type() {
+                DataType::Dictionary(_, values) => {
+                    Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone()))
+                }
+                _ => field.clone(),
+            };
+            (request.columns[c], field)
+        };
         // Whether there is such an index is for storage to say.
         let tree = self.table.trees().get(request.index);
         let covers = |columns: &[usize]| tree.is_some_and(|t| t.layout().covers(columns));
@@ -156,8 +166,7 @@ impl Source {
             let columns: Vec<usize> = collect_columns(filter).iter().map(|c| request.columns[c.index()]).collect();
             let of_index = request.index > 0 && !covers(&request.columns) && covers(&columns);
             let place = if of_index { &mut conditions.on_entries } else { &mut conditions.on_rows };
-            let none = || ScanFilter::new(Vec::new(), Arc::new(Schema::empty()), Vec::new());
-            place.get_or_insert_with(none).add_dynamic(filter, table_column, dropped.clone())?;
+            place.get_or_insert_with(ScanFilter::empty).add_dynamic(filter, table_column, dropped.clone())?;
         }
         Ok(conditions)
     }

@@ -1,8 +1,10 @@
 //! Conditions that run inside storage, on the columns they need: those of the plan, and those that operators publish
 //! while the query runs.
 
+use super::column_ranges::{column_range, intersect};
 use crate::expr::{Physical, kernel::evaluate_predicate};
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use datafusion_common::{
     Result,
@@ -10,7 +12,7 @@ use datafusion_common::{
 };
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::metrics::Count;
-use muster_storage::{BatchFilter, StorageError};
+use muster_storage::{BatchFilter, ColumnRange, StorageError};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
@@ -39,7 +41,11 @@ impl DynamicFilter {
 /// The conditions that storage tests while it reads. All must be TRUE.
 #[derive(Clone)]
 pub struct ScanFilter {
-    /// Table columns that the conditions see, in order, and their fields.
+    /// All conditions of the plan, for EXPLAIN.
+    shown: Vec<Physical>,
+    /// Those that storage tests on stored values.
+    ranges: Vec<ColumnRange>,
+    /// Table columns that the other conditions see, in order, and their fields.
     columns: Vec<usize>,
     schema: SchemaRef,
     predicates: Vec<Physical>,
@@ -47,22 +53,40 @@ pub struct ScanFilter {
 }
 
 impl ScanFilter {
-    /// `predicates` are over batches of `columns`, whose fields `schema` has.
-    pub fn new(columns: Vec<usize>, schema: SchemaRef, predicates: Vec<Physical>) -> ScanFilter {
-        ScanFilter { columns, schema, predicates, dynamic: Vec::new() }
+    /// Without conditions.
+    pub fn empty() -> ScanFilter {
+        ScanFilter {
+            shown: Vec::new(),
+            ranges: Vec::new(),
+            columns: Vec::new(),
+            schema: Arc::new(Schema::empty()),
+            predicates: Vec::new(),
+            dynamic: Vec::new(),
+        }
     }
 
-    /// Adds a filter that is filled in while the query runs. It is over other columns: `column_of` gives the table
-    /// column and the field of each. `dropped` counts the rows for which it is not TRUE.
-    pub fn add_dynamic(
-        &mut self,
-        filter: &Physical,
-        column_of: impl Fn(usize) -> (usize, FieldRef),
-        dropped: Count,
-    ) -> Result<()> {
+    /// `predicates` are over batches of `columns`, whose fields `schema` has.
+    pub fn new(columns: &[usize], schema: &SchemaRef, predicates: Vec<Physical>) -> Result<ScanFilter> {
+        let mut filter = ScanFilter::empty();
+        for predicate in &predicates {
+            match column_range(predicate, columns, schema) {
+                Some(range) => intersect(&mut filter.ranges, range),
+                None => {
+                    let moved = filter.moved(predicate, |i| (columns[i], schema.fields()[i].clone()))?;
+                    filter.predicates.push(moved);
+                }
+            }
+        }
+        filter.shown = predicates;
+        Ok(filter)
+    }
+
+    /// An expression over other columns, as one over the columns of the filter, to which its own are added. `column_of`
+    /// gives the table column and the field of each.
+    fn moved(&mut self, expr: &Physical, column_of: impl Fn(usize) -> (usize, FieldRef)) -> Result<Physical> {
         let mut fields: Vec<FieldRef> = self.schema.fields().iter().cloned().collect();
         let columns = &mut self.columns;
-        let mapped = filter.clone().transform_down(|e| {
+        let moved = expr.clone().transform_down(|e| {
             let Some(column) = e.downcast_ref::<Column>() else { return Ok(Transformed::no(e)) };
             let (table_column, field) = column_of(column.index());
             let position = columns.iter().position(|c| *c == table_column).unwrap_or_else(|| {
@@ -74,14 +98,26 @@ impl ScanFilter {
             Ok(Transformed::yes(moved))
         })?;
         self.schema = Arc::new(Schema::new(fields));
+        Ok(moved.data)
+    }
+
+    /// Adds a filter that is filled in while the query runs. It is over other columns: `column_of` gives the table
+    /// column and the field of each. `dropped` counts the rows for which it is not TRUE.
+    pub fn add_dynamic(
+        &mut self,
+        filter: &Physical,
+        column_of: impl Fn(usize) -> (usize, FieldRef),
+        dropped: Count,
+    ) -> Result<()> {
+        let predicate = self.moved(filter, column_of)?;
         let (seen, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        self.dynamic.push(Arc::new(DynamicFilter { predicate: mapped.data, seen, kept, dropped }));
+        self.dynamic.push(Arc::new(DynamicFilter { predicate, seen, kept, dropped }));
         Ok(())
     }
 
     /// The conditions, for EXPLAIN.
     pub fn predicates(&self) -> &[Physical] {
-        &self.predicates
+        &self.shown
     }
 
     fn test(&self, batch: &RecordBatch) -> Result<BooleanArray> {
@@ -115,7 +151,7 @@ impl ScanFilter {
             filter.dropped.add(before - now.true_count());
             kept = Some(now);
         }
-        Ok(kept.unwrap_or_else(|| BooleanArray::from(vec![true; rows])))
+        Ok(kept.unwrap_or_else(|| BooleanArray::new(BooleanBuffer::new_set(rows), None)))
     }
 }
 
@@ -129,6 +165,10 @@ fn both(kept: Option<BooleanArray>, passed: BooleanArray) -> Result<BooleanArray
 impl BatchFilter for ScanFilter {
     fn columns(&self) -> &[usize] {
         &self.columns
+    }
+
+    fn ranges(&self) -> &[ColumnRange] {
+        &self.ranges
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> muster_storage::Result<BooleanArray> {

@@ -81,6 +81,7 @@ impl Fixture {
             index,
             ranges: vec![KeyRange::all()],
             columns: vec![0, 1, 2, 3],
+            coded: Vec::new(),
             steering: Steering::default(),
             distinct_prefix: None,
             index_filter: None,

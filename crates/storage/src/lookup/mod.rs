@@ -71,7 +71,7 @@ impl Lookup {
     pub fn new(table: Arc<Table>, request: LookupRequest) -> Result<Lookup> {
         let LookupRequest { view, index, columns, index_filter, filter, fetch, batched, batch_rows, counters } =
             request;
-        let access = RowAccess::new(table, view, index, columns, index_filter, filter)?;
+        let access = RowAccess::new(table, view, index, columns, &[], index_filter, filter)?;
         let batch_rows = batch_rows.max(1);
         Ok(Lookup {
             fetch,

@@ -139,7 +139,8 @@ fn in_any_order(found: &Found) -> Vec<String> {
 /// A filter that keeps rows with an even value in a column.
 fn even_filter(schema: &TableSchema, column: Option<usize>) -> Option<Arc<dyn BatchFilter>> {
     column.map(|c| {
-        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()], ranges: Vec::new() })
+            as Arc<dyn BatchFilter>
     })
 }
 
@@ -481,7 +482,7 @@ fn handlers_are_counted_as_mysql_does() {
         let values: Vec<i32> = (10..60).collect();
         let kept = values.iter().filter(|n| even(&Value::Int(i64::from(**n))) == Some(true)).count() as u64;
         let types = vec![table.schema().columns[1].clone()];
-        let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
+        let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types, ranges: Vec::new() });
         let icp = LookupRequest { batched, index_filter: Some(filter), ..request(1, vec![2]) };
         assert_eq!(count(icp, keys(1, &values)), (kept as usize, [50, 0, kept], [50, kept], [1, 0]));
     }
@@ -515,7 +516,7 @@ fn wrong_requests_are_errors() {
     let table = number_table(&home, 30);
     let wrong = |r: LookupRequest| matches!(Lookup::new(Arc::clone(&table), r), Err(StorageError::WrongType { .. }));
     let types = vec![table.schema().columns[2].clone()];
-    let on_two: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types });
+    let on_two: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types, ranges: Vec::new() });
     assert!(wrong(request(7, vec![0])) && wrong(request(0, vec![3])));
     assert!(wrong(LookupRequest { index_filter: Some(Arc::clone(&on_two)), ..request(1, vec![0]) }));
     assert!(!wrong(LookupRequest { filter: Some(on_two), ..request(1, vec![0]) }));

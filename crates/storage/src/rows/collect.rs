@@ -1,6 +1,10 @@
 //! Rows of latched leaves into columns: the condition's first, the others only for the rows it keeps.
 
-use super::{BatchFilter, Condition, Projection};
+use super::{
+    BatchFilter, Condition, Projection,
+    ranges::RangeTests,
+    wanted::{Wanted, narrowed},
+};
 use crate::{
     Counters, Result, StorageError, TableSchema,
     buffer_pool::PageGuard,
@@ -16,8 +20,9 @@ use crate::{
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_buffer::BooleanBuffer;
+use arrow_schema::{DataType, FieldRef};
 use muster_types::SqlType;
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// A latched leaf and rows of it, in the order they are wanted.
 pub(crate) struct LeafRows {
@@ -41,19 +46,47 @@ impl Sinks {
         let types: Vec<_> = projection.columns.iter().map(|c| schema.columns[*c].ty).collect();
         Sinks {
             stored: projection.columns.iter().map(|c| layout.column_of(*c).unwrap_or(usize::MAX)).collect(),
-            sinks: types.iter().map(|ty| ColumnSink::new(*ty, 0)).collect(),
+            sinks: sinks(&projection, &types, 0),
             types,
             rows: 0,
             projection,
         }
     }
 
-    fn append(&mut self, leaf: &Leaf<'_>, rows: &Rows, overflow: &TreeOverflow<'_>) -> Result<(), DecodeError> {
+    /// Has the processor load the columns of a leaf of which so many rows will be appended soon.
+    fn load_ahead(&self, leaf: &Leaf<'_>, wanted: usize) {
+        self.stored.iter().for_each(|stored| leaf.load_ahead(*stored, wanted));
+    }
+
+    fn append(&mut self, leaf: &Leaf<'_>, wanted: &Wanted<'_>, overflow: &TreeOverflow<'_>) -> Result<(), DecodeError> {
         for (sink, stored) in self.sinks.iter_mut().zip(&self.stored) {
-            let column = leaf.column_of(*stored, sink.physical(), rows)?;
-            sink.append(&column, rows, overflow)?;
+            match wanted {
+                Wanted::Rows(rows) => {
+                    sink.append(&leaf.column_of(*stored, sink.physical(), rows)?, rows, overflow)?;
+                }
+                Wanted::Runs(runs) => sink.append_runs(&leaf.column(*stored, sink.physical())?, runs, overflow)?,
+            }
         }
-        self.rows += rows.len();
+        self.rows += wanted.len();
+        Ok(())
+    }
+
+    /// Appends some rows of each leaf; `rows` has one entry for each.
+    fn append_leaves(
+        &mut self,
+        tree: &Tree,
+        leaves: &[LeafRows],
+        rows: &[Option<Wanted<'_>>],
+        overflow: &TreeOverflow<'_>,
+    ) -> Result<()> {
+        for (i, (LeafRows { page, .. }, rows_here)) in leaves.iter().zip(rows).enumerate() {
+            if let (Some(next), Some(Some(rows))) = (leaves.get(i + 1), rows.get(i + 1)) {
+                self.load_ahead(&tree.leaf(&next.page)?, rows.len());
+            }
+            if let Some(rows) = rows_here {
+                self.append(&tree.leaf(page)?, rows, overflow).map_err(|e| tree.decode_error(page.page_no(), e))?;
+            }
+        }
         Ok(())
     }
 
@@ -61,10 +94,18 @@ impl Sinks {
     fn take(&mut self) -> Result<RecordBatch> {
         let rows = std::mem::take(&mut self.rows);
         let room = rows + rows / 8;
-        let next = self.types.iter().map(|ty| ColumnSink::new(*ty, room));
-        let full = std::mem::replace(&mut self.sinks, next.collect());
+        let full = std::mem::replace(&mut self.sinks, sinks(&self.projection, &self.types, room));
         batch(&self.projection, full.into_iter().map(ColumnSink::finish).collect(), rows)
     }
+}
+
+/// Empty sinks for the columns of a projection, with room for so many rows.
+fn sinks(projection: &Projection, types: &[SqlType], room: usize) -> Vec<ColumnSink> {
+    let sink = |(field, ty): (&FieldRef, &SqlType)| match field.data_type() {
+        DataType::Dictionary(..) => ColumnSink::coded(*ty, room),
+        _ => ColumnSink::new(*ty, room),
+    };
+    projection.schema.fields().iter().zip(types).map(sink).collect()
 }
 
 /// A batch of a projection's columns.
@@ -88,6 +129,7 @@ pub(super) fn reorder(batch_of: &RecordBatch, projection: &Projection, order: Ve
 pub(crate) struct Tester {
     tree: Arc<Tree>,
     filter: Arc<dyn BatchFilter>,
+    ranges: RangeTests,
     sinks: Sinks,
     /// True if what it does is to be counted as work of an index condition.
     counted: bool,
@@ -96,23 +138,51 @@ pub(crate) struct Tester {
 impl Tester {
     /// `tree` holds the condition's columns.
     pub fn new(schema: &TableSchema, tree: &Arc<Tree>, condition: Condition, counted: bool) -> Tester {
+        let ranges = RangeTests::new(schema, tree.layout(), condition.filter.ranges());
         let sinks = Sinks::new(schema, tree.layout(), condition.input);
-        Tester { tree: Arc::clone(tree), filter: condition.filter, sinks, counted }
+        Tester { tree: Arc::clone(tree), filter: condition.filter, ranges, sinks, counted }
     }
 
     /// Which of all the rows the condition keeps. `keys`: of entries that were looked up; else none.
     fn test(&mut self, leaves: &[LeafRows], keys: &[u32], counters: &Counters) -> Result<BooleanBuffer> {
-        let overflow = TreeOverflow { tree: &self.tree, counters };
-        for LeafRows { page, rows } in leaves {
-            let leaf = self.tree.leaf(page)?;
-            self.sinks.append(&leaf, rows, &overflow).map_err(|e| self.tree.decode_error(page.page_no(), e))?;
-        }
-        let passed = evaluate(self.filter.as_ref(), &self.sinks.take()?, keys)?;
+        let passed = match self.ranges.test(&self.tree, leaves)? {
+            None => {
+                let rows: Vec<Option<Wanted>> = leaves.iter().map(|leaf| Some(Wanted::all(&leaf.rows))).collect();
+                self.evaluate(leaves, &rows, keys, counters)?
+            }
+            Some(within) => {
+                let mut places = within.iter();
+                let keys: Vec<u32> = keys.iter().filter(|_| places.next() == Some(true)).copied().collect();
+                let passed = match self.sinks.stored.is_empty() {
+                    true => self.evaluate_rows(within.count_set_bits(), &keys)?,
+                    false => self.evaluate(leaves, &wanted(leaves, &within), &keys, counters)?,
+                };
+                if passed.count_set_bits() == passed.len() { within } else { narrowed(&within, &passed) }
+            }
+        };
         if self.counted {
             counters.add(Counter::entries_tested, passed.len() as u64);
             counters.add(Counter::entries_passed, passed.count_set_bits() as u64);
         }
         Ok(passed)
+    }
+
+    /// Evaluates the filter for some rows of each leaf.
+    fn evaluate(
+        &mut self,
+        leaves: &[LeafRows],
+        rows: &[Option<Wanted<'_>>],
+        keys: &[u32],
+        counters: &Counters,
+    ) -> Result<BooleanBuffer> {
+        let overflow = TreeOverflow { tree: &self.tree, counters };
+        self.sinks.append_leaves(&self.tree, leaves, rows, &overflow)?;
+        evaluate(self.filter.as_ref(), &self.sinks.take()?, keys)
+    }
+
+    /// Evaluates a filter that looks at no column.
+    fn evaluate_rows(&mut self, rows: usize, keys: &[u32]) -> Result<BooleanBuffer> {
+        evaluate(self.filter.as_ref(), &batch(&self.sinks.projection, Vec::new(), rows)?, keys)
     }
 
     /// Leaves out the entries that the condition does not keep, and the keys that found them (one per entry, or none at
@@ -166,32 +236,14 @@ impl Collector {
             Some(tester) if !leaves.is_empty() => Some(tester.test(leaves, &[], counters)?),
             _ => None,
         };
-        let mut offset = 0;
-        for LeafRows { page, rows } in leaves {
-            let places = offset..offset + rows.len();
-            offset = places.end;
-            let picked;
-            let wanted = match &passed {
-                None => rows,
-                Some(passed) => {
-                    let here = passed.slice(places.start, places.len());
-                    match here.count_set_bits() {
-                        0 => continue,
-                        n if n == places.len() => rows,
-                        _ => {
-                            picked = rows.pick(here.set_indices());
-                            &picked
-                        }
-                    }
-                }
-            };
-            if !tags.is_empty() {
-                keep_tags(&mut self.tags, tags, passed.as_ref(), places);
-            }
-            let leaf = self.tree.leaf(page)?;
-            self.output.append(&leaf, wanted, &overflow).map_err(|e| self.tree.decode_error(page.page_no(), e))?;
+        if !tags.is_empty() {
+            keep_tags(&mut self.tags, tags, passed.as_ref());
         }
-        Ok(())
+        let rows = match &passed {
+            None => leaves.iter().map(|leaf| Some(Wanted::all(&leaf.rows))).collect(),
+            Some(passed) => wanted(leaves, passed),
+        };
+        self.output.append_leaves(&self.tree, leaves, &rows, &overflow)
     }
 
     /// Takes the collected rows, as a batch, and their tags.
@@ -200,13 +252,21 @@ impl Collector {
     }
 }
 
-fn keep_tags(kept: &mut Vec<u32>, tags: &[u32], passed: Option<&BooleanBuffer>, places: Range<usize>) {
+/// Of each leaf, the rows whose bit is set, leaf after leaf.
+fn wanted<'a>(leaves: &'a [LeafRows], passed: &BooleanBuffer) -> Vec<Option<Wanted<'a>>> {
+    let mut offset = 0;
+    let of_leaf = |leaf: &'a LeafRows| {
+        let here = passed.slice(offset, leaf.rows.len());
+        offset += leaf.rows.len();
+        Wanted::of(&leaf.rows, &here)
+    };
+    leaves.iter().map(of_leaf).collect()
+}
+
+fn keep_tags(kept: &mut Vec<u32>, tags: &[u32], passed: Option<&BooleanBuffer>) {
     match passed {
-        None => kept.extend_from_slice(&tags[places]),
-        Some(passed) => {
-            let tags = &tags[places.clone()];
-            kept.extend(passed.slice(places.start, places.len()).set_indices().map(|i| tags[i]));
-        }
+        None => kept.extend_from_slice(tags),
+        Some(passed) => kept.extend(passed.set_indices().map(|i| tags[i])),
     }
 }
 

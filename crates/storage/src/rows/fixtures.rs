@@ -2,8 +2,8 @@
 
 use super::BatchFilter;
 use crate::{
-    ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result, Scan,
-    ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    ColumnRange, ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result,
+    Scan, ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
     io::memory::MemoryIo,
     tree::{
         TreeLayout,
@@ -56,10 +56,24 @@ pub(crate) fn rows_of(types: &[ColumnSchema], arrays: &[ArrayRef], rows: usize) 
     (0..rows).map(|row| types.iter().zip(&block.columns).map(|(c, b)| b.value(row, &c.ty, None)).collect()).collect()
 }
 
-/// Keeps rows whose value of the first column is not NULL and has an even hash of its text; NULL is NULL.
+/// Keeps rows whose value of the first column is not NULL and has an even hash of its text; NULL is NULL. Beside that
+/// it has ranges.
 pub(crate) struct EvenOnes {
     pub columns: Vec<usize>,
     pub types: Vec<ColumnSchema>,
+    pub ranges: Vec<ColumnRange>,
+}
+
+/// Returns true if a row is in a range.
+pub(crate) fn is_within(range: &ColumnRange, row: &[Value]) -> bool {
+    let stored = match &row[range.column] {
+        Value::Int(x) | Value::DateTime(x) | Value::Time(x) => *x,
+        Value::UInt(x) => *x as i64,
+        Value::Date(x) => i64::from(*x),
+        Value::Decimal(x) => x.unscaled as i64,
+        _ => return false,
+    };
+    (range.least..=range.most).contains(&stored)
 }
 
 pub(crate) fn even(value: &Value) -> Option<bool> {
@@ -69,6 +83,10 @@ pub(crate) fn even(value: &Value) -> Option<bool> {
 impl BatchFilter for EvenOnes {
     fn columns(&self) -> &[usize] {
         &self.columns
+    }
+
+    fn ranges(&self) -> &[ColumnRange] {
+        &self.ranges
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
@@ -107,6 +125,7 @@ pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
         index: 0,
         ranges: vec![KeyRange::all()],
         columns,
+        coded: Vec::new(),
         steering: Steering::default(),
         distinct_prefix: None,
         index_filter: None,

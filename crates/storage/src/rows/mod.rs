@@ -3,7 +3,9 @@
 //! ```text
 //!   RowAccess    which columns of which rows, by which index       mod.rs
 //!   Tester       a condition over rows of latched leaves           collect.rs
+//!   RangeTests   the part of it that needs no decoding             ranges.rs
 //!   Collector    rows of latched leaves -> output columns          collect.rs
+//!   Wanted       rows of a leaf that are decoded                   wanted.rs
 //!   Matcher      keys -> rows of a latched leaf                    matching.rs
 //!   Fetcher      entries of a secondary tree -> rows of the table  fetch.rs
 //! ```
@@ -13,8 +15,11 @@ mod fetch;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod matching;
+mod ranges;
+mod wanted;
 
 pub use fetch::Fetch;
+pub use ranges::ColumnRange;
 pub(crate) use {
     collect::{Collector, LeafRows, Tester},
     fetch::Fetcher,
@@ -23,7 +28,8 @@ pub(crate) use {
 
 use crate::{Counters, ReadView, Result, StorageError, Table, arrow_type, tree::Tree};
 use arrow_array::{BooleanArray, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use muster_types::SqlType;
 use std::sync::Arc;
 
 /// A scan's or a lookup's latches take at most this share of the pool's frames.
@@ -42,6 +48,11 @@ pub(crate) const FIRST_BATCH_ROWS: usize = 128;
 pub trait BatchFilter: Send + Sync {
     /// Table column positions, in the order [`BatchFilter::evaluate`] gets them.
     fn columns(&self) -> &[usize];
+    /// Conditions that must hold as well, each for one column. They are tested first, on values as they are stored;
+    /// [`BatchFilter::evaluate`] gets only rows for which they hold.
+    fn ranges(&self) -> &[ColumnRange] {
+        &[]
+    }
     /// TRUE keeps the row; FALSE and NULL drop it.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
     /// The same for entries that were looked up, as an index condition; `keys`: for each, the position of the key that
@@ -62,14 +73,22 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    fn new(table: &Table, columns: Vec<usize>) -> Projection {
-        let field = |c: &usize| {
+    /// `coded`: positions among `columns` of those that come as dictionaries.
+    fn new(table: &Table, columns: Vec<usize>, coded: &[usize]) -> Projection {
+        let field = |(i, c): (usize, &usize)| {
             let column = &table.schema().columns[*c];
-            Field::new(format!("c{c}"), arrow_type(&column.ty), column.nullable)
+            let ty = arrow_type(&column.ty);
+            let ty = if coded.contains(&i) { dictionary_type(ty) } else { ty };
+            Field::new(format!("c{c}"), ty, column.nullable)
         };
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let schema = Arc::new(Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>()));
         Projection { columns, schema }
     }
+}
+
+/// The Arrow type of a dictionary of values of a type.
+pub fn dictionary_type(values: DataType) -> DataType {
+    DataType::Dictionary(Box::new(DataType::UInt32), Box::new(values))
 }
 
 /// A filter and what it wants to see.
@@ -95,24 +114,34 @@ pub(crate) struct RowAccess {
 }
 
 impl RowAccess {
-    /// Errors: `WrongType` for columns or an index that the table does not have, and for an index condition on columns
-    /// that the index does not hold.
+    /// `coded`: positions among `columns` of those that come as dictionaries. Errors: `WrongType` for columns or an
+    /// index that the table does not have, for an index condition on columns that the index does not hold, and for
+    /// dictionaries of other values than texts and byte strings.
     pub fn new(
         table: Arc<Table>,
         view: ReadView,
         index: usize,
         columns: Vec<usize>,
+        coded: &[usize],
         index_filter: Option<Arc<dyn BatchFilter>>,
         filter: Option<Arc<dyn BatchFilter>>,
     ) -> Result<RowAccess> {
-        fn filter_columns(filter: &Option<Arc<dyn BatchFilter>>) -> &[usize] {
-            filter.as_ref().map_or(&[], |f| f.columns())
-        }
+        let filter_columns = |filter: &Option<Arc<dyn BatchFilter>>| -> Vec<usize> {
+            let filters = filter.iter();
+            filters.flat_map(|f| f.columns().iter().copied().chain(f.ranges().iter().map(|r| r.column))).collect()
+        };
         let wrong = |value: String| Err(StorageError::WrongType { value });
         let (on_entries, on_rows) = (filter_columns(&index_filter), filter_columns(&filter));
         let count = table.schema().columns.len();
-        if let Some(column) = columns.iter().chain(on_entries).chain(on_rows).find(|c| **c >= count) {
+        if let Some(column) = columns.iter().chain(&on_entries).chain(&on_rows).find(|c| **c >= count) {
             return wrong(format!("column {column} of {count}"));
+        }
+        let is_string = |ty: &SqlType| ty.is_text() || ty.is_bytes();
+        if !coded.iter().all(|i| columns.get(*i).is_some_and(|c| is_string(&table.schema().columns[*c].ty))) {
+            return wrong(format!("dictionaries of columns {coded:?}"));
+        }
+        for filter in index_filter.iter().chain(&filter) {
+            ranges::check(table.schema(), filter.ranges())?;
         }
         let Some(tree) = table.trees().get(index).map(Arc::clone) else {
             return wrong(format!("index {index}"));
@@ -121,14 +150,14 @@ impl RowAccess {
         if let Some(column) = on_entries.iter().find(|c| layout.column_of(**c).is_none()) {
             return wrong(format!("a condition on column {column} of index {index}, which does not hold it,"));
         }
-        let covering = layout.covers(&columns) && layout.covers(on_rows);
+        let covering = layout.covers(&columns) && layout.covers(&on_rows);
         let condition = |filter: Option<Arc<dyn BatchFilter>>| {
-            filter.map(|filter| Condition { input: Projection::new(&table, filter.columns().to_vec()), filter })
+            filter.map(|filter| Condition { input: Projection::new(&table, filter.columns().to_vec(), &[]), filter })
         };
         Ok(RowAccess {
             view,
             covering,
-            output: Projection::new(&table, columns),
+            output: Projection::new(&table, columns, coded),
             index_condition: condition(index_filter),
             condition: condition(filter),
             tree,

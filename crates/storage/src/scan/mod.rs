@@ -50,6 +50,9 @@ pub struct ScanRequest {
     /// Table column positions to deliver. When the index does not hold all of them (and the filter's), rows are
     /// fetched from the clustered tree by primary key.
     pub columns: Vec<usize>,
+    /// Positions in `columns` of texts and byte strings that are delivered as dictionaries ([`crate::dictionary_type`]):
+    /// for columns with few values.
+    pub coded: Vec<usize>,
     /// Index condition: checked on entries of the index before rows are fetched for them. The index holds its columns.
     pub index_filter: Option<Arc<dyn BatchFilter>>,
     /// Checked on rows; on entries if the index holds all that is asked for.
@@ -91,7 +94,7 @@ impl Scan {
     /// for steering of parts that the key does not have, and for a distinct prefix where rows must be fetched.
     pub fn new(table: Arc<Table>, request: ScanRequest) -> Result<Arc<Scan>> {
         let ScanRequest { view, index, ranges, columns, index_filter, filter, fetch, ordered, reverse, .. } = request;
-        let access = RowAccess::new(table, view, index, columns, index_filter, filter)?;
+        let access = RowAccess::new(table, view, index, columns, &request.coded, index_filter, filter)?;
         let (mut ranges, layout) = (ranges, access.tree.layout());
         let steering = Sets::new(layout, &request.steering)?;
         if let Some(parts) = request.distinct_prefix

@@ -93,6 +93,7 @@ fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch
         index: 0,
         ranges: vec![KeyRange::all()],
         columns: columns.to_vec(),
+        coded: Vec::new(),
         steering: Steering::default(),
         distinct_prefix: None,
         index_filter: None,

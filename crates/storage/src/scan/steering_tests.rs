@@ -22,6 +22,7 @@ fn request(index: usize, columns: Vec<usize>) -> ScanRequest {
         steering: Steering::default(),
         distinct_prefix: None,
         columns,
+        coded: Vec::new(),
         index_filter: None,
         filter: None,
         fetch: Fetch::EntryOrder,
@@ -115,7 +116,8 @@ fn prefix<'a>(layout: &TreeLayout, parts: usize, key: &'a [u8]) -> &'a [u8] {
 /// A filter that keeps rows with an even value in a column.
 fn even_filter(schema: &TableSchema, column: Option<usize>) -> Option<Arc<dyn BatchFilter>> {
     column.map(|c| {
-        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+        Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()], ranges: Vec::new() })
+            as Arc<dyn BatchFilter>
     })
 }
 
@@ -366,7 +368,7 @@ fn the_first_of_each_group() {
     }
     // Of those that pass.
     let types = vec![table.schema().columns[2].clone()];
-    let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types });
+    let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types, ranges: Vec::new() });
     let first = (0..).find(|n| even(&Value::Int(*n)) == Some(true)).unwrap();
     for (index_filter, filter) in [(Some(filter.clone()), None), (None, Some(filter))] {
         let r = ScanRequest { distinct_prefix: Some(1), ordered: true, index_filter, filter, ..request(1, vec![1, 2]) };

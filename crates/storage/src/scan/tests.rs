@@ -1,10 +1,10 @@
 use super::*;
 use crate::{
-    Counters, ReadView, StorageError, TableSchema,
+    ColumnRange, Counters, ReadView, StorageError, TableSchema,
     key::{ByteRange, KeyCodec},
     rows::fixtures::{
-        EvenOnes, any_fetch, empty_table, even, home, number_table, rows_of, scan_request as request, sort_rows,
-        sortable, table_and_rows,
+        EvenOnes, any_fetch, empty_table, even, home, is_within, number_table, rows_of, scan_request as request,
+        sort_rows, sortable, table_and_rows,
     },
     tree::{
         TreeLayout,
@@ -86,6 +86,7 @@ proptest! {
         wanted in proptest::collection::vec(any::<prop::sample::Index>(), 0..4),
         filtered in proptest::option::of(any::<prop::sample::Index>()),
         index_filtered in proptest::option::of(any::<prop::sample::Index>()),
+        ranged in proptest::collection::vec((any::<prop::sample::Index>(), -30i64..40, -30i64..40), 0..3),
         (fetch, batch_rows) in (any_fetch(), 1..80usize),
         bounds in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0usize..4), 0..3),
         (ordered, reverse, cursors, limit) in (any::<bool>(), any::<bool>(), 1usize..4, 0..60usize),
@@ -114,14 +115,28 @@ proptest! {
         };
         let index_column = index_filtered.filter(|_| !held.is_empty()).map(|i| held[i.index(held.len())]);
 
+        let column_ranges = |columns: &[usize]| -> Vec<ColumnRange> {
+            let columns: Vec<usize> =
+                columns.iter().copied().filter(|c| ColumnRange::holds(&schema.columns[*c].ty)).collect();
+            let range = |(i, least, most): &(prop::sample::Index, i64, i64)| {
+                Some(ColumnRange { column: *columns.get(i.index(columns.len().max(1)))?, least: *least, most: *most })
+            };
+            ranged.iter().filter_map(range).collect()
+        };
+        let all: Vec<usize> = (0..schema.columns.len()).collect();
+        let (row_ranges, entry_ranges) = (column_ranges(&all), column_ranges(&held));
+
         let sorted = sort_rows(&schema, index, &stored);
         let ranges = ranges_between(&schema, index, &stored, &bounds);
         let inside = |key: &[u8]| ranges.iter().any(|(_, bytes)| bytes.contains(key));
         let within = sorted.iter().filter(|(key, _)| inside(key)).count() as u64;
-        let passes = |column: Option<usize>, row: &[Value]| column.is_none_or(|c| even(&row[c]) == Some(true));
+        let passes = |column: Option<usize>, ranges: &[ColumnRange], row: &[Value]| {
+            column.is_none_or(|c| even(&row[c]) == Some(true) && ranges.iter().all(|range| is_within(range, row)))
+        };
         let mut want: Vec<Vec<Value>> = sorted
             .iter()
-            .filter(|(key, row)| inside(key) && passes(filter_column, row) && passes(index_column, row))
+            .filter(|(key, _)| inside(key))
+            .filter(|(_, row)| passes(filter_column, &row_ranges, row) && passes(index_column, &entry_ranges, row))
             .map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect())
             .collect();
         if reverse {
@@ -129,8 +144,9 @@ proptest! {
         }
         let key_ranges: Vec<KeyRange> = ranges.iter().map(|(range, _)| range.clone()).collect();
         prop_assert_eq!(table.estimate_rows(index, &key_ranges).unwrap(), within);
-        let filter = |column: Option<usize>| column.map(|c| {
-            Arc::new(EvenOnes { columns: vec![c], types: vec![schema.columns[c].clone()] }) as Arc<dyn BatchFilter>
+        let filter = |column: Option<usize>, ranges: &[ColumnRange]| column.map(|c| {
+            let (types, ranges) = (vec![schema.columns[c].clone()], ranges.to_vec());
+            Arc::new(EvenOnes { columns: vec![c], types, ranges }) as Arc<dyn BatchFilter>
         });
         let limited = ScanRequest {
             index,
@@ -145,8 +161,8 @@ proptest! {
         let request = ScanRequest {
             index,
             ranges: key_ranges,
-            index_filter: filter(index_column),
-            filter: filter(filter_column),
+            index_filter: filter(index_column, &entry_ranges),
+            filter: filter(filter_column, &row_ranges),
             fetch,
             batch_rows,
             ordered,
@@ -297,7 +313,7 @@ fn handlers_are_counted_as_mysql_does() {
     assert_eq!(count(fetched), (50, [0, 0, 1], [50, 0, 0, 50]));
     // An index condition saves the fetch; the same condition on rows does not.
     let types = vec![table.schema().columns[1].clone()];
-    let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types });
+    let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![1], types, ranges: Vec::new() });
     let kept = (10..60).filter(|n| even(&Value::Int(*n)) == Some(true)).count() as u64;
     let range = |columns| ScanRequest { index: 1, ranges: vec![between(10, 60)], ..request(columns) };
     let icp = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![2]) };

@@ -1,11 +1,12 @@
 //! Reading leaves in key order: a range of keys is planned from inner pages as a list of leaf pages, so that they can
 //! be shared among workers and read ahead.
 
-use super::{btree::Tree, gallop::first_not, inner::Inner};
+use super::{btree::Tree, gallop::first_not, inner::Inner, leaf::Leaf};
 use crate::{
     Counters, Result,
     buffer_pool::PageGuard,
     key::{ByteRange, Keys},
+    processor::load_ahead,
 };
 use std::ops::Range;
 
@@ -206,8 +207,13 @@ impl Tree {
             }
             let end = run.pages.len().min(run.next + max.max(1));
             let mut leaves = Vec::with_capacity(end - run.next);
+            let mut pages = Vec::with_capacity(end - run.next);
             for i in run.next..end {
                 let page = self.fetch(run.pages[i], counters)?;
+                load_ahead(Leaf::directory(&page, &self.layout));
+                pages.push(page);
+            }
+            for (i, page) in (run.next..end).zip(pages) {
                 let rows = self.rows_within(&page, run, i)?;
                 if !rows.is_empty() {
                     leaves.push(LeafSlice { page, rows });

@@ -93,6 +93,7 @@ impl Codes {
             }
             Coder::View(views) => {
                 match array.data_type() {
+                    DataType::Dictionary(..) => views.assign_coded(array, rows)?,
                     DataType::Utf8View => {
                         let texts = array.as_string_view();
                         views.assign(texts.views(), nulls, |row| texts.value(row).as_bytes(), rows)?
@@ -230,6 +231,19 @@ impl Views {
                 }
             }
         }
+        Some(())
+    }
+
+    /// The same for a dictionary, whose values are few or are no codes.
+    fn assign_coded(&mut self, array: &ArrayRef, codes: &mut Vec<u16>) -> Option<()> {
+        let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
+        let values = dictionary.values();
+        let known: Vec<u16> = match values.data_type() {
+            DataType::Utf8View => values.as_string_view().iter().map(|v| self.code_of(v?.as_bytes())).collect(),
+            _ => values.as_binary_view().iter().map(|v| self.code_of(v?)).collect::<Option<_>>(),
+        }?;
+        // A row that is NULL may have any key.
+        codes.extend(dictionary.keys().values().iter().map(|key| known.get(*key as usize).copied().unwrap_or(NULL)));
         Some(())
     }
 

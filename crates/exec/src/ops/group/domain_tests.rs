@@ -1,7 +1,8 @@
-use super::super::keys::Keys;
+use super::super::keys::{Keys, decoded};
 use arrow_array::UInt32Array;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal64Array, Int8Array, Int64Array, StringViewArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal64Array, DictionaryArray, Int8Array, Int64Array,
+    StringViewArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::{concat::concat, take::take};
@@ -14,7 +15,8 @@ fn schema(keys: &[ArrayRef]) -> Arc<Schema> {
 
 /// Groups the batches and checks that each row's group has the row's keys, and that no two groups are equal.
 fn check(batches: &[Vec<ArrayRef>]) {
-    let mut keys = Keys::new(&schema(&batches[0])).unwrap();
+    let values: Vec<Vec<ArrayRef>> = batches.iter().map(|batch| decoded(batch).unwrap()).collect();
+    let mut keys = Keys::new(&schema(&values[0])).unwrap();
     let (mut places, mut all) = (Vec::new(), Vec::new());
     for batch in batches {
         keys.intern(batch, &mut places).unwrap();
@@ -27,7 +29,7 @@ fn check(batches: &[Vec<ArrayRef>]) {
     let all = UInt32Array::from(all);
     let mut distinct: Vec<Vec<String>> = vec![Vec::new(); groups];
     for (key, found) in found.iter().enumerate() {
-        let parts: Vec<&dyn Array> = batches.iter().map(|b| b[key].as_ref()).collect();
+        let parts: Vec<&dyn Array> = values.iter().map(|b| b[key].as_ref()).collect();
         let want = concat(&parts).unwrap();
         assert_eq!(found.data_type(), want.data_type());
         assert_eq!(&take(found, &all, None).unwrap(), &want);
@@ -58,8 +60,23 @@ fn batch(kind: u8, values: &[Option<u16>], spread: i64) -> ArrayRef {
             let decimals = Decimal64Array::from_iter(values.iter().map(of));
             Arc::new(decimals.with_data_type(DataType::Decimal64(18, 2)))
         }
-        _ => Arc::new(UInt64Array::from_iter(values.iter().map(|v| v.map(u64::from)))),
+        6 => Arc::new(UInt64Array::from_iter(values.iter().map(|v| v.map(u64::from)))),
+        _ => dictionary(values),
     }
+}
+
+/// The same texts as [`texts`], with values in the dictionary that no row has.
+fn dictionary(values: &[Option<u16>]) -> ArrayRef {
+    let mut distinct: Vec<Option<u16>> = vec![Some(u16::MAX)];
+    let mut code = |v: u16| {
+        let known = distinct.iter().position(|d| *d == Some(v));
+        known.unwrap_or_else(|| {
+            distinct.push(Some(v));
+            distinct.len() - 1
+        }) as u32
+    };
+    let keys = UInt32Array::from_iter(values.iter().map(|v| v.map(&mut code)));
+    Arc::new(DictionaryArray::new(keys, texts(&distinct)))
 }
 
 fn values(most: u16) -> impl Strategy<Value = Vec<Option<u16>>> {
@@ -69,7 +86,7 @@ fn values(most: u16) -> impl Strategy<Value = Vec<Option<u16>>> {
 proptest! {
     #[test]
     fn rows_of_equal_keys_are_in_one_group(
-        kinds in proptest::collection::vec(0u8..7, 1..4),
+        kinds in proptest::collection::vec(0u8..8, 1..4),
         rows in proptest::collection::vec(proptest::collection::vec(values(60), 3), 1..6),
         spread in prop_oneof![Just(1i64), Just(1000), Just(i64::MAX / 64)],
     ) {
@@ -84,7 +101,7 @@ proptest! {
 #[test]
 fn keys_of_many_values_go_on_by_hash() {
     let range = |from: u16, to: u16| (from..to).map(Some).collect::<Vec<_>>();
-    for kind in [0, 1, 3] {
+    for kind in [0, 1, 3, 7] {
         let batches: Vec<Vec<ArrayRef>> = (0..12)
             .map(|i| vec![batch(kind, &range(0, 2000 * (i + 1)), 7), batch(kind, &range(0, 2000 * (i + 1)), 1)])
             .collect();

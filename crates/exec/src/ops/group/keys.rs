@@ -3,6 +3,7 @@
 use super::domain::Domain;
 use arrow_array::{Array, ArrayRef, Decimal64Array, Int64Array, cast::AsArray, types::Decimal64Type};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
 use datafusion_common::Result;
 use datafusion_expr::EmitTo;
 use datafusion_physical_plan::aggregates::{
@@ -32,12 +33,12 @@ impl Keys {
     pub fn intern(&mut self, keys: &[ArrayRef], places: &mut Vec<usize>) -> Result<()> {
         let keys: Vec<ArrayRef> = keys.iter().map(integers).collect();
         if let Some(domain) = &mut self.domain {
-            if domain.places(&keys, places, |keys, places| self.groups.intern(keys, places))? {
+            if domain.places(&keys, places, |keys, places| self.groups.intern(&decoded(keys)?, places))? {
                 return Ok(());
             }
             self.domain = None;
         }
-        self.groups.intern(&keys, places)
+        self.groups.intern(&decoded(&keys)?, places)
     }
 
     /// Number of groups.
@@ -58,6 +59,15 @@ impl Keys {
         }
         Ok(keys.into_iter().zip(&self.types).map(|(key, ty)| decimals(key, ty)).collect())
     }
+}
+
+/// The values of keys, some of which may be dictionaries.
+pub fn decoded(keys: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let values = |key: &ArrayRef| match key.as_any_dictionary_opt() {
+        Some(dictionary) => Ok(take(dictionary.values(), dictionary.keys(), None)?),
+        None => Ok(key.clone()),
+    };
+    keys.iter().map(values).collect()
 }
 
 /// DataFusion finds groups of several keys fast where it knows their types, and it does not know `Decimal64`.

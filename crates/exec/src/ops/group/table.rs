@@ -1,6 +1,6 @@
 //! The groups of a hash aggregation in memory, and what has been accumulated for each.
 
-use super::keys::Keys;
+use super::keys::{Keys, decoded};
 use crate::{
     agg::{
         GroupAccumulator,
@@ -93,7 +93,7 @@ impl Layout {
 
     /// The keys of rows of the input, which have the shared subexpressions.
     pub fn keys(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        evaluate(&self.keys, batch)
+        decoded(&evaluate(&self.keys, batch)?)
     }
 
     /// Returns accumulators that have seen no row.

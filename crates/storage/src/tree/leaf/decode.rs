@@ -2,18 +2,20 @@
 
 use super::{
     BadPage,
+    codes::Codes,
     read::{Column, Data, Nulls, Strings, are_few},
     visible::Rows,
 };
 use crate::{
     arrow_type,
+    processor::in_wide_registers,
     tree::{block::OverflowPointer, layout::Physical},
 };
 use arrow_array::{
-    ArrayRef, BinaryViewArray, BooleanArray, Decimal64Array, Decimal128Array, NullArray, PrimitiveArray,
-    StringViewArray, types::*,
+    ArrayRef, BinaryViewArray, BooleanArray, Decimal64Array, Decimal128Array, DictionaryArray, NullArray,
+    PrimitiveArray, StringViewArray, types::*,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBufferBuilder, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, NullBufferBuilder, ScalarBuffer};
 use arrow_schema::DataType;
 use muster_types::SqlType;
 use std::{ops::Range, sync::Arc};
@@ -77,6 +79,7 @@ enum SinkValues {
     I128(Vec<i128>),
     Bool(Vec<bool>),
     Views(Views),
+    Codes(Box<Codes>),
 }
 
 /// Views of strings, and the blocks that the long ones point into.
@@ -110,6 +113,12 @@ impl ColumnSink {
         ColumnSink { ty, physical: Physical::of(&ty), values, nulls: NullBufferBuilder::new(rows) }
     }
 
+    /// The same for a column of texts or byte strings that becomes a dictionary.
+    pub fn coded(ty: SqlType, rows: usize) -> ColumnSink {
+        let values = SinkValues::Codes(Box::new(Codes::new(ty.is_text(), rows)));
+        ColumnSink { ty, physical: Physical::of(&ty), values, nulls: NullBufferBuilder::new(rows) }
+    }
+
     pub fn len(&self) -> usize {
         self.nulls.len()
     }
@@ -124,6 +133,22 @@ impl ColumnSink {
 
     /// Appends rows of a leaf's column. The column is of this sink's class.
     pub fn append(
+        &mut self,
+        column: &Column<'_>,
+        rows: &Rows,
+        overflow: &dyn OverflowReader,
+    ) -> Result<(), DecodeError> {
+        self.append_values(column, rows, overflow)?;
+        match column.nulls {
+            Nulls::None => self.nulls.append_n_non_nulls(rows.len()),
+            Nulls::All => self.nulls.append_n_nulls(rows.len()),
+            Nulls::Bitmap(_) => rows.iter().for_each(|row| self.nulls.append(!column.nulls.is_null(row))),
+        }
+        Ok(())
+    }
+
+    /// Appends the values alone.
+    fn append_values(
         &mut self,
         column: &Column<'_>,
         rows: &Rows,
@@ -149,11 +174,45 @@ impl ColumnSink {
                 let text = matches!(self.ty, SqlType::Text { .. });
                 out.append(column, rows, text, overflow)?;
             }
+            SinkValues::Codes(out) => out.append(column, rows, overflow)?,
+        }
+        Ok(())
+    }
+
+    /// The same for rows in runs with few rows between them, which are decoded as well and then dropped. There is at least
+    /// one run.
+    pub fn append_runs(
+        &mut self,
+        column: &Column<'_>,
+        runs: &[Range<usize>],
+        overflow: &dyn OverflowReader,
+    ) -> Result<(), DecodeError> {
+        if matches!(column.nulls, Nulls::Bitmap(_)) || column.overflow.is_some() {
+            return runs.iter().try_for_each(|run| self.append(column, &Rows::Range(run.clone()), overflow));
+        }
+        let kept = runs.iter().map(Range::len).sum();
+        let span = runs[0].start..runs[runs.len() - 1].end;
+        let start = self.len();
+        self.append_values(column, &Rows::Range(span), overflow)?;
+        match &mut self.values {
+            SinkValues::I8(out) => keep_runs(out, start, runs),
+            SinkValues::I16(out) => keep_runs(out, start, runs),
+            SinkValues::I32(out) => keep_runs(out, start, runs),
+            SinkValues::I64(out) => keep_runs(out, start, runs),
+            SinkValues::U8(out) => keep_runs(out, start, runs),
+            SinkValues::U16(out) => keep_runs(out, start, runs),
+            SinkValues::U32(out) => keep_runs(out, start, runs),
+            SinkValues::U64(out) => keep_runs(out, start, runs),
+            SinkValues::F32(out) => keep_runs(out, start, runs),
+            SinkValues::F64(out) => keep_runs(out, start, runs),
+            SinkValues::I128(out) => keep_runs(out, start, runs),
+            SinkValues::Bool(out) => keep_runs(out, start, runs),
+            SinkValues::Views(out) => keep_runs(&mut out.views, start, runs),
+            SinkValues::Codes(out) => keep_runs(&mut out.rows, start, runs),
         }
         match column.nulls {
-            Nulls::None => self.nulls.append_n_non_nulls(rows.len()),
-            Nulls::All => self.nulls.append_n_nulls(rows.len()),
-            Nulls::Bitmap(_) => rows.iter().for_each(|row| self.nulls.append(!column.nulls.is_null(row))),
+            Nulls::All => self.nulls.append_n_nulls(kept),
+            _ => self.nulls.append_n_non_nulls(kept),
         }
         Ok(())
     }
@@ -190,20 +249,32 @@ impl ColumnSink {
             }
             SinkValues::Bool(v) if matches!(self.ty, SqlType::Null) => Arc::new(NullArray::new(v.len())),
             SinkValues::Bool(v) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),
-            SinkValues::Views(mut v) => {
-                v.close_block();
-                let views = ScalarBuffer::from(v.views);
-                if matches!(self.ty, SqlType::Text { .. }) {
-                    // SAFETY: every view is made by `Views`, from bytes that were checked to be UTF-8 and that it
-                    // copied into the view or into the block that the view names, within the block's length.
-                    Arc::new(unsafe { StringViewArray::new_unchecked(views, v.blocks, nulls) })
-                } else {
-                    // SAFETY: as above; bytes need not be UTF-8.
-                    Arc::new(unsafe { BinaryViewArray::new_unchecked(views, v.blocks, nulls) })
+            SinkValues::Views(views) => views.finish(self.ty.is_text(), nulls),
+            SinkValues::Codes(codes) => {
+                let mut views = Views::default();
+                for value in &codes.values {
+                    let view = views.copy(value);
+                    views.views.push(view);
                 }
+                let values = views.finish(self.ty.is_text(), None);
+                let keys = PrimitiveArray::<UInt32Type>::new(ScalarBuffer::from(codes.rows), nulls);
+                // SAFETY: the code of every row that is not NULL is the position of a value.
+                Arc::new(unsafe { DictionaryArray::new_unchecked(keys, values) })
             }
         }
     }
+}
+
+/// Drops what lies between the runs. The values from `start` on are those of the rows from the first run to the end of
+/// the last.
+fn keep_runs<T: Copy>(values: &mut Vec<T>, start: usize, runs: &[Range<usize>]) {
+    let mut end = start + runs[0].len();
+    for run in &runs[1..] {
+        let from = start + run.start - runs[0].start;
+        values.copy_within(from..from + run.len(), end);
+        end += run.len();
+    }
+    values.truncate(end);
 }
 
 /// Appends ints, converted. `convert` is inlined into one loop per encoding.
@@ -237,7 +308,7 @@ fn fixed<const W: usize, T>(data: &[u8], rows: &Rows, out: &mut Vec<T>, convert:
     match rows {
         Rows::Range(range) => {
             let (values, _) = data[range.start * W..range.end * W].as_chunks::<W>();
-            out.extend(values.iter().map(|x| convert(le_int::<W>(x))));
+            in_wide_registers(move || out.extend(values.iter().map(|x| convert(le_int::<W>(x)))));
         }
         Rows::List(list) => {
             let (values, _) = data.as_chunks::<W>();
@@ -267,6 +338,19 @@ fn check_text(strings: &Strings<'_>) -> Result<(), BadPage> {
 }
 
 impl Views {
+    /// The array of all values, which were checked to be UTF-8 if they are texts.
+    fn finish(mut self, text: bool, nulls: Option<NullBuffer>) -> ArrayRef {
+        self.close_block();
+        let views = ScalarBuffer::from(self.views);
+        match text {
+            // SAFETY: every view is made here, from bytes that were checked to be UTF-8 and that were copied into the
+            // view or into the block that the view names, within the block's length.
+            true => Arc::new(unsafe { StringViewArray::new_unchecked(views, self.blocks, nulls) }),
+            // SAFETY: as above; bytes need not be UTF-8.
+            false => Arc::new(unsafe { BinaryViewArray::new_unchecked(views, self.blocks, nulls) }),
+        }
+    }
+
     fn close_block(&mut self) {
         if !self.current.is_empty() {
             self.blocks.push(Buffer::from(std::mem::take(&mut self.current)));

@@ -5,15 +5,18 @@
 //!   write.rs    rows -> page
 //!   read.rs     page -> minipages -> values, keys, search
 //!   search.rs   rows whose keys begin with given bytes
-//!   decode.rs   page -> Arrow, many rows at once
+//!   decode.rs   page -> Arrow, many rows at once; codes.rs: texts as codes
 //!   visible.rs  which rows of a page a read view sees
+//!   within.rs   which rows have a value in a range
 //! ```
 
+mod codes;
 pub mod decode;
 mod extent;
 pub mod read;
 pub mod search;
 pub mod visible;
+pub mod within;
 mod write;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     key::{KeyCodec, KeyRow},
     page::{PAGE_HEADER, PageHeader, PageType},
+    processor::load_ahead,
     tree::{
         block::{ColumnBlock, HIDDEN, HIDDEN_COLUMNS, RowBlock},
         layout::{Physical, TreeLayout},
@@ -157,6 +158,12 @@ impl<'a> Strings<'a> {
 }
 
 impl<'a> Leaf<'a> {
+    /// The bytes that tell where the columns of a page are.
+    pub fn directory<'b>(page: &'b [u8], layout: &TreeLayout) -> &'b [u8] {
+        let end = PAGE_HEADER + (layout.columns.len() + HIDDEN_COLUMNS) * ENTRY;
+        &page[..end.min(page.len())]
+    }
+
     /// `columns`: stored and hidden ones.
     pub fn new(page: &'a [u8], columns: usize) -> Result<Leaf<'a>, BadPage> {
         let header = PageHeader(page);
@@ -195,6 +202,22 @@ impl<'a> Leaf<'a> {
 
     pub fn max_trx_id(&self) -> u64 {
         PageHeader(self.page).max_trx_id()
+    }
+
+    /// Has the processor load a column of which so many rows will be read soon. Few rows lie in few places of a
+    /// column, so that most of it would be loaded for nothing.
+    pub fn load_ahead(&self, index: usize, wanted: usize) {
+        if wanted > 0 && !are_few(wanted, self.rows) {
+            load_ahead(self.minipage(index));
+        }
+    }
+
+    /// The bytes of a column's minipage, as the directory says; nothing of them is checked.
+    fn minipage(&self, index: usize) -> &'a [u8] {
+        let entry = PAGE_HEADER + index.min(self.columns) * ENTRY;
+        let Some(entry) = self.page.get(entry..entry + ENTRY) else { return &[] };
+        let (start, len) = (le_int::<2>(&entry[4..]) as usize, le_int::<2>(&entry[6..]) as usize);
+        self.page.get(start..start + len).unwrap_or(&[])
     }
 
     /// The transaction that wrote each row.

@@ -9,7 +9,7 @@ use crate::{
         layout::TreeLayout,
     },
 };
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, cast::AsArray};
 use muster_types::Value;
 use proptest::prelude::*;
 use visible::{Rows, visible};
@@ -43,6 +43,46 @@ fn rows_of(layout: &TreeLayout, arrays: &[ArrayRef]) -> Vec<Vec<Value>> {
     values(layout, &block)
 }
 
+/// The runs of rows that are picked.
+fn picked_runs(pick: &[bool]) -> Vec<std::ops::Range<usize>> {
+    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+    for row in (0..pick.len()).filter(|row| pick[*row]) {
+        match runs.last_mut() {
+            Some(run) if run.end == row => run.end += 1,
+            _ => runs.push(row..row + 1),
+        }
+    }
+    runs
+}
+
+/// The columns of some rows of a leaf, appended `times` times over, texts and byte strings by way of dictionaries.
+fn coded_arrays(
+    layout: &TreeLayout,
+    times: usize,
+    append: impl Fn(&mut decode::ColumnSink, usize, crate::tree::Physical),
+) -> Vec<ArrayRef> {
+    let column = |(i, c): (usize, &crate::tree::StoredColumn)| {
+        let coded = c.ty.is_text() || c.ty.is_bytes();
+        let mut sink = if coded { decode::ColumnSink::coded(c.ty, 0) } else { decode::ColumnSink::new(c.ty, 0) };
+        (0..times).for_each(|_| append(&mut sink, i, c.physical));
+        let array = sink.finish();
+        array.to_data().validate_full().unwrap();
+        match array.as_any_dictionary_opt() {
+            None => array,
+            Some(dictionary) => {
+                let values = rows_of_one(dictionary.values());
+                assert!((1..values.len()).all(|i| !values[..i].contains(&values[i])), "each value once");
+                arrow_select::take::take(dictionary.values(), dictionary.keys(), None).unwrap()
+            }
+        }
+    };
+    layout.columns.iter().enumerate().map(column).collect()
+}
+
+fn rows_of_one(array: &ArrayRef) -> Vec<Value> {
+    (0..array.len()).map(|row| crate::value_at(array, row).unwrap()).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -74,8 +114,59 @@ proptest! {
             prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &part).unwrap()), want);
             let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
             let want: Vec<_> = some.iter().map(|i| stored[taken.start + i].clone()).collect();
-            prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &some).unwrap()), want);
+            prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &some).unwrap()), want.clone());
+            let runs: Vec<_> = picked_runs(&pick[..leaf.rows().min(pick.len())]);
+            if !runs.is_empty() {
+                let append = |sink: &mut decode::ColumnSink, i, physical| {
+                    sink.append_runs(&leaf.column(i, physical).unwrap(), &runs, &fuzz::NoOverflow).unwrap();
+                };
+                let twice = [want.clone(), want.clone()].concat();
+                prop_assert_eq!(rows_of(&layout, &coded_arrays(&layout, 2, append)), twice);
+            }
+            for rows in [&all, &some] {
+                let append = |sink: &mut decode::ColumnSink, i, physical| {
+                    sink.append(&leaf.column_of(i, physical, rows).unwrap(), rows, &fuzz::NoOverflow).unwrap();
+                };
+                let coded = coded_arrays(&layout, 1, append);
+                prop_assert_eq!(rows_of(&layout, &coded), rows_of(&layout, &arrays(&layout, &leaf, rows).unwrap()));
+            }
             start = taken.end;
+        }
+    }
+
+    /// Stored values are in a range exactly if the values are that are decoded from them.
+    #[test]
+    fn ranges_of_stored_values_are_those_of_decoded_ones(
+        (schema, rows) in any_schema().prop_flat_map(|s| { let r = any_rows(&s, 1..60); (Just(s), r) }),
+        bounds in any::<(prop::sample::Index, prop::sample::Index)>(),
+        (below, above) in (-2i64..3, -2i64..3),
+        pick in proptest::collection::vec(any::<bool>(), 60),
+    ) {
+        let (layout, block, _) = block_of(&schema, &rows);
+        let extents = RowExtents::of(&block, 0..block.rows());
+        let fit = fit(&layout, 65536);
+        let mut page = vec![0xEE; 65536];
+        write_leaf(&block, &extents, &fit.widths, &mut page);
+        let leaf = Leaf::of(&page, &layout).unwrap();
+        let all = Rows::Range(0..leaf.rows());
+        let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
+        for (i, stored) in layout.columns.iter().enumerate() {
+            let column = leaf.column(i, stored.physical).unwrap();
+            if !matches!(stored.physical, crate::tree::Physical::Int { .. }) {
+                continue;
+            }
+            // Bounds at values, and beside them.
+            let least = column.int(bounds.0.index(leaf.rows())).saturating_add(below);
+            let most = column.int(bounds.1.index(leaf.rows())).saturating_add(above);
+            for (least, most) in [(least, most), (i64::MIN, most), (least, i64::MAX), (1, 0)] {
+                for rows in [&all, &some] {
+                    let mut marks = vec![1u8; rows.len()];
+                    within::keep_within(&column, rows, least, most, &mut marks);
+                    let within = |row| !column.nulls.is_null(row) && (least..=most).contains(&column.int(row));
+                    let want: Vec<u8> = rows.iter().map(|row| u8::from(within(row))).collect();
+                    prop_assert_eq!(marks, want);
+                }
+            }
         }
     }
 
