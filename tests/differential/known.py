@@ -150,10 +150,11 @@ CLASSES = [
     ("dates that are texts as numbers", both(has(MOVED), differing("value"))),
     ("dates out of range", both(has(MOVED), differing("null"))),
     ("doubles as integers", both(has(BITS), differing("value"))),
-    ("fractions of a second as integers", both(has(BITS + "|AS SIGNED|AS UNSIGNED"), has(r"\bdt3\b|\bti6\b|\.\d"))),
+    ("fractions of a second as integers", both(has(BITS + r"|AS SIGNED|AS UNSIGNED|\b(WEEK|YEARWEEK)\(.*, "), has(r"\bdt3\b|\bti6\b|\.\d"))),
     ("integers of both signs", differing("type")),
     ("letters that are equal", has(r"\b(INSTR|LOCATE|REPLACE)\(|LIKE")),
     ("text quotients", has(r" / ")),
+    ("digits of small doubles as texts", both(node("^(" + "|".join(kinds.TEXT_FUNCTIONS) + r")\(", lambda k: "number" in k), differing("value"), has(r"POW|EXP|e-5"))),
 ]
 
 
