@@ -123,6 +123,11 @@ proptest! {
                     let Some(words) = &words else { continue };
                     let word = words.of_key(key);
                     prop_assert_eq!(word, words.of_row(&block.row(i)));
+                    if let Some(numbers) = NumberWords::new(&layout.key, parts) {
+                        let number = numbers.of_number(block.row(i).int(numbers.column));
+                        prop_assert_eq!(number, numbers.of_key(key));
+                        prop_assert_eq!(u128::from(number) << (128 - 8 * key.len()), word);
+                    }
                     for other in &keys {
                         prop_assert_eq!(word.cmp(&words.of_key(other)), key.cmp(other));
                     }

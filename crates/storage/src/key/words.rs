@@ -72,6 +72,44 @@ impl KeyWords {
     }
 }
 
+/// Makes words of eight bytes of keys that are one whole number, never NULL: words of all rows of a leaf are made as fast as
+/// the column is decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberWords {
+    pub column: usize,
+    width: usize,
+    mask: u64,
+    /// The bits that make numbers compare as their keys do.
+    flip: u64,
+}
+
+impl NumberWords {
+    /// For the first `parts` parts; `None` if they are not such a number.
+    pub fn new(codec: &KeyCodec, parts: usize) -> Option<NumberWords> {
+        let (1, Some(part)) = (parts, codec.parts.first().filter(|part| !part.nullable)) else { return None };
+        let (width, signed) = match part.kind {
+            KeyKind::Int { width, signed } => (width, signed),
+            KeyKind::Decimal64 { .. } => (8, true),
+            _ => return None,
+        };
+        let mask = u64::MAX >> (64 - 8 * width);
+        let sign = if signed { 1 << (8 * width - 1) } else { 0 };
+        let flip = if part.descending { sign ^ mask } else { sign };
+        Some(NumberWords { column: part.column, width, mask, flip })
+    }
+
+    /// The word of a key with exactly this part.
+    pub fn of_key(&self, key: &[u8]) -> u64 {
+        (be_word(key) >> (8 * (WORD - self.width))) as u64
+    }
+
+    /// The word of a row's number.
+    #[inline]
+    pub fn of_number(&self, number: i64) -> u64 {
+        (number as u64 & self.mask) ^ self.flip
+    }
+}
+
 /// The first 16 bytes as a word; what is missing is 0.
 pub fn be_word(bytes: &[u8]) -> u128 {
     let mut word = [0; WORD];

@@ -278,7 +278,7 @@ fn keep_runs<T: Copy>(values: &mut Vec<T>, start: usize, runs: &[Range<usize>]) 
 }
 
 /// Appends ints, converted. `convert` is inlined into one loop per encoding.
-fn ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, convert: impl Fn(i64) -> T + Copy) {
+pub(super) fn ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, convert: impl Fn(i64) -> T + Copy) {
     match column.data {
         Data::IntConstant(x) => out.resize(out.len() + rows.len(), convert(x)),
         Data::IntDelta { base, width, data } => {

@@ -1,16 +1,22 @@
 //! Rows of a leaf whose keys begin with given bytes, for many of them at once.
 
-use super::{BadPage, Leaf, read::KeyRows};
+use super::{BadPage, Leaf, decode::ints, read::KeyRows, visible::Rows};
 use crate::{
-    key::{KeyCodec, KeyList, KeyWords},
+    key::{KeyCodec, KeyList, KeyWords, NumberWords},
     tree::{TreeLayout, gallop::first_not},
 };
 use std::ops::Range;
+
+/// So many rows are decoded, where keys are numbers, in the time of a binary search that decodes what it looks at.
+const ROWS_PER_SEARCH: usize = 100;
 
 /// Looks for beginnings of keys in leaves of one tree. Has buffers that it uses again for every leaf.
 pub struct PrefixSearch {
     /// The parts that the prefixes have.
     codec: KeyCodec,
+    /// The keys as numbers, if they are.
+    numbers: Option<NumberWords>,
+    row_numbers: Vec<u64>,
     /// The keys as machine words, if they are short enough.
     words: Option<KeyWords>,
     row_words: Vec<u128>,
@@ -27,6 +33,8 @@ impl PrefixSearch {
         let count = parts.unwrap_or(layout.key.parts.len());
         PrefixSearch {
             codec: KeyCodec { parts: layout.key.parts[..count].to_vec() },
+            numbers: parts.and_then(|parts| NumberWords::new(&layout.key, parts)),
+            row_numbers: Vec::new(),
             words: parts.and_then(|parts| KeyWords::new(&layout.key, parts)),
             row_words: Vec::new(),
             row_bytes: Vec::new(),
@@ -48,6 +56,14 @@ impl PrefixSearch {
     ) -> Result<(), BadPage> {
         let count = leaf.rows();
         if from >= count {
+            return Ok(());
+        }
+        if let Some(numbers) = self.numbers.filter(|_| which.len() * ROWS_PER_SEARCH > count) {
+            let column = leaf.column(numbers.column, layout.columns[numbers.column].physical)?;
+            self.row_numbers.clear();
+            ints(&column, &Rows::Range(0..count), &mut self.row_numbers, |number| numbers.of_number(number));
+            let at = |row: usize| self.row_numbers[row];
+            find(count, from, which, |i| numbers.of_key(keys.get(i)), |r, w| at(r) < *w, |r, w| at(r) == *w, found);
             return Ok(());
         }
         let rows = leaf.key_rows(layout, &self.codec)?;
