@@ -53,6 +53,12 @@ impl Keys {
         self.ends.push(self.bytes.len());
     }
 
+    /// Makes room for so many more keys of so many bytes in all.
+    pub fn reserve(&mut self, keys: usize, bytes: usize) {
+        self.ends.reserve(keys);
+        self.bytes.reserve(bytes);
+    }
+
     /// Drops the first `count` keys.
     pub fn drain(&mut self, count: usize) {
         if count > 0 {

@@ -30,6 +30,9 @@ impl Reading {
     }
 }
 
+/// Rows for which there is room before it is known how many are found.
+const NUMBERS_ROOM: usize = 1024;
+
 /// Looks for rows of one tree by beginnings of their keys.
 pub(crate) struct Matcher {
     tree: Arc<Tree>,
@@ -54,7 +57,8 @@ impl Matcher {
         counters: &Counters,
     ) -> Result<(Vec<LeafRows>, Vec<usize>)> {
         let tree = Arc::clone(&self.tree);
-        let (mut leaves, mut numbers, mut visited) = (Vec::new(), Vec::new(), 0);
+        let (mut leaves, mut visited) = (Vec::with_capacity(how.max_leaves), 0);
+        let mut numbers = Vec::with_capacity(wanted.min(NUMBERS_ROOM));
         tree.read_prefixes(run, keys, how.batched, how.read_ahead, counters, |leaf| {
             visited += 1;
             let found = self.rows(leaf, keys, &mut numbers)?;
@@ -76,7 +80,7 @@ impl Matcher {
         let layout = self.tree.layout();
         let content = self.tree.leaf(&page)?;
         let visibility = Visibility::of(&content, &self.view).map_err(corrupt)?;
-        let mut list: Vec<u16> = Vec::with_capacity(which.len().min(content.rows()));
+        let mut list: Vec<u16> = Vec::with_capacity(content.rows());
         self.search
             .find(&content, layout, keys, which, first_row, |key, rows| {
                 for row in rows.filter(|row| visibility.sees(*row)) {

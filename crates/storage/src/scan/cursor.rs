@@ -165,8 +165,10 @@ impl ScanCursor {
                 }
             }
             let ranges: Vec<Range<usize>> = slices.iter().map(|s| s.rows.clone()).collect();
-            let leaves = slices.into_iter().map(|slice| visible_rows(scan, slice));
-            let mut leaves = leaves.collect::<Result<Vec<_>>>()?;
+            let mut leaves = Vec::with_capacity(slices.len());
+            for slice in slices {
+                leaves.push(visible_rows(scan, slice)?);
+            }
             let read = match &mut self.left {
                 None => ranges.iter().map(Range::len).sum(),
                 Some(left) => {

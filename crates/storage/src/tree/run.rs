@@ -43,6 +43,8 @@ pub struct LeafSlice {
     pub rows: Range<usize>,
 }
 
+/// Most fences have no more bytes.
+const FENCE_BYTES: usize = 8;
 /// Leaves planned at once when a run goes on behind its pages.
 const REPLAN_LEAVES: usize = 256;
 
@@ -160,6 +162,9 @@ impl Tree {
         let inner = self.inner(&page, 1)?;
         let (first, last) = (inner.find(&range.lower), inner.find_last(range.upper.as_deref()));
         let max = max.max(1);
+        let planned = max.min(last + 1 - first.min(last));
+        run.pages.reserve(planned);
+        run.fences.reserve(planned, planned * FENCE_BYTES);
         let mut add = |child: usize| {
             run.pages.push(inner.child(child));
             run.fences.push(if child > 0 { inner.separator(child - 1) } else { &left });

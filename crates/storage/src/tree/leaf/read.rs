@@ -324,7 +324,9 @@ impl<'a> Leaf<'a> {
 
     /// Columns that a key is made from, ready for one row after the other.
     pub fn key_rows(&self, layout: &TreeLayout, codec: &KeyCodec) -> Result<KeyRows<'a>, BadPage> {
-        let mut columns = vec![None; layout.columns.len()];
+        // Keys mostly begin a row, so this is short.
+        let count = codec.parts.iter().map(|part| part.column + 1).max().unwrap_or(0);
+        let mut columns = vec![None; count];
         for part in &codec.parts {
             if columns[part.column].is_none() {
                 let column = self.column(part.column, layout.columns[part.column].physical)?;

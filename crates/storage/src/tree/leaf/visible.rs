@@ -38,7 +38,9 @@ impl Rows {
 
     /// Returns the rows whose places among these are in `keep`.
     pub fn pick(&self, keep: impl Iterator<Item = usize>) -> Rows {
-        Rows::List(keep.map(|i| self.get(i) as u16).collect())
+        let mut list = Vec::with_capacity(self.len());
+        list.extend(keep.map(|i| self.get(i) as u16));
+        Rows::List(list)
     }
 }
 
