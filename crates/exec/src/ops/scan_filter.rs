@@ -23,6 +23,10 @@ const TRIAL_ROWS: usize = 65_536;
 /// A filter is worth its time if it drops at least one row in this many.
 const WORTH_ONE_IN: usize = 10;
 
+/// Taking out the rows that are left, and putting the results back, costs less than testing all rows if no more than one in
+/// this many is left.
+const SELECTED_ONE_IN: usize = 16;
+
 /// A filter that is filled in while the query runs; TRUE for all rows until then.
 struct DynamicFilter {
     predicate: Physical,
@@ -139,7 +143,7 @@ impl ScanFilter {
             }
             // Few rows left: test only those.
             let passed = match &kept {
-                Some(k) if before * 4 < rows => {
+                Some(k) if before * SELECTED_ONE_IN < rows => {
                     filter.predicate.evaluate_selection(&batch, &k.clone())?.into_array(rows)?
                 }
                 _ => filter.predicate.evaluate(&batch)?.into_array(rows)?,
