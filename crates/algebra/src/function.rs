@@ -14,17 +14,15 @@ macro_rules! listed {
         impl $name {
             /// All values, in the order in which they are declared.
             pub fn all() -> Vec<$name> {
-                let mut all = Vec::new();
-                $(listed!(@add all, $name, $variant $(, $inner)?);)*
-                all
+                [$(listed!(@values $name, $variant $(, $inner)?)),*].concat()
             }
         }
     };
-    (@add $all:ident, $name:ident, $variant:ident) => {
-        $all.push($name::$variant)
+    (@values $name:ident, $variant:ident) => {
+        vec![$name::$variant]
     };
-    (@add $all:ident, $name:ident, $variant:ident, $inner:ident) => {
-        $all.extend($inner::all().into_iter().map($name::$variant))
+    (@values $name:ident, $variant:ident, $inner:ident) => {
+        $inner::all().into_iter().map($name::$variant).collect::<Vec<_>>()
     };
 }
 

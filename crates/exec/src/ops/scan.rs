@@ -180,7 +180,7 @@ impl DisplayAs for ScanExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         let Source { name, request, conditions, dynamic, .. } = &*self.source;
         write!(f, "ScanExec: {name} index={} ranges={}", request.index, request.ranges.len())?;
-        let of_plan = conditions.on_entries.iter().chain(&conditions.on_rows).flat_map(ScanFilter::predicates);
+        let of_plan = conditions.on_entries.iter().chain(&conditions.on_rows).flat_map(ScanFilter::shown);
         for predicate in of_plan.chain(dynamic) {
             write!(f, ", {predicate}")?;
         }

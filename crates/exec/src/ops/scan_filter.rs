@@ -120,7 +120,7 @@ impl ScanFilter {
     }
 
     /// The conditions, for EXPLAIN.
-    pub fn predicates(&self) -> &[Physical] {
+    pub fn shown(&self) -> &[Physical] {
         &self.shown
     }
 
