@@ -52,9 +52,11 @@ impl<'a> Wanted<'a> {
 
 /// The set bits of `first`, without those whose bit in `second` is not set: that has one bit for each of them.
 pub(super) fn narrowed(first: &BooleanBuffer, second: &BooleanBuffer) -> BooleanBuffer {
-    let mut kept = second.iter();
-    let bits = first.iter().map(|set| set && kept.next() == Some(true));
-    bits.collect()
+    let mut bytes = vec![0u8; first.len().div_ceil(8)];
+    for (bit, kept) in first.set_indices().zip(second.iter()) {
+        bytes[bit / 8] |= u8::from(kept) << (bit % 8);
+    }
+    BooleanBuffer::new(bytes.into(), 0, first.len())
 }
 
 #[cfg(test)]
