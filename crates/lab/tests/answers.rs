@@ -1,4 +1,7 @@
 //! All queries of both workloads against reference answers that another engine computed, row by row and in order.
+//! At scale 0.1 the plans that the queries get are compared, too, with the golden plans of the optimizer.
+
+mod plans;
 
 use muster_engine::{Database, DatabaseOptions, Durability, LoadProgress, NoLocalFiles, Session, SessionOptions};
 use muster_lab::{
@@ -114,6 +117,9 @@ async fn check_workload(workload: Workload, scale: f64, answers: &str, variants:
     let mut session = session(&database);
     let data = workload.data_set(scale).expect("a scale there is");
     load(&mut session, &data, &Quiet).await.expect("the workload loads");
+    if scale == 0.1 {
+        plans::check(&mut session, workload, scale).await;
+    }
     let queries = workload.queries().iter().map(|q| (q.name, q.sql));
     for (name, sql) in queries.chain(variants.iter().copied()) {
         let key = [name.to_string(), name.to_uppercase(), name.replace('q', "Q")];
@@ -160,6 +166,20 @@ async fn ssb_at_scale_0_01() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ssb_at_scale_0_1() {
     check_workload(Workload::Ssb, 0.1, include_str!("data/ssb-answers-sf0.1.json"), SSB_VARIANTS).await;
+}
+
+/// Writes the statistics that the golden plans of scale 1 are made with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "loads both workloads at scale 1, which takes minutes"]
+async fn statistics_of_scale_1() {
+    for workload in Workload::ALL {
+        let directory = tempfile::tempdir().expect("a temporary folder");
+        let database = open(directory.path());
+        let mut session = session(&database);
+        let data = workload.data_set(1.0).expect("a scale there is");
+        load(&mut session, &data, &Quiet).await.expect("the workload loads");
+        plans::write_statistics(&mut session, workload, 1.0).await;
+    }
 }
 
 /// Every query of the workload under every flag of `optimizer_switch` changed by itself: strategies change, rows do not.

@@ -1,5 +1,5 @@
-//! The plans of the DBT-3 and SSB queries, with the statistics of scale 1 injected. Each query's plan stands in
-//! `tests/plans/`; `UPDATE_PLANS=1 cargo test -p muster-optimizer` writes them anew.
+//! The plans of the DBT-3 and SSB queries, with the statistics that loaded databases of scale 1 and 0.1 have. Each query's plan
+//! stands in `tests/plans/`; `UPDATE_PLANS=1 cargo test -p muster-optimizer` writes them anew.
 
 mod golden;
 
@@ -48,7 +48,12 @@ fn assert_same_when_read_back(plan: &Plan) {
 
 #[test]
 fn dbt3_plans() {
-    compare_plans(&golden::dbt3(), "../lab/queries/dbt3", "dbt3");
+    compare_plans(&golden::dbt3(), "../lab/queries/dbt3", "dbt3-1");
+}
+
+#[test]
+fn dbt3_plans_at_scale_0_1() {
+    compare_plans(&golden::small_dbt3(), "../lab/queries/dbt3", "dbt3-0.1");
 }
 
 #[test]
@@ -58,13 +63,34 @@ fn article_variants_plans() {
 
 #[test]
 fn ssb_plans() {
-    compare_plans(&golden::ssb(), "../lab/queries/ssb", "ssb");
+    compare_plans(&golden::ssb(), "../lab/queries/ssb", "ssb-1");
+}
+
+#[test]
+fn ssb_plans_at_scale_0_1() {
+    compare_plans(&golden::small_ssb(), "../lab/queries/ssb", "ssb-0.1");
 }
 
 /// Ranges of every shape, scans that skip, merged indexes.
 #[test]
 fn access_plans() {
     compare_plans(&golden::messages(), "tests/queries/access", "access");
+}
+
+/// Whatever is switched off, there is a plan, which keeps what its operators promise.
+#[test]
+fn every_switch_leaves_a_plan() {
+    for (workload, folder) in [(golden::small_dbt3(), "dbt3"), (golden::small_ssb(), "ssb")] {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../lab/queries").join(folder);
+        for entry in std::fs::read_dir(folder).expect("the queries are in the repository") {
+            let path = entry.expect("a readable folder").path();
+            let sql = std::fs::read_to_string(&path).expect("a readable query");
+            for switch in Switch::ALL {
+                let planned = workload.plan_with(&sql, &Options::default().without(*switch));
+                assert!(planned.is_ok(), "{} without {switch:?}: {:?}", path.display(), planned.err());
+            }
+        }
+    }
 }
 
 fn nodes<'a>(plan: &'a Plan, found: &mut Vec<&'a Plan>) {

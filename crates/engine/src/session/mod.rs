@@ -29,9 +29,13 @@ mod statement;
 
 pub use crate::statement::Level;
 
-use crate::{Database, LocalFiles, Outcome, Prepared, processes::SessionShared, threads, virtual_tables::status};
+use crate::{
+    Database, LocalFiles, Outcome, Prepared, processes::SessionShared, statement::StatementTables, threads,
+    virtual_tables::status,
+};
 use arrow_array::RecordBatch;
 use futures::StreamExt;
+use muster_algebra::{Statistics, TableDef};
 use muster_exec::{QueryCounters, Warning};
 use muster_storage::LoadProgress;
 use muster_types::{Result, Value, charset::Charset};
@@ -226,6 +230,15 @@ impl Session {
     pub fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync> {
         let process = self.process.clone();
         Arc::new(move || process.interrupt())
+    }
+
+    /// The tables of a database, and the statistics with which the optimizer plans statements on them now. Error 1049
+    /// when there is no such database.
+    pub fn statistics(&self, database: &str) -> Result<(Vec<Arc<TableDef>>, Arc<dyn Statistics>)> {
+        let state = self.state.lock();
+        let tables = StatementTables::new(&state.context(self.killed(), state.variables.clone()));
+        let schema = tables.definitions().schema(database)?;
+        Ok((schema.tables.values().map(|entry| entry.def.clone()).collect(), tables))
     }
 
     /// Names and values of the counters that SHOW SESSION STATUS shows.

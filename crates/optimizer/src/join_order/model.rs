@@ -214,10 +214,10 @@ impl<'a> Model<'a> {
                 }
             }
         }
-        let mut corrected: Units = 0;
+        let mut corrected: Vec<(usize, usize)> = Vec::new();
         for (unit, partner, factor) in &self.composite {
-            if has(*unit) && has(*partner) && corrected & (1 << unit) == 0 {
-                corrected |= 1 << unit;
+            if has(*unit) && has(*partner) && !is_joined(&corrected, *unit, *partner) {
+                corrected.push((*unit, *partner));
                 rows *= factor;
             }
         }
@@ -317,6 +317,15 @@ fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, 
     distinct.max(1.0)
 }
 
+/// Whether rows were corrected for this unit already, or for its partner because of the unit: the keys of both sides say the
+/// same of one join.
+fn is_joined(corrected: &[(usize, usize)], unit: usize, partner: usize) -> bool {
+    let partner_of = |unit: usize| corrected.iter().find(|(u, _)| *u == unit).map(|(_, partner)| *partner);
+    partner_of(unit).is_some() || std::iter::successors(Some(partner), |u| partner_of(*u)).any(|u| u == unit)
+}
+
+/// For each unit with a key of several columns and each unit that it is joined to by all of them: the factor by which a join of
+/// both has more rows than the columns' distinct values tell, which are counted one by one. The smallest factor comes first.
 fn composite_keys(
     graph: &Graph,
     estimator: &Estimator,
@@ -351,6 +360,7 @@ fn composite_keys(
             }
         }
     }
+    found.sort_by(|a, b| a.2.total_cmp(&b.2));
     found
 }
 
@@ -436,3 +446,7 @@ fn dependent_factor(graph: &Graph, estimator: &Estimator, unit: usize, rows: f64
         JoinKind::Anti | JoinKind::NullAwareAnti => (1.0 - matched).max(0.1),
     }
 }
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

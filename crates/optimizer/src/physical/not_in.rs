@@ -79,6 +79,7 @@ impl NotIn {
         }
         let not_perhaps_in = |left: Plan, right: Plan| {
             let output = left.output.clone();
+            let estimate = Estimate { rows: estimate.rows.min(left.estimate.rows), ..estimate };
             let (left, right) = (Box::new(left), Box::new(right));
             let op = match known.is_empty() {
                 true => PlanOp::NestedLoopJoin { kind: JoinKind::NullAwareAnti, left, right, on: perhaps.clone() },

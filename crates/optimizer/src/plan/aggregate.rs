@@ -1,6 +1,7 @@
 //! Aggregates.
 
 use super::Planner;
+use super::distinct_values::groups_max;
 use crate::join_order;
 use crate::scope::{self, ColSet};
 use muster_algebra::{AggregateCall, ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey, Switch};
@@ -32,7 +33,7 @@ impl Planner<'_> {
         let block = self.options.for_block(input).into_owned();
         let may_stream = !group.is_empty() && block.is_on(Switch::StreamAggregate);
         let plain = self.plan(input, &below)?;
-        let rows = self.estimator.groups(group, plain.estimate.rows);
+        let rows = self.estimator.groups(group, plain.estimate.rows).min(groups_max(&plain, group));
         let own_ms = |input: &Plan, streams: bool| match streams {
             true => self.options.cost.stream_aggregate(input.estimate.rows, aggregates.len()),
             false => self.options.cost.hash_aggregate(input.estimate.rows, rows, aggregates.len()),

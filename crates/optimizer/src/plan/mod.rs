@@ -6,6 +6,7 @@
 pub mod validate;
 
 mod aggregate;
+mod distinct_values;
 mod index_ends;
 mod index_merge;
 mod memo;

@@ -1,63 +1,63 @@
 //! Tables and statistics for plan tests, read from the schema files and statistics files of a workload.
 
+mod statistics;
+
 use muster_algebra::{
     Catalog, ColumnDef, ColumnStatistics, Columns, Definer, IndexDef, IndexStatistics, KeyRange, Plan, Statistics,
     TableDef, TableId, ViewDef,
 };
 use muster_optimizer::{Options, optimize, plan::validate};
 use muster_sql::{BindEnv, SessionValues, Statement};
-use muster_types::{Collation, Decimal, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value, temporal};
+use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
+use statistics::TableStatistics;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub struct Workload {
     tables: HashMap<String, Arc<TableDef>>,
-    rows: HashMap<String, f64>,
-    columns: HashMap<(String, usize), ColumnStatistics>,
+    statistics: HashMap<String, TableStatistics>,
     views: HashMap<String, Arc<ViewDef>>,
 }
 
+const DBT3: &str = include_str!("../../../lab/src/dbt3/schema.sql");
+const SSB: &str = include_str!("../../../lab/src/ssb/schema.sql");
+
+/// DBT-3 at scale 1.
 pub fn dbt3() -> Workload {
-    let schema = include_str!("../../../lab/src/dbt3/schema.sql");
-    Workload::new(schema, include_str!("statistics-dbt3.txt"))
+    Workload::new(DBT3, &statistics_file("dbt3-1"))
 }
 
+/// SSB at scale 1.
 pub fn ssb() -> Workload {
-    let schema = include_str!("../../../lab/src/ssb/schema.sql");
-    Workload::new(schema, include_str!("statistics-ssb.txt"))
+    Workload::new(SSB, &statistics_file("ssb-1"))
+}
+
+/// DBT-3 at scale 0.1, for which a database has to make the same plans (the tests of the lab compare them).
+pub fn small_dbt3() -> Workload {
+    Workload::new(DBT3, &statistics_file("dbt3-0.1"))
+}
+
+/// SSB at scale 0.1, with the same promise.
+pub fn small_ssb() -> Workload {
+    Workload::new(SSB, &statistics_file("ssb-0.1"))
 }
 
 /// A table with an index of every kind.
 pub fn messages() -> Workload {
-    Workload::new(include_str!("schema-messages.sql"), include_str!("statistics-messages.txt"))
+    Workload::new(include_str!("schema-messages.sql"), &statistics_file("messages"))
+}
+
+fn statistics_file(name: &str) -> String {
+    let path = format!("{}/tests/golden/statistics-{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
 impl Workload {
     fn new(schema: &str, statistics: &str) -> Workload {
         let tables = read_schema(schema);
-        let mut workload = Workload { tables, rows: HashMap::new(), columns: HashMap::new(), views: HashMap::new() };
-        workload.read_statistics(statistics);
-        workload
-    }
-
-    fn read_statistics(&mut self, text: &str) {
-        let mut table: Option<Arc<TableDef>> = None;
-        for line in text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let number: f64 = words[1].parse().expect("a number");
-            if let Some(found) = self.tables.get(words[0]) {
-                self.rows.insert(words[0].into(), number);
-                table = Some(found.clone());
-                continue;
-            }
-            let table = table.as_ref().expect("a table before its columns");
-            let column = table.column(words[0]).unwrap_or_else(|| panic!("no column {}", words[0]));
-            let ty = table.columns[column].ty;
-            let bound = |i: usize| words.get(i).map(|w| value(w, ty));
-            let known = ColumnStatistics { distinct: number, null_share: 0.0, min: bound(2), max: bound(3) };
-            self.columns.insert((table.name.clone(), column), known);
-        }
+        let statistics = statistics::read(statistics, &tables);
+        Workload { tables, statistics, views: HashMap::new() }
     }
 
     /// The plan of one SELECT (after any number of CREATE VIEW, separated by `;`).
@@ -71,12 +71,8 @@ impl Workload {
 
     /// The same, and how long binding and optimizing took.
     pub fn plan_timed(&self, sql: &str, options: &Options) -> Result<((Plan, Columns), Duration)> {
-        let mut catalog = Workload {
-            tables: self.tables.clone(),
-            rows: self.rows.clone(),
-            columns: self.columns.clone(),
-            views: HashMap::new(),
-        };
+        let (tables, statistics) = (self.tables.clone(), self.statistics.clone());
+        let mut catalog = Workload { tables, statistics, views: HashMap::new() };
         for piece in muster_sql::split(sql) {
             let lower = piece.trim_start().to_ascii_lowercase();
             if let Some(view) = lower.strip_prefix("create view ") {
@@ -216,14 +212,6 @@ fn sql_type(text: &str) -> SqlType {
     }
 }
 
-fn value(text: &str, ty: SqlType) -> Value {
-    match ty {
-        SqlType::Date => Value::Date(temporal::parse_date(text).expect("a date")),
-        SqlType::Decimal { .. } => Value::Decimal(Decimal::parse(text).expect("a decimal")),
-        _ => Value::Int(text.parse().expect("an integer")),
-    }
-}
-
 impl Catalog for Workload {
     fn check_database(&self, _database: &str) -> Result<()> {
         Ok(())
@@ -240,19 +228,20 @@ impl Catalog for Workload {
 
 impl Statistics for Workload {
     fn row_count(&self, table: &TableDef) -> Option<f64> {
-        self.rows.get(&table.name).copied()
+        self.statistics.get(&table.name).map(|s| s.rows)
     }
 
     fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics> {
-        self.columns.get(&(table.name.clone(), column)).cloned()
+        self.statistics.get(&table.name)?.columns.get(&column).cloned()
     }
 
-    fn index(&self, _table: &TableDef, _index: usize) -> Option<IndexStatistics> {
-        None
+    fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
+        self.statistics.get(&table.name)?.indexes.get(&index).map(|i| i.known.clone())
     }
 
-    fn range_rows(&self, _table: &TableDef, _index: usize, _ranges: &[KeyRange]) -> Option<f64> {
-        None
+    fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+        let statistics = self.statistics.get(&table.name)?;
+        statistics.indexes.get(&index)?.range_rows(ranges, statistics.rows)
     }
 }
 
