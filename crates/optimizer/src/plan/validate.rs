@@ -3,17 +3,17 @@
 //! ```text
 //!   validate.rs   every expression mentions only what its node's inputs deliver; lists of columns fit
 //!   orders.rs     inputs come in the order that an operator needs, rows in the order that it promises
+//!   keys.rs       each group is delivered once: equal keys are in one partition, no group is skipped
 //!   rows.rs       no operator expects more rows than it can deliver, keys and limits considered
 //!   types.rs      columns exist, conditions are conditions, what is compared can be compared
 //! ```
 //!
-//! Runs on every plan that is made in a build with debug assertions, so also in all tests; rows and types are checked in this
-//! crate's own tests. A violation is a defect of the optimizer.
+//! Runs on every plan that is made in a build with debug assertions, so in every test of every crate. A violation is a defect
+//! of the optimizer.
 
+mod keys;
 mod orders;
-#[cfg(test)]
 mod rows;
-#[cfg(test)]
 mod types;
 
 use crate::scope::{ColSet, expr_columns, exprs_columns};
@@ -27,23 +27,21 @@ use muster_types::SqlError;
 pub fn validate(plan: &Plan, params: &ColSet, columns: &Columns) -> Result<()> {
     let mut produced = ColSet::new();
     check(plan, params, &mut produced)?;
+    keys::check_complete(plan)?;
     check_promises(plan, columns)
 }
 
 /// Checks what the nodes of a plan promise, subplans included.
-#[cfg_attr(not(test), allow(clippy::only_used_in_recursion, reason = "types are checked in this crate's own tests"))]
 fn check_promises(plan: &Plan, columns: &Columns) -> Result<()> {
     orders::check(plan)?;
-    #[cfg(test)]
-    {
-        types::check(plan, columns)?;
-        rows::check(plan)?;
-    }
+    keys::check(plan)?;
+    types::check(plan, columns)?;
+    rows::check(plan)?;
     for expr in plan.exprs() {
         let mut outcome = Ok(());
         expr.visit(&mut |e| {
             if let (Expr::Subplan(subplan), Ok(())) = (e, &outcome) {
-                outcome = check_promises(&subplan.plan, columns);
+                outcome = keys::check_complete(&subplan.plan).and_then(|()| check_promises(&subplan.plan, columns));
             }
         });
         outcome?;

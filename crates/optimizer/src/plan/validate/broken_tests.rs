@@ -1,5 +1,7 @@
 //! A plan that breaks each rule is refused, and by that rule; the same plan unbroken is not.
 
+mod keys;
+
 use super::validate;
 use crate::scope::ColSet;
 use crate::testing::builder::*;
