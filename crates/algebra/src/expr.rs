@@ -237,56 +237,6 @@ impl Expr {
         }
     }
 
-    /// The direct parts, left to right. Plans and relations inside subqueries are not entered.
-    pub fn children(&self) -> Vec<&Expr> {
-        match self {
-            Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } => Vec::new(),
-            Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
-            Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
-            Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],
-            Expr::Logic { args, .. } | Expr::Call { args, .. } => args.iter().collect(),
-            Expr::InList { arg, list, .. } => std::iter::once(&**arg).chain(list).collect(),
-            Expr::Like { arg, pattern, .. } => vec![arg, pattern],
-            Expr::Case { branches, otherwise, .. } => {
-                branches.iter().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref()).collect()
-            }
-            Expr::Subquery(q) => kind_children(&q.kind),
-            Expr::Subplan(p) => kind_children(&p.kind),
-        }
-    }
-
-    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
-        match self {
-            Expr::Column(_) | Expr::Literal { .. } | Expr::Parameter { .. } => Vec::new(),
-            Expr::Cast { arg, .. } | Expr::Not(arg) | Expr::IsNull { arg, .. } => vec![arg],
-            Expr::IsTruth { arg, .. } | Expr::Negate { arg, .. } => vec![arg],
-            Expr::Compare { left, right, .. } | Expr::Arithmetic { left, right, .. } => vec![left, right],
-            Expr::Logic { args, .. } | Expr::Call { args, .. } => args.iter_mut().collect(),
-            Expr::InList { arg, list, .. } => std::iter::once(&mut **arg).chain(list).collect(),
-            Expr::Like { arg, pattern, .. } => vec![arg, pattern],
-            Expr::Case { branches, otherwise, .. } => {
-                branches.iter_mut().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref_mut()).collect()
-            }
-            Expr::Subquery(q) => kind_children_mut(&mut q.kind),
-            Expr::Subplan(p) => kind_children_mut(&mut p.kind),
-        }
-    }
-
-    /// Calls `f` on this expression and all its parts, parents first.
-    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        f(self);
-        self.children().into_iter().for_each(|c| c.visit(f));
-    }
-
-    /// Rebuilds the expression bottom-up; `f` sees each node after its parts were rebuilt.
-    pub fn rewrite(mut self, f: &mut dyn FnMut(Expr) -> Expr) -> Expr {
-        for child in self.children_mut() {
-            let taken = std::mem::replace(child, Expr::bool(true));
-            *child = taken.rewrite(f);
-        }
-        f(self)
-    }
-
     /// The columns mentioned, in order of appearance, each once; a correlated subquery mentions its outer columns.
     pub fn columns(&self) -> Vec<ColId> {
         let mut found: Vec<ColId> = Vec::new();
@@ -317,22 +267,6 @@ fn subquery_type(kind: &SubqueryKind, outputs: &[ColId], columns: &Columns) -> S
     match kind {
         SubqueryKind::Scalar => columns.ty(outputs[0]),
         _ => SqlType::Bool,
-    }
-}
-
-fn kind_children(kind: &SubqueryKind) -> Vec<&Expr> {
-    match kind {
-        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => Vec::new(),
-        SubqueryKind::In { left, .. } => left.iter().collect(),
-        SubqueryKind::Compare { left, .. } => vec![left],
-    }
-}
-
-fn kind_children_mut(kind: &mut SubqueryKind) -> Vec<&mut Expr> {
-    match kind {
-        SubqueryKind::Scalar | SubqueryKind::Exists { .. } => Vec::new(),
-        SubqueryKind::In { left, .. } => left.iter_mut().collect(),
-        SubqueryKind::Compare { left, .. } => vec![left],
     }
 }
 

@@ -8,6 +8,7 @@
 //!   Catalog, Statistics                    catalog.rs, statistics.rs: traits that the engine implements
 //!   Columns                                columns.rs: every column of one query has its own number
 //!   expr_text                              expr_text.rs: expressions as text
+//!   Expr::visit, children                  children.rs: the parts of an expression, walks over them
 //!   Expr::is_movable                       movable.rs: what may be moved, folded or kept
 //!   Hints                                  hints.rs: what /*+ .. */ says
 //!   Switch, Switches                       switch.rs: what the optimizer may do, by name
@@ -16,6 +17,7 @@
 //! Both algebras are plain data: cloned, compared, serialised, printed. Neither knows how anything runs.
 
 pub mod catalog;
+mod children;
 pub mod columns;
 pub mod expr;
 pub mod expr_text;

@@ -15,6 +15,13 @@ pub fn of_expr(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
+/// The hash of a list of expressions.
+pub fn of_exprs(exprs: &[Expr]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    exprs.iter().for_each(|expr| add_expr(expr, &mut hasher));
+    hasher.finish()
+}
+
 /// The hash of a relation with all its expressions.
 pub fn of_rel(rel: &Rel) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -46,9 +53,12 @@ fn add_expr(expr: &Expr, hasher: &mut DefaultHasher) {
         Expr::Subquery(q) => add_rel(&q.rel, hasher),
         _ => {}
     }
-    let children = expr.children();
-    children.len().hash(hasher);
-    children.into_iter().for_each(|child| add_expr(child, hasher));
+    let mut children = 0_usize;
+    expr.for_each_child(&mut |child| {
+        children += 1;
+        add_expr(child, hasher);
+    });
+    children.hash(hasher);
 }
 
 fn add_value(value: &Value, hasher: &mut DefaultHasher) {

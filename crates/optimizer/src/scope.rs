@@ -87,7 +87,7 @@ pub fn for_each_subquery(expr: &mut Expr, f: &mut dyn FnMut(&mut Rel)) {
     if let Expr::Subquery(q) = expr {
         f(&mut q.rel);
     }
-    expr.children_mut().into_iter().for_each(|c| for_each_subquery(c, f));
+    expr.for_each_child_mut(&mut |child| for_each_subquery(child, f));
 }
 
 /// Returns true if there is a subquery in an expression of the relation.

@@ -6,7 +6,7 @@ use muster_algebra::{
 };
 use muster_eval::{Evaluator, PLANNED_TEXT_BYTES_MAX};
 use muster_optimizer::Options;
-use muster_optimizer::ranges::{Domains, IndexRanges};
+use muster_optimizer::ranges::{Domains, IndexRanges, KnownRanges};
 use muster_storage::key::{ByteRange, KeyCodec};
 use muster_storage::tree::TreeLayout;
 use muster_storage::{ColumnSchema, IndexSchema, TableSchema};
@@ -280,8 +280,9 @@ fn check(seed: u64, options: &Options, seen: &mut Seen) {
     let mut case = Case::new(seed);
     let conjuncts: Vec<Expr> = (0..1 + case.random.below(3)).map(|_| case.condition(3)).collect();
     let rows: Vec<Vec<Value>> = (0..60).map(|_| case.row()).collect();
+    let known = KnownRanges::default();
+    let domains = Domains::new(&case.table, &case.columns, &conjuncts, options, &known);
     for index in 0..case.table.indexes.len() {
-        let domains = Domains::new(&case.table, &case.columns, &conjuncts, options);
         let Some(found) = domains.ranges(index) else { continue };
         let bytes = Bytes::of(&case.table, index, &found);
         seen.ranges += 1;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Longest time that planning may take here, with debug assertions, beside another test, on a busy machine. What blew up before
 /// took half a minute and more. The times of an optimized build stand in `docs/benchmarks.md`.
-const PLANNING_MAX: Duration = Duration::from_secs(3);
+const PLANNING_MAX: Duration = Duration::from_secs(2);
 /// Longest time between two looks at the interrupt, with the same allowance.
 const GAP_MAX: Duration = Duration::from_millis(500);
 

@@ -1,11 +1,13 @@
 //! What a way to read a table costs.
 
 use super::{Path, Request, kept, split_conditions};
+use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::IndexRanges;
 use muster_algebra::{ColId, Expr, Statistics, Switch};
+use std::rc::Rc;
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
 pub fn range_rows(
@@ -41,12 +43,12 @@ impl PathBuilder<'_> {
     pub fn path(
         &self,
         index: usize,
-        ranges: Option<IndexRanges>,
+        ranges: Option<Rc<IndexRanges>>,
         rows: f64,
         covering: bool,
         ordered: Option<bool>,
     ) -> Path {
-        let cost_ms = self.reading(index, ranges.as_ref(), rows, &[], covering);
+        let cost_ms = self.reading(index, ranges.as_deref(), rows, &[], covering);
         Path { index, ranges, steered: false, rows_read: rows, cost_ms, ordered, covering }
     }
 
@@ -60,19 +62,19 @@ impl PathBuilder<'_> {
         covering: bool,
     ) -> f64 {
         let table = self.request.table;
-        let checked: Vec<Expr> = match ranges {
-            Some(r) => kept(&self.request.conjuncts, &r.implied),
-            None => self.request.conjuncts.clone(),
-        };
+        let conjuncts = &self.request.conjuncts;
+        let checked = ranges.map_or(conjuncts.len(), |r| r.implied.iter().filter(|implied| !**implied).count());
         let tree = tree_of(self.statistics, table, index);
         let mut cost_ms = self.options.cost.sequential_reads(&tree, rows_read);
         cost_ms += if index == 0 {
-            self.options.cost.clustered_scan(rows_read, self.columns.len(), checked.len())
+            self.options.cost.clustered_scan(rows_read, self.columns.len(), checked)
         } else {
-            self.options.cost.secondary_scan(rows_read, self.columns.len(), checked.len())
+            self.options.cost.secondary_scan(rows_read, self.columns.len(), checked)
         };
         if !covering {
+            let checked = ranges.map_or_else(|| conjuncts.clone(), |r| kept(conjuncts, &r.implied));
             let (mut on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
+            let steered: ExprSet<'_> = steered.iter().collect();
             on_entries.retain(|c| !steered.contains(c));
             let fetched = rows_read * self.estimator.selectivity(&on_entries);
             let clustered = tree_of(self.statistics, table, 0);
@@ -99,7 +101,7 @@ impl PathBuilder<'_> {
                 let needed = said.iter().zip(&ranges.implied).map(|(s, i)| *s || *i);
                 needed.zip(&r.implied).all(|(needed, has)| *has || !needed)
             };
-            o.ranges.as_ref().is_some_and(implies)
+            o.ranges.as_deref().is_some_and(implies)
         });
         let at_least = at_least.map(|o| o.rows_read).fold(0.0, f64::max);
         let rows_read = (rows * self.estimator.selectivity(&conditions)).max(at_least).min(rows);
@@ -110,7 +112,7 @@ impl PathBuilder<'_> {
         });
         let skips = skips.sum::<f64>().min(rows);
         let tree = tree_of(self.statistics, table, path.index);
-        let cost_ms = self.reading(path.index, path.ranges.as_ref(), rows_read, &conditions, path.covering)
+        let cost_ms = self.reading(path.index, path.ranges.as_deref(), rows_read, &conditions, path.covering)
             + self.options.cost.skips(&tree, skips);
         Path { steered: true, rows_read, cost_ms, ..path }
     }

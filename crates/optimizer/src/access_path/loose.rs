@@ -65,7 +65,7 @@ impl Loose<'_> {
         if distinct == 0 || parts[..distinct].iter().any(|p| p.prefix.is_some()) {
             return None;
         }
-        let found = Domains::new(table, columns, conjuncts, self.options).ranges(index);
+        let found = Domains::new(table, columns, conjuncts, self.options, self.request.known).ranges(index);
         let none_implied = vec![false; conjuncts.len()];
         let implied = found.as_ref().map_or(&none_implied, |r| &r.implied);
         let conditions = kept(conjuncts, implied);
@@ -89,7 +89,7 @@ impl Loose<'_> {
         if read.iter().any(|(_, c)| !table.index_has_column(index, *c)) {
             return None;
         }
-        let (rows, cost_ms) = self.estimate(index, distinct, found.as_ref(), read.len(), &conditions)?;
+        let (rows, cost_ms) = self.estimate(index, distinct, found.as_deref(), read.len(), &conditions)?;
         let order: Vec<SortKey> = parts
             .iter()
             .map_while(|p| {
@@ -101,8 +101,8 @@ impl Loose<'_> {
         let reading = Reading { table, alias, index, columns: read, conditions };
         let scan = reading.scan(required, self.estimator, self.options);
         let (ranges, steering) = match found {
-            Some(r) if r.may_be_steered(index, self.options) => (r.ranges, r.steering),
-            Some(r) => (r.ranges, Vec::new()),
+            Some(r) if r.may_be_steered(index, self.options) => (r.ranges.clone(), r.steering.clone()),
+            Some(r) => (r.ranges.clone(), Vec::new()),
             None => (vec![KeyRange::all()], Vec::new()),
         };
         let scan = Scan { ranges, steering, distinct_prefix: Some(distinct), ordered: true, reverse, ..scan };

@@ -17,7 +17,7 @@ use crate::cost::{self, CostModel};
 use crate::index_shape::tree_of;
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
-use crate::ranges::{Domains, IndexRanges};
+use crate::ranges::{Domains, IndexRanges, KnownRanges};
 use crate::scope::{self, ColSet};
 use costing::{PathBuilder, range_rows};
 use muster_algebra::{
@@ -25,6 +25,7 @@ use muster_algebra::{
     Switch, TableDef,
 };
 use order::order_of;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A scan that reads in the wanted order and stops early is taken only if it wins by this factor: the rows that
@@ -44,12 +45,14 @@ pub struct Request<'a> {
     /// Order in which rows are wanted, and how many of them at most: used if it is cheaper than sorting.
     pub order: &'a [SortKey],
     pub limit: Option<u64>,
+    /// What is known of the ranges that the conjuncts leave.
+    pub known: &'a KnownRanges,
 }
 
 /// One way to read the table.
 struct Path {
     index: usize,
-    ranges: Option<IndexRanges>,
+    ranges: Option<Rc<IndexRanges>>,
     /// True if the path is a skip scan over the value sets of later parts.
     steered: bool,
     rows_read: f64,
@@ -65,7 +68,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     let total = table_rows(statistics, table);
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
-    let domains = Domains::new(table, request.columns, &request.conjuncts, options);
+    let domains = Domains::new(table, request.columns, &request.conjuncts, options, request.known);
     let mut share = match options.is_on(Switch::ConditionFanoutFilter) {
         true => estimator.selectivity(&request.conjuncts),
         false => 1.0,
@@ -148,7 +151,8 @@ pub fn entries(
     if !required.iter().all(has) {
         return None;
     }
-    let found = Domains::new(table, columns, conjuncts, options).ranges(index).filter(|r| r.parts > 0)?;
+    let found =
+        Domains::new(table, columns, conjuncts, options, request.known).ranges(index).filter(|r| r.parts > 0)?;
     let total = table_rows(statistics, table);
     let rows_read = match found.ranges.is_empty() {
         true => 0.0,
@@ -167,7 +171,7 @@ pub fn entries(
     };
     let cost_ms = options.cost.sequential_reads(&tree, rows_read) + scan_ms + options.cost.ranges(found.ranges.len());
     let reading = Reading { table, alias, index, columns: read, conditions };
-    let scan = Scan { ranges: found.ranges, ..reading.scan(required, estimator, options) };
+    let scan = Scan { ranges: found.ranges.clone(), ..reading.scan(required, estimator, options) };
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
     Some(Plan::new(PlanOp::Scan(scan), output, Estimate { rows, cost_ms }, Vec::new()))
 }
@@ -231,6 +235,7 @@ fn build(
     let (ranges, steering, conditions) = match path.ranges {
         Some(r) => {
             let kept = kept(&request.conjuncts, &r.implied);
+            let r = Rc::unwrap_or_clone(r);
             (r.ranges, if path.steered { r.steering } else { Vec::new() }, kept)
         }
         None => (vec![KeyRange::all()], Vec::new(), request.conjuncts),

@@ -42,7 +42,9 @@ impl Case {
     ) -> Scan {
         let required: ColSet = wanted.iter().map(|c| self.ids[*c]).collect();
         let (table, columns) = (&self.table, self.columns.as_slice());
-        let request = Request { table, alias: "t", columns, hints, conjuncts, required: &required, order, limit };
+        let known = &KnownRanges::default();
+        let required = &required;
+        let request = Request { table, alias: "t", columns, hints, conjuncts, required, order, limit, known };
         let plan = choose(request, &self.statistics, &self.estimator, &Options::default());
         match plan.op {
             PlanOp::Scan(scan) => scan,

@@ -5,6 +5,7 @@ use super::{Planner, append};
 use crate::access_path::loose::{self, End};
 use crate::access_path::{Request, hints};
 use crate::copy;
+use crate::ranges::KnownRanges;
 use crate::scope::ColSet;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, Expr, IndexHintScope, Plan, PlanOp, Rel, SortKey, Switch,
@@ -109,9 +110,9 @@ impl Planner<'_> {
         required: &ColSet,
     ) -> Option<Fewer> {
         let Rel::Get { table: definition, alias, columns, hints } = table.get else { return None };
-        let conjuncts = table.predicates.to_vec();
+        let (conjuncts, known) = (table.predicates.to_vec(), &KnownRanges::default());
         let request =
-            Request { table: definition, alias, columns, hints, conjuncts, required, order: &[], limit: None };
+            Request { table: definition, alias, columns, hints, conjuncts, required, order: &[], limit: None, known };
         let plan = loose::choose(&request, group, wanted, self.statistics, &self.estimator, self.options)?;
         let PlanOp::Scan(scan) = &plan.op else { return None };
         let forced = hints::forces(scan.index, hints, IndexHintScope::GroupBy);

@@ -13,6 +13,7 @@ use crate::cost::CostModel;
 use crate::index_shape::tree_of;
 use crate::join_order::cardinality::table_rows;
 use crate::options::Options;
+use crate::ranges::{Domains, KnownRanges};
 use crate::scope::{self, ColSet};
 use crate::substitution::{Substitution, substitute};
 use muster_algebra::{
@@ -36,6 +37,8 @@ pub(super) struct Merged<'a> {
     pub required: &'a ColSet,
     /// The options after the hints for the table.
     pub options: &'a Options,
+    /// What is known of the ranges that the conjuncts leave.
+    pub known: &'a KnownRanges,
 }
 
 /// Primary keys of some of the rows.
@@ -85,7 +88,7 @@ impl Planner<'_> {
         let mut inputs = Vec::new();
         for branch in branches {
             let conjuncts = branch.clone().into_conjuncts().into_iter().chain(others.iter().cloned()).collect();
-            inputs.push(self.keys(merged, conjuncts, None)?);
+            inputs.push(self.keys(merged, conjuncts, &KnownRanges::default(), None)?);
         }
         if inputs.windows(2).all(|w| w[0].index == w[1].index) {
             return None;
@@ -106,8 +109,11 @@ impl Planner<'_> {
         let total = table_rows(self.statistics, table);
         let clustered = tree_of(self.statistics, table, 0);
         let mut found: Vec<Keys> = Vec::new();
+        let domains = Domains::new(table, merged.columns, merged.conjuncts, merged.options, merged.known);
         for index in 1..table.indexes.len() {
-            found.extend(self.keys(merged, merged.conjuncts.to_vec(), Some(index)));
+            if hints::may_read(index, merged.hints) && domains.ranges(index).is_some_and(|r| r.parts > 0) {
+                found.extend(self.keys(merged, merged.conjuncts.to_vec(), merged.known, Some(index)));
+            }
         }
         found.sort_by(|a, b| a.plan.estimate.rows.total_cmp(&b.plan.estimate.rows));
         let mut found = found.into_iter();
@@ -141,8 +147,14 @@ impl Planner<'_> {
     }
 
     /// Primary keys of rows that some conditions leave, from one index alone: of those for which the conditions make
-    /// ranges, the cheapest.
-    fn keys(&mut self, merged: Merged<'_>, conjuncts: Vec<Expr>, only: Option<usize>) -> Option<Keys> {
+    /// ranges, the cheapest. `known`: what is known of these ranges.
+    fn keys(
+        &mut self,
+        merged: Merged<'_>,
+        conjuncts: Vec<Expr>,
+        known: &KnownRanges,
+        only: Option<usize>,
+    ) -> Option<Keys> {
         let Merged { table, alias, hints, .. } = merged;
         let (columns, renamed) = self.columns_again(merged);
         let rel = Rel::Get { table: table.clone(), alias: alias.into(), columns: columns.clone(), hints: Vec::new() };
@@ -151,8 +163,8 @@ impl Planner<'_> {
         let of_part = |column: usize| columns.iter().find(|(_, c)| *c == column).map(|(id, _)| *id);
         let ids: Vec<ColId> = table.indexes[0].parts.iter().map(|p| of_part(p.column)).collect::<Option<_>>()?;
         let required: ColSet = ids.iter().copied().collect();
-        let request =
-            Request { table, alias, columns: &columns, hints, conjuncts, required: &required, order: &[], limit: None };
+        let (order, limit, required) = (&[][..], None, &required);
+        let request = Request { table, alias, columns: &columns, hints, conjuncts, required, order, limit, known };
         let clustered = tree_of(self.statistics, table, 0);
         let model = self.options.cost;
         let cost = |p: &Plan| p.estimate.cost_ms + model.fetches(&clustered, p.estimate.rows);

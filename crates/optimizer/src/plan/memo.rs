@@ -5,10 +5,12 @@
 use super::Planner;
 use crate::fingerprint;
 use crate::join_order::reduction::Restricted;
+use crate::ranges::KnownRanges;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Expr, Plan, Rel};
 use muster_types::Result;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Results that the planner of a statement remembers.
 #[derive(Default)]
@@ -16,6 +18,7 @@ pub struct Memo {
     /// True if the statement joins anything; else it has no alternatives that contain the same relations.
     is_useful: bool,
     plans: HashMap<u64, Vec<Made>>,
+    ranges: HashMap<u64, Vec<Restriction>>,
     pub restricted: Restricted,
 }
 
@@ -23,6 +26,30 @@ impl Memo {
     /// The memory for a statement, with nothing in it.
     pub fn of(rel: &Rel) -> Memo {
         Memo { is_useful: has_join(rel), ..Memo::default() }
+    }
+}
+
+/// A table with conditions on it, and what is known of the ranges that these leave.
+struct Restriction {
+    table: Rel,
+    conjuncts: Vec<Expr>,
+    known: Rc<KnownRanges>,
+}
+
+impl Memo {
+    /// What is known of the ranges that conjuncts leave of a table's indexes; filled by who asks for them.
+    pub fn ranges_of(&mut self, table: &Rel, conjuncts: &[Expr]) -> Rc<KnownRanges> {
+        if !self.is_useful || conjuncts.is_empty() {
+            return Rc::default();
+        }
+        let hash = fingerprint::of_exprs(conjuncts);
+        let alike = self.ranges.entry(hash).or_default();
+        if let Some(found) = alike.iter().find(|r| r.table == *table && r.conjuncts == conjuncts) {
+            return found.known.clone();
+        }
+        let known = Rc::default();
+        alike.push(Restriction { table: table.clone(), conjuncts: conjuncts.to_vec(), known: Rc::clone(&known) });
+        known
     }
 }
 

@@ -137,9 +137,10 @@ impl<'a> Planner<'a> {
         let limit = if above.is_empty() { limit } else { None };
         let options = self.options.for_rel(get);
         let options = &*options;
-        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below, options };
+        let known = &*self.memo.ranges_of(get, &conjuncts);
+        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below, options, known };
         let merge = self.index_merge(merged);
-        let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit };
+        let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit, known };
         let scan = access_path::choose(request, self.statistics, &self.estimator, options);
         // Without ranges, if they were not made to their end.
         self.options.interrupt.check()?;

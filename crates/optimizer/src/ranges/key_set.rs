@@ -61,6 +61,20 @@ impl KeySet {
         }
     }
 
+    /// The part that the set restricts and its branches there, if it restricts one part only.
+    pub fn of_one_level(&self) -> Option<(usize, &[Branch])> {
+        let (mut set, mut level) = (self, 0);
+        loop {
+            let KeySet::Branches(branches) = set else { return None };
+            match &branches[..] {
+                [Branch { values, rest: rest @ KeySet::Branches(_) }] if *values == Interval::ALL => {
+                    (set, level) = (rest, level + 1);
+                }
+                branches => return branches.iter().all(|b| b.rest == KeySet::All).then_some((level, branches)),
+            }
+        }
+    }
+
     /// Calls `f` with each interval and the level of its part. What several branches share is visited once for
     /// neighbours.
     pub fn visit(&self, level: usize, f: &mut dyn FnMut(usize, &Interval)) {
@@ -80,7 +94,7 @@ impl KeySet {
 pub struct KeySets<'a> {
     /// The types of the key's parts.
     pub types: &'a [SqlType],
-    /// Steps that one operation may take: an intersection of two sets, or the union of a whole list.
+    /// Steps that one operation may take: an intersection of two sets, or the union of a whole list (`sweep.rs`).
     pub work_max: usize,
     /// An operation of a statement that has been stopped takes too much work.
     pub interrupt: &'a Interrupt,
@@ -95,29 +109,11 @@ impl KeySets<'_> {
         self.intersect(a, b, 0, &mut self.work_max.clone())
     }
 
-    /// The keys in any of the sets; `None` if finding them takes too much work.
-    pub fn union_of(&self, mut sets: Vec<KeySet>) -> Option<KeySet> {
-        let mut work = self.work_max;
-        // By halves, so that no set is gone through more often than the logarithm of their number.
-        while sets.len() > 1 {
-            let mut pairs = sets.into_iter();
-            let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
-            while let Some(a) = pairs.next() {
-                halved.push(match pairs.next() {
-                    Some(b) => self.unite(&a, &b, 0, &mut work)?,
-                    None => a,
-                });
-            }
-            sets = halved;
-        }
-        Some(sets.pop().unwrap_or_else(KeySet::none))
-    }
-
-    /// The keys in all of the sets, and which of the sets are left out because finding theirs takes too much work.
-    pub fn intersection_of(&self, sets: Vec<KeySet>) -> (KeySet, Vec<usize>) {
+    /// The keys in all of the sets, each of which comes with the numbers of those that it is made of, and the numbers of those
+    /// that are left out because finding their keys takes too much work.
+    pub fn intersect_by_halves(&self, mut sets: Vec<(KeySet, Vec<usize>)>) -> (KeySet, Vec<usize>) {
         let mut left_out = Vec::new();
-        // By halves, as for unions. Each set with those that it is made of.
-        let mut sets: Vec<(KeySet, Vec<usize>)> = sets.into_iter().enumerate().map(|(i, set)| (set, vec![i])).collect();
+        // By halves, so that no set is gone through more often than the logarithm of their number.
         while sets.len() > 1 {
             let mut pairs = sets.into_iter();
             let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
@@ -184,81 +180,16 @@ impl KeySets<'_> {
         }
         Some(joined.into_set())
     }
-
-    fn unite(&self, a: &KeySet, b: &KeySet, level: usize, work: &mut usize) -> Option<KeySet> {
-        let (KeySet::Branches(x), KeySet::Branches(y)) = (a, b) else { return Some(KeySet::All) };
-        if x.is_empty() || y.is_empty() {
-            return Some(if x.is_empty() { b } else { a }.clone());
-        }
-        let ty = self.types[level];
-        let mut joined = Joined::default();
-        let (mut x, mut y) = (x.iter().cloned(), y.iter().cloned());
-        let (mut p, mut q) = (x.next(), y.next());
-        loop {
-            self.step(work)?;
-            let (one, two) = match (p.take(), q.take()) {
-                (None, None) => return Some(joined.into_set()),
-                (Some(only), None) => {
-                    joined.push(only.values, only.rest);
-                    p = x.next();
-                    continue;
-                }
-                (None, Some(only)) => {
-                    joined.push(only.values, only.rest);
-                    q = y.next();
-                    continue;
-                }
-                (Some(one), Some(two)) => (one, two),
-            };
-            let ((mut first, mut second), swapped) = match compare_cuts(&one.values.low, &two.values.low, ty) {
-                Ordering::Greater => ((two, one), true),
-                _ => ((one, two), false),
-            };
-            // What only the first has comes out, up to where the second begins.
-            let (mut first_left, mut second_left) = (None, None);
-            if compare_cuts(&first.values.high, &second.values.low, ty) != Ordering::Greater {
-                joined.push(first.values, first.rest);
-                second_left = Some(second);
-            } else if compare_cuts(&first.values.low, &second.values.low, ty) == Ordering::Less {
-                let low = std::mem::replace(&mut first.values.low, second.values.low.clone());
-                joined.push(Interval { low, high: second.values.low.clone() }, first.rest.clone());
-                (first_left, second_left) = (Some(first), Some(second));
-            } else {
-                // Both begin here: what they share comes out.
-                let rest = self.unite(&first.rest, &second.rest, level + 1, work)?;
-                let low = first.values.low.clone();
-                let high = match compare_cuts(&first.values.high, &second.values.high, ty) {
-                    Ordering::Less => {
-                        let high = first.values.high.clone();
-                        second.values.low = high.clone();
-                        second_left = Some(second);
-                        high
-                    }
-                    Ordering::Greater => {
-                        let high = second.values.high.clone();
-                        first.values.low = high.clone();
-                        first_left = Some(first);
-                        high
-                    }
-                    Ordering::Equal => first.values.high,
-                };
-                joined.push(Interval { low, high }, rest);
-            }
-            let (one_left, two_left) = if swapped { (second_left, first_left) } else { (first_left, second_left) };
-            p = one_left.or_else(|| x.next());
-            q = two_left.or_else(|| y.next());
-        }
-    }
 }
 
 /// Branches in the order they come, neighbours with the same rest made one.
 #[derive(Default)]
-struct Joined {
+pub struct Joined {
     branches: Vec<Branch>,
 }
 
 impl Joined {
-    fn push(&mut self, values: Interval, rest: KeySet) {
+    pub fn push(&mut self, values: Interval, rest: KeySet) {
         if rest.is_none() {
             return;
         }
@@ -268,7 +199,7 @@ impl Joined {
         }
     }
 
-    fn into_set(self) -> KeySet {
+    pub fn into_set(self) -> KeySet {
         match self.branches.as_slice() {
             [Branch { values: Interval { low: Cut::Start, high: Cut::End }, rest: KeySet::All }] => KeySet::All,
             _ => KeySet::Branches(self.branches.into()),

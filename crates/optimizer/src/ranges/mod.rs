@@ -3,7 +3,7 @@
 //! ```text
 //!   condition on one column  ->  intervals of its values          column_values, interval
 //!                            ->  intervals of a part of the key   part_values
-//!   conditions by AND and OR ->  a set of keys                    key_set
+//!   conditions by AND and OR ->  a set of keys                    key_set, sweep
 //!                            ->  ranges of the index, steering    flatten
 //!
 //!   a = 1, b in (2, 3), c < 5 on key(a, b, c)  ->  (1,2,NULL)..(1,2,5), (1,3,NULL)..(1,3,5)
@@ -16,6 +16,7 @@ mod flatten;
 mod interval;
 mod key_set;
 mod part_values;
+mod sweep;
 
 use crate::index_shape::usable_parts;
 use crate::options::Options;
@@ -24,17 +25,19 @@ use flatten::FlatPart;
 use key_set::{KeySet, KeySets};
 use muster_algebra::{ColId, Expr, KeyInterval, KeyPart, KeyRange, LogicOp, SqlType, Switch, TableDef, Value};
 use part_values::Part;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
 /// Memory that a range takes, by MySQL's reckoning for predicates joined by OR (manual 10.2.1.2, "Limiting Memory Use for
 /// Range Optimization").
 const BYTES_PER_RANGE: u64 = 230;
 /// More ranges than this are not made, whatever memory is allowed.
 const RANGES_MAX: usize = 1 << 20;
-/// Steps that combining conditions may take, for each range that may be made. Uniting a list of single values takes the
-/// logarithm of its length for each.
-const WORK_PER_RANGE: usize = 24;
+/// Steps that combining conditions may take, for each range that may be made. A step is one interval that goes into one
+/// operation or comes out of it.
+const WORK_PER_RANGE: usize = 8;
 
 /// The ranges of one index that some conditions leave.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +79,12 @@ impl IndexRanges {
     }
 }
 
+/// The ranges of a table's indexes that some conjuncts leave, by index, as far as they have been asked for.
+#[derive(Default)]
+pub struct KnownRanges {
+    by_index: RefCell<HashMap<usize, Option<Rc<IndexRanges>>>>,
+}
+
 /// What conjuncts say of the keys of one table.
 pub struct Domains<'a> {
     table: &'a TableDef,
@@ -83,24 +92,36 @@ pub struct Domains<'a> {
     position: HashMap<ColId, usize>,
     ranges_max: usize,
     options: &'a Options,
+    known: &'a KnownRanges,
 }
 
 impl<'a> Domains<'a> {
+    /// `known`: what was found out before of these conjuncts, whatever numbers their columns had.
     pub fn new(
         table: &'a TableDef,
         columns: &[(ColId, usize)],
         conjuncts: &'a [Expr],
         options: &'a Options,
+        known: &'a KnownRanges,
     ) -> Domains<'a> {
         let ranges_max = match options.range_optimizer_max_mem_size / BYTES_PER_RANGE {
             _ if options.range_optimizer_max_mem_size == 0 => RANGES_MAX,
             n => usize::try_from(n).unwrap_or(RANGES_MAX).min(RANGES_MAX),
         };
-        Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options }
+        Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options, known }
     }
 
     /// The ranges of an index, `None` when its conditions neither restrict nor steer, and for a statement that has been stopped.
-    pub fn ranges(&self, index: usize) -> Option<IndexRanges> {
+    pub fn ranges(&self, index: usize) -> Option<Rc<IndexRanges>> {
+        if let Some(found) = self.known.by_index.borrow().get(&index) {
+            return found.clone();
+        }
+        let found = self.ranges_of(index).map(Rc::new);
+        self.known.by_index.borrow_mut().insert(index, found.clone());
+        found
+    }
+
+    fn ranges_of(&self, index: usize) -> Option<IndexRanges> {
         let parts = usable_parts(self.table, index, self.options);
         let parts: Vec<IndexPart> = parts.into_iter().map(|p| IndexPart::new(self.table, p)).collect();
         let interrupt = &self.options.interrupt;
@@ -211,7 +232,7 @@ impl Conditions<'_> {
                     exact &= found.exact;
                     sets.push(found.keys);
                 }
-                self.sets.union_of(sets).map_or_else(Found::unknown, |keys| Found { keys, exact })
+                self.sets.union_of(&sets).map_or_else(Found::unknown, |keys| Found { keys, exact })
             }
             _ => self.of_column(condition).unwrap_or_else(Found::unknown),
         }

@@ -14,8 +14,9 @@ fn table() -> (Arc<TableDef>, Vec<(ColId, usize)>, Vec<ColId>) {
 
 fn ranges(conjuncts: &[Expr], index: usize) -> Option<(Vec<String>, Vec<bool>)> {
     let (table, columns, _) = table();
-    let found = Domains::new(&table, &columns, conjuncts, &Options::default()).ranges(index)?;
-    Some((found.ranges.iter().map(text).collect(), found.implied))
+    let found =
+        Domains::new(&table, &columns, conjuncts, &Options::default(), &KnownRanges::default()).ranges(index)?;
+    Some((found.ranges.iter().map(text).collect(), found.implied.clone()))
 }
 
 /// `[1, 2..(1, 5)`: brackets for included bounds.
@@ -107,10 +108,13 @@ fn text_is_ordered_by_its_collation() {
         list: vec![text_of("b"), text_of("A"), text_of("a"), text_of("C")],
         negated: false,
     };
-    let found = Domains::new(&table, &columns, std::slice::from_ref(&list), &Options::default()).ranges(1).unwrap();
+    let found =
+        Domains::new(&table, &columns, std::slice::from_ref(&list), &Options::default(), &KnownRanges::default())
+            .ranges(1)
+            .unwrap();
     // 'A' and 'a' are one key.
     assert_eq!(found.ranges.iter().map(text).collect::<Vec<_>>(), ["['A'..'A']", "['b'..'b']", "['C'..'C']"]);
     let binary = Expr::literal(Value::Text("a".into()), SqlType::varchar(10, Collation::Utf8mb4Bin));
     let other = [eq(name, binary)];
-    assert!(Domains::new(&table, &columns, &other, &Options::default()).ranges(1).is_none());
+    assert!(Domains::new(&table, &columns, &other, &Options::default(), &KnownRanges::default()).ranges(1).is_none());
 }
