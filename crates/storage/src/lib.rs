@@ -1,7 +1,7 @@
 //! Storage: files, pages, buffer pool, I/O and B+trees. Knows neither SQL nor operators; hands out Arrow arrays.
 //!
 //! ```text
-//!   Table      one clustered tree + its secondary trees    table.rs, scan/, lookup/, rows/, load/
+//!   Table      one clustered tree + its secondary trees    table.rs, scan/, lookup/, rows/, row_visit.rs, load/
 //!     Tree     one B+tree in one file                      tree/
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
@@ -30,6 +30,7 @@ pub mod page;
 pub mod processor;
 pub mod read_view;
 pub mod reserve;
+pub mod row_visit;
 pub mod rows;
 pub mod scan;
 pub mod schema;
@@ -48,9 +49,11 @@ pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoa
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use reserve::Reserve;
+pub use row_visit::{RowVisit, VisitCounts};
 pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, Store, StoreOptions};
 pub use table::Table;
+pub use tree::{Pages, RowOnPage, VisitEnd};

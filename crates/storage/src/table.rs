@@ -154,6 +154,11 @@ impl Table {
         self.changing.read_recursive()
     }
 
+    /// The same; `None` if a row is being changed just now.
+    pub(crate) fn try_reading(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.changing.try_read_recursive()
+    }
+
     /// The row with this primary key (one value per part).
     pub fn get(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let _reading = self.reading();

@@ -30,6 +30,7 @@ pub mod store;
 pub mod temporal;
 pub mod time_zone;
 pub mod value;
+pub mod value_ref;
 pub mod wide;
 
 pub use cast::{CastWarning, cast, cast_from};
@@ -39,3 +40,4 @@ pub use error::{ErrorCode, Result, SqlError};
 pub use key::{KeyInterval, KeyPart, KeyRange, prefix_end};
 pub use sql_type::{BytesKind, FloatDigits, IntWidth, SqlType, TextKind};
 pub use value::Value;
+pub use value_ref::ValueRef;

@@ -169,6 +169,21 @@ impl BufferPool {
         Ok(PageGuard::new(Arc::clone(self), frame))
     }
 
+    /// A page for reading if that needs no waiting: it is in memory and nobody changes it. Does not count the request.
+    #[inline]
+    pub fn fetch_resident(self: &Arc<Self>, file: &PageFile, page_no: u32) -> Option<PageGuard> {
+        let key = PageKey::new(file.id(), page_no);
+        let mut shard = self.table.shard(key);
+        let frame = *shard.frames.get(&key)?;
+        if !self.frames.get(frame).try_lock_shared() {
+            return None;
+        }
+        shard.hits += 1;
+        drop(shard);
+        self.replacement.touch(&self.frames, frame);
+        Some(PageGuard::new(Arc::clone(self), frame))
+    }
+
     /// A page for changing; as [`BufferPool::fetch`]. Blocks while anybody else holds the page.
     pub fn fetch_mut(
         self: &Arc<Self>,

@@ -14,7 +14,8 @@
 //!   run.rs       ranges of keys as runs of leaves
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
-//!   cursor.rs    rows one by one
+//!   cursor.rs    rows one by one, as values
+//!   by_key.rs    rows of a short range, one by one, on their pages
 //!   check.rs     whether a tree is what it should be
 //! ```
 
@@ -23,6 +24,7 @@ pub(crate) mod arbitrary;
 pub mod block;
 mod btree;
 pub mod builder;
+mod by_key;
 mod check;
 mod cursor;
 pub mod gallop;
@@ -40,6 +42,7 @@ mod tests;
 
 pub use btree::{Tree, TreeOverflow};
 pub use builder::{TreeBuilder, TreeShape};
+pub use by_key::{Pages, RowOnPage, VisitEnd};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};

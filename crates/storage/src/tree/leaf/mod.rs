@@ -6,6 +6,7 @@
 //!   read.rs     page -> minipages -> values, keys, search
 //!   search.rs   rows whose keys begin with given bytes
 //!   decode.rs   page -> Arrow, many rows at once; codes.rs: texts as codes
+//!   single.rs   single rows of a page
 //!   visible.rs  which rows of a page a read view sees
 //!   within.rs   which rows have a value in a range
 //! ```
@@ -15,6 +16,7 @@ pub mod decode;
 mod extent;
 pub mod read;
 pub mod search;
+mod single;
 pub mod visible;
 pub mod within;
 mod write;

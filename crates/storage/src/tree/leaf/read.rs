@@ -89,6 +89,8 @@ enum Wanted<'a> {
     All,
     /// So few rows that only these are checked.
     Few(&'a Rows),
+    /// Each access is checked by itself: [`Column::checked_bytes`].
+    EachChecked,
 }
 
 /// A column is checked for the rows wanted only, if they are no more than one in so many.
@@ -111,6 +113,9 @@ impl<'a> Strings<'a> {
     fn new(data: &'a [u8], count: usize, wanted: Wanted<'_>) -> Result<Strings<'a>, BadPage> {
         let (offsets, heap) = data.split_at_checked(2 * (count + 1)).ok_or(BadPage("strings without offsets"))?;
         let strings = Strings { offsets, heap };
+        if matches!(wanted, Wanted::EachChecked) {
+            return Ok(strings);
+        }
         if let Wanted::Few(rows) = wanted {
             return match rows.iter().all(|row| {
                 let (start, end) = (strings.offset(row), strings.offset(row + 1));
@@ -149,6 +154,14 @@ impl<'a> Strings<'a> {
     #[inline]
     pub fn get(&self, i: usize) -> &'a [u8] {
         &self.heap[self.offset(i)..self.offset(i + 1)]
+    }
+
+    /// The same, of strings whose offsets have not been checked.
+    fn checked(&self, i: usize) -> Result<&'a [u8], BadPage> {
+        if i >= self.len() {
+            return Err(BadPage("code without an entry"));
+        }
+        self.heap.get(self.offset(i)..self.offset(i + 1)).ok_or(BadPage("offsets of strings out of order"))
     }
 
     /// Offsets as pairs of bytes.
@@ -236,6 +249,11 @@ impl<'a> Leaf<'a> {
         self.column_for(index, physical, if few { Wanted::Few(rows) } else { Wanted::All })
     }
 
+    /// The same, to be asked for single rows: strings are read by [`Column::checked_bytes`] only.
+    pub fn column_by_row(&self, index: usize, physical: Physical) -> Result<Column<'a>, BadPage> {
+        self.column_for(index, physical, Wanted::EachChecked)
+    }
+
     fn column_for(&self, index: usize, physical: Physical, wanted: Wanted<'_>) -> Result<Column<'a>, BadPage> {
         if index >= self.columns {
             return Err(BadPage("no such column"));
@@ -293,8 +311,9 @@ impl<'a> Leaf<'a> {
             (Physical::Bytes { .. }, e) if e == Encoding::Dictionary as u8 => {
                 let codes = take(rows)?;
                 let count = usize::try_from(base).ok().filter(|n| *n <= 256).unwrap_or(0);
-                let entries = Strings::new(rest, count, Wanted::All)?;
-                if codes.iter().any(|code| *code as usize >= entries.len()) {
+                let each_checked = matches!(wanted, Wanted::EachChecked);
+                let entries = Strings::new(rest, count, if each_checked { wanted } else { Wanted::All })?;
+                if !each_checked && codes.iter().any(|code| *code as usize >= entries.len()) {
                     return Err(BadPage("code without an entry"));
                 }
                 Data::Dictionary { codes, entries }
@@ -404,6 +423,16 @@ impl<'a> Column<'a> {
             Data::Bytes(strings) => strings.get(row),
             Data::Dictionary { codes, entries } => entries.get(codes[row] as usize),
             _ => &[],
+        }
+    }
+
+    /// As [`Column::bytes`], of a column from [`Leaf::column_by_row`].
+    #[inline]
+    pub fn checked_bytes(&self, row: usize) -> Result<&'a [u8], BadPage> {
+        match self.data {
+            Data::Bytes(strings) => strings.checked(row),
+            Data::Dictionary { codes, entries } => entries.checked(codes[row] as usize),
+            _ => Ok(self.bytes(row)),
         }
     }
 

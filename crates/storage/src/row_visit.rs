@@ -1,0 +1,146 @@
+//! The rows of a short range of an index, one by one, as they lie on their pages: for statements that touch few rows, which
+//! neither want batches nor can pay for them.
+
+use crate::{
+    Counters, ReadView, Result, Table,
+    key::{ByteRange, prefix_end},
+    tree::{Pages, RowOnPage, VisitEnd},
+};
+use std::ops::ControlFlow;
+
+/// The description of a visit.
+pub struct RowVisit<'a> {
+    /// Position in the schema's indexes; 0 is the clustered tree.
+    pub index: usize,
+    pub range: &'a ByteRange,
+    /// True if the rows of the clustered tree are visited, not the entries of the index.
+    pub whole_rows: bool,
+    pub view: ReadView,
+    pub pages: Pages<'a>,
+    /// Most entries of the index to read.
+    pub entries_max: usize,
+}
+
+/// What a visit has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VisitCounts {
+    /// Entries of the index.
+    pub entries: u64,
+    /// Rows fetched from the clustered tree for entries of another.
+    pub rows_fetched: u64,
+    /// Pages that were in memory; others count themselves.
+    pub page_requests: u64,
+    /// True if the range has no least key, so that the index is read from its first entry.
+    pub from_first: bool,
+    /// True if there are more entries than the visit may read.
+    pub too_many: bool,
+}
+
+impl Table {
+    /// Calls `visit` with rows in the order of the index. Blocks on I/O only if `request.pages` allows it.
+    pub fn visit_rows(
+        &self,
+        request: &RowVisit<'_>,
+        counts: &mut VisitCounts,
+        visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
+    ) -> Result<VisitEnd> {
+        let _reading = match request.pages {
+            Pages::Resident { .. } => match self.try_reading() {
+                Some(reading) => reading,
+                None => return Ok(VisitEnd::MustWait),
+            },
+            Pages::All(_) => self.reading(),
+        };
+        counts.from_first = request.range.lower.is_empty();
+        let end = match request.whole_rows && request.index > 0 {
+            false => self.visit_entries(request, counts, visit),
+            true => self.visit_rows_of_entries(request, counts, visit),
+        };
+        if let Pages::Resident { requests } = &request.pages {
+            counts.page_requests = requests.get();
+        }
+        end
+    }
+
+    fn visit_entries(
+        &self,
+        request: &RowVisit<'_>,
+        counts: &mut VisitCounts,
+        visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
+    ) -> Result<VisitEnd> {
+        let RowVisit { range, view, pages, .. } = request;
+        self.tree(request.index).visit_range(range, view, pages, &mut |row| {
+            if counts.entries as usize >= request.entries_max {
+                counts.too_many = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            counts.entries += 1;
+            Ok(visit(row))
+        })
+    }
+
+    /// No page of the index is latched while rows are fetched.
+    fn visit_rows_of_entries(
+        &self,
+        request: &RowVisit<'_>,
+        counts: &mut VisitCounts,
+        visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
+    ) -> Result<VisitEnd> {
+        let (index, clustered) = (self.tree(request.index), self.tree(0));
+        let codec = &index.layout().clustered_key;
+        let (mut keys, mut ends) = (Vec::new(), Vec::new());
+        let end = index.visit_range(request.range, &request.view, &request.pages, &mut |row| {
+            if ends.len() >= request.entries_max {
+                counts.too_many = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            row.append_key(codec, &mut keys)?;
+            ends.push(keys.len());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if end != VisitEnd::Done {
+            return Ok(end);
+        }
+        let mut start = 0;
+        for end in ends {
+            let key = &keys[std::mem::replace(&mut start, end)..end];
+            let range = ByteRange { lower: key.to_vec(), upper: prefix_end(key) };
+            let mut flow = ControlFlow::Continue(());
+            counts.entries += 1;
+            counts.rows_fetched += 1;
+            let found = clustered.visit_range(&range, &request.view, &request.pages, &mut |row| {
+                flow = visit(row);
+                Ok(ControlFlow::Break(()))
+            })?;
+            match (found, flow) {
+                (VisitEnd::MustWait, _) => return Ok(VisitEnd::MustWait),
+                (_, ControlFlow::Break(())) => return Ok(VisitEnd::Stopped),
+                _ => {}
+            }
+        }
+        Ok(VisitEnd::Done)
+    }
+}
+
+impl VisitCounts {
+    /// Adds what has been read to counters: a range of keys begun with a descent, unless it is one key of a unique index.
+    pub fn add_to(&self, counters: &Counters, single: bool, delivered: u64) {
+        use crate::counters::Counter;
+        let onward = if single { 0 } else { self.entries };
+        for (counter, n) in [
+            (Counter::page_requests, self.page_requests),
+            (if self.from_first { Counter::first_lookups } else { Counter::key_lookups }, 1),
+            (Counter::entries_forward, onward),
+            (Counter::rows_fetched, self.rows_fetched),
+            (Counter::rows_delivered, delivered),
+        ] {
+            if n > 0 {
+                counters.add(counter, n);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "row_visit_tests.rs"]
+mod tests;

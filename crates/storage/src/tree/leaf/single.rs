@@ -1,0 +1,133 @@
+//! Single rows of a leaf. Only what is read of the page is checked, so that one row costs the same however many rows the page
+//! has.
+
+use super::{
+    BadPage, Leaf,
+    read::{Column, Data},
+};
+use crate::{
+    key::{KeyCodec, KeyRow},
+    tree::layout::{Physical, TreeLayout},
+};
+use muster_types::{Decimal, SqlType, ValueRef};
+use std::cell::Cell;
+
+impl<'a> Leaf<'a> {
+    /// The value of stored column `column` in a row; `None` if it lies outside of the page or is no valid text.
+    pub fn value(&self, layout: &TreeLayout, column: usize, row: usize) -> Result<Option<ValueRef<'a>>, BadPage> {
+        let stored = layout.columns.get(column).ok_or(BadPage("no such column"))?;
+        if row >= self.rows() {
+            return Err(BadPage("no such row"));
+        }
+        let cells = self.column_by_row(column, stored.physical)?;
+        if cells.nulls.is_null(row) {
+            return Ok(Some(ValueRef::Null));
+        }
+        let int = || cells.int(row);
+        Ok(Some(match stored.ty {
+            SqlType::Null => ValueRef::Null,
+            SqlType::Bool => ValueRef::Bool(int() != 0),
+            SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
+            SqlType::Int { unsigned: true, .. } => ValueRef::UInt(int() as u64),
+            SqlType::Decimal { scale, .. } => match stored.physical {
+                Physical::Wide => ValueRef::Decimal(Decimal::new(cells.wide(row), scale)),
+                _ => ValueRef::Decimal(Decimal::new(int().into(), scale)),
+            },
+            SqlType::Float => ValueRef::Float(f32::from_bits(int() as u32)),
+            SqlType::Double => ValueRef::Double(f64::from_bits(int() as u64)),
+            SqlType::Date => ValueRef::Date(int() as i32),
+            SqlType::DateTime { .. } | SqlType::Timestamp { .. } => ValueRef::DateTime(int()),
+            SqlType::Time { .. } => ValueRef::Time(int()),
+            SqlType::Text { .. } | SqlType::Bytes { .. } if cells.is_overflow(row) => return Ok(None),
+            SqlType::Text { .. } => match std::str::from_utf8(cells.checked_bytes(row)?) {
+                Ok(text) => ValueRef::Text(text),
+                Err(_) => return Ok(None),
+            },
+            SqlType::Bytes { .. } => ValueRef::Bytes(cells.checked_bytes(row)?),
+        }))
+    }
+
+    /// The columns that `codec` makes keys from.
+    pub fn single_keys(&self, layout: &TreeLayout, codec: &KeyCodec) -> Result<SingleKeys<'a>, BadPage> {
+        let mut columns = vec![None; layout.columns.len()];
+        for part in &codec.parts {
+            let column = self.column_by_row(part.column, layout.columns[part.column].physical)?;
+            if column.overflow.is_some() {
+                return Err(BadPage("overflow values in a key"));
+            }
+            columns[part.column] = Some(column);
+        }
+        Ok(SingleKeys { columns, rows: self.rows(), bad: Cell::new(None) })
+    }
+}
+
+/// Keys of single rows.
+pub struct SingleKeys<'a> {
+    columns: Vec<Option<Column<'a>>>,
+    rows: usize,
+    /// What was wrong with the page when a key was made.
+    bad: Cell<Option<BadPage>>,
+}
+
+impl SingleKeys<'_> {
+    /// Appends the key of a row.
+    pub fn append(&self, codec: &KeyCodec, row: usize, key: &mut Vec<u8>) -> Result<(), BadPage> {
+        codec.append_row(&SingleRow { keys: self, row }, key);
+        self.bad.get().map_or(Ok(()), Err)
+    }
+
+    /// The first row from `from` on whose key is not less than `key`; the number of rows if there is none.
+    pub fn lower_bound(
+        &self,
+        codec: &KeyCodec,
+        key: &[u8],
+        from: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Result<usize, BadPage> {
+        let (mut low, mut high) = (from, self.rows);
+        while low < high {
+            let middle = low.midpoint(high);
+            scratch.clear();
+            self.append(codec, middle, scratch)?;
+            if scratch.as_slice() < key { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+}
+
+struct SingleRow<'k, 'a> {
+    keys: &'k SingleKeys<'a>,
+    row: usize,
+}
+
+impl SingleRow<'_, '_> {
+    fn column(&self, column: usize) -> Option<&Column<'_>> {
+        self.keys.columns[column].as_ref()
+    }
+}
+
+impl KeyRow for SingleRow<'_, '_> {
+    #[inline]
+    fn is_null(&self, column: usize) -> bool {
+        self.column(column).is_some_and(|c| c.nulls.is_null(self.row))
+    }
+    #[inline]
+    fn int(&self, column: usize) -> i64 {
+        self.column(column).map_or(0, |c| c.int(self.row))
+    }
+    #[inline]
+    fn wide(&self, column: usize) -> i128 {
+        self.column(column).map_or(0, |c| c.wide(self.row))
+    }
+    #[inline]
+    fn bytes(&self, column: usize) -> &[u8] {
+        let Some(column) = self.column(column) else { return &[] };
+        if matches!(column.data, Data::Bytes(_) | Data::Dictionary { .. }) {
+            return column.checked_bytes(self.row).unwrap_or_else(|bad| {
+                self.keys.bad.set(Some(bad));
+                &[]
+            });
+        }
+        column.bytes(self.row)
+    }
+}
