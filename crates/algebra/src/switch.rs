@@ -153,6 +153,8 @@ switches! {
     DerivedConditionPushdown "derived_condition_pushdown",
     /// A query with LIMIT may read in the order of an index in order to stop early.
     PreferOrderingIndex "prefer_ordering_index",
+    /// Statements that touch few rows of one table by key run in place, from a plan that is kept.
+    ShortPath "short_path",
 }
 
 impl fmt::Display for Switch {

@@ -4,7 +4,7 @@ use muster_sql::Statement;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 41] = [
     "alter_db",
     "alter_table",
     "alter_user",
@@ -41,6 +41,9 @@ const COMMANDS: [&str; 38] = [
     "select",
     "set_option",
     "show_status",
+    "stmt_close",
+    "stmt_execute",
+    "stmt_prepare",
     "truncate",
     "unlock_tables",
 ];
@@ -102,6 +105,12 @@ fn command(statement: &Statement) -> &'static str {
 }
 
 impl CommandCounters {
+    pub const SELECT: &str = "select";
+    /// The protocol's prepared statements. What they execute is counted by its kind, too.
+    pub const STMT_PREPARE: &str = "stmt_prepare";
+    pub const STMT_EXECUTE: &str = "stmt_execute";
+    pub const STMT_CLOSE: &str = "stmt_close";
+
     /// A statement that a client sent, whatever becomes of it.
     pub fn question(&self) {
         self.questions.fetch_add(1, Relaxed);
@@ -113,7 +122,11 @@ impl CommandCounters {
     }
 
     pub fn count(&self, statement: &Statement) {
-        let name = command(statement);
+        self.count_named(command(statement));
+    }
+
+    /// Counts a statement of the kind `Com_name`.
+    pub fn count_named(&self, name: &str) {
         if let Ok(at) = COMMANDS.binary_search(&name) {
             self.commands[at].fetch_add(1, Relaxed);
         }

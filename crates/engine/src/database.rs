@@ -7,6 +7,7 @@ use crate::{
     command_counters::CommandCounters,
     persist::Writer,
     processes::{ProcessInfo, Registry},
+    short_path::PlanCache,
     tables::Tables,
     variables::Variables,
 };
@@ -69,6 +70,7 @@ pub struct Database {
     import_dir: PathBuf,
     globals: RwLock<Variables>,
     commands: CommandCounters,
+    plans: PlanCache,
     sessions: Registry,
     started: Instant,
 }
@@ -110,6 +112,8 @@ impl Database {
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         let admission = Admission::new(admission_limits(&globals, &options));
+        let plans = PlanCache::default();
+        plans.set_capacity(usize::try_from(globals.unsigned("plan_cache_size")).unwrap_or(usize::MAX));
         Ok(Arc::new(Database {
             options,
             counters: Arc::new(QueryCounters::new(store.counters().clone())),
@@ -122,6 +126,7 @@ impl Database {
             import_dir,
             globals: RwLock::new(globals),
             commands: CommandCounters::default(),
+            plans,
             sessions: Registry::default(),
             started: Instant::now(),
         }))
@@ -202,6 +207,9 @@ impl Database {
         let pool = self.buffer_pool();
         match name {
             "innodb_old_blocks_pct" => pool.set_old_blocks_pct(globals.unsigned(name) as u32),
+            "plan_cache_size" => {
+                self.plans.set_capacity(usize::try_from(globals.unsigned(name)).unwrap_or(usize::MAX));
+            }
             "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
             "admission_queue_size" | "admission_running_max" => {
                 self.admission.set_limits(admission_limits(&globals, &self.options));
@@ -252,6 +260,11 @@ impl Database {
 
     pub(crate) fn commands(&self) -> &CommandCounters {
         &self.commands
+    }
+
+    /// The plans of the short path.
+    pub(crate) fn plans(&self) -> &PlanCache {
+        &self.plans
     }
 
     pub(crate) fn sessions(&self) -> &Registry {

@@ -10,6 +10,7 @@
 //!   tables              open tables: files, locks                   tables/
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
+//!   short_path          statements by key: plans for all values, run in place    short_path/
 //!   processes           what others see of a session                processes.rs, command_counters.rs
 //!   variables           system variables                            variables/
 //!   admission           heavy statements wait for each other        admission.rs
@@ -36,6 +37,7 @@ mod persist;
 mod processes;
 mod rows;
 pub mod session;
+pub mod short_path;
 mod statement;
 mod system_schema;
 mod tables;
@@ -51,5 +53,5 @@ pub use muster_storage::{LoadProgress, arrow_type, io, value_at};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use processes::ProcessInfo;
-pub use session::{Session, SessionOptions};
+pub use session::{Session, SessionOptions, ShortStatement};
 pub use threads::STACK_BYTES;

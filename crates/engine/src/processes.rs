@@ -20,6 +20,8 @@ const STATEMENT_BYTES_MAX: usize = 1 << 20;
 pub const EXECUTING: &str = "executing";
 /// The state of a heavy statement in the queue.
 pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
+/// Longer texts do not leave their memory to the next statement, in bytes.
+const SPARE_BYTES_MAX: usize = 4096;
 
 /// One line of SHOW PROCESSLIST.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,8 @@ struct Activity {
     host: String,
     database: Option<String>,
     statement: Option<String>,
+    /// Memory for the text of the next statement.
+    spare: String,
     since: Instant,
     /// What the statement does just now.
     state: &'static str,
@@ -69,17 +73,27 @@ pub struct SessionShared {
 impl SessionShared {
     /// Begins a statement and gives it a number. Its token is cancelled by KILL, by KILL QUERY and by an interrupter.
     pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
+        self.begin_timed(text, Duration::MAX)
+    }
+
+    /// As [`SessionShared::begin`]; the statement is a slow one if it takes longer than this.
+    pub fn begin_timed(&self, text: &str, slow_after: Duration) -> (u64, CancellationToken) {
         let mut activity = self.activity.lock();
         activity.number += 1;
         activity.since = Instant::now();
         activity.state = EXECUTING;
-        activity.slow_after = Duration::MAX;
-        activity.cancel = self.killed.child_token();
+        activity.slow_after = slow_after;
+        // Statements share a token until somebody has used it.
+        if activity.cancel.is_cancelled() {
+            activity.cancel = self.killed.child_token();
+        }
         let mut end = text.len().min(STATEMENT_BYTES_MAX);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        activity.statement = Some(text[..end].to_owned());
+        let mut statement = std::mem::take(&mut activity.spare);
+        statement.push_str(&text[..end]);
+        activity.statement = Some(statement);
         (activity.number, activity.cancel.clone())
     }
 
@@ -96,7 +110,13 @@ impl SessionShared {
     /// Ends the statement of this number, unless another one has begun since.
     pub fn end(&self, number: u64) {
         let mut activity = self.activity.lock();
-        if activity.number == number && activity.statement.take().is_some() {
+        if activity.number == number
+            && let Some(mut statement) = activity.statement.take()
+        {
+            if statement.capacity() <= SPARE_BYTES_MAX {
+                statement.clear();
+                activity.spare = statement;
+            }
             if activity.since.elapsed() > activity.slow_after {
                 self.counters.add(OperatorCounter::slow_statements, 1);
             }
@@ -161,6 +181,7 @@ impl Registry {
                 host: host.into(),
                 database: None,
                 statement: None,
+                spare: String::new(),
                 since: Instant::now(),
                 state: EXECUTING,
                 slow_after: Duration::MAX,

@@ -1,5 +1,5 @@
 //! Behaviour as data: every file of `tests/slt` runs on an embedded database of its own. The expected results are
-//! MySQL 8.0's, from its manual.
+//! MySQL 8.0's, from its manual. Each file runs twice: with and without the short path.
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -77,7 +77,8 @@ impl AsyncDB for Connection {
     }
 }
 
-fn run(name: &str) {
+/// Runs a file, with statements by key on the short path or all on the general one.
+fn run(name: &str, short_path: bool) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let options = DatabaseOptions {
@@ -101,6 +102,10 @@ fn run(name: &str) {
         }
     };
     let mut runner = Runner::new(connect);
+    if !short_path {
+        let off = async { connect().await?.session.execute("SET GLOBAL optimizer_switch = 'short_path=off'").await };
+        assert!(runtime.block_on(off).is_ok());
+    }
     let file = PathBuf::from(DIRECTORY).join(format!("{name}.slt"));
     let outcome = runtime.block_on(runner.run_file_async(&file));
     if let Err(e) = outcome {
@@ -110,7 +115,11 @@ fn run(name: &str) {
 
 macro_rules! files {
     ($($name:ident)*) => {
-        $(#[test] fn $name() { run(stringify!($name)) })*
+        $(#[test] fn $name() { run(stringify!($name), true) })*
+
+        mod on_the_general_path {
+            $(#[test] fn $name() { super::run(stringify!($name), false) })*
+        }
 
         #[test]
         fn every_file_is_run() {

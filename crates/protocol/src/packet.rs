@@ -49,6 +49,18 @@ pub async fn read<R: AsyncRead + Unpin>(stream: &mut R, sequence: &mut u8, max: 
     }
 }
 
+/// The length of the payload that `input` begins with; `None` if there is not yet a header.
+pub fn first_length(input: &[u8]) -> Option<usize> {
+    let header = input.get(..4)?;
+    Some(u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize)
+}
+
+/// The packet that `input` begins with, if it is there as a whole and the payload does not go on in another.
+pub fn first(input: &[u8]) -> Option<&[u8]> {
+    let length = first_length(input).filter(|length| *length < PAYLOAD_MAX)?;
+    input.get(..4 + length)
+}
+
 /// Appends a payload as one or more packets.
 pub fn write(payload: &[u8], sequence: &mut u8, out: &mut Vec<u8>) {
     let mut rest = payload;
@@ -80,6 +92,17 @@ mod tests {
         let mut sequence = 0;
         let payload = ready(read(&mut &out[..], &mut sequence, usize::MAX)).unwrap();
         assert_eq!((payload.len(), sequence), (PAYLOAD_MAX, 2));
+    }
+
+    #[test]
+    fn a_packet_is_taken_when_it_is_whole() {
+        let packet = [2, 0, 0, 7, 5, 6];
+        assert_eq!(first(&[&packet[..], &[9, 9]].concat()), Some(&packet[..]));
+        for cut in 0..packet.len() {
+            assert_eq!(first(&packet[..cut]), None);
+            assert_eq!(first_length(&packet[..cut]), (cut >= 4).then_some(2));
+        }
+        assert_eq!(first(&[&[0xFF; 4][..], &[0; 100]].concat()), None);
     }
 
     #[test]

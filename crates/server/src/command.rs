@@ -2,19 +2,21 @@
 
 use crate::{
     ConnectionError,
-    connection::{Connection, seconds},
+    connection::Connection,
     infile,
     reply::{
         self, column,
         result_set::{self, Encoding},
+        short_rows::{self, ResultShape},
     },
 };
 use futures::StreamExt;
-use muster_engine::{Outcome, ResultSet, Session};
+use muster_engine::{Outcome, ResultSet, Session, ShortStatement};
 use muster_protocol::{Fields, Statement, statement_id};
 use muster_types::{ErrorCode, SqlError, Value};
 use mysql_common::constants::Command;
-use std::future::Future;
+use std::{future::Future, time::Duration};
+use tokio::time::Instant;
 
 /// Prepared statements that one connection may hold (`max_prepared_stmt_count` is per server in MySQL).
 const STATEMENTS_MAX: usize = 16_382;
@@ -46,12 +48,28 @@ fn known_command(code: u8) -> Option<Command> {
 
 /// Serves commands until the client leaves, or has been silent for `wait_timeout`: error 4031.
 pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionError> {
+    // One timer for all commands: it is set anew when it has expired, or when it would expire too late.
+    let timer = tokio::time::sleep(Duration::ZERO);
+    tokio::pin!(timer);
     loop {
         connection.packets.start_command();
-        let wait_timeout = seconds(&connection.session().variable("wait_timeout"));
-        let payload = match tokio::time::timeout(wait_timeout, connection.packets.read()).await {
-            Ok(payload) => payload?,
-            Err(_) => return Err(ConnectionError::Refused(idle())),
+        let deadline = Instant::now() + connection.session().wait_timeout();
+        let payload = {
+            let read = connection.packets.read();
+            tokio::pin!(read);
+            loop {
+                if timer.is_elapsed() || deadline < timer.deadline() {
+                    timer.as_mut().reset(deadline);
+                }
+                tokio::select! {
+                    biased;
+                    payload = &mut read => break payload?,
+                    () = &mut timer => {}
+                }
+                if Instant::now() >= deadline {
+                    return Err(ConnectionError::Refused(idle()));
+                }
+            }
         };
         let Some((code, body)) = payload.split_first() else { return Err(ConnectionError::Closed) };
         let command = known_command(*code);
@@ -124,6 +142,11 @@ impl Connection {
 
     /// COM_QUERY: one statement, or several when the client may send them so.
     async fn query(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
+        if let Ok(text) = self.session().statement_text(body)
+            && self.answer_short(ShortStatement::Text(&text), Encoding::Text).await?
+        {
+            return Ok(());
+        }
         let statements = self.session().statement_text(body).and_then(|text| match self.session().split(&text)? {
             list if list.is_empty() => Err(SqlError::empty_query()),
             list if list.len() > 1 && !self.multi_statements => Err(SqlError::syntax(&list[1], 1)),
@@ -136,7 +159,7 @@ impl Connection {
         let last = statements.len() - 1;
         for (i, sql) in statements.into_iter().enumerate() {
             let run = move |mut session: Session| async move {
-                let outcome = session.execute(&sql).await;
+                let outcome = session.execute_generally(&sql).await;
                 (session, outcome)
             };
             let outcome = self.attend(run).await?;
@@ -145,6 +168,26 @@ impl Connection {
             }
         }
         Ok(())
+    }
+
+    /// Answers a statement that takes the short path; false for all others, which are yet to run.
+    async fn answer_short(
+        &mut self,
+        statement: ShortStatement<'_>,
+        encoding: Encoding,
+    ) -> Result<bool, ConnectionError> {
+        if self.packets.sequence() != short_rows::FIRST_SEQUENCE {
+            return Ok(false);
+        }
+        let mut rows = std::mem::take(&mut self.short_rows);
+        rows.reset(ResultShape { charset: self.charset(), capabilities: self.capabilities, encoding });
+        let (rows, answered) = self.session_mut().execute_short(statement, rows).await;
+        if answered {
+            self.packets.write_packets(&rows.packets, rows.sequence);
+            result_set::write_end(&mut self.packets, self.capabilities, short_rows::NO_WARNINGS).await?;
+        }
+        self.short_rows = rows;
+        Ok(answered)
     }
 
     /// Runs a statement in a task of its own, while this one passes on files of the client, and stops the statement when
@@ -322,8 +365,12 @@ impl Connection {
             Ok(bound) => bound,
             Err(e) => return self.error(&e).await,
         };
+        let statement = ShortStatement::Prepared { id, values: &parameters };
+        if self.answer_short(statement, Encoding::Binary).await? {
+            return Ok(());
+        }
         let run = move |mut session: Session| async move {
-            let outcome = session.execute_prepared(id, &parameters).await;
+            let outcome = session.execute_prepared_generally(id, &parameters).await;
             (session, outcome)
         };
         let outcome = self.attend(run).await?;

@@ -7,7 +7,7 @@ use crate::{
     infile::{ClientFiles, InfileRequest},
     listener::Shared,
     packet::PacketStream,
-    reply::{self, ResultCharset},
+    reply::{self, ResultCharset, short_rows::ShortRows},
     stream::{Socket, Stream},
 };
 use muster_engine::{Session, SessionOptions};
@@ -49,6 +49,8 @@ pub(crate) struct Connection {
     /// Taken while a statement runs in a task of its own.
     pub session: Option<Session>,
     pub statements: HashMap<u32, Statement>,
+    /// Memory for the rows of the short path.
+    pub short_rows: ShortRows,
     pub infile: mpsc::UnboundedReceiver<InfileRequest>,
     pub multi_statements: bool,
     pub nonce: Nonce,
@@ -122,7 +124,7 @@ fn full() -> SqlError {
 }
 
 /// A timeout variable.
-pub(crate) fn seconds(variable: &str) -> Duration {
+fn seconds(variable: &str) -> Duration {
     Duration::from_secs(variable.parse().unwrap_or(u32::MAX.into()))
 }
 
@@ -197,12 +199,14 @@ impl Connection {
             capabilities,
             session: Some(session),
             statements: HashMap::new(),
+            short_rows: ShortRows::default(),
             infile,
             nonce,
             host,
         };
         let max_payload = connection.session().variable("max_allowed_packet");
         connection.packets.max_payload = max_payload.parse().unwrap_or(LOGIN_PAYLOAD_MAX);
+        connection.packets.read_ahead();
         connection.ok(0, 0, "", false).await?;
         connection.packets.flush().await?;
         Ok(connection)

@@ -4,6 +4,7 @@ mod client;
 
 use client::{Client, UTF8MB4};
 use std::time::{Duration, Instant};
+use tokio::net::UnixStream;
 
 const INTERACTIVE: u32 = 0x400;
 
@@ -68,18 +69,22 @@ async fn packets_are_no_larger_than_allowed() {
     assert_eq!(client.error(statement.as_bytes()).await.0, 1153);
 }
 
+async fn connect_socket(directory: &tempfile::TempDir) -> UnixStream {
+    UnixStream::connect(directory.path().join(client::SOCKET)).await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_of_the_unix_socket_are_at_localhost() {
     let (address, directory) = client::serve(10).await;
     let mut root = Client::login(address, UTF8MB4).await;
     root.ok(b"CREATE USER near@localhost").await;
     root.ok(b"CREATE USER far@'10.%'").await;
-    let mut near = Client::connect_socket(&directory).await;
+    let mut near = Client::over(connect_socket(&directory).await);
     assert_eq!(near.answer("near", UTF8MB4, 0).await[0], 0);
-    let path = directory.path().join("server.sock");
+    let path = directory.path().join(client::SOCKET);
     let (_, values) = near.row(b"SELECT USER(), @@socket").await;
     assert_eq!(values, [b"near@localhost".to_vec(), path.to_str().unwrap().as_bytes().to_vec()]);
-    let refused = Client::connect_socket(&directory).await.answer("far", UTF8MB4, 0).await;
+    let refused = Client::over(connect_socket(&directory).await).answer("far", UTF8MB4, 0).await;
     assert_eq!(number(&refused), 1045);
     // A statement that runs is stopped when its client is gone.
     near.start_command();

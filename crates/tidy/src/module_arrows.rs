@@ -5,7 +5,7 @@ use crate::{Checkout, Fault, source};
 use std::collections::BTreeMap;
 
 /// The modules of `engine` from the ground up, as docs/design.md explains them.
-pub const ENGINE: [&str; 20] = [
+pub const ENGINE: [&str; 21] = [
     "outcome",
     "rows",
     "infile",
@@ -20,6 +20,7 @@ pub const ENGINE: [&str; 20] = [
     "catalog",
     "accounts",
     "tables",
+    "short_path",
     "database",
     "statement",
     "ddl",

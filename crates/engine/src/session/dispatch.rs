@@ -6,8 +6,8 @@ use crate::{
     statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
-use muster_sql::Statement;
-use muster_types::{Result, SqlError, Value};
+use muster_sql::{Explain, Statement};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
@@ -26,7 +26,10 @@ impl State {
         match statement {
             Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
-            Explain(explain) => explain::explain(context, explain, parameters),
+            Explain(explain) => {
+                self.note_short_path(context, explain);
+                explain::explain(context, explain, parameters)
+            }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {
                 show::conditions(self.diagnostics.all(), false, *count, *offset, *limit)
@@ -76,6 +79,15 @@ impl State {
             SetPassword { user, password } => done(ddl::set_password(context, user.as_ref(), password)),
             Grant(grant) => done(ddl::grant(context, grant)),
             Revoke(grant) => done(ddl::revoke(context, grant)),
+        }
+    }
+
+    /// EXPLAIN says in a note that the statement takes the short path. EXPLAIN ANALYZE does not take it.
+    fn note_short_path(&mut self, context: &StatementContext, explain: &Explain) {
+        if let (false, Statement::Query(query)) = (explain.analyze, &*explain.statement)
+            && self.is_short(&query.text)
+        {
+            context.note(ErrorCode::Yes, "The statement takes the short path: rows are read by key, in place");
         }
     }
 

@@ -11,6 +11,7 @@
 //!     prepared      PREPARE, EXECUTE, the protocol's prepared statements   prepared.rs
 //!     savepoints    SAVEPOINT, ROLLBACK TO, RELEASE                        savepoints.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
+//!     short_path    statements by key, run where they arrive               short_path.rs
 //!     kill          KILL, FLUSH                                            kill.rs
 //!     loading       batches and files of embedding programs                loading.rs
 //! ```
@@ -24,14 +25,16 @@ mod savepoints;
 mod select_into;
 mod set;
 mod set_var;
+mod short_path;
 mod state;
 mod statement;
 
 pub use crate::statement::Level;
+pub use short_path::ShortStatement;
 
 use crate::{
-    Database, LocalFiles, Outcome, Prepared, processes::SessionShared, statement::StatementTables, threads,
-    virtual_tables::status,
+    Database, LocalFiles, Outcome, Prepared, processes::SessionShared, rows, short_path::CollectedRows,
+    statement::StatementTables, threads, virtual_tables::status,
 };
 use arrow_array::RecordBatch;
 use futures::StreamExt;
@@ -41,7 +44,7 @@ use muster_storage::LoadProgress;
 use muster_types::{Result, Value, charset::Charset};
 use parking_lot::Mutex;
 use state::State;
-use std::{borrow::Cow, path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 pub struct SessionOptions {
@@ -90,6 +93,15 @@ impl Session {
 
     /// Runs one statement.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome> {
+        let (short, answered) = self.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await;
+        if answered {
+            return rows::outcome(short.columns, &short.rows);
+        }
+        self.execute_generally(sql).await
+    }
+
+    /// Runs one statement as [`Session::execute`], but not on the short path.
+    pub async fn execute_generally(&mut self, sql: &str) -> Result<Outcome> {
         let begun = self.process.begin(sql);
         let sql = sql.to_owned();
         self.on_statement_thread(move |state| state.execute(&sql, begun)).await
@@ -116,6 +128,16 @@ impl Session {
 
     /// `parameters` in order of the `?`.
     pub async fn execute_prepared(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome> {
+        let statement = ShortStatement::Prepared { id, values: parameters };
+        let (short, answered) = self.execute_short(statement, CollectedRows::default()).await;
+        if answered {
+            return rows::outcome(short.columns, &short.rows);
+        }
+        self.execute_prepared_generally(id, parameters).await
+    }
+
+    /// Runs a prepared statement as [`Session::execute_prepared`], but not on the short path.
+    pub async fn execute_prepared_generally(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome> {
         let prepared = self.state.lock().prepared_for(id, parameters.len())?;
         let begun = self.process.begin(&prepared.text);
         let parameters = parameters.to_vec();
@@ -172,6 +194,11 @@ impl Session {
     /// A system variable of the session, as text; empty for one that is not there.
     pub fn variable(&self, name: &str) -> String {
         self.state.lock().variables.text(name)
+    }
+
+    /// How long the client may be silent.
+    pub fn wait_timeout(&self) -> Duration {
+        Duration::from_secs(self.state.lock().variables.unsigned("wait_timeout"))
     }
 
     /// Sets what the server knows of the connection: `Ssl_cipher`, `Ssl_version` of SHOW STATUS.

@@ -3,6 +3,7 @@
 use super::state::State;
 use crate::{
     Outcome, Prepared,
+    command_counters::CommandCounters,
     statement::{Done, StatementContext, query},
     threads,
 };
@@ -75,6 +76,10 @@ impl PreparedStatements {
         Err(SqlError::new(ErrorCode::MaxPreparedStatements, message))
     }
 
+    pub fn by_id(&self, id: u32) -> Option<&PreparedStatement> {
+        self.by_id.get(&id)
+    }
+
     pub fn named(&self, name: &str) -> Option<&PreparedStatement> {
         self.by_name.get(&name.to_lowercase())
     }
@@ -99,6 +104,7 @@ impl State {
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared> {
         self.begin_diagnostics();
         self.count_question();
+        self.count_command(CommandCounters::STMT_PREPARE);
         let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare_statement(sql)));
         let prepared = prepared.unwrap_or_else(|panic| Err(threads::panic_error(&*panic)));
         prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
@@ -136,6 +142,7 @@ impl State {
     }
 
     pub fn close_prepared(&mut self, id: u32) {
+        self.count_command(CommandCounters::STMT_CLOSE);
         threads::drop_elsewhere(self.prepared.by_id.remove(&id));
     }
 

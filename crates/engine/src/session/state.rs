@@ -1,6 +1,6 @@
 //! The state that a session keeps from statement to statement.
 
-use super::{SessionOptions, prepared::PreparedStatements};
+use super::{SessionOptions, prepared::PreparedStatements, short_path::ShortPath};
 use crate::{
     Database, LocalFiles,
     accounts::{Privilege, Rights},
@@ -34,6 +34,7 @@ pub struct State {
     pub variables: Variables,
     pub user_variables: Arc<HashMap<String, Value>>,
     pub prepared: PreparedStatements,
+    pub short_path: ShortPath,
     /// Names in lower case, in the order in which they were set.
     pub savepoints: Vec<String>,
     pub diagnostics: Arc<Diagnostics>,
@@ -60,6 +61,7 @@ impl State {
             variables,
             user_variables: Arc::default(),
             prepared: PreparedStatements::default(),
+            short_path: ShortPath::default(),
             savepoints: Vec::new(),
             diagnostics: Arc::default(),
             condition_counts: (0, 0),

@@ -2,7 +2,8 @@
 
 use super::{prepared::PreparedStatement, state::State};
 use crate::{
-    Outcome, ResultSet, RowStream, processes::SessionShared, statement::StatementContext, threads::panic_error,
+    Outcome, ResultSet, RowStream, command_counters::CommandCounters, processes::SessionShared,
+    statement::StatementContext, threads::panic_error,
 };
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
@@ -64,6 +65,7 @@ impl State {
                 state.begin_diagnostics();
             }
             let (_memory, statement) = parsed?;
+            state.learn_short_plan();
             let prepared = match &statement {
                 Statement::ExecutePrepared { name, .. } => state.prepared.named(name),
                 _ => None,
@@ -79,12 +81,14 @@ impl State {
         parameters: &[Value],
         begun: Begun,
     ) -> Result<Outcome> {
+        self.count_command(CommandCounters::STMT_EXECUTE);
         self.statement(begun, |state, cancel| {
             let memory = state.memory_for(&prepared.text);
             if !matches!(&*prepared.statement, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })) {
                 state.begin_diagnostics();
             }
             let _memory = memory?;
+            state.learn_short_plan();
             state.run_parsed(&prepared.statement, parameters, prepared.database, cancel)
         })
     }
@@ -140,8 +144,14 @@ impl State {
         self.database.commands().question();
     }
 
+    /// Counts a command of the kind `Com_name`.
+    pub fn count_command(&self, name: &str) {
+        self.process.commands.count_named(name);
+        self.database.commands().count_named(name);
+    }
+
     /// `long_query_time`.
-    fn slow_after(&self) -> Duration {
+    pub fn slow_after(&self) -> Duration {
         match self.variables.get("long_query_time") {
             Value::Double(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             _ => Duration::MAX,

@@ -3,16 +3,29 @@
 use super::{StatementContext, StatementTables};
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
-use std::sync::atomic::Ordering::Relaxed;
+use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 /// A statement's context as the binder asks it.
 pub struct BindEnvironment<'a> {
     context: &'a StatementContext,
+    /// Somebody has asked for a value that may be another one for the next statement.
+    is_of_the_moment: Cell<bool>,
 }
 
 impl<'a> BindEnvironment<'a> {
     pub fn new(context: &'a StatementContext) -> BindEnvironment<'a> {
-        BindEnvironment { context }
+        BindEnvironment { context, is_of_the_moment: Cell::new(false) }
+    }
+
+    /// Returns true if the bound statement holds values of the session or of the time, so that it does not serve again.
+    pub fn is_of_the_moment(&self) -> bool {
+        self.is_of_the_moment.get()
+    }
+
+    /// What a value of the moment is read from.
+    fn of_the_moment(&self) -> &'a StatementContext {
+        self.is_of_the_moment.set(true);
+        self.context
     }
 
     /// All that binding looks at besides the statement.
@@ -31,19 +44,20 @@ impl SessionValues for BindEnvironment<'_> {
     }
 
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
-        self.context.system_variable(scope, name)
+        self.of_the_moment().system_variable(scope, name)
     }
 
     fn user_variable(&self, name: &str) -> Value {
-        self.context.session.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
+        self.of_the_moment().session.user_variables.get(&name.to_lowercase()).cloned().unwrap_or(Value::Null)
     }
 
     fn now_micros(&self) -> i64 {
-        self.context.clock.now_micros()
+        self.of_the_moment().clock.now_micros()
     }
 
     fn utc_offset_micros(&self) -> i64 {
-        self.context.clock.now_micros() - self.context.clock.now_utc_micros
+        let clock = &self.of_the_moment().clock;
+        clock.now_micros() - clock.now_utc_micros
     }
 
     fn time_zone(&self) -> TimeZone {
@@ -51,31 +65,33 @@ impl SessionValues for BindEnvironment<'_> {
     }
 
     fn user(&self) -> String {
-        format!("{}@{}", self.context.rights.user, self.context.rights.host)
+        let context = self.of_the_moment();
+        format!("{}@{}", context.rights.user, context.rights.host)
     }
 
     fn current_user(&self) -> String {
-        format!("{}@{}", self.context.rights.account.user, self.context.rights.account.host)
+        let context = self.of_the_moment();
+        format!("{}@{}", context.rights.account.user, context.rights.account.host)
     }
 
     fn connection_id(&self) -> u32 {
-        self.context.process.id
+        self.of_the_moment().process.id
     }
 
     fn last_insert_id(&self) -> u64 {
-        self.context.process.last_insert_id.load(Relaxed)
+        self.of_the_moment().process.last_insert_id.load(Relaxed)
     }
 
     fn found_rows(&self) -> i64 {
-        self.context.process.found_rows.load(Relaxed)
+        self.of_the_moment().process.found_rows.load(Relaxed)
     }
 
     fn row_count(&self) -> i64 {
-        self.context.process.row_count.load(Relaxed)
+        self.of_the_moment().process.row_count.load(Relaxed)
     }
 
     fn version(&self) -> String {
-        self.context.database.globals().text("version")
+        self.of_the_moment().database.globals().text("version")
     }
 
     fn default_collation(&self) -> Collation {

@@ -25,7 +25,7 @@ mod evaluate;
 mod execution;
 pub mod explain;
 mod names;
-mod plan_counters;
+pub mod plan_counters;
 pub mod query;
 mod rows;
 mod statistics;

@@ -37,6 +37,10 @@ impl StatementTables {
         })
     }
 
+    pub fn set(&self) -> &Arc<TableSet> {
+        &self.set
+    }
+
     pub fn definitions(&self) -> &Snapshot {
         &self.set.definitions
     }

@@ -2,10 +2,18 @@
 
 use muster_algebra::Plan;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
+use muster_explain::counters::PlanCounts;
 
 /// Counts up the status variables that tell how tables are read and sorted.
 pub fn count(plan: &Plan, counters: &QueryCounters) {
-    let counts = muster_explain::counters::count(plan);
+    add(&muster_explain::counters::count(plan), counters);
+}
+
+/// Adds what a plan counts.
+pub fn add(counts: &PlanCounts, counters: &QueryCounters) {
+    if *counts == PlanCounts::default() {
+        return;
+    }
     counters.add(OperatorCounter::first_table_scans, counts.select_scan);
     counters.add(OperatorCounter::inner_table_scans, counts.select_full_join);
     counters.add(OperatorCounter::first_table_ranges, counts.select_range);

@@ -197,6 +197,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("optimizer_trace", Both, Text, "enabled=off,one_line=off"),
     ro("performance_schema", Global, Bool, "OFF"),
     ro("pid_file", Global, Text, ""),
+    rw("plan_cache_size", Global, Int(0, 1048576), "4096"),
     ro("plugin_dir", Global, Text, ""),
     ro("port", Global, Int(0, 65535), "0"),
     rw("profiling", Both, Bool, "OFF"),

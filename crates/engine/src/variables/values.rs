@@ -84,6 +84,11 @@ impl Variables {
         Variables { values: Arc::new(values) }
     }
 
+    /// Returns true if these are the very values of `other`, unchanged since one was copied from the other.
+    pub fn is_same(&self, other: &Variables) -> bool {
+        Arc::ptr_eq(&self.values, &other.values)
+    }
+
     /// Value of a known variable; NULL for an unknown one.
     pub fn get(&self, name: &str) -> Value {
         self.values.get(canonical(name)).cloned().unwrap_or(Value::Null)

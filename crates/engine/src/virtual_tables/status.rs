@@ -75,6 +75,16 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
     };
     out.extend(counter_values(counters).into_iter().map(|(name, n)| (name.into(), n.to_string())));
     commands.status(&mut out);
+    let plans = database.plans().figures();
+    out.extend(
+        [
+            ("Plan_cache_entries", plans.entries),
+            ("Plan_cache_evictions", plans.evictions),
+            ("Plan_cache_hits", plans.hits),
+            ("Plan_cache_misses", plans.misses),
+        ]
+        .map(|(name, n)| (name.to_owned(), n.to_string())),
+    );
     let sessions = database.sessions().all();
     let uptime = database.uptime().as_secs().to_string();
     let pool = PoolFigures::of(database);

@@ -1,4 +1,5 @@
 //! The parts that tests over random data share.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use futures::StreamExt;
 use muster_engine::{

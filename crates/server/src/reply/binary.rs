@@ -1,157 +1,77 @@
 //! Rows by type, for prepared statements: a bitmap of NULLs, then the values that are there.
 
-use super::{
-    ResultCharset,
-    column::{self, column_type},
-};
-use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, BooleanArray, Date32Array, Decimal64Array, Decimal128Array,
-    DurationMicrosecondArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringViewArray,
-    TimestampMicrosecondArray, UInt64Array, cast::AsArray, types::*,
-};
-use arrow_schema::{DataType, TimeUnit};
+use super::{ResultCharset, cells::Cells, format::Format};
+use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
-    Decimal,
-    charset::{self, Charset},
+    ValueRef, charset,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days},
 };
 use mysql_common::constants::ColumnType;
-use std::borrow::Cow;
 
 /// Bits that the NULL bitmap of a row leaves free at its start.
 const NULL_BITMAP_OFFSET: usize = 2;
 
-/// A column's values, integers of all widths brought to 64 bits.
-pub enum Cells<'a> {
-    Null,
-    Bool(&'a BooleanArray),
-    Int(Cow<'a, Int64Array>),
-    UInt(Cow<'a, UInt64Array>),
-    Decimal64(&'a Decimal64Array, u8),
-    Decimal128(&'a Decimal128Array, u8),
-    Float(&'a Float32Array),
-    Double(&'a Float64Array),
-    Date(&'a Date32Array),
-    DateTime(&'a TimestampMicrosecondArray),
-    Time(&'a DurationMicrosecondArray),
-    Text(&'a StringViewArray),
-    Bytes(&'a BinaryViewArray),
-}
-
-impl<'a> Cells<'a> {
-    /// The Arrow types that `SqlType` documents; anything else is an error of the engine and shows as NULL.
-    pub fn new(array: &'a ArrayRef) -> Cells<'a> {
-        match array.data_type() {
-            DataType::Boolean => Cells::Bool(array.as_boolean()),
-            DataType::Int8 => Cells::Int(Cow::Owned(array.as_primitive::<Int8Type>().unary(i64::from))),
-            DataType::Int16 => Cells::Int(Cow::Owned(array.as_primitive::<Int16Type>().unary(i64::from))),
-            DataType::Int32 => Cells::Int(Cow::Owned(array.as_primitive::<Int32Type>().unary(i64::from))),
-            DataType::Int64 => Cells::Int(Cow::Borrowed(array.as_primitive())),
-            DataType::UInt8 => Cells::UInt(Cow::Owned(array.as_primitive::<UInt8Type>().unary(u64::from))),
-            DataType::UInt16 => Cells::UInt(Cow::Owned(array.as_primitive::<UInt16Type>().unary(u64::from))),
-            DataType::UInt32 => Cells::UInt(Cow::Owned(array.as_primitive::<UInt32Type>().unary(u64::from))),
-            DataType::UInt64 => Cells::UInt(Cow::Borrowed(array.as_primitive())),
-            DataType::Decimal64(_, scale) => Cells::Decimal64(array.as_primitive(), *scale as u8),
-            DataType::Decimal128(_, scale) => Cells::Decimal128(array.as_primitive(), *scale as u8),
-            DataType::Float32 => Cells::Float(array.as_primitive()),
-            DataType::Float64 => Cells::Double(array.as_primitive()),
-            DataType::Date32 => Cells::Date(array.as_primitive()),
-            DataType::Timestamp(TimeUnit::Microsecond, _) => Cells::DateTime(array.as_primitive()),
-            DataType::Duration(TimeUnit::Microsecond) => Cells::Time(array.as_primitive()),
-            DataType::Utf8View => Cells::Text(array.as_string_view()),
-            DataType::BinaryView => Cells::Bytes(array.as_binary_view()),
-            _ => Cells::Null,
-        }
-    }
-
-    pub fn is_null(&self, row: usize) -> bool {
-        match self {
-            Cells::Null => true,
-            Cells::Bool(a) => a.is_null(row),
-            Cells::Int(a) => a.is_null(row),
-            Cells::UInt(a) => a.is_null(row),
-            Cells::Decimal64(a, _) => a.is_null(row),
-            Cells::Decimal128(a, _) => a.is_null(row),
-            Cells::Float(a) => a.is_null(row),
-            Cells::Double(a) => a.is_null(row),
-            Cells::Date(a) => a.is_null(row),
-            Cells::DateTime(a) => a.is_null(row),
-            Cells::Time(a) => a.is_null(row),
-            Cells::Text(a) => a.is_null(row),
-            Cells::Bytes(a) => a.is_null(row),
-        }
-    }
-}
-
-/// Writes the values of one column.
+/// Writes the values of one column of a batch.
 pub struct Writer<'a> {
     cells: Cells<'a>,
-    column_type: ColumnType,
-    charset: Charset,
+    format: Format,
 }
 
 /// One writer per column.
 pub fn writers<'a>(columns: &[ColumnInfo], batch: &'a RecordBatch, charset: ResultCharset) -> Vec<Writer<'a>> {
     (columns.iter().zip(batch.columns()))
-        .map(|(column, array)| Writer {
-            cells: Cells::new(array),
-            column_type: column_type(&column.ty),
-            charset: column::charset(column, charset),
-        })
+        .map(|(column, array)| Writer { cells: Cells::new(array), format: Format::of(column, charset) })
         .collect()
 }
 
 pub fn write_row(writers: &[Writer<'_>], row: usize, out: &mut Vec<u8>) {
-    out.push(0);
-    let bitmap = out.len();
-    out.resize(bitmap + (writers.len() + NULL_BITMAP_OFFSET).div_ceil(8), 0);
+    let bitmap = begin_row(writers.len(), out);
     for (i, writer) in writers.iter().enumerate() {
-        if writer.cells.is_null(row) {
-            let bit = i + NULL_BITMAP_OFFSET;
-            out[bitmap + bit / 8] |= 1 << (bit % 8);
-        } else {
-            writer.write(row, out);
-        }
+        put(writer.cells.value(row), i, bitmap, &writer.format, out);
     }
 }
 
-impl Writer<'_> {
-    fn write(&self, row: usize, out: &mut Vec<u8>) {
-        match &self.cells {
-            Cells::Null => {}
-            Cells::Bool(a) => self.put_integer(a.value(row) as u64, out),
-            Cells::Int(a) => self.put_integer(a.value(row) as u64, out),
-            Cells::UInt(a) => self.put_integer(a.value(row), out),
-            Cells::Decimal64(a, scale) => {
-                put_length_bytes(Decimal::new(a.value(row).into(), *scale).to_string().as_bytes(), out)
-            }
-            Cells::Decimal128(a, scale) => {
-                put_length_bytes(Decimal::new(a.value(row), *scale).to_string().as_bytes(), out)
-            }
-            Cells::Float(a) => out.extend_from_slice(&a.value(row).to_le_bytes()),
-            Cells::Double(a) => out.extend_from_slice(&a.value(row).to_le_bytes()),
-            Cells::Date(a) => put_datetime(a.value(row) as i64 * MICROS_PER_DAY, out),
-            Cells::DateTime(a) => put_datetime(a.value(row), out),
-            Cells::Time(a) => put_time(a.value(row), out),
-            Cells::Text(a) => put_length_bytes(&charset::encode(self.charset, a.value(row)), out),
-            Cells::Bytes(a) => put_length_bytes(a.value(row), out),
-        }
-    }
+/// Begins a row of so many columns. Returns where its bitmap is.
+pub fn begin_row(columns: usize, out: &mut Vec<u8>) -> usize {
+    out.push(0);
+    let bitmap = out.len();
+    out.resize(bitmap + (columns + NULL_BITMAP_OFFSET).div_ceil(8), 0);
+    bitmap
+}
 
-    /// Writes as many bytes as the announced type has, in two's complement, so that signed and unsigned integers are
-    /// alike.
-    fn put_integer(&self, n: u64, out: &mut Vec<u8>) {
-        let bytes = n.to_le_bytes();
-        let width = match self.column_type {
-            ColumnType::MYSQL_TYPE_TINY => 1,
-            ColumnType::MYSQL_TYPE_SHORT => 2,
-            ColumnType::MYSQL_TYPE_LONG | ColumnType::MYSQL_TYPE_INT24 => 4,
-            _ => 8,
-        };
-        out.extend_from_slice(&bytes[..width]);
+/// Appends the value of column `i` of a row, whose bitmap begins at `bitmap`.
+pub fn put(value: ValueRef<'_>, i: usize, bitmap: usize, format: &Format, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Null => {
+            let bit = i + NULL_BITMAP_OFFSET;
+            out[bitmap + bit / 8] |= 1 << (bit % 8);
+        }
+        ValueRef::Bool(b) => put_integer(b as u64, format, out),
+        ValueRef::Int(i) => put_integer(i as u64, format, out),
+        ValueRef::UInt(u) => put_integer(u, format, out),
+        ValueRef::Decimal(d) => put_length_bytes(d.to_string().as_bytes(), out),
+        ValueRef::Float(x) => out.extend_from_slice(&x.to_le_bytes()),
+        ValueRef::Double(x) => out.extend_from_slice(&x.to_le_bytes()),
+        ValueRef::Date(d) => put_datetime(d as i64 * MICROS_PER_DAY, out),
+        ValueRef::DateTime(t) => put_datetime(t, out),
+        ValueRef::Time(t) => put_time(t, out),
+        ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),
+        ValueRef::Bytes(bytes) => put_length_bytes(bytes, out),
     }
+}
+
+/// Writes as many bytes as the announced type has, in two's complement, so that signed and unsigned integers are alike.
+fn put_integer(n: u64, format: &Format, out: &mut Vec<u8>) {
+    let bytes = n.to_le_bytes();
+    let width = match format.column_type {
+        ColumnType::MYSQL_TYPE_TINY => 1,
+        ColumnType::MYSQL_TYPE_SHORT => 2,
+        ColumnType::MYSQL_TYPE_LONG | ColumnType::MYSQL_TYPE_INT24 => 4,
+        _ => 8,
+    };
+    out.extend_from_slice(&bytes[..width]);
 }
 
 /// The shortest of the protocol's forms that holds the value: 4, 7 or 11 bytes.

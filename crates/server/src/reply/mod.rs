@@ -1,9 +1,12 @@
 //! Replies: OK, EOF and ERR packets, and result sets.
 
 pub mod binary;
+mod cells;
 pub mod charset;
 pub mod column;
+mod format;
 pub mod result_set;
+pub mod short_rows;
 pub mod text;
 
 pub use charset::ResultCharset;

@@ -1,15 +1,17 @@
 //! A server, and a client that writes and reads packets byte by byte.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use muster_engine::{Database, DatabaseOptions, Durability};
 use muster_protocol::{Fields, packet};
 use muster_server::{Server, ServerOptions};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    net::{TcpStream, UnixStream},
+    net::TcpStream,
 };
 
 pub const UTF8MB4: u8 = 255;
-const SOCKET: &str = "server.sock";
+/// The name of the server's Unix socket in its directory.
+pub const SOCKET: &str = "server.sock";
 /// CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION, CLIENT_PLUGIN_AUTH.
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000 | 0x8_0000;
 
@@ -38,14 +40,6 @@ pub struct Client<S = TcpStream> {
     sequence: u8,
 }
 
-impl Client<UnixStream> {
-    /// A connection to the socket of a server's directory, whose greeting is not yet read.
-    #[allow(dead_code, reason = "not every test connects by the socket")]
-    pub async fn connect_socket(directory: &tempfile::TempDir) -> Client<UnixStream> {
-        Client { stream: UnixStream::connect(directory.path().join(SOCKET)).await.unwrap(), sequence: 0 }
-    }
-}
-
 impl Client {
     /// Logs in as root.
     pub async fn login(address: std::net::SocketAddr, collation: u8) -> Client {
@@ -56,11 +50,16 @@ impl Client {
 
     /// A connection whose greeting is not yet read.
     pub async fn connect(address: std::net::SocketAddr) -> Client {
-        Client { stream: TcpStream::connect(address).await.unwrap(), sequence: 0 }
+        Client::over(TcpStream::connect(address).await.unwrap())
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+    /// A connection whose greeting is not yet read.
+    pub fn over(stream: S) -> Client<S> {
+        Client { stream, sequence: 0 }
+    }
+
     /// Logs in without a password; what the server says to that. `more`: further capabilities.
     pub async fn answer(&mut self, user: &str, collation: u8, more: u32) -> Vec<u8> {
         assert_eq!(self.read().await[0], 10);
@@ -90,8 +89,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     pub async fn send(&mut self, statement: &[u8]) -> Vec<u8> {
+        self.send_command(3, statement).await
+    }
+
+    /// Sends a command of this number; the first packet of the answer.
+    pub async fn send_command(&mut self, command: u8, body: &[u8]) -> Vec<u8> {
         self.start_command();
-        self.write(&[b"\x03", statement].concat()).await;
+        self.write(&[&[command], body].concat()).await;
         self.read().await
     }
 

@@ -18,6 +18,7 @@ macro_rules! codes {
 }
 
 codes! {
+    Yes = 1003, "HY000";
     CantLock = 1015, "HY000";
     DiskFull = 1021, "HY000";
     TooManyConnections = 1040, "08004";

@@ -1,0 +1,315 @@
+//! Statements on the short path: the search for a plan, its first making, its run, and what the statement counts.
+
+use super::{Session, state::State};
+use crate::{
+    command_counters::CommandCounters,
+    short_path::{Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortPlan, parameterize, run},
+    statement::{BindEnvironment, StatementTables, plan_counters, query},
+    threads,
+    variables::{self, Variables},
+};
+use muster_algebra::{Hints, Plan, PlanOp, RowFetch, Scan, Switch};
+use muster_explain::counters;
+use muster_sql::{Parameters, Statement};
+use muster_storage::Pages;
+use muster_types::{Collation, KeyRange, Result, SqlType, TextKind, Value};
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// A statement that may take the short path.
+#[derive(Debug, Clone, Copy)]
+pub enum ShortStatement<'a> {
+    Text(&'a str),
+    /// A prepared statement of the protocol with its values.
+    Prepared {
+        id: u32,
+        values: &'a [Value],
+    },
+}
+
+/// What the short path keeps of a session from statement to statement.
+#[derive(Default)]
+pub struct ShortPath {
+    settings: Option<Settings>,
+    /// The statement that was looked for last: its key in the cache, its text with `?` for its values, and these.
+    key: Vec<u8>,
+    text: String,
+    values: Vec<Value>,
+    /// True if it is a prepared statement of the protocol.
+    is_prepared: bool,
+    /// True if the cache did not know it.
+    is_unknown: bool,
+}
+
+/// What a statement means besides its text, as long as the session's variables and names stay the same.
+struct Settings {
+    variables: Variables,
+    database: Option<String>,
+    user: String,
+    account_host: String,
+    /// By which the cache tells settings apart.
+    number: u32,
+    is_allowed: bool,
+    collation: Collation,
+    slow_after: Duration,
+    /// `max_execution_time`; zero: as long as it takes.
+    longest: Duration,
+}
+
+impl Session {
+    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and whether
+    /// it has the statement's rows; if not, the statement is yet to run.
+    pub async fn execute_short<S>(&mut self, statement: ShortStatement<'_>, mut sink: S) -> (S, bool)
+    where
+        S: RowSink + Default + Send + 'static,
+    {
+        let (plan, number) = {
+            let mut state = self.state.lock();
+            let Some(plan) = state.find_short_plan(statement) else { return (sink, false) };
+            let number = state.begin_short(statement);
+            match state.run_short(&plan, number, false, &mut sink) {
+                RunEnd::Rows(_) => return (sink, true),
+                RunEnd::General => return (sink, false),
+                RunEnd::MustWait => (plan, number),
+            }
+        };
+        let state = self.state.clone();
+        let read = move || {
+            let end = state.lock().run_short(&plan, number, true, &mut sink);
+            Ok((sink, matches!(end, RunEnd::Rows(_))))
+        };
+        threads::blocking(read).await.unwrap_or_default()
+    }
+}
+
+impl State {
+    /// The settings as they are now.
+    fn settings(&mut self) -> &Settings {
+        let known = self.short_path.settings.take().filter(|s| {
+            s.variables.is_same(&self.variables)
+                && s.database == self.current_database
+                && s.user == self.user
+                && s.account_host == self.account_host
+        });
+        let settings = known.unwrap_or_else(|| self.new_settings());
+        self.short_path.settings.insert(settings)
+    }
+
+    fn new_settings(&self) -> Settings {
+        let variables = &self.variables;
+        let text = |name| variables.text(name);
+        let names = ["collation_connection", "sql_mode", "time_zone", "optimizer_switch"];
+        let database = self.current_database.as_deref();
+        let all: Vec<String> = [self.user.clone(), self.host.clone(), self.account_host.clone()]
+            .into_iter()
+            .chain([format!("{database:?}")])
+            .chain(names.into_iter().map(text))
+            .collect();
+        let milliseconds = variables.unsigned("max_execution_time");
+        Settings {
+            number: self.database.plans().settings(all.join("\0")),
+            is_allowed: variables::optimizer_options(variables).is_on(Switch::ShortPath)
+                && variables.unsigned("sql_select_limit") == u64::MAX,
+            collation: Collation::from_name(&text("collation_connection")).unwrap_or(Collation::DEFAULT),
+            slow_after: self.slow_after(),
+            longest: Duration::from_millis(milliseconds),
+            variables: variables.clone(),
+            database: self.current_database.clone(),
+            user: self.user.clone(),
+            account_host: self.account_host.clone(),
+        }
+    }
+
+    /// The plan for a statement, whose values are noted. If the cache does not know the statement, that is noted too.
+    pub fn find_short_plan(&mut self, statement: ShortStatement<'_>) -> Option<Arc<ShortPlan>> {
+        self.short_path.is_unknown = false;
+        let settings = self.settings();
+        if !settings.is_allowed || self.process.killed.is_cancelled() {
+            return None;
+        }
+        let number = self.short_path.settings.as_ref()?.number;
+        let ShortPath { key, text, values, is_prepared, is_unknown, .. } = &mut self.short_path;
+        *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
+        match statement {
+            ShortStatement::Text(sql) if parameterize(sql, text, values) => {}
+            ShortStatement::Text(_) => return None,
+            ShortStatement::Prepared { id, values: given } => {
+                let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
+                if prepared.database != self.current_database || prepared.text.contains("/*") {
+                    return None;
+                }
+                text.clone_from(&prepared.text);
+                *values = given.to_vec();
+            }
+        }
+        key.clear();
+        key.extend_from_slice(&number.to_le_bytes());
+        for value in &*values {
+            key.push(class_of(value)?);
+        }
+        key.push(0);
+        key.extend_from_slice(text.as_bytes());
+        let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+        match self.database.plans().get(key, &tables, &accounts) {
+            Some(Known::Plan(plan)) => Some(plan),
+            Some(Known::General) => None,
+            None => {
+                *is_unknown = true;
+                None
+            }
+        }
+    }
+
+    /// Makes a plan for the statement that was looked for last, or notes that it has none. The stack is that of a thread for
+    /// statements.
+    pub fn learn_short_plan(&mut self) {
+        if !std::mem::take(&mut self.short_path.is_unknown) {
+            return;
+        }
+        let accounts = self.database.accounts().list();
+        // What is warned of while the plan is made is not the statement's.
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let context = self.context(self.process.killed.child_token(), self.variables.clone());
+        self.diagnostics = diagnostics;
+        let tables = StatementTables::new(&context);
+        let made = self.make_short_plan(&context, &tables);
+        let known = made.ok().flatten().map_or(Known::General, |plan| Known::Plan(Arc::new(plan)));
+        self.database.plans().put(&self.short_path.key, known, Epoch::of(tables.set(), &accounts));
+    }
+
+    fn make_short_plan(
+        &self,
+        context: &Arc<crate::statement::StatementContext>,
+        tables: &Arc<StatementTables>,
+    ) -> Result<Option<ShortPlan>> {
+        let ShortPath { text, values, settings, .. } = &self.short_path;
+        let Statement::Query(query) = muster_sql::parse(text)? else { return Ok(None) };
+        let collation = settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
+        let types: Vec<SqlType> = values.iter().map(|value| type_of(value, collation)).collect();
+        let environment = BindEnvironment::new(context);
+        let bound = muster_sql::bind_query(&query, &environment.with(tables, Parameters::Types(&types)))?;
+        if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
+            return Ok(None);
+        }
+        let Some(shape) = Shape::of(&bound) else { return Ok(None) };
+        let general = query::plan(context, &query, values)?;
+        let Some((access, fetch)) = access(&shape, &general.plan) else { return Ok(None) };
+        let storage = muster_exec::TableSource::storage(&**tables, shape.table.id)?;
+        let general = General {
+            columns: query::column_infos(&general.outputs, &general.columns, &general.tables),
+            counts: counters::count(&general.plan),
+            cost_ms: general.plan.estimate.cost_ms,
+            in_key_order: access.whole_rows && fetch == RowFetch::KeyOrder,
+        };
+        Ok(ShortPlan::new(shape, access, &storage, general))
+    }
+
+    /// Begins a statement: its number.
+    fn begin_short(&self, statement: ShortStatement<'_>) -> u64 {
+        let text = match statement {
+            ShortStatement::Text(sql) => sql,
+            ShortStatement::Prepared { .. } => &self.short_path.text,
+        };
+        let slow_after = self.short_path.settings.as_ref().map_or(Duration::MAX, |s| s.slow_after);
+        self.process.begin_timed(text, slow_after).0
+    }
+
+    /// Runs a plan for the statement that was looked for last, and counts the statement if it has all its rows. `may_wait`:
+    /// for pages that are not in memory.
+    fn run_short(&mut self, plan: &ShortPlan, number: u64, may_wait: bool, sink: &mut dyn RowSink) -> RunEnd {
+        let Some(table) = plan.table() else { return RunEnd::General };
+        let longest = self.short_path.settings.as_ref().map_or(Duration::ZERO, |s| s.longest);
+        let begun = (longest > Duration::ZERO).then(Instant::now);
+        let counters = self.process.counters.storage();
+        let pages = if may_wait { Pages::All(counters) } else { Pages::Resident { requests: Cell::new(0) } };
+        let values = &self.short_path.values;
+        let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, pages, sink)));
+        // The general path meets the same and tells the client.
+        let end = end.unwrap_or(RunEnd::General);
+        if begun.is_some_and(|begun| begun.elapsed() > longest) {
+            return RunEnd::General;
+        }
+        if let RunEnd::Rows(figures) = &end {
+            self.count_short(plan, figures, number);
+        }
+        end
+    }
+
+    /// Counts a statement that has ended well.
+    fn count_short(&mut self, plan: &ShortPlan, figures: &RunFigures, number: u64) {
+        self.count_question();
+        self.count_command(CommandCounters::SELECT);
+        if self.short_path.is_prepared {
+            self.count_command(CommandCounters::STMT_EXECUTE);
+        }
+        let counts = self.diagnostics.counts();
+        self.condition_counts = counts;
+        if counts != (0, 0) || Arc::strong_count(&self.diagnostics) > 1 {
+            self.diagnostics = Arc::default();
+        }
+        let process = &self.process;
+        plan.count(figures, &process.counters);
+        plan_counters::add(plan.counts(), &process.counters);
+        process.found_rows.store(i64::try_from(figures.rows).unwrap_or(i64::MAX), Relaxed);
+        process.row_count.store(-1, Relaxed);
+        process.last_query_cost.store(plan.cost_ms().to_bits(), Relaxed);
+        process.end(number);
+    }
+
+    /// Returns true if a statement takes the short path, as far as is known before it runs.
+    pub fn is_short(&mut self, sql: &str) -> bool {
+        let found = self.find_short_plan(ShortStatement::Text(sql));
+        if found.is_none() {
+            self.learn_short_plan();
+        }
+        found.is_some() || self.find_short_plan(ShortStatement::Text(sql)).is_some()
+    }
+}
+
+/// A letter for each type of values that plans are made for; `None` for others.
+fn class_of(value: &Value) -> Option<u8> {
+    match value {
+        Value::Int(_) => Some(b'i'),
+        Value::UInt(_) => Some(b'u'),
+        Value::Text(_) => Some(b't'),
+        _ => None,
+    }
+}
+
+/// The type of a parameter with values of this class.
+fn type_of(value: &Value, collation: Collation) -> SqlType {
+    match value {
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        _ => SqlType::Text { kind: TextKind::LongText, length: u32::MAX, collation },
+    }
+}
+
+/// The way to the rows: by the index that the general path reads, or by a key of a unique one, which nothing beats.
+fn access(shape: &Shape, general: &Plan) -> Option<(KeyAccess, RowFetch)> {
+    let scan = scan_of(general);
+    let is_by_key = |scan: &&Scan| {
+        scan.ranges != [KeyRange::all()]
+            && scan.steering.is_empty()
+            && scan.index_condition.is_empty()
+            && scan.distinct_prefix.is_none()
+    };
+    let chosen = scan.filter(is_by_key).and_then(|scan| Some((KeyAccess::of(shape, scan.index)?, scan.fetch)));
+    chosen.or_else(|| {
+        let mut all = (0..shape.table.indexes.len()).filter_map(|index| KeyAccess::of(shape, index));
+        all.find(|access| access.single).map(|access| (access, RowFetch::EntryOrder))
+    })
+}
+
+/// The one scan of a plan.
+fn scan_of(plan: &Plan) -> Option<&Scan> {
+    match (&plan.op, plan.inputs().as_slice()) {
+        (PlanOp::Scan(scan), _) => Some(scan),
+        (_, [input]) => scan_of(input),
+        _ => None,
+    }
+}
