@@ -50,9 +50,7 @@ pub trait BatchFilter: Send + Sync {
     fn columns(&self) -> &[usize];
     /// Conditions that must hold as well, each for one column. They are tested first, on values as they are stored;
     /// [`BatchFilter::evaluate`] gets only rows for which they hold.
-    fn ranges(&self) -> &[ColumnRange] {
-        &[]
-    }
+    fn ranges(&self) -> &[ColumnRange];
     /// TRUE keeps the row; FALSE and NULL drop it.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
     /// The same for entries that were looked up, as an index condition; `keys`: for each, the position of the key that

@@ -395,6 +395,9 @@ fn a_failing_filter_ends_the_scan() {
         fn columns(&self) -> &[usize] {
             &[0]
         }
+        fn ranges(&self) -> &[ColumnRange] {
+            &[]
+        }
         fn evaluate(&self, _: &RecordBatch) -> Result<BooleanArray> {
             Err(StorageError::Interrupted)
         }

@@ -5,7 +5,7 @@ use crate::runtime::BATCH_ROWS;
 use arrow_array::{BooleanArray, RecordBatch, UInt32Array, builder::BooleanBufferBuilder};
 use datafusion_common::{Result, internal_datafusion_err};
 use datafusion_physical_plan::joins::utils::JoinFilter;
-use muster_storage::{BatchFilter, StorageError};
+use muster_storage::{BatchFilter, ColumnRange, StorageError};
 use parking_lot::RwLock;
 use std::sync::Arc;
 
@@ -100,6 +100,10 @@ impl EntryFilter {
 impl BatchFilter for EntryFilter {
     fn columns(&self) -> &[usize] {
         &self.columns
+    }
+
+    fn ranges(&self) -> &[ColumnRange] {
+        self.condition.own.as_ref().map_or(&[], |own| own.ranges())
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> muster_storage::Result<BooleanArray> {
