@@ -3,7 +3,7 @@
 use crate::{
     Result, StorageError,
     io::PageIo,
-    page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE},
+    page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, check_version},
     small_file::{self, ReplaceError},
 };
 use std::{
@@ -60,7 +60,8 @@ pub(crate) fn lock(directory: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Reads `MUSTER`; `None` in a new directory. Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
+/// Reads `MUSTER`; `None` in a new directory. Errors: `Foreign`, `NewerFormat`, `OlderFormat`, `Corrupt`,
+/// I/O.
 pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
     let path = directory.join(IDENTITY);
     let fail = |e| StorageError::io(&path, e);
@@ -86,10 +87,8 @@ pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
         };
         *field.0 = field.1.parse::<u32>().ok();
     }
-    let supported = u32::from(FORMAT_VERSION);
-    match format {
-        Some(found) if found > supported => return Err(StorageError::NewerFormat { path, found, supported }),
-        _ => {}
+    if let Some(found) = format {
+        check_version(&path, found)?;
     }
     match (format, page_size, next_file) {
         (Some(_), Some(page_size), Some(next_file)) if valid_page_size(page_size as usize) => {

@@ -16,6 +16,11 @@ pub enum StorageError {
     Foreign { path: PathBuf },
     #[error("{path}: written by a newer version (format {found}, this build reads up to {supported})")]
     NewerFormat { path: PathBuf, found: u32, supported: u32 },
+    #[error(
+        "{path}: written by an older version (format {found}), which this build (format {supported}) does not read: \
+         load the data again into a new directory"
+    )]
+    OlderFormat { path: PathBuf, found: u32, supported: u32 },
     #[error("{path}: in use by another process")]
     Locked { path: PathBuf },
     #[error("{path}: no space left")]
@@ -57,9 +62,10 @@ impl From<StorageError> for SqlError {
             StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
-            StorageError::Corrupt { .. } | StorageError::Foreign { .. } | StorageError::NewerFormat { .. } => {
-                ErrorCode::StorageCorrupt
-            }
+            StorageError::Corrupt { .. }
+            | StorageError::Foreign { .. }
+            | StorageError::NewerFormat { .. }
+            | StorageError::OlderFormat { .. } => ErrorCode::StorageCorrupt,
             StorageError::Io { .. } | StorageError::WrongType { .. } => ErrorCode::Unknown,
         };
         SqlError::new(code, e.to_string())

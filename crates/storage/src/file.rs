@@ -190,7 +190,7 @@ impl PageFile {
     }
 
     /// Opens a file and checks that it is one of ours, of this format, and as long as its header says.
-    /// Errors: `Foreign`, `NewerFormat`, `Corrupt`, I/O.
+    /// Errors: `Foreign`, `NewerFormat`, `OlderFormat`, `Corrupt`, I/O.
     pub fn open(io: Arc<dyn PageIo>, directory: &Path, id: FileId, sync: bool) -> Result<Arc<PageFile>> {
         let path = file_path(directory, id);
         let fail = |e| StorageError::io(&path, e);
@@ -214,10 +214,7 @@ impl PageFile {
             return Err(StorageError::Foreign { path });
         }
         let version = PageHeader(&start).version();
-        if version > FORMAT_VERSION {
-            let (found, supported) = (version.into(), FORMAT_VERSION.into());
-            return Err(StorageError::NewerFormat { path, found, supported });
-        }
+        page::check_version(&path, version.into())?;
         let page_size = FileHeader::decode(&start).page_size as usize;
         if !page_size.is_power_of_two() || !(MIN_PAGE_SIZE..=MAX_PAGE_SIZE).contains(&page_size) {
             return Err(corrupt(format!("impossible page size {page_size}")));

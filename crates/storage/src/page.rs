@@ -2,11 +2,11 @@
 //!
 //! `docs/format.md` draws them.
 
-use crate::{Result, StorageError};
-use std::path::Path;
+use crate::{Result, StorageError, tree::leaf};
+use std::{cmp::Ordering, path::Path};
 
-/// Version of everything on disk. A build reads versions up to this one.
-pub const FORMAT_VERSION: u16 = 1;
+/// Version of everything on disk. A build reads this version and no other.
+pub const FORMAT_VERSION: u16 = 2;
 /// Bytes of the header; what the page's type adds begins here.
 pub const PAGE_HEADER: usize = 64;
 /// "No page": page 0 is a file's header and never a neighbour, child or overflow page.
@@ -28,7 +28,6 @@ const ROWS: usize = 20;
 const COLUMNS: usize = 22;
 const LSN: usize = 24;
 const MAX_TRX: usize = 32;
-const PREV: usize = 40;
 const NEXT: usize = 44;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl PageType {
     }
 }
 
-fn u16_at(page: &[u8], at: usize) -> u16 {
+pub(crate) fn u16_at(page: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([page[at], page[at + 1]])
 }
 
@@ -104,7 +103,7 @@ impl PageHeader<'_> {
     pub fn content_bytes(&self) -> usize {
         let own = u32_at(self.0, TYPE_FIELDS) as usize;
         let bytes = match self.page_type() {
-            Some(PageType::Leaf) => own.saturating_sub(PAGE_HEADER),
+            Some(PageType::Leaf) => leaf::content_bytes(self.0),
             // A count and a page number for each child, an end for each separator.
             Some(PageType::Inner) => own + (14 * usize::from(self.row_count())).saturating_sub(2),
             Some(PageType::Overflow) => own,
@@ -116,10 +115,7 @@ impl PageHeader<'_> {
     pub fn max_trx_id(&self) -> u64 {
         u64_at(self.0, MAX_TRX)
     }
-    pub fn prev(&self) -> u32 {
-        u32_at(self.0, PREV)
-    }
-    /// The next leaf, overflow page or free page; [`NO_PAGE`] at the end.
+    /// The next page on this level, in the overflow chain or in the free list; [`NO_PAGE`] at the end.
     pub fn next(&self) -> u32 {
         u32_at(self.0, NEXT)
     }
@@ -166,11 +162,18 @@ impl PageHeaderMut<'_> {
     pub fn set_max_trx_id(&mut self, trx: u64) {
         self.put(MAX_TRX, &trx.to_le_bytes());
     }
-    pub fn set_prev(&mut self, page_no: u32) {
-        self.put(PREV, &page_no.to_le_bytes());
-    }
     pub fn set_next(&mut self, page_no: u32) {
         self.put(NEXT, &page_no.to_le_bytes());
+    }
+}
+
+/// Errors: `NewerFormat` and `OlderFormat`, for what another version has written.
+pub(crate) fn check_version(path: &Path, found: u32) -> Result<()> {
+    let (path, supported) = (path.to_path_buf(), u32::from(FORMAT_VERSION));
+    match found.cmp(&supported) {
+        Ordering::Less => Err(StorageError::OlderFormat { path, found, supported }),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(StorageError::NewerFormat { path, found, supported }),
     }
 }
 
@@ -200,13 +203,7 @@ pub fn verify(page: &[u8], path: &Path, page_no: u32, index_id: u32) -> Result<(
     if found != header.checksum() {
         return corrupt(format!("wrong checksum ({found:08x}, the page says {:08x})", header.checksum()));
     }
-    if header.version() > FORMAT_VERSION {
-        return Err(StorageError::NewerFormat {
-            path: path.to_path_buf(),
-            found: header.version().into(),
-            supported: FORMAT_VERSION.into(),
-        });
-    }
+    check_version(path, header.version().into())?;
     if header.page_no() != page_no {
         return corrupt(format!("it says it is page {}", header.page_no()));
     }
@@ -233,7 +230,6 @@ mod tests {
         h.set_level(3);
         h.set_lsn(u64::MAX - 1);
         h.set_max_trx_id(1 << 40);
-        h.set_prev(6);
         h.set_next(8);
         page[100] = 9;
         seal(&mut page);
@@ -250,7 +246,7 @@ mod tests {
         check(&page, 7, 42).unwrap();
         let h = PageHeader(&page);
         assert_eq!((h.page_type(), h.level(), h.page_no(), h.index_id()), (Some(PageType::Leaf), 3, 7, 42));
-        assert_eq!((h.row_count(), h.column_count(), h.prev(), h.next()), (513, 17, 6, 8));
+        assert_eq!((h.row_count(), h.column_count(), h.next()), (513, 17, 8));
         assert_eq!((h.lsn(), h.max_trx_id()), (u64::MAX - 1, 1 << 40));
         assert!(page[TYPE_FIELDS..PAGE_HEADER].iter().all(|&b| b == 0));
     }
@@ -269,11 +265,16 @@ mod tests {
     }
 
     #[test]
-    fn newer_version_says_so() {
+    fn other_versions_say_so() {
         let mut page = sample();
         page[VERSION] = 200;
         seal(&mut page);
         assert!(matches!(check(&page, 7, 42), Err(StorageError::NewerFormat { found: 200, .. })));
+        page[VERSION] = 1;
+        seal(&mut page);
+        let e = check(&page, 7, 42).unwrap_err();
+        assert!(matches!(e, StorageError::OlderFormat { found: 1, .. }));
+        assert!(e.to_string().contains("load the data again"), "{e}");
     }
 
     proptest! {

@@ -73,14 +73,17 @@ fn an_interrupted_creation_is_taken_up() {
 }
 
 #[test]
-fn newer_and_damaged_identities_are_told() {
+fn identities_of_other_formats_and_damaged_ones_are_told() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()).unwrap());
     let good = identity(directory.path());
     let write = |text: String| fs::write(directory.path().join("MUSTER"), text).unwrap();
-    write(good.replace("format 1", "format 2\nsecret 7"));
+    write(good.replace("format 2", "format 3\nsecret 7"));
     let e = open(directory.path()).map(drop).unwrap_err();
-    assert!(matches!(e, StorageError::NewerFormat { found: 2, supported: 1, .. }), "{e}");
+    assert!(matches!(e, StorageError::NewerFormat { found: 3, supported: 2, .. }), "{e}");
+    write(good.replace("format 2", "format 1"));
+    let e = open(directory.path()).map(drop).unwrap_err();
+    assert!(e.to_string().contains("(format 1)") && e.to_string().contains("load the data again"), "{e}");
     for bad in [good.replace("16384", "16385"), good.replace("page_size", "pagesize"), good.replace("16384", "big")] {
         write(bad);
         assert!(matches!(open(directory.path()), Err(StorageError::Corrupt { .. })));

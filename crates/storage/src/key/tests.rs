@@ -77,7 +77,7 @@ proptest! {
             let rows: Vec<_> = rows.iter().enumerate().map(|(n, r)| stored_row(&layout, r, n as i64)).collect();
             let mut block = RowBlock::new(&layout);
             for row in &rows {
-                block.push_values(&layout, row, 0).unwrap();
+                block.push_values(&layout, row).unwrap();
             }
             let keys: Vec<Vec<u8>> = (0..rows.len()).map(|i| {
                 let mut key = Vec::new();
@@ -106,7 +106,7 @@ proptest! {
             let layout = TreeLayout::new(&schema, index);
             let mut block = RowBlock::new(&layout);
             for (n, row) in rows.iter().enumerate() {
-                block.push_values(&layout, &stored_row(&layout, row, n as i64), 0).unwrap();
+                block.push_values(&layout, &stored_row(&layout, row, n as i64)).unwrap();
             }
             for parts in 1..=layout.key.parts.len() {
                 let keys: Vec<Vec<u8>> = (0..rows.len()).map(|i| {
@@ -163,7 +163,7 @@ proptest! {
         for (n, row) in rows.iter().enumerate() {
             let stored = stored_row(&layout, row, n as i64);
             let mut block = RowBlock::new(&layout);
-            block.push_values(&layout, &stored, 0).unwrap();
+            block.push_values(&layout, &stored).unwrap();
             let mut key = Vec::new();
             layout.key.append_row(&block.row(0), &mut key);
             let inside = bytes.as_ref().is_some_and(|b| b.contains(&key));

@@ -102,7 +102,7 @@ pub(crate) fn sort_rows(schema: &TableSchema, index: usize, rows: &[(i64, Vec<Va
         .iter()
         .map(|(n, row)| {
             let mut block = RowBlock::new(&layout);
-            block.push_values(&layout, &layout.stored_values(row, *n), 0).unwrap();
+            block.push_values(&layout, &layout.stored_values(row, *n)).unwrap();
             let mut key = Vec::new();
             layout.key.append_row(&block.row(0), &mut key);
             (key, row.clone())

@@ -64,12 +64,7 @@ impl Skipper {
 
     /// Chooses among neighbouring rows of a leaf: those that are seen and that steering lets through, without the
     /// rest of the group delivered last.
-    pub fn choose(
-        &mut self,
-        leaf: &Leaf<'_>,
-        visibility: &Visibility<'_>,
-        among: Range<usize>,
-    ) -> Result<Chosen, BadPage> {
+    pub fn choose(&mut self, leaf: &Leaf<'_>, visibility: &Visibility, among: Range<usize>) -> Result<Chosen, BadPage> {
         let layout = self.tree.layout();
         let columns = leaf.key_rows(layout, &layout.key)?;
         let (count, reverse, scratch) = (among.len(), self.reverse, &mut self.scratch);

@@ -376,31 +376,25 @@ fn wrong_array(array: &dyn Array) -> StorageError {
     StorageError::WrongType { value: format!("an array of {}", array.data_type()) }
 }
 
-/// Rows of one tree: its stored columns, then the two hidden transaction columns.
+/// Rows of one tree: its stored columns.
 #[derive(Debug, Clone)]
 pub struct RowBlock {
     pub columns: Vec<ColumnBlock>,
 }
 
-/// Hidden columns behind the stored ones: the transaction that wrote the row, and its roll pointer.
-pub const HIDDEN_COLUMNS: usize = 2;
-/// Class of both.
-pub const HIDDEN: Physical = Physical::Int { width: 8, signed: false };
-
 impl RowBlock {
     pub fn new(layout: &TreeLayout) -> RowBlock {
-        let hidden = std::iter::repeat_n(HIDDEN, HIDDEN_COLUMNS);
-        RowBlock { columns: layout.columns.iter().map(|c| c.physical).chain(hidden).map(ColumnBlock::new).collect() }
+        RowBlock { columns: layout.columns.iter().map(|c| ColumnBlock::new(c.physical)).collect() }
     }
 
     pub fn rows(&self) -> usize {
         self.columns.last().map_or(0, ColumnBlock::len)
     }
 
-    /// Appends loaded rows (transaction 0) from Arrow arrays of the stored columns. Values are cut to the prefix of
+    /// Appends rows from Arrow arrays of the stored columns. Values are cut to the prefix of
     /// prefix columns.
     pub fn append_arrays(&mut self, layout: &TreeLayout, arrays: &[ArrayRef], rows: Range<usize>) -> Result<()> {
-        let stored = self.columns.len() - HIDDEN_COLUMNS;
+        let stored = self.columns.len();
         if arrays.len() != stored {
             let value = format!("{} arrays for {stored} columns", arrays.len());
             return Err(StorageError::WrongType { value });
@@ -412,22 +406,14 @@ impl RowBlock {
             };
             column.append_array(array.as_ref(), rows.clone(), prefix)?;
         }
-        for hidden in &mut self.columns[stored..] {
-            if let BlockValues::Int(v) = &mut hidden.values {
-                v.resize(v.len() + rows.len(), 0);
-            }
-        }
         Ok(())
     }
 
     /// Appends a row of the stored columns' values.
-    pub fn push_values(&mut self, layout: &TreeLayout, values: &[Value], trx_id: u64) -> Result<()> {
+    pub fn push_values(&mut self, layout: &TreeLayout, values: &[Value]) -> Result<()> {
         for (i, (column, value)) in layout.columns.iter().zip(values).enumerate() {
             self.columns[i].push_value(column, value)?;
         }
-        let stored = layout.columns.len();
-        self.columns[stored].push_int(trx_id as i64);
-        self.columns[stored + 1].push_int(0);
         Ok(())
     }
 

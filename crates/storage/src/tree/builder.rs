@@ -4,7 +4,7 @@ use super::{
     block::{BlockValues, OverflowPointer, RowBlock},
     inner::{self, Child},
     layout::{Physical, TreeLayout},
-    leaf::{self, Fit, RowExtents, write_leaf},
+    leaf::{self, Fences, Fit, RowExtents, write_leaf},
     overflow,
 };
 use crate::{
@@ -33,8 +33,8 @@ pub struct TreeBuilder {
     page: Vec<u8>,
     /// Rows of the leaf before.
     guess: usize,
-    prev: u32,
-    last_key: Vec<u8>,
+    /// The low fence of the next leaf.
+    low_fence: Vec<u8>,
     leaves: Vec<Child>,
     rows: u64,
 }
@@ -62,8 +62,7 @@ impl TreeBuilder {
             next_long: 0,
             page: vec![0; page_size],
             guess: 64,
-            prev: NO_PAGE,
-            last_key: Vec::new(),
+            low_fence: Vec::new(),
             leaves: Vec::new(),
             rows: 0,
             layout,
@@ -112,11 +111,11 @@ impl TreeBuilder {
 
     fn write_full_leaves(&mut self) -> Result<()> {
         loop {
-            let extents = self.fit.take(&self.block, self.start, self.guess);
-            if extents.rows().end == self.block.rows() {
+            let (extents, high_fence) = self.next_leaf()?;
+            if high_fence.is_none() {
                 break;
             }
-            self.write_leaf(&extents, false)?;
+            self.write_leaf(&extents, high_fence)?;
         }
         // Moving what is left is cheap only if much has gone.
         if self.start >= PIECE_ROWS {
@@ -126,15 +125,42 @@ impl TreeBuilder {
         Ok(())
     }
 
-    fn write_leaf(&mut self, extents: &RowExtents, last: bool) -> Result<()> {
+    /// As many rows as fit the next leaf, and its high fence; none if these are all rows.
+    fn next_leaf(&self) -> Result<(RowExtents, Option<Vec<u8>>)> {
+        let mut fences = 2 * self.low_fence.len();
+        loop {
+            let extents = self.fit.take(&self.block, self.start, self.guess, fences);
+            let rows = extents.rows();
+            let high = match rows.end < self.block.rows() {
+                true => Some(inner::separator(&self.key(rows.end - 1)?, &self.key(rows.end)?)),
+                false => None,
+            };
+            let needed = self.low_fence.len() + high.as_ref().map_or(0, Vec::len);
+            let bytes = extents.bytes(&self.block, &self.fit.widths) + needed;
+            if rows.len() <= 1 || bytes <= leaf::room(self.page.len()) {
+                return Ok((extents, high));
+            }
+            fences = fences.max(needed) + bytes - leaf::room(self.page.len());
+        }
+    }
+
+    /// The key of a row of the block. Errors: `RowTooLarge`.
+    fn key(&self, row: usize) -> Result<Vec<u8>> {
+        let mut key = Vec::new();
+        self.layout.key.append_row(&self.block.row(row), &mut key);
+        let limit = inner::max_key(self.page.len());
+        if key.len() > limit { Err(StorageError::RowTooLarge { bytes: key.len(), limit }) } else { Ok(key) }
+    }
+
+    fn write_leaf(&mut self, extents: &RowExtents, high_fence: Option<Vec<u8>>) -> Result<()> {
         let rows = extents.rows();
         let own = self.writer.next_page_no();
         let values = self.place_long_values(rows.clone(), own + 1)?;
         let overflow_pages: usize = values.iter().map(|v| overflow::pages(v.len(), self.page.len())).sum();
-        write_leaf(&self.block, extents, &self.fit.widths, &mut self.page);
-        let mut header = PageHeaderMut(&mut self.page);
-        header.set_prev(self.prev);
-        header.set_next(if last { NO_PAGE } else { own + 1 + overflow_pages as u32 });
+        let fences = Fences { low: &self.low_fence, high: high_fence.as_deref() };
+        write_leaf(&self.block, extents, &self.fit.widths, fences, &mut self.page);
+        let right = if high_fence.is_none() { NO_PAGE } else { own + 1 + overflow_pages as u32 };
+        PageHeaderMut(&mut self.page).set_next(right);
         self.writer.append(&self.page)?;
         for value in values {
             let mut rest = value.as_slice();
@@ -145,29 +171,17 @@ impl TreeBuilder {
                 self.writer.append(&self.page)?;
             }
         }
-        let mut key = Vec::new();
         if !rows.is_empty() {
-            self.layout.key.append_row(&self.block.row(rows.start), &mut key);
-            self.check_key(&key)?;
-            debug_assert!(self.leaves.is_empty() || self.last_key < key, "rows come in key order");
-            let separator = inner::separator(&self.last_key, &key);
-            self.leaves.push(Child { separator, page: own, rows: rows.len() as u64 });
-            self.last_key.clear();
-            self.layout.key.append_row(&self.block.row(rows.end - 1), &mut self.last_key);
-            self.check_key(&self.last_key)?;
-        } else {
-            self.leaves.push(Child { separator: Vec::new(), page: own, rows: 0 });
+            // Keys that are too long are told here.
+            let (first, last) = (self.key(rows.start)?, self.key(rows.end - 1)?);
+            debug_assert!(first >= self.low_fence && first <= last, "rows come in key order");
         }
+        let separator = std::mem::replace(&mut self.low_fence, high_fence.unwrap_or_default());
+        self.leaves.push(Child { separator, page: own, rows: rows.len() as u64 });
         self.rows += rows.len() as u64;
         self.guess = rows.len();
         self.start = rows.end;
-        self.prev = own;
         Ok(())
-    }
-
-    fn check_key(&self, key: &[u8]) -> Result<()> {
-        let limit = inner::max_key(self.page.len());
-        if key.len() > limit { Err(StorageError::RowTooLarge { bytes: key.len(), limit }) } else { Ok(()) }
     }
 
     /// Gives the long values of these rows their pages, from `page` on, in the order returned.
@@ -192,9 +206,9 @@ impl TreeBuilder {
     /// Writes the last leaves and all inner pages, the file's header, and syncs.
     pub fn finish(mut self) -> Result<(Arc<PageFile>, TreeShape)> {
         loop {
-            let extents = self.fit.take(&self.block, self.start, self.guess);
-            let last = extents.rows().end == self.block.rows();
-            self.write_leaf(&extents, last)?;
+            let (extents, high_fence) = self.next_leaf()?;
+            let last = high_fence.is_none();
+            self.write_leaf(&extents, high_fence)?;
             if last {
                 break;
             }
@@ -248,8 +262,7 @@ const PIECE_ROWS: usize = 8192;
 
 /// How rows of a tree fit a full leaf.
 pub fn fit(layout: &TreeLayout, page_size: usize) -> Fit {
-    let hidden = std::iter::repeat_n(super::block::HIDDEN, super::block::HIDDEN_COLUMNS);
-    let widths = layout.columns.iter().map(|c| c.physical).chain(hidden).map(|physical| match physical {
+    let widths = layout.columns.iter().map(|c| match c.physical {
         Physical::Int { width, .. } => width,
         _ => 0,
     });

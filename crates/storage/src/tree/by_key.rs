@@ -110,7 +110,7 @@ impl Tree {
                     }
                 }
             }
-            let next = leaf.next();
+            let next = leaf.right();
             if next == NO_PAGE {
                 return Ok(VisitEnd::Done);
             }

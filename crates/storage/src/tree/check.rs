@@ -23,9 +23,9 @@ struct Check<'a> {
     counters: &'a Counters,
     report: TreeReport,
     seen: HashSet<u32>,
-    /// The leaf before in key order, and its last key.
-    prev: u32,
-    prev_next: u32,
+    /// The leaf before in key order, where it leads, and its last key.
+    left: u32,
+    right_of_left: u32,
     last_key: Option<Vec<u8>>,
 }
 
@@ -37,9 +37,9 @@ impl Tree {
         let report = TreeReport::default();
         let seen = HashSet::from([0]);
         let mut check =
-            Check { tree: self, counters, report, seen, prev: NO_PAGE, prev_next: header.root, last_key: None };
+            Check { tree: self, counters, report, seen, left: NO_PAGE, right_of_left: header.root, last_key: None };
         check.page(header.root, header.height.saturating_sub(1), &[], None)?;
-        check.ensure(check.prev_next == NO_PAGE, check.prev, "the last leaf has a next one")?;
+        check.ensure(check.right_of_left == NO_PAGE, check.left, "the last leaf has a next one")?;
         check.free_list()?;
         for page_no in self.unlinked.lock().iter() {
             check.visit(*page_no)?;
@@ -88,15 +88,17 @@ impl Check<'_> {
         let tree = self.tree;
         let page = tree.fetch(page_no, self.counters)?;
         let leaf = tree.leaf(&page)?;
-        self.ensure(leaf.prev() == self.prev, page_no, "wrong previous leaf")?;
         let first = self.report.leaf_pages == 0;
-        self.ensure(first || self.prev_next == page_no, page_no, "the leaf before leads elsewhere")?;
-        (self.prev, self.prev_next) = (page_no, leaf.next());
+        self.ensure(first || self.right_of_left == page_no, page_no, "the leaf before leads elsewhere")?;
+        (self.left, self.right_of_left) = (page_no, leaf.right());
+        let fences = leaf.fences().map_err(|e| tree.corrupt(page_no, e))?;
+        self.ensure(fences.low == lower, page_no, "wrong low fence")?;
+        self.ensure(fences.high == upper, page_no, "wrong high fence")?;
         self.report.leaf_pages += 1;
         self.report.rows += leaf.rows() as u64;
         let block = leaf.to_block(tree.layout()).map_err(|e| tree.corrupt(page_no, e))?;
         let extents = super::leaf::RowExtents::of(&block, 0..block.rows());
-        let bytes = extents.bytes(&block, &tree.fit.widths);
+        let bytes = extents.bytes(&block, &tree.fit.widths) + fences.bytes();
         self.report.sparse_leaves += (bytes < super::split::min_leaf_bytes(page.len())) as u64;
         drop(page);
         for row in 0..block.rows() {

@@ -40,6 +40,8 @@ pub struct MiniTransaction<'a> {
     /// Numbers of pages that nothing leads to once the change is made.
     unlinked: Vec<u32>,
     /// Keeps readers from descending and other writers away.
+    /// The largest transaction id that the change is made for.
+    pub(super) trx_id: u64,
     _shape: RwLockWriteGuard<'a, ()>,
 }
 
@@ -86,6 +88,7 @@ impl Tree {
             pages: BTreeMap::new(),
             allocated: Vec::new(),
             unlinked: Vec::new(),
+            trx_id: 0,
             _shape: shape,
         }
     }
@@ -106,6 +109,11 @@ impl Tree {
 }
 
 impl<'a> MiniTransaction<'a> {
+    /// Notes a transaction that the change is made for.
+    pub(super) fn raise_trx_id(&mut self, trx_id: u64) {
+        self.trx_id = self.trx_id.max(trx_id);
+    }
+
     pub(super) fn page(&self, page_no: u32) -> Result<PageView<'_>> {
         match self.pages.get(&page_no) {
             Some(bytes) => Ok(PageView::Changed(bytes)),

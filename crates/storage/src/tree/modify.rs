@@ -54,16 +54,16 @@ impl Tree {
 
     /// The key of a row given as values of the stored columns.
     pub fn key_of_values(&self, values: &[Value]) -> Result<Vec<u8>> {
-        self.key_of(&self.one_row(values, 0)?)
+        self.key_of(&self.one_row(values)?)
     }
 
-    fn one_row(&self, values: &[Value], trx_id: u64) -> Result<RowBlock> {
+    fn one_row(&self, values: &[Value]) -> Result<RowBlock> {
         if values.len() != self.layout.columns.len() {
             let value = format!("{} values for {} columns", values.len(), self.layout.columns.len());
             return Err(StorageError::WrongType { value });
         }
         let mut block = RowBlock::new(&self.layout);
-        block.push_values(&self.layout, values, trx_id)?;
+        block.push_values(&self.layout, values)?;
         Ok(block)
     }
 
@@ -79,7 +79,8 @@ impl Tree {
 impl MiniTransaction<'_> {
     /// Inserts a row as [`Tree::insert`] does.
     pub fn insert(&mut self, values: &[Value], trx_id: u64) -> Result<()> {
-        let mut new = self.tree.one_row(values, trx_id)?;
+        let mut new = self.tree.one_row(values)?;
+        self.raise_trx_id(trx_id);
         let key = self.tree.key_of(&new)?;
         self.check_unique(&new, &key)?;
         self.spill(&mut new)?;
@@ -91,7 +92,8 @@ impl MiniTransaction<'_> {
 
     /// Replaces a row as [`Tree::replace`] does.
     pub fn replace(&mut self, values: &[Value], trx_id: u64) -> Result<bool> {
-        let mut new = self.tree.one_row(values, trx_id)?;
+        let mut new = self.tree.one_row(values)?;
+        self.raise_trx_id(trx_id);
         let key = self.tree.key_of(&new)?;
         let found = self.find(&key)?;
         if !found.exact {
@@ -183,7 +185,7 @@ impl MiniTransaction<'_> {
                 return Ok(range.contains(&key).then_some(key));
             }
             // The lower bound lies behind this leaf's rows: the next one has rows, or there is none.
-            match leaf.next() {
+            match leaf.right() {
                 NO_PAGE => return Ok(None),
                 next => page_no = next,
             }

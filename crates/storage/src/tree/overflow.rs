@@ -99,8 +99,8 @@ impl Limits {
         let mut limits = Limits {
             max_value: leaf::max_value(page_size),
             max_row: leaf::max_row(page_size, columns),
-            // The transaction columns, and bits for NULL.
-            fixed: 16 + columns.div_ceil(8),
+            // A slot, and bits for NULL.
+            fixed: leaf::SLOT + columns.div_ceil(8),
             strings: Vec::new(),
         };
         for (i, column) in layout.columns.iter().enumerate() {

@@ -4,35 +4,59 @@ use super::{
     block::RowBlock,
     btree::Step,
     inner::{self, Child, Inner, InnerNode},
-    leaf::{self, RowExtents, write_leaf},
+    leaf::{self, Fences, RowExtents, write_leaf},
     mini_transaction::MiniTransaction,
 };
 use crate::{
     Result,
-    page::{NO_PAGE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
+    page::{PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
 };
 
 /// A page with less than this share of its room looks for rows of a neighbour.
 const MIN_FILL: usize = 4;
+/// More bytes for the fences, where leaves were cut with too few.
+const FENCE_STEP: usize = 64;
+
+/// The bounds of a leaf's keys, apart from its page.
+#[derive(Debug, Clone, Default)]
+struct Bounds {
+    low: Vec<u8>,
+    high: Option<Vec<u8>>,
+}
+
+impl Bounds {
+    fn fences(&self) -> Fences<'_> {
+        Fences { low: &self.low, high: self.high.as_deref() }
+    }
+
+    /// The bounds of parts that are cut at these separators, which ascend.
+    fn cut(&self, separators: &[Vec<u8>]) -> Vec<Bounds> {
+        let lows = std::iter::once(&self.low).chain(separators).cloned();
+        let highs = separators.iter().cloned().map(Some).chain([self.high.clone()]);
+        lows.zip(highs).map(|(low, high)| Bounds { low, high }).collect()
+    }
+}
 
 // Pages.
 impl MiniTransaction<'_> {
     /// Writes a leaf over a page that has its place in the chain.
-    fn write_leaf(&mut self, page_no: u32, block: &RowBlock, extents: &RowExtents) -> Result<()> {
-        let (index_id, widths) = (self.tree.file.index_id(), &self.tree.fit.widths);
+    fn write_leaf(&mut self, page_no: u32, block: &RowBlock, extents: &RowExtents, bounds: &Bounds) -> Result<()> {
+        let (index_id, widths, trx_id) = (self.tree.file.index_id(), &self.tree.fit.widths, self.trx_id);
         let page = self.page_mut(page_no)?;
-        let (prev, next) = (PageHeader(page).prev(), PageHeader(page).next());
-        write_leaf(block, extents, widths, page);
+        let header = PageHeader(page);
+        let (right, max_trx_id) = (header.next(), header.max_trx_id());
+        write_leaf(block, extents, widths, bounds.fences(), page);
         let mut header = PageHeaderMut(page);
         header.set_identity(page_no, index_id);
-        header.set_prev(prev);
-        header.set_next(next);
+        header.set_next(right);
+        header.set_max_trx_id(max_trx_id.max(trx_id));
         Ok(())
     }
 
-    fn set_prev(&mut self, page_no: u32, prev: u32) -> Result<()> {
-        PageHeaderMut(self.page_mut(page_no)?).set_prev(prev);
-        Ok(())
+    fn bounds(&self, page_no: u32) -> Result<Bounds> {
+        let page = self.page(page_no)?;
+        let fences = Fences::of(&page).map_err(|e| self.tree.corrupt(page_no, e))?;
+        Ok(Bounds { low: fences.low.to_vec(), high: fences.high.map(<[u8]>::to_vec) })
     }
 
     fn set_next(&mut self, page_no: u32, next: u32) -> Result<()> {
@@ -79,12 +103,13 @@ impl MiniTransaction<'_> {
         block: RowBlock,
         inserted: Option<usize>,
     ) -> Result<()> {
+        let bounds = self.bounds(page_no)?;
         let extents = RowExtents::of(&block, 0..block.rows());
-        let bytes = extents.bytes(&block, &self.tree.fit.widths);
+        let bytes = extents.bytes(&block, &self.tree.fit.widths) + bounds.fences().bytes();
         if bytes > self.tree.fit.bytes || block.rows() > self.tree.fit.max_rows {
-            return self.split_leaf(path, page_no, block, bytes, inserted);
+            return self.split_leaf(path, page_no, block, &bounds, inserted);
         }
-        self.write_leaf(page_no, &block, &extents)?;
+        self.write_leaf(page_no, &block, &extents, &bounds)?;
         let Some(parent) = path.last().copied() else { return Ok(()) };
         if (bytes >= self.tree.fit.bytes / MIN_FILL || inserted.is_some()) && block.rows() > 0 {
             return self.store_row_counts(&path, block.rows() as u64);
@@ -114,36 +139,25 @@ impl MiniTransaction<'_> {
         mut path: Vec<Step>,
         page_no: u32,
         block: RowBlock,
-        bytes: usize,
+        bounds: &Bounds,
         inserted: Option<usize>,
     ) -> Result<()> {
-        let pieces = self.cut(&block, bytes, inserted, page_no)?;
+        let (pieces, bounds) = self.cut(&block, bounds, inserted);
         let next = self.next_of(page_no)?;
-        let mut children = vec![Child { separator: Vec::new(), page: page_no, rows: pieces[0].rows().len() as u64 }];
+        let mut children = Vec::with_capacity(pieces.len());
         // The new leaves come behind the old one.
-        let mut last = page_no;
-        for (before, piece) in pieces.iter().zip(&pieces[1..]) {
-            let new = self.allocate(PageType::Leaf)?;
-            self.set_next(last, new)?;
-            self.write_leaf(last, &block, before)?;
-            self.set_prev(new, last)?;
-            self.set_next(new, next)?;
-            children.push(Child {
-                separator: self.separator_at(&block, piece.rows().start),
-                page: new,
-                rows: piece.rows().len() as u64,
-            });
-            last = new;
-        }
-        self.write_leaf(last, &block, &pieces[pieces.len() - 1])?;
-        if next != NO_PAGE {
-            self.set_prev(next, last)?;
+        let mut page = page_no;
+        for (i, (piece, bounds)) in pieces.iter().zip(&bounds).enumerate() {
+            let right = if i + 1 < pieces.len() { self.allocate(PageType::Leaf)? } else { next };
+            self.set_next(page, right)?;
+            self.write_leaf(page, &block, piece, bounds)?;
+            children.push(Child { separator: bounds.low.clone(), page, rows: piece.rows().len() as u64 });
+            page = right;
         }
         self.header.leaf_count += pieces.len() as u64 - 1;
         match path.pop() {
             Some(parent) => {
                 let mut above = self.read_inner(parent.page)?;
-                children[0].separator = std::mem::take(&mut above.children[parent.child].separator);
                 above.children.splice(parent.child..parent.child + 1, children);
                 self.store_inner(path, parent.page, above)
             }
@@ -161,24 +175,39 @@ impl MiniTransaction<'_> {
 
     /// Cuts rows that do not fit a leaf into such that do. Rows that come in key order at the end of the tree leave
     /// full leaves behind them.
-    fn cut(&self, block: &RowBlock, bytes: usize, inserted: Option<usize>, page_no: u32) -> Result<Vec<RowExtents>> {
-        let rows = block.rows();
-        if inserted == Some(rows - 1) && rows > 1 {
-            let at_end = self.next_of(page_no)? == NO_PAGE;
-            let full = RowExtents::of(block, 0..rows - 1);
-            if at_end && full.bytes(block, &self.tree.fit.widths) <= self.tree.fit.bytes {
-                return Ok(vec![full, RowExtents::of(block, rows - 1..rows)]);
+    fn cut(&self, block: &RowBlock, bounds: &Bounds, inserted: Option<usize>) -> (Vec<RowExtents>, Vec<Bounds>) {
+        let (rows, fit) = (block.rows(), &self.tree.fit);
+        let with_bounds = |pieces: Vec<RowExtents>| {
+            let starts = pieces[1..].iter().map(|piece| self.separator_at(block, piece.rows().start));
+            let bounds = bounds.cut(&starts.collect::<Vec<_>>());
+            let fits = |(piece, bounds): (&RowExtents, &Bounds)| {
+                piece.rows().len() <= 1 || piece.bytes(block, &fit.widths) + bounds.fences().bytes() <= fit.bytes
+            };
+            let all_fit = pieces.iter().zip(&bounds).all(fits);
+            (pieces, bounds, all_fit)
+        };
+        if inserted == Some(rows - 1) && rows > 1 && bounds.high.is_none() {
+            let at_end = vec![RowExtents::of(block, 0..rows - 1), RowExtents::of(block, rows - 1..rows)];
+            if let (pieces, bounds, true) = with_bounds(at_end) {
+                return (pieces, bounds);
             }
         }
-        let mut half = self.tree.fit.clone();
-        half.bytes = (bytes / 2).min(self.tree.fit.bytes);
-        half.max_rows = self.tree.fit.max_rows.min(rows.div_ceil(2)).max(1);
-        let mut pieces = vec![half.take(block, 0, rows / 2)];
-        while pieces[pieces.len() - 1].rows().end < rows {
-            let start = pieces[pieces.len() - 1].rows().end;
-            pieces.push(self.tree.fit.take(block, start, rows - start));
+        let mut fences = bounds.fences().bytes();
+        loop {
+            let bytes = RowExtents::of(block, 0..rows).bytes(block, &fit.widths);
+            let mut half = fit.clone();
+            half.bytes = (bytes / 2 + fences).min(fit.bytes);
+            half.max_rows = fit.max_rows.min(rows.div_ceil(2)).max(1);
+            let mut pieces = vec![half.take(block, 0, rows / 2, fences)];
+            while pieces[pieces.len() - 1].rows().end < rows {
+                let start = pieces[pieces.len() - 1].rows().end;
+                pieces.push(fit.take(block, start, rows - start, fences));
+            }
+            if let (pieces, bounds, true) = with_bounds(pieces) {
+                return (pieces, bounds);
+            }
+            fences += FENCE_STEP;
         }
-        Ok(pieces)
     }
 
     /// Makes one leaf of two neighbours, or evens them out. One of the two is `child`.
@@ -192,33 +221,32 @@ impl MiniTransaction<'_> {
         let right = self.read_leaf(right_no)?;
         block.append_block(&right, 0..right.rows());
         let all = RowExtents::of(&block, 0..block.rows());
-        let bytes = all.bytes(&block, &self.tree.fit.widths);
+        let both = Bounds { low: self.bounds(left_no)?.low, high: self.bounds(right_no)?.high };
+        let bytes = all.bytes(&block, &self.tree.fit.widths) + both.fences().bytes();
         // Not so full that the next insert splits it again.
         if bytes <= self.tree.fit.bytes * 7 / 8 && block.rows() <= self.tree.fit.max_rows {
             let next = self.next_of(right_no)?;
             self.set_next(left_no, next)?;
-            self.write_leaf(left_no, &block, &all)?;
-            if next != NO_PAGE {
-                self.set_prev(next, left_no)?;
-            }
+            self.write_leaf(left_no, &block, &all, &both)?;
             self.unlink(right_no);
             self.header.leaf_count = self.header.leaf_count.saturating_sub(1);
             above.children[l].rows = block.rows() as u64;
             above.children.remove(r);
             return Ok(());
         }
-        let pieces = self.cut(&block, bytes, None, left_no)?;
-        let [first, second] = pieces.as_slice() else {
+        let (pieces, bounds) = self.cut(&block, &both, None);
+        let ([first, second], [left, right]) = (pieces.as_slice(), bounds.as_slice()) else {
             // Rows of very different sizes: the two stay as they are.
-            above.children[l].rows = (block.rows() - right.rows()) as u64;
-            above.children[r].rows = right.rows() as u64;
+            let right_rows = self.read_leaf(right_no)?.rows();
+            above.children[l].rows = (block.rows() - right_rows) as u64;
+            above.children[r].rows = right_rows as u64;
             return Ok(());
         };
-        self.write_leaf(left_no, &block, first)?;
-        self.write_leaf(right_no, &block, second)?;
+        self.write_leaf(left_no, &block, first, left)?;
+        self.write_leaf(right_no, &block, second, right)?;
+        above.children[r].separator.clone_from(&right.low);
         above.children[l].rows = first.rows().len() as u64;
         above.children[r].rows = second.rows().len() as u64;
-        above.children[r].separator = self.separator_at(&block, second.rows().start);
         Ok(())
     }
 }

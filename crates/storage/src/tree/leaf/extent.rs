@@ -241,8 +241,11 @@ impl RowExtents {
         self.rows.end = next.end;
     }
 
-    /// Bytes in a leaf, the directory included. `widths`: bytes of each column's plain ints.
+    /// Bytes in a leaf, the directory included, the fences not. `widths`: bytes of each column's plain ints.
     pub fn bytes(&self, block: &RowBlock, widths: &[usize]) -> usize {
+        if self.rows.is_empty() {
+            return 0;
+        }
         let minipages: usize = self
             .columns
             .iter()
@@ -257,7 +260,7 @@ impl RowExtents {
 /// Cuts rows into leaves.
 #[derive(Debug, Clone)]
 pub struct Fit {
-    /// Bytes that a leaf may take, the directory included.
+    /// Bytes that rows and fences may take in a leaf, the directory included.
     pub bytes: usize,
     pub max_rows: usize,
     /// Bytes of each column's plain ints.
@@ -265,8 +268,10 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Takes as many rows from `start` on as fit, at least one. `guess`: the number of rows that probably do.
-    pub fn take(&self, block: &RowBlock, start: usize, guess: usize) -> RowExtents {
+    /// Takes as many rows from `start` on as fit beside `fences` bytes of fences, at least one. `guess`: the number of
+    /// rows that probably do.
+    pub fn take(&self, block: &RowBlock, start: usize, guess: usize, fences: usize) -> RowExtents {
+        let room = self.bytes.saturating_sub(fences);
         let available = (block.rows() - start).min(self.max_rows);
         let mut taken = RowExtents::new(block, start);
         taken.extend(block, 1.min(available));
@@ -280,9 +285,9 @@ impl Fit {
             let mut more = taken.clone();
             more.extend(block, step);
             let bytes = more.bytes(block, &self.widths);
-            if bytes <= self.bytes {
+            if bytes <= room {
                 let per_row = (bytes / more.rows.len()).max(1);
-                step = ((self.bytes - bytes) / per_row).max(1);
+                step = ((room - bytes) / per_row).max(1);
                 taken = more;
             } else {
                 step /= 2;

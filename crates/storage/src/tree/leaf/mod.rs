@@ -1,6 +1,7 @@
 //! Leaf pages: rows of a tree, one minipage per column (PAX). Drawn in `docs/format.md`, "Type 2: leaf page".
 //!
 //! ```text
+//!   fences.rs   the bounds of a page's keys
 //!   extent.rs   what encoding fits rows best, and how large they then are
 //!   write.rs    rows -> page
 //!   read.rs     page -> minipages -> values, keys, search
@@ -14,6 +15,7 @@
 mod codes;
 pub mod decode;
 mod extent;
+mod fences;
 pub mod read;
 pub mod search;
 mod single;
@@ -25,13 +27,25 @@ mod write;
 mod tests;
 
 pub use extent::{Fit, RowExtents};
+pub use fences::Fences;
 pub use read::{Column, Leaf};
 pub use write::write_leaf;
 
-use crate::page::{PAGE_HEADER, TYPE_FIELDS};
+use crate::page::{PAGE_HEADER, TYPE_FIELDS, u16_at, u32_at};
+use crate::tree::inner::max_key;
 
-/// The offset of the field that holds the end of the last minipage.
-const USED_END: usize = TYPE_FIELDS;
+/// The offset of the field that holds the end of the last minipage (4 bytes).
+const MINIPAGES_END: usize = TYPE_FIELDS;
+/// The number of slots (2 bytes).
+const SLOT_COUNT: usize = 52;
+/// The start of the records; where the low fence begins if there are none (4 bytes).
+const RECORDS_START: usize = 56;
+/// Bytes of the low fence (2 bytes).
+const LOW_FENCE: usize = 60;
+/// Bytes of the high fence (2 bytes).
+const HIGH_FENCE: usize = 62;
+/// Bytes of a slot.
+pub const SLOT: usize = 24;
 /// Bytes of a directory entry.
 const ENTRY: usize = 16;
 
@@ -54,7 +68,14 @@ pub enum Encoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadPage(pub &'static str);
 
-/// Bytes that rows may take in a leaf, the directory included.
+/// Bytes of a leaf page behind its header that are in use, whatever the page holds.
+pub(crate) fn content_bytes(page: &[u8]) -> usize {
+    let minipages = (u32_at(page, MINIPAGES_END) as usize).saturating_sub(PAGE_HEADER);
+    let slots = usize::from(u16_at(page, SLOT_COUNT)) * SLOT;
+    minipages + slots + page.len().saturating_sub(u32_at(page, RECORDS_START) as usize)
+}
+
+/// Bytes that rows and fences may take in a leaf, the directory included.
 pub fn room(page_size: usize) -> usize {
     // Minipages' ends are 16-bit numbers.
     page_size.min(u16::MAX as usize) - PAGE_HEADER
@@ -70,9 +91,10 @@ pub fn max_value(page_size: usize) -> usize {
     room(page_size) / 4
 }
 
-/// Largest row: two of them fit a page.
+/// Largest row: two of them fit a page, and one fits between the longest fences.
 pub fn max_row(page_size: usize, columns: usize) -> usize {
-    (room(page_size).saturating_sub(columns * ENTRY)) / 2
+    let minipages = room(page_size).saturating_sub(columns * ENTRY);
+    (minipages / 2).min(minipages.saturating_sub(2 * max_key(page_size)))
 }
 
 fn bitmap_bytes(rows: usize) -> usize {

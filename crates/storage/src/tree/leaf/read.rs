@@ -2,7 +2,7 @@
 //! outcome is values or [`BadPage`].
 
 use super::{
-    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, bitmap_bytes, decode::le_int, max_rows,
+    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, bitmap_bytes, decode::le_int, max_rows,
     visible::Rows,
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     page::{PAGE_HEADER, PageHeader, PageType},
     processor::load_ahead,
     tree::{
-        block::{ColumnBlock, HIDDEN, HIDDEN_COLUMNS, RowBlock},
+        block::{ColumnBlock, RowBlock},
         layout::{Physical, TreeLayout},
     },
 };
@@ -173,11 +173,10 @@ impl<'a> Strings<'a> {
 impl<'a> Leaf<'a> {
     /// The bytes that tell where the columns of a page are.
     pub fn directory<'b>(page: &'b [u8], layout: &TreeLayout) -> &'b [u8] {
-        let end = PAGE_HEADER + (layout.columns.len() + HIDDEN_COLUMNS) * ENTRY;
+        let end = PAGE_HEADER + layout.columns.len() * ENTRY;
         &page[..end.min(page.len())]
     }
 
-    /// `columns`: stored and hidden ones.
     pub fn new(page: &'a [u8], columns: usize) -> Result<Leaf<'a>, BadPage> {
         let header = PageHeader(page);
         if header.page_type() != Some(PageType::Leaf) || header.level() != 0 {
@@ -198,18 +197,20 @@ impl<'a> Leaf<'a> {
     }
 
     pub fn of(page: &'a [u8], layout: &TreeLayout) -> Result<Leaf<'a>, BadPage> {
-        Leaf::new(page, layout.columns.len() + HIDDEN_COLUMNS)
+        Leaf::new(page, layout.columns.len())
     }
 
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    pub fn prev(&self) -> u32 {
-        PageHeader(self.page).prev()
+    /// The bounds of the page's keys.
+    pub fn fences(&self) -> Result<Fences<'a>, BadPage> {
+        Fences::of(self.page)
     }
 
-    pub fn next(&self) -> u32 {
+    /// The next leaf in key order; [`crate::page::NO_PAGE`] if this is the last one.
+    pub fn right(&self) -> u32 {
         PageHeader(self.page).next()
     }
 
@@ -231,11 +232,6 @@ impl<'a> Leaf<'a> {
         let Some(entry) = self.page.get(entry..entry + ENTRY) else { return &[] };
         let (start, len) = (le_int::<2>(&entry[4..]) as usize, le_int::<2>(&entry[6..]) as usize);
         self.page.get(start..start + len).unwrap_or(&[])
-    }
-
-    /// The transaction that wrote each row.
-    pub fn trx_ids(&self) -> Result<Column<'a>, BadPage> {
-        self.column(self.columns - HIDDEN_COLUMNS, HIDDEN)
     }
 
     /// Column `index`, which has this class.
@@ -331,11 +327,10 @@ impl<'a> Leaf<'a> {
     /// Some rows, taken apart.
     pub fn to_block_of(&self, layout: &TreeLayout, rows: &Rows) -> Result<RowBlock, BadPage> {
         let mut block = RowBlock::new(layout);
-        for (i, to) in block.columns.iter_mut().enumerate() {
-            let physical = layout.columns.get(i).map_or(HIDDEN, |c| c.physical);
-            let column = self.column(i, physical)?;
+        for (i, (to, stored)) in block.columns.iter_mut().zip(&layout.columns).enumerate() {
+            let column = self.column(i, stored.physical)?;
             for row in rows.iter() {
-                column.push_to(row, physical, to);
+                column.push_to(row, stored.physical, to);
             }
         }
         Ok(block)

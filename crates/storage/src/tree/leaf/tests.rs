@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    ReadView, TableSchema,
+    TableSchema,
     fuzz::{self, arrays},
     tree::{
         arbitrary::{any_rows, any_schema},
@@ -12,7 +12,7 @@ use crate::{
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use muster_types::Value;
 use proptest::prelude::*;
-use visible::{Rows, visible};
+use visible::Rows;
 
 /// A clustered layout of rows without a primary key, and the rows with numbers behind them.
 fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock, Vec<Vec<Value>>) {
@@ -25,7 +25,7 @@ fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock,
     for (i, row) in rows.iter().enumerate() {
         let mut row = row.clone();
         row.push(Value::Int(i as i64));
-        block.push_values(&layout, &row, i as u64 % 3).unwrap();
+        block.push_values(&layout, &row).unwrap();
         stored.push(row);
     }
     (layout, block, stored)
@@ -96,16 +96,14 @@ proptest! {
         let fit = fit(&layout, page_size);
         let mut start = 0;
         while start < block.rows() {
-            let extents = fit.take(&block, start, 7);
+            let extents = fit.take(&block, start, 7, 0);
             let taken = extents.rows();
             prop_assert!(!taken.is_empty());
             let mut page = vec![0xEE; page_size];
-            write_leaf(&block, &extents, &fit.widths, &mut page);
+            write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
             let leaf = Leaf::of(&page, &layout).unwrap();
             let again = leaf.to_block(&layout).unwrap();
             prop_assert_eq!(values(&layout, &again), &stored[taken.clone()]);
-            let ids = leaf.trx_ids().unwrap();
-            prop_assert!((0..leaf.rows()).all(|i| ids.int(i) == ((taken.start + i) % 3) as i64));
 
             let all = Rows::Range(0..leaf.rows());
             prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &all).unwrap()), &stored[taken.clone()]);
@@ -146,7 +144,7 @@ proptest! {
         let extents = RowExtents::of(&block, 0..block.rows());
         let fit = fit(&layout, 65536);
         let mut page = vec![0xEE; 65536];
-        write_leaf(&block, &extents, &fit.widths, &mut page);
+        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
         let leaf = Leaf::of(&page, &layout).unwrap();
         let all = Rows::Range(0..leaf.rows());
         let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
@@ -179,9 +177,9 @@ proptest! {
     ) {
         let (layout, block, _) = block_of(&schema, &rows);
         let fit = fit(&layout, 4096);
-        let extents = fit.take(&block, 0, 50);
+        let extents = fit.take(&block, 0, 50, 0);
         let mut page = vec![0; 4096];
-        write_leaf(&block, &extents, &fit.widths, &mut page);
+        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
         for (at, byte) in damage {
             // The directory is small: aim at it half of the time.
             page[if head { at % 200 } else { at }] = byte;
@@ -211,32 +209,14 @@ fn fuzz_seeds() {
         let rows = any_rows(&schema, 20..40).new_tree(&mut runner).unwrap().current();
         let layout = TreeLayout::new(&schema, 0);
         let mut block = RowBlock::new(&layout);
-        rows.iter().for_each(|row| block.push_values(&layout, row, 1).unwrap());
+        rows.iter().for_each(|row| block.push_values(&layout, row).unwrap());
         let fit = fit(&layout, 4096);
-        let extents = fit.take(&block, 0, 50);
+        let extents = fit.take(&block, 0, 50, 0);
         let mut page = vec![0; 4096];
-        write_leaf(&block, &extents, &fit.widths, &mut page);
+        write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
         let used = page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
         std::fs::write(directory.join(format!("leaf{i}")), [&head[..], &page[..used]].concat()).unwrap();
     }
-}
-
-#[test]
-fn rows_of_later_transactions_are_not_seen() {
-    let schema = TableSchema {
-        columns: vec![crate::ColumnSchema { ty: muster_types::SqlType::INT, nullable: false }],
-        indexes: vec![crate::IndexSchema { id: 1, parts: vec![], unique: true }],
-    };
-    let rows: Vec<_> = (0..9).map(|i| vec![Value::Int(i)]).collect();
-    let (layout, block, _) = block_of(&schema, &rows);
-    let fit = fit(&layout, 4096);
-    let mut page = vec![0; 4096];
-    write_leaf(&block, &fit.take(&block, 0, 9), &fit.widths, &mut page);
-    let leaf = Leaf::of(&page, &layout).unwrap();
-    let see = |low_limit, range| visible(&leaf, range, &ReadView { low_limit }).unwrap();
-    assert_eq!(see(3, 0..9), Rows::Range(0..9));
-    assert_eq!(see(2, 1..9), Rows::List(vec![1, 3, 4, 6, 7]));
-    assert_eq!(see(1, 0..9), Rows::List(vec![0, 3, 6]));
 }
 
 #[test]
@@ -260,7 +240,7 @@ fn few_values_take_few_bytes() {
         .collect();
     let (layout, block, _) = block_of(&schema, &rows);
     let bytes = RowExtents::of(&block, 0..200).bytes(&block, &fit(&layout, 16384).widths);
-    // Per row: 1 for the number, 1 for the code, 0, 1 for the letter, 1 for the row number, 1 for the transaction.
+    // Per row: 1 for the number, 1 for the code, 0, 1 for the letter, 1 for the row number.
     let dictionary = 2 * 4 + "AIRRAILSHIP".len();
-    assert_eq!(bytes, 7 * ENTRY + 200 * 5 + dictionary + "the same for all".len());
+    assert_eq!(bytes, 5 * ENTRY + 200 * 4 + dictionary + "the same for all".len());
 }

@@ -1,16 +1,18 @@
 //! Writing leaves.
 
-use super::{ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, RowExtents, USED_END, extent::Extent};
+use super::{
+    ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, MINIPAGES_END, RowExtents, extent::Extent,
+};
 use crate::{
     page::{PAGE_HEADER, PageHeaderMut, PageType},
-    tree::block::{BlockValues, ColumnBlock, HIDDEN_COLUMNS, RowBlock},
+    tree::block::{BlockValues, ColumnBlock, RowBlock},
 };
 use std::ops::Range;
 
-/// Writes the extents' rows as a leaf over the whole of `page`: header (without number, checksum and neighbours),
-/// directory and minipages. The rows must fit: `extents.bytes()` is at most the page's room. `widths`: bytes of each
-/// column's plain ints.
-pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], page: &mut [u8]) {
+/// Writes the extents' rows as a leaf over the whole of `page`: header (without number, checksum, right link and
+/// transaction), directory, minipages and fences. The rows must fit: `extents.bytes()` and the bytes of the fences
+/// together are at most the page's room. `widths`: bytes of each column's plain ints.
+pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], fences: Fences<'_>, page: &mut [u8]) {
     let rows = extents.rows();
     let columns = block.columns.len();
     page.fill(0);
@@ -18,11 +20,9 @@ pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], page
     header.set_page_type(PageType::Leaf);
     header.set_row_count(rows.len() as u16);
     header.set_column_count(columns as u16);
-    let trx = &block.columns[columns - HIDDEN_COLUMNS];
-    header.set_max_trx_id(rows.clone().map(|row| trx.int(row) as u64).max().unwrap_or(0));
-    let mut end = PAGE_HEADER + columns * ENTRY;
-    // An empty leaf has an empty directory.
+    // A leaf without rows has no directory.
     let columns_with_rows = if rows.is_empty() { 0 } else { columns };
+    let mut end = PAGE_HEADER + columns_with_rows * ENTRY;
     for (i, column) in block.columns.iter().enumerate().take(columns_with_rows) {
         let mut writer = Writer { page, at: end };
         let entry = writer.minipage(column, &extents.columns[i], widths[i], rows.clone());
@@ -36,7 +36,8 @@ pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], page
         page[at + 6..at + 8].copy_from_slice(&((end - start) as u16).to_le_bytes());
         page[at + 8..at + 16].copy_from_slice(&entry.base.to_le_bytes());
     }
-    page[USED_END..USED_END + 4].copy_from_slice(&(end as u32).to_le_bytes());
+    page[MINIPAGES_END..MINIPAGES_END + 4].copy_from_slice(&(end as u32).to_le_bytes());
+    fences.write(page);
 }
 
 struct Entry {
