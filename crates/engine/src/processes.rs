@@ -97,6 +97,11 @@ impl SessionShared {
         (activity.number, activity.cancel.clone())
     }
 
+    /// When the statement that runs began.
+    pub fn began(&self) -> Instant {
+        self.activity.lock().since
+    }
+
     /// The statement that runs is a slow one if it takes longer than this.
     pub fn set_slow_after(&self, slow_after: Duration) {
         self.activity.lock().slow_after = slow_after;

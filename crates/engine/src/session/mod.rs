@@ -44,6 +44,7 @@ use muster_storage::LoadProgress;
 use muster_types::{Result, Value, charset::Charset};
 use parking_lot::Mutex;
 use state::State;
+use statement::Begun;
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -61,13 +62,16 @@ pub struct Session {
     process: Arc<SessionShared>,
     /// Locked while a statement runs.
     state: Arc<Mutex<State>>,
+    /// The statement that the short path has begun and left to the general one.
+    begun_short: Option<Begun>,
 }
 
 impl Database {
     /// A new session. Embedded callers are `root`; the server says who it has authenticated.
     pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
         let state = State::new(self.clone(), options);
-        Session { database: self.clone(), process: state.process.clone(), state: Arc::new(Mutex::new(state)) }
+        let process = state.process.clone();
+        Session { database: self.clone(), process, state: Arc::new(Mutex::new(state)), begun_short: None }
     }
 }
 
@@ -102,7 +106,7 @@ impl Session {
 
     /// Runs one statement as [`Session::execute`], but not on the short path.
     pub async fn execute_generally(&mut self, sql: &str) -> Result<Outcome> {
-        let begun = self.process.begin(sql);
+        let begun = self.begin_generally(sql);
         let sql = sql.to_owned();
         self.on_statement_thread(move |state| state.execute(&sql, begun)).await
     }
@@ -139,7 +143,7 @@ impl Session {
     /// Runs a prepared statement as [`Session::execute_prepared`], but not on the short path.
     pub async fn execute_prepared_generally(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome> {
         let prepared = self.state.lock().prepared_for(id, parameters.len())?;
-        let begun = self.process.begin(&prepared.text);
+        let begun = self.begin_generally(&prepared.text);
         let parameters = parameters.to_vec();
         self.on_statement_thread(move |state| state.execute_prepared(prepared, &parameters, begun)).await
     }

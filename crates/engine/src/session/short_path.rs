@@ -1,9 +1,12 @@
 //! Statements on the short path: the search for a plan, its first making, its run, and what the statement counts.
 
-use super::{Session, state::State};
+use super::{Session, state::State, statement::Begun};
 use crate::{
     command_counters::CommandCounters,
-    short_path::{Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortPlan, parameterize, run},
+    short_path::{
+        Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortPlan, Stop, Surroundings, is_small,
+        parameterize, run,
+    },
     statement::{BindEnvironment, StatementTables, plan_counters, query},
     threads,
     variables::{self, Variables},
@@ -17,7 +20,7 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// A statement that may take the short path.
@@ -67,22 +70,37 @@ impl Session {
     where
         S: RowSink + Default + Send + 'static,
     {
-        let (plan, number) = {
+        self.begun_short = None;
+        let (plan, begun) = {
             let mut state = self.state.lock();
             let Some(plan) = state.find_short_plan(statement) else { return (sink, false) };
-            let number = state.begin_short(statement);
-            match state.run_short(&plan, number, false, &mut sink) {
+            let begun = state.begin_short(statement);
+            match state.run_short(&plan, begun.0, None, &mut sink) {
                 RunEnd::Rows(_) => return (sink, true),
-                RunEnd::General => return (sink, false),
-                RunEnd::MustWait => (plan, number),
+                RunEnd::General => {
+                    self.begun_short = Some(begun);
+                    return (sink, false);
+                }
+                RunEnd::MustWait => (plan, begun),
             }
         };
-        let state = self.state.clone();
+        self.begun_short = Some(begun.clone());
+        let (state, process) = (self.state.clone(), self.process.clone());
         let read = move || {
-            let end = state.lock().run_short(&plan, number, true, &mut sink);
+            let mut state = state.lock();
+            let longest = state.short_path.settings.as_ref().map_or(Duration::ZERO, |s| s.longest);
+            let deadline = process.began().checked_add(longest).filter(|_| longest > Duration::ZERO);
+            let stop = Stop { cancel: begun.1, deadline };
+            let end = state.run_short(&plan, begun.0, Some(&stop), &mut sink);
             Ok((sink, matches!(end, RunEnd::Rows(_))))
         };
         threads::blocking(read).await.unwrap_or_default()
+    }
+
+    /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there stops it
+    /// here, and its time counts from its first beginning.
+    pub(super) fn begin_generally(&mut self, text: &str) -> Begun {
+        self.begun_short.take().unwrap_or_else(|| self.process.begin(text))
     }
 }
 
@@ -139,7 +157,8 @@ impl State {
             ShortStatement::Text(_) => return None,
             ShortStatement::Prepared { id, values: given } => {
                 let prepared = self.prepared.by_id(id).filter(|p| p.parameters == given.len())?;
-                if prepared.database != self.current_database || prepared.text.contains("/*") {
+                let is_here = prepared.database == self.current_database;
+                if !is_here || !is_small(&prepared.text, given.len()) || prepared.text.contains("/*") {
                     return None;
                 }
                 text.clone_from(&prepared.text);
@@ -156,7 +175,7 @@ impl State {
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
         match self.database.plans().get(key, &tables, &accounts) {
             Some(Known::Plan(plan)) => Some(plan),
-            Some(Known::General) => None,
+            Some(Known::General | Known::GeneralForNow) => None,
             None => {
                 *is_unknown = true;
                 None
@@ -176,8 +195,7 @@ impl State {
         let context = self.context(self.process.killed.child_token(), self.variables.clone());
         self.diagnostics = diagnostics;
         let tables = StatementTables::new(&context);
-        let made = self.make_short_plan(&context, &tables);
-        let known = made.ok().flatten().map_or(Known::General, |plan| Known::Plan(Arc::new(plan)));
+        let known = self.make_short_plan(&context, &tables).unwrap_or(Known::General);
         self.database.plans().put(&self.short_path.key, known, Epoch::of(tables.set(), &accounts));
     }
 
@@ -185,19 +203,19 @@ impl State {
         &self,
         context: &Arc<crate::statement::StatementContext>,
         tables: &Arc<StatementTables>,
-    ) -> Result<Option<ShortPlan>> {
+    ) -> Result<Known> {
         let ShortPath { text, values, settings, .. } = &self.short_path;
-        let Statement::Query(query) = muster_sql::parse(text)? else { return Ok(None) };
+        let Statement::Query(query) = muster_sql::parse(text)? else { return Ok(Known::General) };
         let collation = settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
         let types: Vec<SqlType> = values.iter().map(|value| type_of(value, collation)).collect();
         let environment = BindEnvironment::new(context);
         let bound = muster_sql::bind_query(&query, &environment.with(tables, Parameters::Types(&types)))?;
         if environment.is_of_the_moment() || !bound.warnings.is_empty() || bound.hints != Hints::default() {
-            return Ok(None);
+            return Ok(Known::General);
         }
-        let Some(shape) = Shape::of(&bound) else { return Ok(None) };
+        let Some(shape) = Shape::of(&bound) else { return Ok(Known::General) };
         let general = query::plan(context, &query, values)?;
-        let Some((access, fetch)) = access(&shape, &general.plan) else { return Ok(None) };
+        let Some((access, fetch)) = access(&shape, &general.plan) else { return Ok(Known::GeneralForNow) };
         let storage = muster_exec::TableSource::storage(&**tables, shape.table.id)?;
         let general = General {
             columns: query::column_infos(&general.outputs, &general.columns, &general.tables),
@@ -205,34 +223,33 @@ impl State {
             cost_ms: general.plan.estimate.cost_ms,
             in_key_order: access.whole_rows && fetch == RowFetch::KeyOrder,
         };
-        Ok(ShortPlan::new(shape, access, &storage, general))
+        let plan = ShortPlan::new(shape, access, &storage, general);
+        Ok(plan.map_or(Known::General, |plan| Known::Plan(Arc::new(plan))))
     }
 
-    /// Begins a statement: its number.
-    fn begin_short(&self, statement: ShortStatement<'_>) -> u64 {
+    /// Begins a statement.
+    fn begin_short(&self, statement: ShortStatement<'_>) -> Begun {
         let text = match statement {
             ShortStatement::Text(sql) => sql,
             ShortStatement::Prepared { .. } => &self.short_path.text,
         };
         let slow_after = self.short_path.settings.as_ref().map_or(Duration::MAX, |s| s.slow_after);
-        self.process.begin_timed(text, slow_after).0
+        self.process.begin_timed(text, slow_after)
     }
 
-    /// Runs a plan for the statement that was looked for last, and counts the statement if it has all its rows. `may_wait`:
-    /// for pages that are not in memory.
-    fn run_short(&mut self, plan: &ShortPlan, number: u64, may_wait: bool, sink: &mut dyn RowSink) -> RunEnd {
+    /// Runs a plan for the statement that was looked for last, and counts the statement if it has all its rows. With `stop` it
+    /// waits for pages that are not in memory.
+    fn run_short(&mut self, plan: &ShortPlan, number: u64, stop: Option<&Stop>, sink: &mut dyn RowSink) -> RunEnd {
         let Some(table) = plan.table() else { return RunEnd::General };
-        let longest = self.short_path.settings.as_ref().map_or(Duration::ZERO, |s| s.longest);
-        let begun = (longest > Duration::ZERO).then(Instant::now);
         let counters = self.process.counters.storage();
-        let pages = if may_wait { Pages::All(counters) } else { Pages::Resident { requests: Cell::new(0) } };
-        let values = &self.short_path.values;
-        let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, pages, sink)));
+        let pages = match stop {
+            Some(_) => Pages::All(counters),
+            None => Pages::Resident { requests: Cell::new(0) },
+        };
+        let (values, surroundings) = (&self.short_path.values, Surroundings { pages, stop });
+        let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, surroundings, sink)));
         // The general path meets the same and tells the client.
         let end = end.unwrap_or(RunEnd::General);
-        if begun.is_some_and(|begun| begun.elapsed() > longest) {
-            return RunEnd::General;
-        }
         if let RunEnd::Rows(figures) = &end {
             self.count_short(plan, figures, number);
         }

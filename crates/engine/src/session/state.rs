@@ -16,7 +16,6 @@ use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -166,7 +165,7 @@ impl State {
             },
             rights: self.rights(),
             diagnostics: self.diagnostics.clone(),
-            clock: Clock { started: Instant::now(), now_utc_micros, time_zone, deadline: Default::default() },
+            clock: Clock { started: self.process.began(), now_utc_micros, time_zone, deadline: Default::default() },
             process: self.process.clone(),
             cancel,
             virtual_tables: &InformationSchema,

@@ -13,6 +13,13 @@ use std::{
 };
 
 const SHARDS: usize = 16;
+/// Memory for each statement that the cache may hold, in bytes, on average; and the least memory of a shard.
+const ENTRY_BYTES: usize = 8 << 10;
+const SHARD_BYTES_MIN: usize = 256 << 10;
+/// A statement whose values made the optimizer choose another way is planned again after so many executions, then after
+/// twice as many, and so on up to the greatest number.
+const PATIENCE_MIN: u32 = 16;
+const PATIENCE_MAX: u32 = 16 << 10;
 /// Settings that are told apart; then all begin anew.
 const SETTINGS_MAX: usize = 4096;
 
@@ -22,6 +29,8 @@ pub enum Known {
     Plan(Arc<ShortPlan>),
     /// It does not take the short path.
     General,
+    /// It did not take the short path with the values that it had; with others it may.
+    GeneralForNow,
 }
 
 /// The states that a plan was made for. Held weakly, so that a cache keeps no files of tables that are gone; the address of
@@ -41,11 +50,53 @@ impl Epoch {
     }
 }
 
+impl PartialEq for Epoch {
+    fn eq(&self, other: &Epoch) -> bool {
+        self.tables.ptr_eq(&other.tables) && self.accounts.ptr_eq(&other.accounts)
+    }
+}
+
 struct Entry {
     known: Known,
     epoch: Epoch,
     /// Used since the clock came by.
     used: AtomicBool,
+    /// Memory for key and plan, in bytes.
+    bytes: usize,
+    /// Executions until a statement that is [`Known::GeneralForNow`] is planned again, those that are left, and as set.
+    patience_left: AtomicU32,
+    patience: u32,
+}
+
+impl Entry {
+    fn new(key: &[u8], known: Known, epoch: Epoch) -> Entry {
+        let plan = match &known {
+            Known::Plan(plan) => plan.footprint(),
+            Known::General | Known::GeneralForNow => 0,
+        };
+        let bytes = size_of::<Entry>() + key.len() + plan;
+        let patience_left = AtomicU32::new(PATIENCE_MIN);
+        Entry { known, epoch, used: AtomicBool::new(false), bytes, patience_left, patience: PATIENCE_MIN }
+    }
+
+    /// Takes over what is to be remembered of the entry before this one, in the same epoch.
+    fn follow(&mut self, old: &Entry) {
+        if matches!((&self.known, &old.known), (Known::GeneralForNow, Known::GeneralForNow)) && self.epoch == old.epoch
+        {
+            self.patience = (old.patience * 2).min(PATIENCE_MAX);
+            self.patience_left = AtomicU32::new(self.patience);
+        }
+    }
+
+    /// Counts an execution. Returns true if the statement is to be planned again. The shard is locked.
+    fn is_to_be_tried(&self) -> bool {
+        if !matches!(self.known, Known::GeneralForNow) {
+            return false;
+        }
+        let left = self.patience_left.load(Relaxed).saturating_sub(1);
+        self.patience_left.store(left, Relaxed);
+        left == 0
+    }
 }
 
 #[derive(Default)]
@@ -53,6 +104,8 @@ struct Shard {
     entries: HashMap<Arc<[u8]>, Entry>,
     /// All keys, in the order in which they are looked at when there is no room.
     clock: VecDeque<Arc<[u8]>>,
+    /// Memory of all entries.
+    bytes: usize,
 }
 
 /// The plans of all sessions.
@@ -98,7 +151,7 @@ impl PlanCache {
         self.capacity.store(statements, Relaxed);
         for shard in &self.shards {
             let mut shard = shard.lock();
-            self.make_room(&mut shard, 0);
+            self.make_room(&mut shard, 0, 0);
         }
     }
 
@@ -118,7 +171,7 @@ impl PlanCache {
     /// What is known of a statement in these states; counts hits and misses.
     pub fn get(&self, key: &[u8], tables: &Arc<TableSet>, accounts: &Arc<AccountList>) -> Option<Known> {
         let shard = self.shard(key).lock();
-        let found = shard.entries.get(key).filter(|entry| entry.epoch.is(tables, accounts));
+        let found = shard.entries.get(key).filter(|entry| entry.epoch.is(tables, accounts) && !entry.is_to_be_tried());
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Relaxed);
         found.map(|entry| {
@@ -130,28 +183,46 @@ impl PlanCache {
     /// Keeps what is known of a statement, in the place of what was.
     pub fn put(&self, key: &[u8], known: Known, epoch: Epoch) {
         let mut shard = self.shard(key).lock();
-        let entry = Entry { known, epoch, used: AtomicBool::new(false) };
-        if let Some(old) = shard.entries.get_mut(key) {
-            *old = entry;
+        let shard = &mut *shard;
+        let mut entry = Entry::new(key, known, epoch);
+        let most = self.bounds().1;
+        if entry.bytes > most {
+            entry = Entry::new(key, Known::General, entry.epoch);
+        }
+        if entry.bytes > most {
             return;
         }
-        if self.make_room(&mut shard, 1) {
+        if let Some(old) = shard.entries.get_mut(key) {
+            entry.follow(old);
+            shard.bytes = shard.bytes - old.bytes + entry.bytes;
+            *old = entry;
+            self.make_room(shard, 0, 0);
+        } else if self.make_room(shard, 1, entry.bytes) {
             let key: Arc<[u8]> = key.into();
             shard.clock.push_back(key.clone());
+            shard.bytes += entry.bytes;
             shard.entries.insert(key, entry);
         }
     }
 
-    /// Evicts statements that were not used of late until there is room for so many more. Returns whether there is.
-    fn make_room(&self, shard: &mut Shard, more: usize) -> bool {
-        let capacity = self.capacity.load(Relaxed).div_ceil(SHARDS);
-        while shard.entries.len() + more > capacity {
+    /// Most statements of a shard, and most memory, in bytes.
+    fn bounds(&self) -> (usize, usize) {
+        let statements = self.capacity.load(Relaxed).div_ceil(SHARDS);
+        (statements, statements.saturating_mul(ENTRY_BYTES).max(SHARD_BYTES_MIN))
+    }
+
+    /// Evicts statements that were not used of late until there is room for so many more statements and bytes. Returns
+    /// whether there is.
+    fn make_room(&self, shard: &mut Shard, more: usize, bytes: usize) -> bool {
+        let (statements_max, bytes_max) = self.bounds();
+        while shard.entries.len() + more > statements_max || shard.bytes + bytes > bytes_max {
             let Some(key) = shard.clock.pop_front() else { return false };
             let spared = shard.entries.get(&key).is_some_and(|entry| entry.used.swap(false, Relaxed));
             if spared && more > 0 {
                 shard.clock.push_back(key);
             } else {
-                shard.entries.remove(&key);
+                let evicted = shard.entries.remove(&key);
+                shard.bytes -= evicted.map_or(0, |entry| entry.bytes);
                 self.evictions.fetch_add(1, Relaxed);
             }
         }
@@ -185,6 +256,46 @@ mod tests {
         assert!(figures.entries <= 64 && figures.entries + figures.evictions == 10_000, "{}", figures.entries);
         cache.set_capacity(0);
         assert_eq!(cache.figures().entries, 0);
+    }
+
+    #[test]
+    fn long_statements_are_fewer() {
+        let cache = PlanCache::default();
+        let (tables, accounts) = (Arc::new(TableSet::default()), Arc::new(AccountList::default()));
+        cache.set_capacity(1 << 10);
+        let long = vec![7; 64 << 10];
+        for n in 0..1000u32 {
+            let key = [&n.to_le_bytes()[..], &long].concat();
+            cache.put(&key, Known::General, Epoch::of(&tables, &accounts));
+            // What stands in the place of another counts once.
+            cache.put(&key, Known::General, Epoch::of(&tables, &accounts));
+        }
+        let bytes: usize = cache.shards.iter().map(|shard| shard.lock().bytes).sum();
+        let counted = cache.shards.iter().flat_map(|s| s.lock().entries.values().map(|e| e.bytes).collect::<Vec<_>>());
+        assert_eq!(counted.sum::<usize>(), bytes);
+        assert!(bytes <= 8 << 20 && bytes > 4 << 20, "{bytes}");
+        let figures = cache.figures();
+        assert_eq!(figures.entries + figures.evictions, 1000);
+        let longer = vec![7; 600 << 10];
+        cache.put(&longer, Known::General, Epoch::of(&tables, &accounts));
+        assert!(cache.get(&longer, &tables, &accounts).is_none());
+    }
+
+    #[test]
+    fn a_statement_that_is_general_for_now_is_tried_again() {
+        let cache = PlanCache::default();
+        cache.set_capacity(64);
+        let (tables, accounts) = (Arc::new(TableSet::default()), Arc::new(AccountList::default()));
+        let mut tried = Vec::new();
+        for n in 0..200 {
+            if cache.get(b"x", &tables, &accounts).is_none() {
+                tried.push(n);
+                cache.put(b"x", Known::GeneralForNow, Epoch::of(&tables, &accounts));
+            }
+        }
+        assert_eq!(tried, [0, 16, 48, 112]);
+        cache.put(b"x", Known::General, Epoch::of(&tables, &accounts));
+        assert!((0..200).all(|_| cache.get(b"x", &tables, &accounts).is_some()));
     }
 
     #[test]

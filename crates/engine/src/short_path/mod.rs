@@ -24,7 +24,7 @@ mod totals;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use key_access::KeyAccess;
-pub use parameters::parameterize;
+pub use parameters::{is_small, parameterize};
 pub use plan::{General, Shape, ShortPlan};
-pub use run::{RunEnd, RunFigures, run};
+pub use run::{RunEnd, RunFigures, Stop, Surroundings, run};
 pub use sink::{CollectedRows, RowSink};

@@ -17,6 +17,11 @@ enum Before {
     Other,
 }
 
+/// Returns true if a statement of this text and so many values may have a plan. So the memory of all plans has a bound.
+pub fn is_small(text: &str, values: usize) -> bool {
+    text.len() <= TEXT_BYTES_MAX && values <= VALUES_MAX
+}
+
 /// Writes the statement into `text` with a `?` for each integer and each string that something behind WHERE is compared with,
 /// and their values into `values`. Literals elsewhere may be names, positions or limits, and stay. Returns false for what is
 /// no SELECT or cannot be told apart at a glance: comments, quotes inside of strings, user variables, several statements.
@@ -88,7 +93,7 @@ pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bo
         text.push_str(&sql[at..end]);
         at = end;
     }
-    values.len() <= VALUES_MAX
+    is_small(text, values.len())
 }
 
 fn is_of_word(byte: u8) -> bool {

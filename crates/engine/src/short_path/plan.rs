@@ -1,6 +1,10 @@
 //! A plan that is made once for all values: one table, read by key, and what is done with its rows.
 
-use super::{key_access::KeyAccess, run::RunFigures, sink::Kept};
+use super::{
+    key_access::KeyAccess,
+    run::RunFigures,
+    sink::{KEPT_MAX, Kept},
+};
 use crate::ColumnInfo;
 use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, SortKey, TableDef};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
@@ -140,6 +144,15 @@ impl ShortPlan {
     /// The table, as long as it is there.
     pub fn table(&self) -> Option<Arc<Table>> {
         self.table.upgrade()
+    }
+
+    /// About how many bytes the plan has, with all that sinks keep with it. Its expressions are as small as its text.
+    pub fn footprint(&self) -> usize {
+        let text = |c: &ColumnInfo| {
+            [&c.name, &c.database, &c.table, &c.org_table, &c.org_name].map(String::len).iter().sum::<usize>()
+        };
+        let columns: usize = self.columns.iter().map(|c| size_of::<ColumnInfo>() + text(c)).sum();
+        size_of::<ShortPlan>() + columns * (1 + KEPT_MAX) + size_of_val(&*self.stored)
     }
 
     pub fn counts(&self) -> &PlanCounts {

@@ -12,12 +12,17 @@ use muster_algebra::{ColId, Expr};
 use muster_eval::Evaluator;
 use muster_storage::{Pages, ReadView, RowOnPage, RowVisit, Table, VisitCounts, VisitEnd};
 use muster_types::{Value, ValueRef};
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Instant};
+use tokio_util::sync::CancellationToken;
 
 /// Most entries that a statement reads here.
 const ENTRIES_MAX: usize = 1000;
 /// Longest text that a function makes here, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
+/// Most bytes that the values of a result have here. They are not taken from the memory of queries.
+const RESULT_BYTES_MAX: usize = 256 << 10;
+/// Bytes that a value is counted as besides those of its text.
+const VALUE_BYTES: usize = 16;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +51,32 @@ enum Left {
     General,
 }
 
+/// What ends a run that waits for pages: KILL, and the time that the statement may take.
+pub struct Stop {
+    pub cancel: CancellationToken,
+    pub deadline: Option<Instant>,
+}
+
+impl Stop {
+    fn is_due(&self) -> bool {
+        self.cancel.is_cancelled() || self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
+/// The surroundings of a run: where its pages come from, and what stops it.
+pub struct Surroundings<'a> {
+    pub pages: Pages<'a>,
+    /// `None`: the run waits for nothing, so it is over before anything could stop it.
+    pub stop: Option<&'a Stop>,
+}
+
 struct Run<'a> {
     plan: &'a ShortPlan,
     values: &'a [Value],
     sink: &'a mut dyn RowSink,
+    stop: Option<&'a Stop>,
+    /// Bytes of values that were held or handed on.
+    bytes: usize,
     figures: RunFigures,
     /// Rows before the first that is wanted.
     skip: u64,
@@ -59,7 +86,14 @@ struct Run<'a> {
 }
 
 /// Runs a plan with the values of its parameters.
-pub fn run(plan: &ShortPlan, table: &Table, values: &[Value], pages: Pages<'_>, sink: &mut dyn RowSink) -> RunEnd {
+pub fn run(
+    plan: &ShortPlan,
+    table: &Table,
+    values: &[Value],
+    surroundings: Surroundings<'_>,
+    sink: &mut dyn RowSink,
+) -> RunEnd {
+    let Surroundings { pages, stop } = surroundings;
     sink.begin(plan);
     let shape = &plan.shape;
     let totals = match &shape.body {
@@ -70,6 +104,8 @@ pub fn run(plan: &ShortPlan, table: &Table, values: &[Value], pages: Pages<'_>, 
         plan,
         values,
         sink,
+        stop,
+        bytes: 0,
         figures: RunFigures::default(),
         skip: shape.offset,
         left: shape.limit.unwrap_or(u64::MAX),
@@ -138,7 +174,21 @@ impl Run<'_> {
         row.value(stored).ok().flatten().ok_or(Left::General)
     }
 
+    /// Counts a value of the result. `Left::General` when there are too many to be kept beside the memory of queries.
+    fn count_bytes(&mut self, value: &ValueRef<'_>) -> Result<(), Left> {
+        self.bytes += VALUE_BYTES;
+        match value {
+            ValueRef::Text(text) => self.bytes += text.len(),
+            ValueRef::Bytes(bytes) => self.bytes += bytes.len(),
+            _ => {}
+        }
+        if self.bytes > RESULT_BYTES_MAX { Err(Left::General) } else { Ok(()) }
+    }
+
     fn row(&mut self, row: &RowOnPage<'_>) -> Result<ControlFlow<()>, Left> {
+        if self.stop.is_some_and(Stop::is_due) {
+            return Err(Left::General);
+        }
         for condition in &self.plan.filter {
             if !self.passes(condition, row)? {
                 return Ok(ControlFlow::Continue(()));
@@ -159,6 +209,7 @@ impl Run<'_> {
                     self.held.end_key();
                     for column in columns {
                         let value = self.value(row, *column)?;
+                        self.count_bytes(&value)?;
                         self.held.push(value);
                     }
                     Ok(ControlFlow::Continue(()))
@@ -177,6 +228,7 @@ impl Run<'_> {
         self.sink.begin_row();
         for column in columns {
             let value = self.value(row, *column)?;
+            self.count_bytes(&value)?;
             self.sink.value(value);
         }
         self.sink.end_row();

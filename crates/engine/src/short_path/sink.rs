@@ -45,7 +45,7 @@ impl RowSink for CollectedRows {
 pub struct Kept(RwLock<Vec<Arc<dyn Any + Send + Sync>>>);
 
 /// More are not kept: results are asked for in few shapes.
-const KEPT_MAX: usize = 16;
+pub const KEPT_MAX: usize = 4;
 
 impl Kept {
     /// The thing of this type that `fits`, made if there is none.

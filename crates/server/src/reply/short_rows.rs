@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// The number of a result's first packet, when the statement came in one.
 pub const FIRST_SEQUENCE: u8 = 1;
+/// More memory is not kept from one result to the next, in bytes.
+const SPARE_BYTES_MAX: usize = 64 << 10;
 /// Bytes before a payload.
 const HEADER_BYTES: usize = 4;
 
@@ -68,6 +70,7 @@ impl ShortRows {
     /// Begins a statement, in the memory of the one before.
     pub fn reset(&mut self, shape: ResultShape) {
         self.packets.clear();
+        self.packets.shrink_to(SPARE_BYTES_MAX);
         self.shape = Some(shape);
         self.head = None;
     }
