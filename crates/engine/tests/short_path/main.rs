@@ -1,0 +1,15 @@
+//! The short path gives what the general path gives: random statements over random rows, run both ways; and no plan is used
+//! when what it was made for has changed.
+
+#[path = "../fixture/mod.rs"]
+mod fixture;
+#[path = "../random_data/mod.rs"]
+mod random_data;
+
+mod data;
+mod limits;
+mod plans;
+mod random;
+mod rights;
+mod sessions;
+mod values;

@@ -1,0 +1,151 @@
+//! Values of all types beside columns of all types, near to what the column can hold and far from it: rows, errors and
+//! warnings are those of the general path, whatever value made the plan.
+
+use crate::data::{answer, in_db, loaded};
+use muster_engine::{
+    Session,
+    types::{Decimal, Value},
+};
+
+const COLUMNS: [&str; 13] = ["id", "u", "k", "d", "w", "s", "b", "c", "x", "e", "m", "h", "f"];
+
+/// Literals of which some are found in the columns, and some that no column can hold.
+const LITERALS: [&str; 41] = [
+    "5",
+    "300",
+    "-3",
+    "-0",
+    "- 3",
+    "+3",
+    "'5'",
+    "'300'",
+    "' 300'",
+    "'300 '",
+    "'3e2'",
+    "'x'",
+    "'X'",
+    "'x '",
+    "'ab1'",
+    "'AB1   '",
+    "_utf8mb4'ab1' COLLATE utf8mb4_bin",
+    "'ab1' COLLATE utf8mb4_0900_ai_ci",
+    "'stra\u{df}e1'",
+    "''",
+    "' '",
+    "5.5",
+    "5.0",
+    "300.00",
+    "-0.0",
+    "3e2",
+    "1e400",
+    "NULL",
+    "TRUE",
+    "x'6162'",
+    "b'101'",
+    "32767",
+    "32768",
+    "65836",
+    "2147483648",
+    "-2147483649",
+    "18446744073709551615",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999999999",
+    "'2003-05-11'",
+    "'2001-01-05 10:25:00.5'",
+];
+
+/// Runs a statement on both paths: after the plan is known, the rows are those of the general path.
+async fn compare(short: &mut Session, general: &mut Session, sql: &str) {
+    let wanted = answer(general.execute(sql).await, false).await;
+    let warned = general.warnings().len();
+    for _ in 0..2 {
+        let found = answer(short.execute(sql).await, false).await;
+        assert_eq!(found.as_ref().map_err(|e| e.code), wanted.as_ref().map_err(|e| e.code), "{sql}");
+        assert_eq!(short.warnings().len(), warned, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn literals_of_all_types() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 23).await;
+    let (mut short, mut general) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+    for column in COLUMNS {
+        for literal in LITERALS {
+            for condition in [
+                format!("{column} = {literal}"),
+                format!("{column}={literal} AND id BETWEEN 0 AND 3000"),
+                format!("{column} BETWEEN {literal} AND {literal}"),
+                format!("{column} > {literal} AND id <= 900"),
+                format!("{column} IN ({literal}, 7) AND id < 300"),
+                format!("{column} <=> {literal}"),
+            ] {
+                compare(&mut short, &mut general, &format!("SELECT id, {column} FROM t WHERE {condition}")).await;
+            }
+        }
+    }
+}
+
+/// Values that a client sends with a prepared statement.
+fn values() -> Vec<Value> {
+    let text = |s: &str| Value::Text(s.to_owned());
+    vec![
+        Value::Int(5),
+        Value::Int(300),
+        Value::Int(65_836),
+        Value::Int(0),
+        Value::Int(-3),
+        Value::Int(i64::MIN),
+        Value::Int(i64::MAX),
+        Value::UInt(300),
+        Value::UInt(u64::MAX),
+        Value::Null,
+        text("5"),
+        text("300"),
+        text("300 "),
+        text("x"),
+        text("X "),
+        text("ab1"),
+        text("stra\u{df}e1"),
+        text(""),
+        text("it's \\ \0"),
+        text("2003-05-11"),
+        Value::Bytes(b"x".to_vec()),
+        Value::Double(5.0),
+        Value::Double(5.5),
+        Value::Double(-0.0),
+        Value::Float(300.0),
+        Value::Decimal(Decimal::new(30_000, 2)),
+        Value::Decimal(Decimal::new(55, 1)),
+        Value::Date(12_183),
+        Value::DateTime(978_690_300_000_000),
+        Value::Time(360_001_000_000),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parameters_of_all_types() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 29).await;
+    let (mut short, mut general) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+    let mut nonempty = 0;
+    for column in COLUMNS {
+        for condition in ["= ?", ">= ? AND id < 900", "<=> ?", "IN (?, 7) AND id BETWEEN 3 AND 3000"] {
+            let sql = format!("SELECT id, {column} FROM t WHERE {column} {condition}");
+            let (of_short, of_general) = (short.prepare(&sql).await.unwrap(), general.prepare(&sql).await.unwrap());
+            // Each value comes after each other one, and may be the first of its type.
+            for value in values().iter().chain(values().iter().rev()) {
+                let value = std::slice::from_ref(value);
+                let wanted = answer(general.execute_prepared(of_general.id, value).await, false).await;
+                let warned = general.warnings().len();
+                nonempty += usize::from(wanted.as_ref().is_ok_and(|(_, rows)| !rows.is_empty()));
+                let found = answer(short.execute_prepared(of_short.id, value).await, false).await;
+                assert_eq!(found.as_ref().map_err(|e| e.code), wanted.as_ref().map_err(|e| e.code), "{sql} {value:?}");
+                assert_eq!(short.warnings().len(), warned, "{sql} {value:?}");
+            }
+        }
+    }
+    assert!(nonempty > 500, "{nonempty}");
+}
