@@ -271,7 +271,9 @@ impl Connection {
             }
             match batch {
                 Some(Ok(batch)) => {
-                    result_set::write_rows(&mut self.packets, &columns, &batch, charset, encoding).await?
+                    result_set::write_rows(&mut self.packets, &columns, &batch, charset, encoding).await?;
+                    // Other connections of this thread need not wait for all rows.
+                    tokio::task::yield_now().await;
                 }
                 _ => break,
             }

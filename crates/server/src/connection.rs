@@ -84,10 +84,11 @@ fn offered() -> CapabilityFlags {
 /// Serves a connection from `host` to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, socket: Socket, host: String) -> Result<(), ConnectionError> {
     let mut packets = PacketStream::new(Stream::Plain(socket));
-    let Some(mut slot) = Slot::take(&shared) else {
+    let mut slot = Slot::take(&shared);
+    if slot.is_none() {
         packets.write(&reply::error(&full(), CapabilityFlags::CLIENT_PROTOCOL_41, ResultCharset::UTF8)).await?;
         return packets.flush().await;
-    };
+    }
     // A login that takes longer is dropped, and its slot is free again.
     let connect_timeout = seconds(&shared.database.variable("connect_timeout"));
     let login = tokio::time::timeout(connect_timeout, Connection::login(shared.clone(), packets, host, &mut slot));
@@ -133,7 +134,7 @@ impl Connection {
         shared: Arc<Shared>,
         mut packets: PacketStream,
         host: String,
-        slot: &mut Slot,
+        slot: &mut Option<Slot>,
     ) -> Result<Connection, ConnectionError> {
         let nonce = auth::nonce()?;
         let (sender, infile) = mpsc::unbounded_channel();
@@ -181,11 +182,15 @@ impl Connection {
         if let Err(e) = session.change_user(&user, &host, database.as_deref()) {
             return refuse(packets, ConnectionError::Refused(e), results).await;
         }
-        if slot.reserved {
+        if slot.as_ref().is_some_and(|slot| slot.reserved) {
             match Slot::take(&shared).filter(|free| !free.reserved) {
-                Some(free) => *slot = free,
+                Some(free) => *slot = Some(free),
                 None if session.is_super() => {}
-                None => return refuse(packets, ConnectionError::Refused(full()), results).await,
+                None => {
+                    // The slot is free again when the client knows.
+                    *slot = None;
+                    return refuse(packets, ConnectionError::Refused(full()), results).await;
+                }
             }
         }
         session.set_client_collation(collation);

@@ -3,6 +3,7 @@
 //! ```text
 //!   Server      listens, accepts, shuts down              listener.rs
 //!     SocketFile  the Unix socket                         socket.rs
+//!     ConnectionThreads  the threads that connections live on     threads.rs
 //!   Connection  greeting, login, then one command after another   connection.rs, command.rs
 //!     packet    payloads in and out                       packet.rs, crate muster-protocol
 //!     auth      caching_sha2_password, mysql_native_password      auth/
@@ -23,6 +24,7 @@ mod packet;
 mod reply;
 mod socket;
 mod stream;
+mod threads;
 mod tls;
 
 pub use listener::{Server, ServerOptions};

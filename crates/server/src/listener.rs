@@ -1,6 +1,13 @@
 //! Listening, accepting, shutting down.
 
-use crate::{auth::caching_sha2::Keys, connection, socket::SocketFile, stream::Socket, tls};
+use crate::{
+    auth::caching_sha2::Keys,
+    connection,
+    socket::SocketFile,
+    stream::{Socket, Waiting},
+    threads::ConnectionThreads,
+    tls,
+};
 use muster_engine::Database;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
@@ -10,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 #[derive(Debug, Clone)]
@@ -83,32 +90,26 @@ impl Server {
     /// Serves until `shutdown` resolves; connections under way are then closed.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Server { listener, socket, shared } = self;
-        let mut connections = JoinSet::new();
+        let mut threads = ConnectionThreads::new();
         tokio::pin!(shutdown);
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
-                accepted = listener.accept() => accepted.map(|(tcp, peer)| {
+                accepted = listener.accept() => accepted.and_then(|(tcp, peer)| {
                     if let Err(e) = tcp.set_nodelay(true) {
                         tracing::debug!("{peer}: {e}");
                     }
-                    (Socket::Tcp(tcp), host_of(peer))
+                    Ok((Waiting::tcp(tcp)?, host_of(peer)))
                 }),
-                accepted = accept(socket.as_ref()) => accepted.map(|socket| (socket, LOCAL_HOST.to_string())),
-                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+                accepted = accept(socket.as_ref()) => accepted.map(|waiting| (waiting, LOCAL_HOST.to_string())),
             };
-            match accepted {
-                Ok((socket, host)) => {
-                    connections.spawn(serve(shared.clone(), socket, host));
-                }
-                // Out of file descriptors, or the peer was gone already: others can still be served.
-                Err(e) => {
-                    tracing::warn!("accept: {e}");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
+            let served = accepted.and_then(|(waiting, host)| threads.spawn(serve(shared.clone(), waiting, host)));
+            // Out of file descriptors or threads, or the peer was gone already: others can still be served.
+            if let Err(e) = served {
+                tracing::warn!("accept: {e}");
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             }
         }
-        connections.shutdown().await;
     }
 }
 
@@ -120,15 +121,19 @@ fn host_of(peer: SocketAddr) -> String {
 }
 
 /// The next connection to the Unix socket; never, if there is none.
-async fn accept(socket: Option<&SocketFile>) -> io::Result<Socket> {
+async fn accept(socket: Option<&SocketFile>) -> io::Result<Waiting> {
     match socket {
-        Some(socket) => socket.listener.accept().await.map(|(unix, _)| Socket::Unix(unix)),
+        Some(socket) => Waiting::unix(socket.listener.accept().await?.0),
         None => std::future::pending().await,
     }
 }
 
-async fn serve(shared: Arc<Shared>, socket: Socket, host: String) {
-    match connection::serve(shared, socket, host.clone()).await {
+async fn serve(shared: Arc<Shared>, waiting: Waiting, host: String) {
+    let served = match Socket::watched(waiting) {
+        Ok(socket) => connection::serve(shared, socket, host.clone()).await,
+        Err(e) => Err(e.into()),
+    };
+    match served {
         Ok(()) | Err(crate::ConnectionError::Closed) => {}
         Err(e) => tracing::info!("{host}: {e}"),
     }

@@ -3,8 +3,8 @@
 use crate::ConnectionError;
 use nix::sys::socket::{MsgFlags, recv};
 use std::{
-    io,
-    os::fd::AsRawFd,
+    io, net,
+    os::{fd::AsRawFd, unix},
     pin::Pin,
     task::{Context, Poll},
 };
@@ -18,6 +18,12 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 pub enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+/// A socket between threads: no event loop watches it.
+pub enum Waiting {
+    Tcp(net::TcpStream),
+    Unix(unix::net::UnixStream),
 }
 
 /// Not buffered: a client sends its TLS hello right behind its SSL request, and it must be left to the TLS handshake.
@@ -68,7 +74,25 @@ impl Stream {
     }
 }
 
+impl Waiting {
+    pub fn tcp(tcp: TcpStream) -> io::Result<Waiting> {
+        tcp.into_std().map(Waiting::Tcp)
+    }
+
+    pub fn unix(unix: UnixStream) -> io::Result<Waiting> {
+        unix.into_std().map(Waiting::Unix)
+    }
+}
+
 impl Socket {
+    /// Has the event loop of this thread watch the socket.
+    pub fn watched(waiting: Waiting) -> io::Result<Socket> {
+        match waiting {
+            Waiting::Tcp(tcp) => TcpStream::from_std(tcp).map(Socket::Tcp),
+            Waiting::Unix(unix) => UnixStream::from_std(unix).map(Socket::Unix),
+        }
+    }
+
     /// Waits for bytes and leaves them where they are: their number, 0 at the end of the stream.
     async fn peek(&self) -> io::Result<usize> {
         let mut byte = [0];

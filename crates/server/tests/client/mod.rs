@@ -60,9 +60,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         Client { stream, sequence: 0 }
     }
 
-    /// Logs in without a password; what the server says to that. `more`: further capabilities.
+    /// Reads the greeting and logs in without a password; what the server says to that. `more`: further capabilities.
     pub async fn answer(&mut self, user: &str, collation: u8, more: u32) -> Vec<u8> {
         assert_eq!(self.read().await[0], 10);
+        self.log_in(user, collation, more).await
+    }
+
+    /// Logs in when the greeting has been read.
+    pub async fn log_in(&mut self, user: &str, collation: u8, more: u32) -> Vec<u8> {
         let mut login = (CAPABILITIES | more).to_le_bytes().to_vec();
         login.extend((1u32 << 24).to_le_bytes());
         login.push(collation);
