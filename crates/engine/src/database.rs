@@ -5,7 +5,7 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
-    persist::Writer,
+    persist::CheckedFiles,
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::Tables,
@@ -15,7 +15,7 @@ use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
     DuplicatePolicy, IoBackend, LoadOptions, LoadProgress, Store, StoreOptions,
     buffer_pool::BufferPool,
-    io::{self, PageIo},
+    io::{self, Disk},
 };
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use parking_lot::RwLock;
@@ -79,15 +79,17 @@ impl Database {
     /// Opens or creates a data directory. One process at a time: error 1015 when it is open elsewhere. A directory of a
     /// newer format, a foreign or a damaged one is error 1712.
     pub fn open(directory: impl AsRef<Path>, options: DatabaseOptions) -> Result<Arc<Database>> {
-        let io = io::open_backend(IoBackend::Auto).map_err(|e| io_error(directory.as_ref(), e))?;
-        Database::open_with_io(directory, options, io)
+        let disk = io::open_backend(IoBackend::Auto).map_err(|e| io_error(directory.as_ref(), e))?;
+        Database::open_on(directory, options, disk)
     }
 
-    /// Opens a database as [`Database::open`] does, with a back end of the caller's, such as one that records accesses.
-    pub fn open_with_io(
+    /// Opens a database as [`Database::open`] does, on a disk of the caller's, such as one that records accesses or a
+    /// simulated one. The folders `tmp` and `import` are the operating system's even then: what is in them is temporary,
+    /// or somebody else's.
+    pub fn open_on(
         directory: impl AsRef<Path>,
         mut options: DatabaseOptions,
-        io: Arc<dyn PageIo>,
+        disk: Arc<dyn Disk>,
     ) -> Result<Arc<Database>> {
         let directory = directory.as_ref();
         let sync = options.durability == Durability::Full;
@@ -98,7 +100,7 @@ impl Database {
             sync,
         };
         // Takes the directory's lock, so everything behind it has it alone.
-        let store = Store::open_with_io(directory, store_options, io)?;
+        let store = Store::open_on(directory, store_options, disk)?;
         // Fixed when the directory was made.
         options.page_size = store.page_size();
         let directory = store.directory().to_path_buf();
@@ -106,8 +108,9 @@ impl Database {
         let import_dir = directory.join(IMPORT_DIR);
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
-        let writer = Writer::new(store.io().clone(), sync);
-        let accounts = Accounts::open(&directory, !Catalog::exists(&directory), writer)?;
+        let files = CheckedFiles::new(store.disk().clone(), sync);
+        let is_new = !Catalog::exists(&directory, &files)?;
+        let accounts = Accounts::open(&directory, is_new, files)?;
         let tables = Tables::open(store.clone())?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));

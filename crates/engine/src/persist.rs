@@ -11,12 +11,13 @@
 //! After a crash either the old or the new content is there ([`small_file`]).
 
 use muster_storage::{
-    io::PageIo,
+    StorageError,
+    io::Disk,
     small_file::{self, ReplaceError},
 };
 use muster_types::{ErrorCode, Result, SqlError};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{fs, path::Path, sync::Arc};
+use std::{io::ErrorKind, path::Path, sync::Arc};
 
 const HEADER: usize = 24;
 /// A body larger than this is taken for corrupt before memory is asked for.
@@ -29,45 +30,9 @@ pub struct Kind {
     pub version: u32,
 }
 
-fn io_error(path: &Path, e: std::io::Error) -> SqlError {
-    muster_storage::StorageError::io(path, e).into()
-}
-
 /// The error of a file that is not as it was written.
 pub fn corrupt(path: &Path, reason: impl std::fmt::Display) -> SqlError {
     SqlError::new(ErrorCode::StorageCorrupt, format!("{}: {reason}", path.display()))
-}
-
-/// Reads the value; `None` when there is no such file.
-pub fn read<T: DeserializeOwned>(path: &Path, kind: Kind) -> Result<Option<T>> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io_error(path, e)),
-    };
-    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    if bytes.len() < HEADER {
-        return Err(corrupt(path, format!("truncated at {} bytes", bytes.len())));
-    }
-    if bytes[..8] != kind.magic {
-        return Err(corrupt(path, "not a file of Muster of this kind"));
-    }
-    if word(8) > kind.version {
-        let (found, supported) = (word(8), kind.version);
-        return Err(corrupt(
-            path,
-            format!("written by a newer version (format {found}, this build reads up to {supported})"),
-        ));
-    }
-    let length = u64::from(word(16)) | u64::from(word(20)) << 32;
-    if length > MAX_BODY || length != (bytes.len() - HEADER) as u64 {
-        let found = bytes.len() - HEADER;
-        return Err(corrupt(path, format!("{found} bytes of content where {length} were written")));
-    }
-    if crc32c::crc32c(&bytes[16..]) != word(12) {
-        return Err(corrupt(path, "wrong checksum"));
-    }
-    serde_json::from_slice(&bytes[HEADER..]).map(Some).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
 }
 
 /// Why a change was not made, or why that is not certain.
@@ -94,17 +59,32 @@ impl From<ChangeError> for SqlError {
     }
 }
 
-/// Writes files of this form.
+/// Reads and writes files of this form.
 #[derive(Clone)]
-pub struct Writer {
-    io: Arc<dyn PageIo>,
+pub struct CheckedFiles {
+    disk: Arc<dyn Disk>,
     sync: bool,
 }
 
-impl Writer {
+impl CheckedFiles {
     /// `sync`: content is on the disk when it counts as written.
-    pub fn new(io: Arc<dyn PageIo>, sync: bool) -> Writer {
-        Writer { io, sync }
+    pub fn new(disk: Arc<dyn Disk>, sync: bool) -> CheckedFiles {
+        CheckedFiles { disk, sync }
+    }
+
+    /// Length of a file; `None` when there is none.
+    pub fn len_of(&self, path: &Path) -> Result<Option<u64>> {
+        Ok(self.disk.len_of(path).map_err(|e| StorageError::io(path, e))?)
+    }
+
+    /// Reads the value; `None` when there is no such file.
+    pub fn read<T: DeserializeOwned>(&self, path: &Path, kind: Kind) -> Result<Option<T>> {
+        match self.disk.read_small(path, HEADER as u64 + MAX_BODY) {
+            Ok(bytes) => decode(&bytes, path, kind).map(Some),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) if e.kind() == ErrorKind::FileTooLarge => Err(corrupt(path, format!("more than {MAX_BODY} bytes"))),
+            Err(e) => Err(StorageError::io(path, e).into()),
+        }
     }
 
     /// Replaces the file.
@@ -121,7 +101,7 @@ impl Writer {
         bytes.extend_from_slice(&body);
         let checksum = crc32c::crc32c(&bytes[16..]);
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-        small_file::replace(&*self.io, path, &bytes, self.sync).map_err(|e| match e {
+        small_file::replace(&*self.disk, path, &bytes, self.sync).map_err(|e| match e {
             ReplaceError::NotReplaced(e) => ChangeError::NotMade(e.into()),
             // Never "disk full", after which callers try again: what they asked for is done.
             e @ ReplaceError::DurabilityUnknown(_) => {
@@ -131,24 +111,53 @@ impl Writer {
     }
 }
 
+/// The value in the bytes of a file.
+fn decode<T: DeserializeOwned>(bytes: &[u8], path: &Path, kind: Kind) -> Result<T> {
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    if bytes.len() < HEADER {
+        return Err(corrupt(path, format!("truncated at {} bytes", bytes.len())));
+    }
+    if bytes[..8] != kind.magic {
+        return Err(corrupt(path, "not a file of Muster of this kind"));
+    }
+    if word(8) > kind.version {
+        let (found, supported) = (word(8), kind.version);
+        return Err(corrupt(
+            path,
+            format!("written by a newer version (format {found}, this build reads up to {supported})"),
+        ));
+    }
+    let length = u64::from(word(16)) | u64::from(word(20)) << 32;
+    if length > MAX_BODY || length != (bytes.len() - HEADER) as u64 {
+        let found = bytes.len() - HEADER;
+        return Err(corrupt(path, format!("{found} bytes of content where {length} were written")));
+    }
+    if crc32c::crc32c(&bytes[16..]) != word(12) {
+        return Err(corrupt(path, "wrong checksum"));
+    }
+    serde_json::from_slice(&bytes[HEADER..]).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use muster_storage::io::threads::ThreadsIo;
+    use std::fs;
 
-    fn writer(sync: bool) -> Writer {
-        Writer::new(Arc::new(ThreadsIo::new()), sync)
+    fn files(sync: bool) -> CheckedFiles {
+        CheckedFiles::new(Arc::new(ThreadsIo::new()), sync)
     }
 
     const KIND: Kind = Kind { magic: *b"MUSTTEST", version: 3 };
 
     #[test]
     fn every_flipped_bit_is_found() {
+        let files = files(true);
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), None);
-        writer(true).write(&path, KIND, &vec![1u32, 2, 3]).unwrap();
-        assert_eq!(read::<Vec<u32>>(&path, KIND).unwrap(), Some(vec![1, 2, 3]));
+        assert_eq!(files.read::<Vec<u32>>(&path, KIND).unwrap(), None);
+        files.write(&path, KIND, &vec![1u32, 2, 3]).unwrap();
+        assert_eq!(files.read::<Vec<u32>>(&path, KIND).unwrap(), Some(vec![1, 2, 3]));
         let good = fs::read(&path).unwrap();
         for i in 0..good.len() {
             // A lower version number is one this build reads; all else must be refused.
@@ -156,22 +165,23 @@ mod tests {
                 let mut bad = good.clone();
                 bad[i] ^= 1 << bit;
                 fs::write(&path, &bad).unwrap();
-                let e = read::<Vec<u32>>(&path, KIND).expect_err("a flipped bit");
+                let e = files.read::<Vec<u32>>(&path, KIND).expect_err("a flipped bit");
                 assert_eq!(e.code, ErrorCode::StorageCorrupt, "byte {i} bit {bit}");
             }
         }
         for length in 0..good.len() {
             fs::write(&path, &good[..length]).unwrap();
-            read::<Vec<u32>>(&path, KIND).expect_err("a truncated file");
+            files.read::<Vec<u32>>(&path, KIND).expect_err("a truncated file");
         }
     }
 
     #[test]
     fn a_newer_format_says_so() {
+        let files = files(false);
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        writer(false).write(&path, Kind { version: 4, ..KIND }, &1u32).unwrap();
-        let e = read::<u32>(&path, KIND).unwrap_err();
+        files.write(&path, Kind { version: 4, ..KIND }, &1u32).unwrap();
+        let e = files.read::<u32>(&path, KIND).unwrap_err();
         assert!(e.message.contains("newer version (format 4"), "{}", e.message);
     }
 }

@@ -5,7 +5,11 @@ mod fixture;
 use fixture::rows;
 use muster_engine::{
     Database, DatabaseOptions, Durability, Session,
-    io::memory::{Fault, FaultKind, MemoryIo, Operation},
+    io::{
+        Disk,
+        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    },
+    types::ErrorCode,
 };
 use std::{
     fs,
@@ -14,20 +18,20 @@ use std::{
     time::Duration,
 };
 
-/// A data directory whose tables are in memory: the same files for whoever opens it with the same back end.
+/// A data directory on a simulated disk. Files that LOAD DATA reads are in the file system, at the same path.
 struct Home {
     directory: tempfile::TempDir,
-    io: Arc<MemoryIo>,
+    disk: Arc<SimulatedDisk>,
 }
 
 impl Home {
     fn new() -> Home {
-        Home { directory: tempfile::tempdir().unwrap(), io: Arc::new(MemoryIo::new()) }
+        Home { directory: tempfile::tempdir().unwrap(), disk: Arc::new(SimulatedDisk::new()) }
     }
 
     fn open(&self) -> Arc<Database> {
         let options = DatabaseOptions { durability: Durability::Full, ..fixture::options() };
-        Database::open_with_io(self.directory.path(), options, self.io.clone()).unwrap()
+        Database::open_on(self.directory.path(), options, self.disk.clone()).unwrap()
     }
 
     fn path(&self) -> &Path {
@@ -35,13 +39,21 @@ impl Home {
     }
 
     fn fault(&self, on: Operation, after: u64) {
-        self.io.inject(Fault { on, after, kind: FaultKind::Error(EIO), forever: false });
+        self.disk.inject(Fault { on, after, kind: FaultKind::Error(EIO), forever: false });
     }
 
     /// Files with this extension.
     fn files(&self, extension: &str) -> Vec<PathBuf> {
-        let all = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path());
+        let all = self.disk.list(self.path()).unwrap().into_iter();
         all.filter(|path| path.extension().is_some_and(|e| e == extension)).collect()
+    }
+
+    fn read(&self, file: &Path) -> Vec<u8> {
+        self.disk.read_small(file, 1 << 20).unwrap()
+    }
+
+    fn write(&self, file: &Path, bytes: &[u8]) {
+        self.disk.write_small(file, bytes, true).unwrap();
     }
 
     /// A database `d` with a table `t` of three rows.
@@ -105,19 +117,19 @@ async fn survive(sql: &str, on: Operation) {
     for position in 0.. {
         let home = Home::new();
         let (database, mut session) = home.with_table().await;
-        let catalog = fs::read(home.path().join("catalog.mus")).unwrap();
         home.fault(on, position);
         let result = rows(&mut session, sql).await;
-        home.io.clear_faults();
+        home.disk.clear_faults();
         let context = format!("{sql}, fault at {on:?} {position}: {result:?}");
         let unknown = result.as_ref().is_err_and(|e| e.message.contains("not known to be durable"));
         let wanted = if result.is_ok() || unknown { &after } else { &before };
+        let after_power_cut = home.disk.only_synced();
         assert_eq!(&observe(&mut session).await, wanted, "{context}");
         drop((session, database));
         assert_eq!(&observe_anew(&home).await, wanted, "{context}, opened again");
         if unknown {
-            // A power failure undoes the rename.
-            fs::write(home.path().join("catalog.mus"), catalog).unwrap();
+            // A power cut undoes the rename.
+            let home = Home { disk: Arc::new(after_power_cut), ..home };
             assert_eq!(observe_anew(&home).await, before, "{context}, undone");
         }
         if result.is_ok() {
@@ -169,13 +181,13 @@ async fn tables_without_statistics_have_the_same_rows() {
     assert_eq!(wanted.0, [["1"], ["2"]]);
     drop((session, database));
     let [file] = &home.files("stats")[..] else { panic!("{:?}", home.files("stats")) };
-    let good = fs::read(file).unwrap();
+    let good = home.read(file);
     let mut flipped = good.clone();
     *flipped.last_mut().unwrap() ^= 1;
     for damaged in [None, Some(&flipped[..]), Some(&good[..good.len() / 2]), Some(b"")] {
         match damaged {
-            None => fs::remove_file(file).unwrap(),
-            Some(bytes) => fs::write(file, bytes).unwrap(),
+            None => home.disk.remove(file).unwrap(),
+            Some(bytes) => home.write(file, bytes),
         }
         let database = home.open();
         let mut session = fixture::session(&database, "root");
@@ -192,6 +204,25 @@ async fn tables_without_statistics_have_the_same_rows() {
     drop((session, database));
     let cardinality = "SELECT cardinality FROM information_schema.statistics WHERE table_name = 't'";
     assert_eq!(run(&mut fixture::session(&home.open(), "root"), cardinality).await, [["4"], ["4"]]);
+}
+
+/// What takes room fails with MySQL's error and changes nothing; what frees room has some kept for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_takes_nothing_but_drops() {
+    let home = Home::new();
+    let (_database, mut session) = home.with_table().await;
+    let before = observe(&mut session).await;
+    let files = || home.disk.list(home.path()).unwrap();
+    let used: u64 = files().iter().filter_map(|file| home.disk.len_of(file).unwrap()).sum();
+    home.disk.set_capacity(Some(used));
+    for sql in [&load(1)[..], "CREATE INDEX ks ON t (s)", "CREATE TABLE u (a INT)", "CREATE DATABASE e"] {
+        let e = rows(&mut session, sql).await.unwrap_err();
+        assert_eq!(e.code, ErrorCode::DiskFull, "{sql}: {}", e.message);
+        assert_eq!(observe(&mut session).await, before, "{sql}");
+    }
+    run(&mut session, "TRUNCATE TABLE t").await;
+    run(&mut session, "DROP TABLE t").await;
+    run(&mut session, "CREATE TABLE u (a INT)").await;
 }
 
 async fn next_value(home: &Home) -> u64 {
@@ -212,7 +243,7 @@ async fn counters_never_go_back() {
             let mut session = fixture::session(&database, "root");
             home.fault(on, after);
             let result = rows(&mut session, &alter(next + after)).await;
-            home.io.clear_faults();
+            home.disk.clear_faults();
             if result.is_ok() {
                 least = next + after;
             }
@@ -234,7 +265,7 @@ async fn counters_never_go_back() {
     assert_eq!(next_value(&home).await, least);
     // A counter that is lost is one more than the largest value, with statistics and without.
     for lost in ["counter", "stats"] {
-        home.files(lost).iter().for_each(|file| fs::write(file, "damaged").unwrap());
+        home.files(lost).iter().for_each(|file| home.write(file, b"damaged"));
         assert_eq!(next_value(&home).await, 10, "without {lost}");
     }
     let database = home.open();
@@ -252,7 +283,7 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     run(&mut session, "ALTER TABLE t AUTO_INCREMENT = 50").await;
     let wanted = observe(&mut session).await;
     drop((session, database));
-    let stored = |path: &Path| -> serde_json::Value { serde_json::from_slice(&fs::read(path).unwrap()[24..]).unwrap() };
+    let stored = |path: &Path| -> serde_json::Value { serde_json::from_slice(&home.read(path)[24..]).unwrap() };
     let statistics = stored(&home.files("stats")[0]);
     let path = home.path().join("catalog.mus");
     let mut catalog = stored(&path);
@@ -269,14 +300,14 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     let checksum = crc32c::crc32c(&bytes[16..]);
     bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
     for file in home.files("stats").iter().chain(&home.files("counter")) {
-        fs::remove_file(file).unwrap();
+        home.disk.remove(file).unwrap();
     }
-    fs::write(&path, bytes).unwrap();
+    home.write(&path, &bytes);
     for _ in 0..2 {
         assert_eq!(observe_anew(&home).await, wanted);
     }
     assert_eq!((home.files("stats").len(), home.files("counter").len()), (1, 1));
-    assert!(!String::from_utf8_lossy(&fs::read(&path).unwrap()).contains("statistics"));
+    assert!(!String::from_utf8_lossy(&home.read(&path)).contains("statistics"));
 }
 
 /// A change of a definition that comes while an index is built waits for it, and neither undoes the other.
@@ -292,7 +323,7 @@ async fn changes_during_create_index_are_kept() {
         .enumerate()
     {
         database.clear_buffer_pool().unwrap();
-        home.io.set_read_delay(Duration::from_millis(10));
+        home.disk.set_read_delay(Duration::from_millis(10));
         let mut builder = fixture::session(&database, "root");
         let building =
             tokio::spawn(async move { rows(&mut builder, &format!("CREATE INDEX k{i} ON d.t (s, b)")).await });
@@ -300,7 +331,7 @@ async fn changes_during_create_index_are_kept() {
         assert!(!building.is_finished(), "the index was built before anything could come between");
         run(&mut session, change).await;
         building.await.unwrap().unwrap_or_else(|e| panic!("{change}: {}", e.message));
-        home.io.set_read_delay(Duration::ZERO);
+        home.disk.set_read_delay(Duration::ZERO);
     }
     let created = run(&mut session, "SHOW CREATE TABLE u").await;
     for wanted in ["KEY `kc`", "COMMENT='new'", "KEY `k0`", "KEY `k1`", "KEY `k2`"] {

@@ -99,7 +99,7 @@ impl Lab {
             durability: Durability::Relaxed,
             threads: self.options.threads,
         };
-        Ok((Database::open_with_io(&self.options.directory, options, trace.clone())?, trace))
+        Ok((Database::open_on(&self.options.directory, options, trace.clone())?, trace))
     }
 
     /// Loads the workload unless it is there. Error when it is there at another scale.

@@ -2,16 +2,11 @@
 
 use crate::{
     Result, StorageError,
-    io::PageIo,
+    io::{Disk, FileLock},
     page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, check_version},
     small_file::{self, ReplaceError},
 };
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    os::fd::AsRawFd,
-    path::Path,
-};
+use std::{io, path::Path};
 
 const LOCK: &str = "LOCK";
 const IDENTITY: &str = "MUSTER";
@@ -28,47 +23,33 @@ pub(crate) struct Identity {
     pub next_file: u32,
 }
 
-/// Makes the directory if it is not there, and locks it until the file returned is closed. Errors: `Foreign` for a
+/// Makes the directory if it is not there, and locks it until the lock returned is dropped. Errors: `Foreign` for a
 /// directory with other people's files, `Locked`, I/O.
-pub(crate) fn lock(directory: &Path) -> Result<File> {
+pub(crate) fn lock(disk: &dyn Disk, directory: &Path) -> Result<FileLock> {
     let fail = |e| StorageError::io(directory, e);
-    fs::create_dir_all(directory).map_err(fail)?;
-    if !directory.join(IDENTITY).exists() {
-        for entry in fs::read_dir(directory).map_err(fail)? {
-            let name = entry.map_err(fail)?.file_name();
-            // What a crash in the middle of making the directory leaves.
-            if name != LOCK && name != IDENTITY_NEW {
-                return Err(StorageError::Foreign { path: directory.to_path_buf() });
-            }
+    disk.create_directory(directory).map_err(fail)?;
+    if disk.len_of(&directory.join(IDENTITY)).map_err(fail)?.is_none() {
+        // What a crash in the middle of making the directory leaves.
+        let left = [LOCK, IDENTITY_NEW].map(|name| directory.join(name));
+        if disk.list(directory).map_err(fail)?.iter().any(|path| !left.contains(path)) {
+            return Err(StorageError::Foreign { path: directory.to_path_buf() });
         }
     }
     let path = directory.join(LOCK);
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|e| StorageError::io(&path, e))?;
-    // SAFETY: the descriptor is open; the call touches no memory.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-        let e = io::Error::last_os_error();
-        return Err(match e.kind() {
-            io::ErrorKind::WouldBlock => StorageError::Locked { path: directory.to_path_buf() },
-            _ => StorageError::io(path, e),
-        });
-    }
-    Ok(file)
+    disk.lock(&path).map_err(|e| match e.kind() {
+        io::ErrorKind::WouldBlock => StorageError::Locked { path: directory.to_path_buf() },
+        _ => StorageError::io(path, e),
+    })
 }
 
-/// Reads `MUSTER`; `None` in a new directory. Errors: `Foreign`, `NewerFormat`, `OlderFormat`, `Corrupt`,
-/// I/O.
-pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
+/// Reads `MUSTER`; `None` in a new directory. Errors: `Foreign`, `NewerFormat`, `OlderFormat`, `Corrupt`, I/O.
+pub(crate) fn read_identity(disk: &dyn Disk, directory: &Path) -> Result<Option<Identity>> {
     let path = directory.join(IDENTITY);
     let fail = |e| StorageError::io(&path, e);
-    let bytes = match fs::metadata(&path) {
-        Ok(metadata) if metadata.len() > IDENTITY_MAX_BYTES => return Err(StorageError::Foreign { path }),
-        Ok(_) => fs::read(&path).map_err(fail)?,
+    let bytes = match disk.read_small(&path, IDENTITY_MAX_BYTES) {
+        Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::FileTooLarge => return Err(StorageError::Foreign { path }),
         Err(e) => return Err(fail(e)),
     };
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -99,12 +80,17 @@ pub(crate) fn read_identity(directory: &Path) -> Result<Option<Identity>> {
 }
 
 /// Replaces `MUSTER`. After an error either content may be there: both are of numbers that are not in use.
-pub(crate) fn write_identity(io: &dyn PageIo, directory: &Path, identity: Identity, sync: bool) -> Result<()> {
+pub(crate) fn write_identity(disk: &dyn Disk, directory: &Path, identity: Identity, sync: bool) -> Result<()> {
     let Identity { page_size, next_file } = identity;
     let text = format!("{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\n");
-    small_file::replace(io, &directory.join(IDENTITY), text.as_bytes(), sync).map_err(|e| match e {
+    small_file::replace(disk, &directory.join(IDENTITY), text.as_bytes(), sync).map_err(|e| match e {
         ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
     })
+}
+
+/// Returns true for the path of a file that a directory has once: the identity, or one with the extension of our own files.
+pub(crate) fn is_of_directory(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == IDENTITY) || path.extension().is_some_and(|e| e == "mus")
 }
 
 pub(crate) fn valid_page_size(bytes: usize) -> bool {

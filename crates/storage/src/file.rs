@@ -11,7 +11,7 @@ pub use crate::sequential_writer::SequentialWriter;
 use crate::{
     FileId, Result, StorageError,
     buffer_pool::PageGuardMut,
-    io::{AlignedBuf, IoFile, OpenMode, PageIo, ReadOp, WriteOp},
+    io::{AlignedBuf, Disk, IoFile, OpenMode, ReadOp, WriteOp},
     page::{self, FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
 };
 use parking_lot::{Mutex, MutexGuard};
@@ -108,7 +108,7 @@ impl FileHeader {
 #[derive(Debug)]
 pub struct PageFile {
     id: FileId,
-    io: Arc<dyn PageIo>,
+    io: Arc<dyn Disk>,
     file: IoFile,
     page_size: usize,
     index_id: u32,
@@ -169,7 +169,7 @@ impl PageFile {
     /// Makes a file that holds nothing but its header, which is written but not synced. `page_size` is a power of
     /// two from 4 to 64 KiB. On an error nothing stays behind.
     pub fn create(
-        io: Arc<dyn PageIo>,
+        io: Arc<dyn Disk>,
         directory: &Path,
         id: FileId,
         index_id: u32,
@@ -191,7 +191,7 @@ impl PageFile {
 
     /// Opens a file and checks that it is one of ours, of this format, and as long as its header says.
     /// Errors: `Foreign`, `NewerFormat`, `OlderFormat`, `Corrupt`, I/O.
-    pub fn open(io: Arc<dyn PageIo>, directory: &Path, id: FileId, sync: bool) -> Result<Arc<PageFile>> {
+    pub fn open(io: Arc<dyn Disk>, directory: &Path, id: FileId, sync: bool) -> Result<Arc<PageFile>> {
         let path = file_path(directory, id);
         let fail = |e| StorageError::io(&path, e);
         let file = io.open(&path, OpenMode::Existing).map_err(fail)?;
@@ -244,7 +244,7 @@ impl PageFile {
         Ok(Arc::new(PageFile::with_header(io, file, id, header, sync)))
     }
 
-    fn with_header(io: Arc<dyn PageIo>, file: IoFile, id: FileId, header: FileHeader, sync: bool) -> PageFile {
+    fn with_header(io: Arc<dyn Disk>, file: IoFile, id: FileId, header: FileHeader, sync: bool) -> PageFile {
         PageFile {
             id,
             io,
@@ -348,7 +348,7 @@ impl PageFile {
         Ok(page_no)
     }
 
-    pub(crate) fn io(&self) -> &Arc<dyn PageIo> {
+    pub(crate) fn io(&self) -> &Arc<dyn Disk> {
         &self.io
     }
 

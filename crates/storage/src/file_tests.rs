@@ -1,22 +1,22 @@
 //! Opening files that are good, damaged, cut short, newer or somebody else's.
 
 use super::*;
-use crate::io::memory::MemoryIo;
+use crate::io::simulated::SimulatedDisk;
 
 const SIZE: usize = 8192;
 const DIRECTORY: &str = "/d";
 
-fn create(io: &Arc<MemoryIo>) -> Arc<PageFile> {
+fn create(io: &Arc<SimulatedDisk>) -> Arc<PageFile> {
     PageFile::create(Arc::clone(io) as _, Path::new(DIRECTORY), FileId(3), 11, SIZE, true).unwrap()
 }
 
-fn open(io: &Arc<MemoryIo>) -> Result<Arc<PageFile>> {
+fn open(io: &Arc<SimulatedDisk>) -> Result<Arc<PageFile>> {
     PageFile::open(Arc::clone(io) as _, Path::new(DIRECTORY), FileId(3), true)
 }
 
 /// A file changed by `change` after its header was written.
 fn tampered(change: impl FnOnce(&mut Vec<u8>)) -> StorageError {
-    let io = Arc::new(MemoryIo::new());
+    let io = Arc::new(SimulatedDisk::new());
     let file = create(&io);
     file.write_new_header(|h| h.page_count = 5).unwrap();
     io.tamper(file.path(), |bytes| {
@@ -32,7 +32,7 @@ fn sealed(bytes: &mut [u8]) {
 
 #[test]
 fn header_fields_round_trip() {
-    let io = Arc::new(MemoryIo::new());
+    let io = Arc::new(SimulatedDisk::new());
     let file = create(&io);
     let header = FileHeader {
         page_size: SIZE as u32,
@@ -95,13 +95,13 @@ fn no_change_of_a_bit_in_the_header_goes_unseen() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let e = open(&Arc::new(MemoryIo::new())).unwrap_err();
+    let e = open(&Arc::new(SimulatedDisk::new())).unwrap_err();
     assert!(matches!(&e, StorageError::Io { path, .. } if path == Path::new("/d/00000003.mus")), "{e}");
 }
 
 #[test]
 fn creating_on_a_full_disk_leaves_nothing() {
-    let io = Arc::new(MemoryIo::new());
+    let io = Arc::new(SimulatedDisk::new());
     io.set_capacity(Some(100));
     let e = PageFile::create(Arc::clone(&io) as _, Path::new(DIRECTORY), FileId(3), 11, SIZE, true).unwrap_err();
     assert!(matches!(e, StorageError::DiskFull { .. }));

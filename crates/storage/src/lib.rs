@@ -7,7 +7,7 @@
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
 //!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs, small_file.rs
-//!   PageIo     io_uring, pread, memory with faults         io/
+//!   Disk       io_uring, pread, a simulated one with faults  io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //!   load_ahead memory ahead of its use, wide registers     processor.rs
 //! ```

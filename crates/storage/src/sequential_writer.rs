@@ -189,8 +189,8 @@ mod tests {
     use crate::{
         FileId,
         io::{
-            PageIo, ReadOp,
-            memory::{Fault, FaultKind, MemoryIo, Operation},
+            Disk, ReadOp,
+            simulated::{Fault, FaultKind, Operation, SimulatedDisk},
             trace::{AccessKind, TraceIo},
         },
         page::{PAGE_HEADER, PageType, verify},
@@ -199,7 +199,7 @@ mod tests {
 
     const SIZE: usize = 16384;
 
-    fn writer(io: Arc<dyn PageIo>) -> (SequentialWriter, Arc<Counters>) {
+    fn writer(io: Arc<dyn Disk>) -> (SequentialWriter, Arc<Counters>) {
         let file = PageFile::create(io, Path::new("/d"), FileId(1), 9, SIZE, true).unwrap();
         let counters: Arc<Counters> = Arc::default();
         (SequentialWriter::new(file, Arc::clone(&counters)), counters)
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn pages_arrive_in_large_writes_and_are_durable() {
-        let memory = Arc::new(MemoryIo::new());
-        let trace = Arc::new(TraceIo::new(Arc::clone(&memory) as _));
+        let disk = Arc::new(SimulatedDisk::new());
+        let trace = Arc::new(TraceIo::new(Arc::clone(&disk) as _));
         for pages in [0, 1, 64, 65, 1000u32] {
             let (mut w, counters) = writer(Arc::clone(&trace) as _);
             trace.start();
@@ -228,7 +228,7 @@ mod tests {
             let writes = trace.stop().accesses.into_iter().filter(|a| a.kind == AccessKind::Write).count();
             assert_eq!(writes, pages.div_ceil(64) as usize + 1, "1 MiB each, and the header");
 
-            let after_crash: Arc<dyn PageIo> = Arc::new(memory.crash(None));
+            let after_crash: Arc<dyn Disk> = Arc::new(disk.only_synced());
             let opened = PageFile::open(Arc::clone(&after_crash), Path::new("/d"), FileId(1), true).unwrap();
             let h = opened.header();
             assert_eq!((h.page_count, h.root, h.row_count, h.index_id), (pages + 1, pages, 77, 9));
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told() {
         for after in [0, 1, 4] {
-            let io = Arc::new(MemoryIo::new());
+            let io = Arc::new(SimulatedDisk::new());
             let (mut w, _) = writer(Arc::clone(&io) as _);
             io.inject(Fault { on: Operation::Write, after, kind: FaultKind::Error(libc::ENOSPC), forever: true });
             let appended = (1..=300u32).try_for_each(|n| w.append(&page(n)).map(drop));
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn an_abandoned_writer_ends() {
-        let (mut w, _) = writer(Arc::new(MemoryIo::new()));
+        let (mut w, _) = writer(Arc::new(SimulatedDisk::new()));
         (1..=300).for_each(|n| assert_eq!(w.append(&page(n)).unwrap(), n));
         let file = Arc::clone(w.file());
         drop(w);

@@ -3,8 +3,8 @@
 //! The new content is written to a file beside the old one, synced, renamed over it, and the directory is synced. So at
 //! any time either the old content or the new one is there, and after a power failure too.
 
-use crate::{StorageError, io::PageIo};
-use std::{fs, path::Path};
+use crate::{StorageError, io::Disk};
+use std::path::{Path, PathBuf};
 
 /// Why a file was not replaced, or why that is not certain.
 #[derive(Debug, thiserror::Error)]
@@ -18,20 +18,31 @@ pub enum ReplaceError {
     DurabilityUnknown(StorageError),
 }
 
+/// Extension of a file that is to be renamed to what it replaces.
+const NEW: &str = "new";
+
+/// The file that is renamed to `path`.
+fn beside(path: &Path) -> PathBuf {
+    path.with_added_extension(NEW)
+}
+
+/// The file that new content was to replace, by the path of the new content; `None` for other paths.
+pub(crate) fn replaced_by(path: &Path) -> Option<PathBuf> {
+    path.extension().is_some_and(|extension| extension == NEW).then(|| path.with_extension(""))
+}
+
 /// Replaces the content of a file. With `sync` it is durable when this returns.
-pub fn replace(io: &dyn PageIo, path: &Path, bytes: &[u8], sync: bool) -> Result<(), ReplaceError> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    let new = Path::new(&new);
-    let written = io.write_small(new, bytes, sync).and_then(|()| io.rename(new, path));
+pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: bool) -> Result<(), ReplaceError> {
+    let new = &beside(path);
+    let written = disk.write_small(new, bytes, sync).and_then(|()| disk.rename(new, path));
     written.map_err(|e| {
         // The remains of a failed write are worth nothing, and may be what fills the disk.
-        let _ = fs::remove_file(new);
+        let _ = disk.remove(new);
         ReplaceError::NotReplaced(StorageError::io(path, e))
     })?;
     match path.parent() {
         Some(directory) if sync => {
-            io.sync_directory(directory).map_err(|e| ReplaceError::DurabilityUnknown(StorageError::io(directory, e)))
+            disk.sync_directory(directory).map_err(|e| ReplaceError::DurabilityUnknown(StorageError::io(directory, e)))
         }
         _ => Ok(()),
     }
@@ -40,24 +51,55 @@ pub fn replace(io: &dyn PageIo, path: &Path, bytes: &[u8], sync: bool) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::memory::{Fault, FaultKind, MemoryIo, Operation};
+    use crate::io::simulated::{Fault, FaultKind, Operation, SimulatedDisk};
 
     #[test]
     fn what_is_there_after_each_fault() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("x");
-        let io = MemoryIo::new();
-        replace(&io, &path, b"old", true).unwrap();
+        let (directory, path) = (Path::new("/d"), Path::new("/d/x"));
+        let disk = SimulatedDisk::new();
+        replace(&disk, path, b"old", true).unwrap();
         for (on, replaced) in
             [(Operation::WriteSmall, false), (Operation::Rename, false), (Operation::SyncDirectory, true)]
         {
-            io.inject(Fault { on, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
-            let e = replace(&io, &path, b"new", true).unwrap_err();
+            disk.inject(Fault { on, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
+            let e = replace(&disk, path, b"new", true).unwrap_err();
             assert_eq!(matches!(e, ReplaceError::DurabilityUnknown(_)), replaced, "{e}");
-            assert_eq!(fs::read(&path).unwrap(), if replaced { b"new" } else { b"old" });
-            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else stays");
+            assert_eq!(disk.read_small(path, 3).unwrap(), if replaced { b"new" } else { b"old" });
+            assert_eq!(disk.list(directory).unwrap(), [path], "nothing else stays");
         }
-        io.inject(Fault { on: Operation::SyncDirectory, after: 0, kind: FaultKind::Error(libc::EIO), forever: true });
-        replace(&io, &path, b"newer", false).unwrap();
+        disk.inject(Fault { on: Operation::SyncDirectory, after: 0, kind: FaultKind::Error(libc::EIO), forever: true });
+        replace(&disk, path, b"newer", false).unwrap();
+    }
+
+    /// The power goes in each operation of a replacement, and all ways to lose what was not synced are tried.
+    #[test]
+    fn a_power_cut_leaves_the_old_content_or_the_new() {
+        let path = Path::new("/d/x");
+        let (old, new) = (vec![1; 3000], vec![2; 5000]);
+        let mut found = [0, 0];
+        for operations in 0.. {
+            let disk = SimulatedDisk::new();
+            replace(&disk, path, &old, true).unwrap();
+            disk.cut_power_after(operations);
+            let replaced = replace(&disk, path, &new, true);
+            for seed in 0..50 {
+                let content = disk.after_power_cut(seed).read_small(path, 5000).unwrap();
+                assert!(content == new || content == old && replaced.is_err(), "operation {operations}, seed {seed}");
+                found[usize::from(content == new)] += 1;
+            }
+            if replaced.is_ok() {
+                break;
+            }
+        }
+        assert!(found.into_iter().all(|n| n > 50), "{found:?}");
+        // What is not asked to be durable may be half a file.
+        let disk = SimulatedDisk::new();
+        replace(&disk, path, &old, true).unwrap();
+        replace(&disk, path, &new, false).unwrap();
+        let torn = |seed| {
+            let content = disk.after_power_cut(seed).read_small(path, 5000).unwrap();
+            content != old && content != new
+        };
+        assert!((0..50).any(torn));
     }
 }

@@ -5,13 +5,13 @@ use crate::{
     buffer_pool::BufferPool,
     directory::{self, Identity},
     file::{self, Companion, PageFile, SequentialWriter},
-    io::{self, PageIo},
+    io::{self, Disk, FileLock},
+    small_file,
     tree::{TreeBuilder, TreeLayout},
 };
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
-    fs::{self, File},
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Weak},
@@ -58,24 +58,24 @@ struct Files {
 pub struct Store {
     directory: PathBuf,
     counters: Arc<Counters>,
-    io: Arc<dyn PageIo>,
+    disk: Arc<dyn Disk>,
     pool: Arc<BufferPool>,
     page_size: usize,
     sync: bool,
     files: Mutex<Files>,
     /// Keeps other processes out as long as it is open.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Store {
     /// Opens or creates a directory. Errors: `Locked`, `Foreign`, `NewerFormat`, I/O.
     pub fn open(directory: &Path, options: StoreOptions) -> Result<Arc<Store>> {
-        let io = io::open_backend(options.io).map_err(|e| StorageError::io(directory, e))?;
-        Store::open_with_io(directory, options, io)
+        let disk = io::open_backend(options.io).map_err(|e| StorageError::io(directory, e))?;
+        Store::open_on(directory, options, disk)
     }
 
-    /// Opens a store as [`Store::open`] does, with a back end of the caller's, such as one that records a trace.
-    pub fn open_with_io(directory: &Path, options: StoreOptions, io: Arc<dyn PageIo>) -> Result<Arc<Store>> {
+    /// Opens a store as [`Store::open`] does, on a disk of the caller's, such as one that records a trace.
+    pub fn open_on(directory: &Path, options: StoreOptions, disk: Arc<dyn Disk>) -> Result<Arc<Store>> {
         if !directory::valid_page_size(options.page_size) {
             let e = std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
@@ -83,23 +83,23 @@ impl Store {
             );
             return Err(StorageError::io(directory, e));
         }
-        let lock = directory::lock(directory)?;
-        let identity = match directory::read_identity(directory)? {
+        let lock = directory::lock(&*disk, directory)?;
+        let identity = match directory::read_identity(&*disk, directory)? {
             Some(identity) => identity,
             None => {
                 let identity = Identity { page_size: options.page_size, next_file: 1 };
-                directory::write_identity(&*io, directory, identity, options.sync)?;
+                directory::write_identity(&*disk, directory, identity, options.sync)?;
                 identity
             }
         };
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
-        let highest = table_files(directory)?.into_iter().map(|(id, _)| id.0).max().unwrap_or(0);
+        let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let pool = BufferPool::new(options.buffer_pool_bytes, identity.page_size, Arc::clone(&io))?;
+        let pool = BufferPool::new(options.buffer_pool_bytes, identity.page_size, Arc::clone(&disk))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
             counters: Arc::default(),
-            io,
+            disk,
             pool,
             page_size: identity.page_size,
             sync: options.sync,
@@ -117,9 +117,9 @@ impl Store {
         &self.counters
     }
 
-    /// How files are reached.
-    pub fn io(&self) -> &Arc<dyn PageIo> {
-        &self.io
+    /// The disk that the directory is on.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// Returns true if what is written is synced before it counts as written.
@@ -145,11 +145,11 @@ impl Store {
         if next > files.reserved {
             let reserved = next.saturating_add(FILE_NUMBERS_AT_ONCE - 1);
             let identity = Identity { page_size: self.page_size, next_file: reserved };
-            directory::write_identity(&*self.io, &self.directory, identity, self.sync)?;
+            directory::write_identity(&*self.disk, &self.directory, identity, self.sync)?;
             files.reserved = reserved;
         }
         files.next = next;
-        let file = PageFile::create(Arc::clone(&self.io), &self.directory, id, index_id, self.page_size, self.sync)?;
+        let file = PageFile::create(Arc::clone(&self.disk), &self.directory, id, index_id, self.page_size, self.sync)?;
         files.open.retain(|_, file| file.strong_count() > 0);
         files.open.insert(id, Arc::downgrade(&file));
         Ok(file)
@@ -161,7 +161,7 @@ impl Store {
         if let Some(file) = files.open.get(&id).and_then(Weak::upgrade) {
             return Ok(file);
         }
-        let file = PageFile::open(Arc::clone(&self.io), &self.directory, id, self.sync)?;
+        let file = PageFile::open(Arc::clone(&self.disk), &self.directory, id, self.sync)?;
         if file.page_size() != self.page_size {
             let reason = format!("pages of {} bytes, the directory has {}", file.page_size(), self.page_size);
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
@@ -177,7 +177,7 @@ impl Store {
         self.pool.discard_file(file);
         for companion in Companion::ALL {
             let path = companion.path(&self.directory, file.id());
-            match fs::remove_file(&path) {
+            match self.disk.remove(&path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(StorageError::io(path, e)),
                 _ => {}
             }
@@ -218,47 +218,43 @@ impl Store {
 
     /// Returns true if there is any table file.
     pub fn has_table_files(&self) -> Result<bool> {
-        Ok(!table_files(&self.directory)?.is_empty())
+        Ok(!table_files(&*self.disk, &self.directory)?.is_empty())
     }
 
-    /// Removes all table files but these, with their companions (what a crash left behind). Called once after opening.
-    /// `known` has been read from a file that may have been renamed shortly before: only when the rename is durable,
-    /// nothing leads to the others.
+    /// Removes what a crash left behind: all table files but these, with their companions, and small files that were not
+    /// renamed to what they should replace. Called once after opening. `known` has been read from a file that may have been
+    /// renamed shortly before: only when the rename is durable, nothing leads to the others.
     pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
         if self.sync
-            && let Err(e) = self.io.sync_directory(&self.directory)
+            && let Err(e) = self.disk.sync_directory(&self.directory)
         {
             tracing::warn!("files that no table has stay until the next start: {}: {e}", self.directory.display());
             return Ok(());
         }
         let known: HashSet<FileId> = known.iter().copied().collect();
-        for (id, path) in belonging_to_tables(&self.directory)? {
-            if !known.contains(&id) {
-                fs::remove_file(&path).map_err(|e| StorageError::io(&path, e))?;
+        for path in list(&*self.disk, &self.directory)? {
+            let is_unknown = file::number_in(&path).is_some_and(|id| !known.contains(&id));
+            if is_unknown || is_unfinished(&path) {
+                self.disk.remove(&path).map_err(|e| StorageError::io(&path, e))?;
             }
         }
         Ok(())
     }
 }
 
-/// Table files in a directory, by their names.
-fn table_files(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
-    let mut files = belonging_to_tables(directory)?;
-    files.retain(|(_, path)| file::file_id(path).is_some());
-    Ok(files)
+/// Numbers of the table files in a directory.
+fn table_files(disk: &dyn Disk, directory: &Path) -> Result<Vec<FileId>> {
+    Ok(list(disk, directory)?.iter().filter_map(|path| file::file_id(path)).collect())
 }
 
-/// Table files in a directory and their companions, by their names.
-fn belonging_to_tables(directory: &Path) -> Result<Vec<(FileId, PathBuf)>> {
-    let fail = |e| StorageError::io(directory, e);
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).map_err(fail)? {
-        let path = entry.map_err(fail)?.path();
-        if let Some(id) = file::number_in(&path) {
-            files.push((id, path));
-        }
-    }
-    Ok(files)
+/// Returns true for one of our small files that was not renamed to what it should replace.
+fn is_unfinished(path: &Path) -> bool {
+    let Some(replaced) = small_file::replaced_by(path) else { return false };
+    file::number_in(&replaced).is_some() || directory::is_of_directory(&replaced)
+}
+
+fn list(disk: &dyn Disk, directory: &Path) -> Result<Vec<PathBuf>> {
+    disk.list(directory).map_err(|e| StorageError::io(directory, e))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::{
     tree::leaf::Leaf,
 };
 use muster_types::{KeyPart, SqlType};
+use std::fs;
 
 fn options(page_size: usize) -> StoreOptions {
     StoreOptions { page_size, buffer_pool_bytes: 1 << 20, ..StoreOptions::default() }
@@ -128,11 +129,15 @@ fn unknown_table_files_are_removed_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path()).unwrap();
     let files: Vec<FileId> = (0..4).map(|_| store.new_file(1).unwrap().id()).collect();
-    fs::write(directory.path().join("catalog.json"), "{}").unwrap();
+    for name in ["catalog.json", "thesis.new", "thesis.tex.new"] {
+        fs::write(directory.path().join(name), "{}").unwrap();
+    }
     for (file, companion) in [(0, Companion::Statistics), (1, Companion::Statistics), (2, Companion::Counter)] {
         fs::write(companion.path(directory.path(), files[file]), "{}").unwrap();
     }
-    fs::write(directory.path().join("00000004.counter.new"), "{").unwrap();
+    for name in ["00000004.counter.new", "00000002.stats.new", "catalog.mus.new", "MUSTER.new"] {
+        fs::write(directory.path().join(name), "{").unwrap();
+    }
     store.remove_unknown_files(&files[1..3]).unwrap();
     let mut names: Vec<_> = fs::read_dir(directory.path())
         .unwrap()
@@ -140,7 +145,7 @@ fn unknown_table_files_are_removed_and_nothing_else() {
         .collect();
     names.sort();
     let left = ["00000002.mus", "00000002.stats", "00000003.counter", "00000003.mus"];
-    assert_eq!(names, [&left[..], &["LOCK", "MUSTER", "catalog.json"]].concat());
+    assert_eq!(names, [&left[..], &["LOCK", "MUSTER", "catalog.json", "thesis.new", "thesis.tex.new"]].concat());
     let file = store.open_file(files[1]).unwrap();
     store.delete_file(&file).unwrap();
     assert!(!Companion::Statistics.path(directory.path(), files[1]).exists(), "it goes with its file");

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     ColumnSchema, IndexSchema, Scan, ScanRequest,
     buffer_pool::PageGuard,
-    io::memory::{Fault, FaultKind, Operation},
+    io::simulated::{Fault, FaultKind, Operation},
     rows::fixtures::{empty_table, home, home_with_faults, scan_request, sortable},
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType};

@@ -75,7 +75,7 @@ pub type AccountList = Vec<AccountEntry>;
 
 pub struct Accounts {
     path: PathBuf,
-    writer: persist::Writer,
+    files: persist::CheckedFiles,
     current: RwLock<Arc<AccountList>>,
     change: Mutex<()>,
 }
@@ -83,18 +83,18 @@ pub struct Accounts {
 impl Accounts {
     /// Reads the accounts; a new data directory (`create`) has `root@localhost` without a password. Error 1712 when
     /// another one has none: nobody gets in because a file is lost.
-    pub fn open(directory: &Path, create: bool, writer: persist::Writer) -> Result<Accounts> {
+    pub fn open(directory: &Path, create: bool, files: persist::CheckedFiles) -> Result<Accounts> {
         let path = directory.join(FILE_NAME);
-        let list = match persist::read::<AccountList>(&path, KIND)? {
+        let list = match files.read::<AccountList>(&path, KIND)? {
             Some(list) => list,
             None if !create => return Err(persist::corrupt(&path, "missing: put it back")),
             None => {
                 let root = AccountEntry { global: Privileges::all_global(), ..AccountEntry::new("root", "localhost") };
-                writer.write(&path, KIND, &vec![root.clone()])?;
+                files.write(&path, KIND, &vec![root.clone()])?;
                 vec![root]
             }
         };
-        Ok(Accounts { path, writer, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
+        Ok(Accounts { path, files, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
     }
 
     pub fn list(&self) -> Arc<AccountList> {
@@ -111,7 +111,7 @@ impl Accounts {
             let message = "Operation failed: it would leave no account with all privileges";
             return Err(SqlError::new(ErrorCode::CannotUser, message));
         }
-        let written = self.writer.write(&self.path, KIND, &next);
+        let written = self.files.write(&self.path, KIND, &next);
         if let Err(ChangeError::NotMade(e)) = written {
             return Err(e);
         }
@@ -187,14 +187,14 @@ fn like(pattern: &[u8], text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn writer() -> persist::Writer {
-        persist::Writer::new(Arc::new(muster_storage::io::threads::ThreadsIo::new()), false)
+    fn files() -> persist::CheckedFiles {
+        persist::CheckedFiles::new(Arc::new(muster_storage::io::threads::ThreadsIo::new()), false)
     }
 
     #[test]
     fn the_most_specific_host_wins() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, writer()).unwrap();
+        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
         accounts
             .change(|list| {
                 list.extend(["%", "10.0.%", "10.0.0.7"].map(|host| AccountEntry::new("u", host)));
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn passwords_survive_reopening() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, writer()).unwrap();
+        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
         assert!(!accounts.root_has_password());
         accounts.set_password("root", "localhost", "secret").unwrap();
         assert_eq!(accounts.set_password("root", "%", "x").unwrap_err().code, ErrorCode::CannotUser);
-        let again = Accounts::open(dir.path(), true, writer()).unwrap();
+        let again = Accounts::open(dir.path(), true, files()).unwrap();
         assert!(again.root_has_password());
         let root = again.find("root", "localhost").unwrap();
         assert!(password::verify(&root.plugin, &root.authentication_string, "secret"));
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn somebody_can_always_do_everything() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, writer()).unwrap();
+        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
         let drop_all = || {
             accounts.change(|list| {
                 list.clear();

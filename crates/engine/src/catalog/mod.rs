@@ -22,7 +22,6 @@ use crate::persist::{self, ChangeError};
 use muster_types::Result;
 use parking_lot::{Mutex, RwLock};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -36,7 +35,7 @@ pub type Former = Vec<(Arc<TableEntry>, FormerContent)>;
 
 pub struct Catalog {
     path: PathBuf,
-    writer: persist::Writer,
+    files: persist::CheckedFiles,
     current: RwLock<Arc<Snapshot>>,
     /// Held while a change is made.
     change: Mutex<()>,
@@ -49,33 +48,33 @@ impl Catalog {
     }
 
     /// Returns true if a data directory has a catalog. One that has none is new.
-    pub fn exists(directory: &Path) -> bool {
-        Catalog::path(directory).exists()
+    pub fn exists(directory: &Path, files: &persist::CheckedFiles) -> Result<bool> {
+        Ok(files.len_of(&Catalog::path(directory))?.is_some())
     }
 
     /// Reads the catalog of a data directory; `None` when it has none. Returns also what a catalog of format 1 said of
     /// tables' rows: it is lost with the next change.
-    pub fn read(directory: &Path, writer: &persist::Writer) -> Result<Option<(Catalog, Former)>> {
-        let Some(stored) = persist::read::<stored::Stored>(&Catalog::path(directory), KIND)? else { return Ok(None) };
+    pub fn read(directory: &Path, files: &persist::CheckedFiles) -> Result<Option<(Catalog, Former)>> {
+        let Some(stored) = files.read::<stored::Stored>(&Catalog::path(directory), KIND)? else { return Ok(None) };
         let (snapshot, former) = stored.into_snapshot();
-        Ok(Some((Catalog::new(directory, writer, snapshot), former)))
+        Ok(Some((Catalog::new(directory, files, snapshot), former)))
     }
 
     /// Writes an empty catalog into a data directory.
-    pub fn create(directory: &Path, writer: &persist::Writer) -> Result<Catalog> {
-        let empty = Catalog::new(directory, writer, Snapshot::default());
-        writer.write(&empty.path, KIND, &stored::Stored::of(&empty.snapshot()))?;
+    pub fn create(directory: &Path, files: &persist::CheckedFiles) -> Result<Catalog> {
+        let empty = Catalog::new(directory, files, Snapshot::default());
+        files.write(&empty.path, KIND, &stored::Stored::of(&empty.snapshot()))?;
         Ok(empty)
     }
 
-    fn new(directory: &Path, writer: &persist::Writer, snapshot: Snapshot) -> Catalog {
+    fn new(directory: &Path, files: &persist::CheckedFiles, snapshot: Snapshot) -> Catalog {
         let current = RwLock::new(Arc::new(snapshot));
-        Catalog { path: Catalog::path(directory), writer: writer.clone(), current, change: Mutex::new(()) }
+        Catalog { path: Catalog::path(directory), files: files.clone(), current, change: Mutex::new(()) }
     }
 
     /// Bytes of the file.
     pub fn file_bytes(&self) -> u64 {
-        fs::metadata(&self.path).map_or(0, |m| m.len())
+        self.files.len_of(&self.path).ok().flatten().unwrap_or(0)
     }
 
     /// The state now.
@@ -89,7 +88,7 @@ impl Catalog {
         let _one_at_a_time = self.change.lock();
         let mut next = Snapshot::clone(&self.snapshot());
         let result = f(&mut next)?;
-        let written = self.writer.write(&self.path, KIND, &stored::Stored::of(&next));
+        let written = self.files.write(&self.path, KIND, &stored::Stored::of(&next));
         if !matches!(written, Err(ChangeError::NotMade(_))) {
             *self.current.write() = Arc::new(next);
         }

@@ -1,6 +1,6 @@
 //! Small files that belong to a tree's file and go with it: `00000017.stats` and `00000017.counter` to `00000017.mus`.
 
-use crate::persist::{self, ChangeError, Kind};
+use crate::persist::{ChangeError, CheckedFiles, Kind};
 use muster_storage::{FileId, Store, file::Companion};
 use muster_types::Result;
 use serde::{Serialize, de::DeserializeOwned};
@@ -9,25 +9,25 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Companions {
     store: Arc<Store>,
-    writer: persist::Writer,
+    files: CheckedFiles,
 }
 
 impl Companions {
     pub fn new(store: Arc<Store>) -> Companions {
-        let writer = persist::Writer::new(store.io().clone(), store.is_synced());
-        Companions { store, writer }
+        let files = CheckedFiles::new(store.disk().clone(), store.is_synced());
+        Companions { store, files }
     }
 
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    pub fn writer(&self) -> &persist::Writer {
-        &self.writer
+    pub fn files(&self) -> &CheckedFiles {
+        &self.files
     }
 
     pub fn read<T: DeserializeOwned>(&self, file: FileId, companion: Companion, kind: Kind) -> Result<Option<T>> {
-        persist::read(&companion.path(self.store.directory(), file), kind)
+        self.files.read(&companion.path(self.store.directory(), file), kind)
     }
 
     pub fn write<T: Serialize>(
@@ -37,6 +37,6 @@ impl Companions {
         kind: Kind,
         value: &T,
     ) -> Result<(), ChangeError> {
-        self.writer.write(&companion.path(self.store.directory(), file), kind, value)
+        self.files.write(&companion.path(self.store.directory(), file), kind, value)
     }
 }

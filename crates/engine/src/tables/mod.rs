@@ -58,19 +58,19 @@ impl Tables {
     pub fn open(store: Arc<Store>) -> Result<Tables> {
         let companions = Companions::new(store);
         let store = companions.store();
-        let (catalog, former) = match Catalog::read(store.directory(), companions.writer())? {
+        let (catalog, former) = match Catalog::read(store.directory(), companions.files())? {
             Some(read) => read,
             None if store.has_table_files()? => {
                 let path = Catalog::path(store.directory());
                 return Err(persist::corrupt(&path, "missing, while files of tables are there: put it back"));
             }
-            None => (Catalog::create(store.directory(), companions.writer())?, Former::new()),
+            None => (Catalog::create(store.directory(), companions.files())?, Former::new()),
         };
         take_over(&companions, &catalog, former)?;
         let definitions = catalog.snapshot();
         let known: Vec<FileId> = definitions.tables().flat_map(|t| t.files.iter().copied()).collect();
         store.remove_unknown_files(&known)?;
-        let reserve = Reserve::new(store.directory());
+        let reserve = Reserve::new(store.disk().clone(), store.directory());
         let current = RwLock::new(Arc::new(TableSet::default().next(definitions, &companions)));
         let tables = Tables { companions, catalog, reserve, current, change: Mutex::new(()) };
         tables.keep_reserve();

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_engine::{
     Database, DatabaseOptions, Session,
-    io::memory::MemoryIo,
+    io::simulated::SimulatedDisk,
     types::{ErrorCode, Value},
 };
 use std::{
@@ -38,10 +38,10 @@ const PAGE_DELAY: Duration = Duration::from_millis(100);
 const SOON: Duration = Duration::from_millis(1000);
 
 /// A database whose pages are not in memory and come slowly, and a session that knows the plan of [`LONG`].
-async fn slow(directory: &Path) -> (Arc<Database>, Session, Arc<MemoryIo>) {
-    let io = Arc::new(MemoryIo::new());
+async fn slow(directory: &Path) -> (Arc<Database>, Session, Arc<SimulatedDisk>) {
+    let io = Arc::new(SimulatedDisk::new());
     let options = DatabaseOptions { page_size: 4096, ..fixture::options() };
-    let database = Database::open_with_io(directory, options, io.clone()).unwrap();
+    let database = Database::open_on(directory, options, io.clone()).unwrap();
     load(&database, 17).await;
     let mut root = in_db(&database, "root").await;
     assert!(is_short(&mut root, LONG).await);

@@ -4,7 +4,7 @@ use super::*;
 use muster_algebra::{ColumnDef, CompareOp, IndexDef, JoinKind, Scan, Side, TableDef};
 use muster_storage::{
     ColumnSchema, Counters, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
-    io::memory::{Fault, FaultKind, MemoryIo, Operation},
+    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
 };
 use muster_types::{KeyPart, KeyRange};
 use std::ops::Bound;
@@ -16,7 +16,7 @@ struct Stored {
     table: Arc<Table>,
     store: Arc<Store>,
     def: Arc<TableDef>,
-    io: Arc<MemoryIo>,
+    io: Arc<SimulatedDisk>,
     _directory: tempfile::TempDir,
 }
 
@@ -43,9 +43,9 @@ fn stored() -> Stored {
 
 fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let directory = tempfile::tempdir().unwrap();
-    let io = Arc::new(MemoryIo::new());
+    let io = Arc::new(SimulatedDisk::new());
     let options = StoreOptions { page_size: 4096, buffer_pool_bytes, sync: false, ..StoreOptions::default() };
-    let open = || Store::open_with_io(directory.path(), options.clone(), io.clone()).unwrap();
+    let open = || Store::open_on(directory.path(), options.clone(), io.clone()).unwrap();
     let part = |column| KeyPart { column, prefix: None, descending: false };
     let column = |ty, nullable| ColumnSchema { ty, nullable };
     let schema = TableSchema {

@@ -32,7 +32,7 @@ use crate::{
     Counters, Result, StorageError,
     counters::Counter,
     file::{HEADER_PAGE, PageFile},
-    io::{PageIo, ReadOp},
+    io::{Disk, ReadOp},
     page,
 };
 use frames::{Frames, PageKey};
@@ -81,7 +81,7 @@ pub struct BufferPool {
     replacement: Replacement,
     free: Mutex<Vec<u32>>,
     page_size: usize,
-    io: Arc<dyn PageIo>,
+    io: Arc<dyn Disk>,
     read_ahead: read_ahead::ReadAhead,
     /// Frames that are being read ahead.
     reading: AtomicUsize,
@@ -97,7 +97,7 @@ enum Mode {
 
 impl BufferPool {
     /// Maps `bytes` of memory (at least a few frames), which is touched as it fills.
-    pub fn new(bytes: usize, page_size: usize, io: Arc<dyn PageIo>) -> Result<Arc<BufferPool>> {
+    pub fn new(bytes: usize, page_size: usize, io: Arc<dyn Disk>) -> Result<Arc<BufferPool>> {
         let count = (bytes / page_size).clamp(MIN_FRAMES, u32::MAX as usize / 2);
         let frames = Frames::new(count, page_size).map_err(|e| StorageError::io(Path::new("buffer pool"), e))?;
         Ok(Arc::new(BufferPool {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     FileId,
     io::{
-        memory::{Fault, FaultKind, MemoryIo, Operation},
+        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
         threads::ThreadsIo,
     },
     page::{PAGE_HEADER, PageHeader, PageType},
@@ -16,7 +16,7 @@ const SIZE: usize = 4096;
 
 /// A pool on a file whose pages hold their number.
 pub(super) struct Fixture {
-    pub io: Arc<MemoryIo>,
+    pub io: Arc<SimulatedDisk>,
     pub pool: Arc<BufferPool>,
     pub file: Arc<PageFile>,
     pub counters: Counters,
@@ -25,8 +25,8 @@ pub(super) struct Fixture {
 impl Fixture {
     /// Pages 1 to `pages` on disk, nothing in memory.
     pub fn new(frames: usize, page_size: usize, pages: u32) -> Fixture {
-        let io = Arc::new(MemoryIo::new());
-        let pool = BufferPool::new(frames * page_size, page_size, Arc::clone(&io) as Arc<dyn PageIo>).unwrap();
+        let io = Arc::new(SimulatedDisk::new());
+        let pool = BufferPool::new(frames * page_size, page_size, Arc::clone(&io) as Arc<dyn Disk>).unwrap();
         let file = PageFile::create(Arc::clone(&io) as _, Path::new("/d"), FileId(1), 7, page_size, true).unwrap();
         let f = Fixture { io, pool, file, counters: Counters::default() };
         f.append(&f.file, pages);
@@ -49,7 +49,7 @@ impl Fixture {
     }
 
     fn second_file(&self, index_id: u32, pages: u32) -> Arc<PageFile> {
-        let io = Arc::clone(&self.io) as Arc<dyn PageIo>;
+        let io = Arc::clone(&self.io) as Arc<dyn Disk>;
         let size = self.pool.page_size();
         let file = PageFile::create(io, Path::new("/d"), FileId(2), index_id, size, true).unwrap();
         self.append(&file, pages);
@@ -85,7 +85,7 @@ fn number(page: &[u8]) -> u32 {
 #[test]
 fn pages_survive_eviction_and_reopening_on_a_real_file() {
     let directory = tempfile::tempdir().unwrap();
-    let io: Arc<dyn PageIo> = Arc::new(ThreadsIo::new());
+    let io: Arc<dyn Disk> = Arc::new(ThreadsIo::new());
     let file = PageFile::create(Arc::clone(&io), directory.path(), FileId(1), 7, SIZE, true).unwrap();
     let pool = BufferPool::new(16 * SIZE, SIZE, Arc::clone(&io)).unwrap();
     let counters = Counters::default();

@@ -1,16 +1,15 @@
 //! The same checks for every back end that moves bytes.
 
-use super::{memory::*, *};
-use std::path::PathBuf;
+use super::{simulated::SimulatedDisk, *};
 
-fn backends() -> Vec<Arc<dyn PageIo>> {
-    let mut all: Vec<Arc<dyn PageIo>> = vec![
+fn backends() -> Vec<Arc<dyn Disk>> {
+    let mut all: Vec<Arc<dyn Disk>> = vec![
         Arc::new(threads::ThreadsIo::new()),
-        Arc::new(MemoryIo::new()),
-        Arc::new(trace::TraceIo::new(Arc::new(MemoryIo::new()))),
+        Arc::new(SimulatedDisk::new()),
+        Arc::new(trace::TraceIo::new(Arc::new(SimulatedDisk::new()))),
     ];
     // Not every place that runs tests allows io_uring.
-    all.extend(uring::UringIo::new().map(|io| Arc::new(io) as Arc<dyn PageIo>));
+    all.extend(uring::UringIo::new().map(|io| Arc::new(io) as Arc<dyn Disk>));
     all
 }
 
@@ -85,68 +84,59 @@ fn reading_past_the_end_is_an_error_of_that_operation_alone() {
     }
 }
 
-fn write(io: &MemoryIo, file: &IoFile, offset: u64, buffer: &[u8]) -> io::Result<()> {
-    let mut ops = [WriteOp::new(file, offset, vec![buffer])];
-    io.write(&mut ops);
-    let [op] = ops;
-    op.result
-}
-
-fn read(io: &MemoryIo, path: &Path) -> io::Result<AlignedBuf> {
-    let file = io.open(path, OpenMode::Existing)?;
-    let mut buffer = AlignedBuf::zeroed(4096);
-    let mut ops = [ReadOp::new(&file, 0, vec![&mut buffer])];
-    io.read(&mut ops);
-    let [op] = ops;
-    op.result.map(|()| buffer)
+#[test]
+fn buffered_files_take_any_range() {
+    for disk in backends() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        let file = disk.open_buffered(&path, OpenMode::CreateNew).unwrap();
+        disk.allocate(&file, 2000).unwrap();
+        let write = |file: &IoFile, offset, bytes: &[u8]| {
+            let mut ops = [WriteOp::new(file, offset, vec![bytes])];
+            disk.write(&mut ops);
+            let [op] = ops;
+            op.result.unwrap();
+        };
+        write(&file, 512, &[1; 512]);
+        write(&file, 1021, b"abcde");
+        disk.sync(&file).unwrap();
+        let mut wanted = vec![0; 2000];
+        wanted[512..1024].fill(1);
+        wanted[1021..1026].copy_from_slice(b"abcde");
+        assert_eq!(disk.read_small(&path, 2000).unwrap(), wanted, "{disk:?}");
+        let kind = |result: io::Result<Vec<u8>>| result.unwrap_err().kind();
+        assert_eq!(kind(disk.read_small(&path, 1999)), io::ErrorKind::FileTooLarge, "{disk:?}");
+        let again = disk.open_buffered(&path, OpenMode::Replace).unwrap();
+        assert_eq!(disk.file_len(&again).unwrap(), 0, "{disk:?}");
+        write(&again, 3, b"x");
+        assert_eq!(disk.read_small(&path, 4).unwrap(), b"\0\0\0x", "{disk:?}");
+        disk.remove(&path).unwrap();
+        assert_eq!(kind(disk.read_small(&path, 4)), io::ErrorKind::NotFound, "{disk:?}");
+    }
 }
 
 #[test]
-fn memory_loses_what_was_not_synced() {
-    let io = MemoryIo::new();
-    let (directory, path) = (Path::new("/d"), PathBuf::from("/d/f"));
-    let file = io.open(&path, OpenMode::CreateNew).unwrap();
-    let (old, new) = (pattern(1, 4096), pattern(2, 4096));
-    write(&io, &file, 0, &old).unwrap();
-    io.sync(&file).unwrap();
-    assert_eq!(read(&io.crash(None), &path).err().unwrap().kind(), io::ErrorKind::NotFound, "the name was not synced");
-    io.sync_directory(directory).unwrap();
-    write(&io, &file, 0, &new).unwrap();
-    assert!(read(&io.crash(None), &path).unwrap()[..] == old[..]);
-    assert!(read(&io, &path).unwrap()[..] == new[..]);
-
-    io.inject(Fault { on: Operation::Sync, after: 0, kind: FaultKind::Lost, forever: false });
-    io.sync(&file).unwrap();
-    assert!(read(&io.crash(None), &path).unwrap()[..] == old[..], "a lost sync");
-    let either: Vec<bool> = (1..20).map(|seed| read(&io.crash(Some(seed)), &path).unwrap()[..] == new[..]).collect();
-    assert!(either.contains(&true) && either.contains(&false));
-    io.sync(&file).unwrap();
-    assert!(read(&io.crash(None), &path).unwrap()[..] == new[..]);
-}
-
-#[test]
-fn memory_fails_as_told() {
-    let io = MemoryIo::new();
-    let path = PathBuf::from("/d/f");
-    let file = io.open(&path, OpenMode::CreateNew).unwrap();
-    let (old, new) = (pattern(1, 4096), pattern(2, 4096));
-    write(&io, &file, 0, &old).unwrap();
-    let fault = |on, after, kind| io.inject(Fault { on, after, kind, forever: false });
-
-    fault(Operation::Write, 1, FaultKind::Error(libc::EIO));
-    write(&io, &file, 0, &old).unwrap();
-    assert_eq!(write(&io, &file, 0, &new).unwrap_err().raw_os_error(), Some(libc::EIO));
-    assert!(read(&io, &path).unwrap()[..] == old[..]);
-
-    fault(Operation::Write, 0, FaultKind::Torn);
-    write(&io, &file, 0, &new).unwrap();
-    let torn = read(&io, &path).unwrap();
-    assert!(torn[..2048] == new[..2048] && torn[2048..] == old[2048..]);
-
-    fault(Operation::Read, 0, FaultKind::Short);
-    assert_eq!(read(&io, &path).err().unwrap().kind(), io::ErrorKind::UnexpectedEof);
-
-    io.set_capacity(Some(6000));
-    assert_eq!(write(&io, &file, 4096, &new).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
-    write(&io, &file, 0, &new).unwrap();
+fn names_are_made_listed_changed_and_locked() {
+    for disk in backends() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("a/b");
+        for _ in 0..2 {
+            disk.create_directory(&directory).unwrap();
+        }
+        let [a, b, c] = ["a", "b", "c"].map(|name| directory.join(name));
+        disk.write_small(&a, b"of a", true).unwrap();
+        disk.write_small(&b, b"b", false).unwrap();
+        disk.rename(&a, &b).unwrap();
+        assert_eq!(disk.rename(&a, &b).unwrap_err().kind(), io::ErrorKind::NotFound, "{disk:?}");
+        assert_eq!(disk.read_small(&b, 10).unwrap(), b"of a", "{disk:?}");
+        let held = disk.lock(&c).unwrap();
+        assert_eq!(disk.lock(&c).unwrap_err().kind(), io::ErrorKind::WouldBlock, "{disk:?}");
+        let mut names = disk.list(&directory).unwrap();
+        names.sort();
+        assert_eq!(names, [b.clone(), c.clone()], "{disk:?}");
+        drop(held);
+        disk.lock(&c).unwrap();
+        assert_eq!((disk.len_of(&b).unwrap(), disk.len_of(&a).unwrap()), (Some(4), None), "{disk:?}");
+        disk.sync_directory(&directory).unwrap();
+    }
 }

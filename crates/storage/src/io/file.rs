@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{OpenMode, memory::MemoryFile};
+use super::{OpenMode, simulated::SimulatedFile};
 
 /// An open file; only the back end that opened it can use it.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct IoFile {
 #[derive(Debug)]
 pub(super) enum FileKind {
     Os { file: File, direct: bool },
-    Memory(Arc<MemoryFile>),
+    Simulated(Arc<SimulatedFile>),
 }
 
 impl IoFile {
@@ -34,24 +34,39 @@ impl IoFile {
     }
 
     /// Opens with direct I/O; without it where the file system refuses.
-    pub(super) fn open_os(path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        let open = |flags: i32, create: bool| {
-            OpenOptions::new().read(true).write(true).create_new(create).custom_flags(flags).open(path)
-        };
-        let create = mode == OpenMode::CreateNew;
-        let (file, direct) = match open(libc::O_DIRECT, create) {
-            Ok(file) => (file, true),
+    pub(super) fn open_direct(path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        match open_os(path, mode, libc::O_DIRECT) {
+            Ok(file) => Ok(IoFile { path: path.to_path_buf(), kind: FileKind::Os { file, direct: true } }),
             // The file may have been created before the flag was refused.
-            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => (open(0, create && !path.exists())?, false),
-            Err(e) => return Err(e),
-        };
-        Ok(IoFile { path: path.to_path_buf(), kind: FileKind::Os { file, direct } })
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => match mode {
+                OpenMode::CreateNew if path.exists() => IoFile::open_buffered(path, OpenMode::Existing),
+                _ => IoFile::open_buffered(path, mode),
+            },
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Opens without direct I/O.
+    pub(super) fn open_buffered(path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        let file = open_os(path, mode, 0)?;
+        Ok(IoFile { path: path.to_path_buf(), kind: FileKind::Os { file, direct: false } })
     }
 
     pub(super) fn os(&self) -> io::Result<&File> {
         match &self.kind {
             FileKind::Os { file, .. } => Ok(file),
-            FileKind::Memory(_) => Err(io::ErrorKind::Unsupported.into()),
+            FileKind::Simulated(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+}
+
+fn open_os(path: &Path, mode: OpenMode, flags: i32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags);
+    match mode {
+        OpenMode::CreateNew => options.create_new(true),
+        OpenMode::Existing => &mut options,
+        OpenMode::Replace => options.create(true).truncate(true),
+    };
+    options.open(path)
 }

@@ -1,8 +1,14 @@
 //! `preadv` and `pwritev`, a few threads for a batch. Works on every kernel.
 
-use super::{IoFile, OpenMode, PageIo, ReadOp, WriteOp};
+use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, lock::LockKind};
 use parking_lot::Mutex;
-use std::{fs::File, io, os::fd::AsRawFd, path::Path, thread};
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+    thread,
+};
 
 /// Operations of one batch that run at the same time.
 const PARALLEL: usize = 8;
@@ -16,13 +22,21 @@ impl ThreadsIo {
     }
 }
 
-impl PageIo for ThreadsIo {
+impl Disk for ThreadsIo {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        IoFile::open_os(path, mode)
+        IoFile::open_direct(path, mode)
+    }
+
+    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        IoFile::open_buffered(path, mode)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        std::fs::remove_file(path)
+        fs::remove_file(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
     }
 
     fn read(&self, ops: &mut [ReadOp<'_>]) {
@@ -34,11 +48,7 @@ impl PageIo for ThreadsIo {
     }
 
     fn sync(&self, file: &IoFile) -> io::Result<()> {
-        file.os()?.sync_all()
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        file.os()?.sync_data()
     }
 
     fn file_len(&self, file: &IoFile) -> io::Result<u64> {
@@ -52,6 +62,46 @@ impl PageIo for ThreadsIo {
             0 => Ok(()),
             number => Err(io::Error::from_raw_os_error(number)),
         }
+    }
+
+    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        let missing: Vec<&Path> =
+            path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+        fs::create_dir_all(path)?;
+        for made in missing {
+            let above = made.parent().filter(|above| !above.as_os_str().is_empty());
+            match self.sync_directory(above.unwrap_or(Path::new("."))) {
+                // Who may write into a directory may not always read it, which syncing takes.
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+                synced => synced?,
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect()
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<FileLock> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        // SAFETY: the descriptor is open; the call touches no memory.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(FileLock { _held: LockKind::Os { _open: file } })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Records the accesses of another back end, so that they can be replayed against a model of a device: a run on any
 //! machine then tells what it would have taken on a disk with a certain seek time.
 
-use super::{IoFile, OpenMode, PageIo, ReadOp, WriteOp};
+use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -55,7 +55,7 @@ struct Trace {
 
 #[derive(Debug)]
 pub struct TraceIo {
-    inner: Arc<dyn PageIo>,
+    inner: Arc<dyn Disk>,
     /// `None` while nothing is recorded.
     trace: Mutex<Option<Trace>>,
     batches: AtomicU64,
@@ -63,7 +63,7 @@ pub struct TraceIo {
 }
 
 impl TraceIo {
-    pub fn new(inner: Arc<dyn PageIo>) -> TraceIo {
+    pub fn new(inner: Arc<dyn Disk>) -> TraceIo {
         TraceIo { inner, trace: Mutex::default(), batches: AtomicU64::new(0), in_flight: AtomicU32::new(0) }
     }
 
@@ -101,7 +101,7 @@ impl TraceIo {
 }
 
 impl Trace {
-    fn number(&mut self, file: &IoFile, io: &dyn PageIo) -> u32 {
+    fn number(&mut self, file: &IoFile, io: &dyn Disk) -> u32 {
         if let Some(&number) = self.numbers.get(file.path()) {
             return number;
         }
@@ -120,13 +120,21 @@ impl Trace {
     }
 }
 
-impl PageIo for TraceIo {
+impl Disk for TraceIo {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
         self.inner.open(path, mode)
     }
 
+    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        self.inner.open_buffered(path, mode)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.inner.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner.rename(from, to)
     }
 
     fn read(&self, ops: &mut [ReadOp<'_>]) {
@@ -143,18 +151,6 @@ impl PageIo for TraceIo {
         done
     }
 
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.inner.sync_directory(path)
-    }
-
-    fn write_small(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
-        self.inner.write_small(path, bytes, sync)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
     fn file_len(&self, file: &IoFile) -> io::Result<u64> {
         self.inner.file_len(file)
     }
@@ -162,16 +158,45 @@ impl PageIo for TraceIo {
     fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
         self.inner.allocate(file, bytes)
     }
+
+    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        self.inner.len_of(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.inner.create_directory(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.inner.list(directory)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.inner.sync_directory(path)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<FileLock> {
+        self.inner.lock(path)
+    }
+
+    // Small files are no pages: they are not recorded.
+    fn read_small(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
+        self.inner.read_small(path, max)
+    }
+
+    fn write_small(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+        self.inner.write_small(path, bytes, sync)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{AlignedBuf, memory::MemoryIo};
+    use crate::io::{AlignedBuf, simulated::SimulatedDisk};
 
     #[test]
     fn batches_are_recorded_between_start_and_stop() {
-        let trace = TraceIo::new(Arc::new(MemoryIo::new()));
+        let trace = TraceIo::new(Arc::new(SimulatedDisk::new()));
         let file = trace.open(Path::new("/d/a"), OpenMode::CreateNew).unwrap();
         let mut page = AlignedBuf::zeroed(4096);
         trace.write(&mut [WriteOp::new(&file, 0, vec![&page]), WriteOp::new(&file, 4096, vec![&page])]);

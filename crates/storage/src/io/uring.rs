@@ -4,12 +4,18 @@
 //! operation is cheaper as a plain system call and goes that way.
 
 use super::{
-    IoFile, OpenMode, PageIo, ReadOp, WriteOp,
+    Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp,
     threads::{self, IOV_MAX, ThreadsIo},
 };
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use parking_lot::Mutex;
-use std::{fmt, io, os::fd::AsRawFd, path::Path, thread, time::Duration};
+use std::{
+    fmt, io,
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 /// Operations that a ring has under way at once.
 const DEPTH: usize = 128;
@@ -114,13 +120,21 @@ fn outcome(result: Option<io::Result<usize>>, bytes: usize) -> Option<io::Result
     }
 }
 
-impl PageIo for UringIo {
+impl Disk for UringIo {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        IoFile::open_os(path, mode)
+        self.plain.open(path, mode)
+    }
+
+    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        self.plain.open_buffered(path, mode)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.plain.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.plain.rename(from, to)
     }
 
     fn read(&self, ops: &mut [ReadOp<'_>]) {
@@ -175,15 +189,31 @@ impl PageIo for UringIo {
         self.plain.sync(file)
     }
 
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.plain.sync_directory(path)
-    }
-
     fn file_len(&self, file: &IoFile) -> io::Result<u64> {
         self.plain.file_len(file)
     }
 
     fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
         self.plain.allocate(file, bytes)
+    }
+
+    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        self.plain.len_of(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.plain.create_directory(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.plain.list(directory)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.plain.sync_directory(path)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<FileLock> {
+        self.plain.lock(path)
     }
 }

@@ -2,8 +2,8 @@ use super::*;
 use crate::{
     ColumnSchema, IndexSchema, Scan, ScanRequest, Store, StoreOptions, TableSchema, TableStatistics,
     io::{
-        PageIo,
-        memory::{Fault, FaultKind, MemoryIo, Operation},
+        Disk,
+        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
     },
     key::KeyPartCodec,
     rows::fixtures::{
@@ -280,7 +280,7 @@ proptest! {
         index in 0..2usize,
         how in how(),
     ) {
-        let io = Arc::new(MemoryIo::new());
+        let io = Arc::new(SimulatedDisk::new());
         let (_directory, store, table) = table_on(&io, how.frames.min(64));
         let empty = || holds_nothing(&store, &table);
         prop_assert!(empty());
@@ -316,7 +316,7 @@ proptest! {
 /// Scans and lookups that are given up while reads are slow: they go at once, and what was asked for comes to an end.
 #[test]
 fn who_gives_up_holds_nothing() {
-    let io = Arc::new(MemoryIo::new());
+    let io = Arc::new(SimulatedDisk::new());
     let (_directory, store, table) = table_on(&io, 64);
     assert!(holds_nothing(&store, &table));
     for (index, fetch) in [
@@ -345,11 +345,11 @@ fn who_gives_up_holds_nothing() {
 }
 
 /// 1500 rows of [`number_schema`] on files in memory, none of them in the pool.
-fn table_on(io: &Arc<MemoryIo>, frames: usize) -> (tempfile::TempDir, Arc<Store>, Arc<Table>) {
+fn table_on(io: &Arc<SimulatedDisk>, frames: usize) -> (tempfile::TempDir, Arc<Store>, Arc<Table>) {
     let directory = tempfile::tempdir().unwrap();
     let options =
         StoreOptions { page_size: 4096, buffer_pool_bytes: frames * 4096, sync: false, ..StoreOptions::default() };
-    let store = Store::open_with_io(directory.path(), options, Arc::clone(io) as Arc<dyn PageIo>).unwrap();
+    let store = Store::open_on(directory.path(), options, Arc::clone(io) as Arc<dyn Disk>).unwrap();
     let schema = number_schema();
     let files = store.create_table(&schema).unwrap();
     let table = store.open_table(schema, files, TableStatistics::default()).unwrap();

@@ -4,7 +4,7 @@ use super::BatchFilter;
 use crate::{
     ColumnRange, ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result,
     Scan, ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
-    io::memory::MemoryIo,
+    io::simulated::SimulatedDisk,
     tree::{
         TreeLayout,
         arbitrary::{any_schema, any_value},
@@ -29,12 +29,12 @@ pub(crate) fn home(page_size: usize, pool_bytes: usize) -> Home {
 }
 
 /// A store whose tables are files in memory, in which faults can be injected. All frames in use is an error at once.
-pub(crate) fn home_with_faults(page_size: usize, frames: usize) -> (Home, Arc<MemoryIo>) {
+pub(crate) fn home_with_faults(page_size: usize, frames: usize) -> (Home, Arc<SimulatedDisk>) {
     let directory = tempfile::tempdir().unwrap();
     let buffer_pool_bytes = frames * page_size;
     let options = StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: true };
-    let io = Arc::new(MemoryIo::new());
-    let store = Store::open_with_io(directory.path(), options, Arc::clone(&io) as _).unwrap();
+    let io = Arc::new(SimulatedDisk::new());
+    let store = Store::open_on(directory.path(), options, Arc::clone(&io) as _).unwrap();
     store.buffer_pool().set_frame_wait_ms(0);
     (Home { store, _directory: directory }, io)
 }
