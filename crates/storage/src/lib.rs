@@ -57,3 +57,6 @@ pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, Store, StoreOptions};
 pub use table::Table;
 pub use tree::{Pages, RowOnPage, VisitEnd};
+
+#[cfg(test)]
+mod power_cut_tests;
