@@ -9,7 +9,8 @@ use crate::{
         leaf::{
             Leaf,
             decode::{ColumnSink, DecodeError, OverflowReader},
-            visible::{Rows, visible},
+            rows::Rows,
+            visible::visible,
             within::keep_within,
         },
         overflow::read_piece,

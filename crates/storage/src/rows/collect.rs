@@ -14,7 +14,7 @@ use crate::{
         leaf::{
             Leaf,
             decode::{ColumnSink, DecodeError},
-            visible::Rows,
+            rows::Rows,
         },
     },
 };

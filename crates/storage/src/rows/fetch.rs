@@ -10,7 +10,7 @@ use crate::{
     buffer_pool::PageGuard,
     counters::Counter,
     key::{KeyList, Keys},
-    tree::{PrefixRun, Tree, leaf::visible::Rows},
+    tree::{PrefixRun, Tree, leaf::rows::Rows},
 };
 use arrow_array::RecordBatch;
 use std::{ops::Range, sync::Arc};

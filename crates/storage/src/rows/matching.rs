@@ -6,10 +6,7 @@ use crate::{
     key::KeyList,
     tree::{
         PrefixLeaf, PrefixRun, Tree,
-        leaf::{
-            search::PrefixSearch,
-            visible::{Rows, Visibility},
-        },
+        leaf::{rows::Rows, search::PrefixSearch, visible::Visibility},
     },
 };
 use std::{ops::ControlFlow, sync::Arc};
@@ -79,22 +76,25 @@ impl Matcher {
         let corrupt = |e| self.tree.corrupt(page.page_no(), e);
         let layout = self.tree.layout();
         let content = self.tree.leaf(&page)?;
-        let visibility = Visibility::of(&content, &self.view).map_err(corrupt)?;
+        let visibility = Visibility::of(&content, &self.view);
+        let mut seen = Ok(());
         let mut list: Vec<u16> = Vec::with_capacity(content.rows());
         self.search
             .find(&content, layout, keys, which, first_row, |key, rows| {
-                for row in rows.filter(|row| visibility.sees(*row)) {
-                    list.push(row as u16);
-                    numbers.push(key);
+                for position in rows {
+                    match visibility.row(position) {
+                        Ok(Some(row)) => {
+                            list.push(row as u16);
+                            numbers.push(key);
+                        }
+                        Ok(None) => {}
+                        Err(e) => seen = Err(e),
+                    }
                 }
             })
+            .and(seen)
             .map_err(corrupt)?;
-        // Neighbours are decoded faster as such.
-        let neighbours = list.len() > 1 && list.windows(2).all(|pair| pair[1] == pair[0] + 1);
-        let rows = match (neighbours, list.first()) {
-            (true, Some(first)) => Rows::Range(*first as usize..*first as usize + list.len()),
-            _ => Rows::List(list),
-        };
+        let rows = Rows::of(list, content.base_rows());
         Ok(LeafRows { page, rows })
     }
 }

@@ -14,7 +14,8 @@ use crate::{
         LeafSlice, Skipped,
         leaf::{
             BadPage,
-            visible::{Rows, Visibility, visible},
+            rows::Rows,
+            visible::{Visibility, visible},
         },
     },
 };
@@ -227,12 +228,13 @@ impl ScanCursor {
         let LeafSlice { page, rows } = slice;
         let corrupt = |e: BadPage| tree.decode_error(page.page_no(), e.into());
         let leaf = tree.leaf(&page)?;
-        let visibility = Visibility::of(&leaf, &scan.access.view).map_err(corrupt)?;
+        let visibility = Visibility::of(&leaf, &scan.access.view);
+        let base_rows = leaf.base_rows();
         let last_row = if scan.reverse { rows.start } else { rows.end - 1 };
         let chosen = skipper.choose(&leaf, &visibility, rows).map_err(corrupt)?;
         self.onward = chosen.onward;
         let mut read = chosen.read;
-        let mut leaves = vec![LeafRows { page, rows: Rows::List(chosen.rows) }];
+        let mut leaves = vec![LeafRows { page, rows: Rows::of(chosen.rows, base_rows) }];
         let tested = self.index_tester.is_some() || self.row_tester.is_some();
         for tester in [&mut self.index_tester, &mut self.row_tester].into_iter().flatten() {
             tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
@@ -284,6 +286,8 @@ fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut us
             leaf.rows = leaf.rows.pick(0..*left);
             read += match leaf.rows.iter().next_back() {
                 None => 0,
+                // Row numbers of changed leaves are no positions; rows that are not seen do not count.
+                Some(_) if matches!(leaf.rows, Rows::Mixed(_)) => leaf.rows.len(),
                 Some(last) if reverse => range.end - last,
                 Some(last) => last + 1 - range.start,
             };
@@ -301,7 +305,7 @@ fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
         .map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
     let rows = match scan.reverse {
         false => seen,
-        true => Rows::List(seen.iter().rev().map(|row| row as u16).collect()),
+        true => seen.reversed(),
     };
     Ok(LeafRows { page, rows })
 }

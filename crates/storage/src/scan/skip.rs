@@ -9,10 +9,7 @@ use crate::{
     tree::{
         Tree,
         gallop::first_not,
-        leaf::{
-            BadPage, Leaf,
-            visible::{Rows, Visibility},
-        },
+        leaf::{BadPage, Leaf, rows::Rows, visible::Visibility},
     },
 };
 use std::{ops::Range, sync::Arc};
@@ -62,13 +59,20 @@ impl Skipper {
         useful.then(|| Skipper { tree: Arc::clone(tree), reverse, sets, groups, scratch: Vec::new() })
     }
 
-    /// Chooses among neighbouring rows of a leaf: those that are seen and that steering lets through, without the
+    /// Chooses among the rows at some positions of a leaf: those that are seen and that steering lets through, without the
     /// rest of the group delivered last.
-    pub fn choose(&mut self, leaf: &Leaf<'_>, visibility: &Visibility, among: Range<usize>) -> Result<Chosen, BadPage> {
+    pub fn choose(
+        &mut self,
+        leaf: &Leaf<'_>,
+        visibility: &Visibility<'_>,
+        among: Range<usize>,
+    ) -> Result<Chosen, BadPage> {
         let layout = self.tree.layout();
         let columns = leaf.key_rows(layout, &layout.key)?;
         let (count, reverse, scratch) = (among.len(), self.reverse, &mut self.scratch);
-        let row_at = |place: usize| if reverse { among.end - 1 - place } else { among.start + place };
+        let numbers = leaf.all_rows()?;
+        let position = |place: usize| if reverse { among.end - 1 - place } else { among.start + place };
+        let row_at = |place: usize| numbers.get(position(place));
         let mut chosen = Chosen { rows: Vec::new(), read: 0, onward: None };
         let mut place = 0;
         if let Some(Groups { codec, last: Some(last) }) = &self.groups {
@@ -84,7 +88,9 @@ impl Skipper {
         }
         let Some(sets) = &self.sets else {
             chosen.read = count - place;
-            chosen.rows.extend((place..count).map(row_at).filter(|row| visibility.sees(*row)).map(|row| row as u16));
+            for place in place..count {
+                chosen.rows.extend(visibility.row(position(place))?.map(|row| row as u16));
+            }
             return Ok(chosen);
         };
         let (mut searches, mut skipped) = (0, 0);
@@ -92,9 +98,7 @@ impl Skipper {
             let row = row_at(place);
             chosen.read += 1;
             let Some(part) = sets.failing(&columns.row(row), scratch) else {
-                if visibility.sees(row) {
-                    chosen.rows.push(row as u16);
-                }
+                chosen.rows.extend(visibility.row(position(place))?.map(|row| row as u16));
                 place += 1;
                 continue;
             };
@@ -122,13 +126,14 @@ impl Skipper {
     }
 
     /// Keeps, of the rows of a leaf that have passed all conditions, the first of each group that was not delivered
-    /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the last row of the leaf
-    /// that the scan comes to.
+    /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the position of the last row
+    /// of the leaf that the scan comes to.
     pub fn keep_first(&mut self, leaf: &mut LeafRows, last_row: usize) -> Result<Option<Target>> {
         let Some(groups) = &mut self.groups else { return Ok(None) };
         let corrupt = |e| self.tree.corrupt(leaf.page.page_no(), e);
         let content = self.tree.leaf(&leaf.page)?;
         let columns = content.key_rows(self.tree.layout(), &groups.codec).map_err(corrupt)?;
+        let last_row = content.row_at(last_row).map_err(corrupt)?.row;
         let scratch = &mut self.scratch;
         let mut is_of = |row: usize, group: &[u8]| {
             scratch.clear();
@@ -147,7 +152,7 @@ impl Skipper {
             place = first_not(place + 1, rows.len(), 1, |place| is_of(rows.get(place), &group));
             groups.last = Some(group);
         }
-        leaf.rows = Rows::List(kept);
+        leaf.rows = Rows::of(kept, content.base_rows());
         Ok(match &groups.last {
             Some(last) if is_of(last_row, last) => Some(behind(last, self.reverse)),
             _ => None,

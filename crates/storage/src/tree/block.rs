@@ -200,7 +200,7 @@ impl ColumnBlock {
     }
 
     /// Appends rows of an Arrow array, whose type must be the one of the column.
-    fn append_array(&mut self, array: &dyn Array, rows: Range<usize>, prefix: Option<u32>) -> Result<()> {
+    pub(super) fn append_array(&mut self, array: &dyn Array, rows: Range<usize>, prefix: Option<u32>) -> Result<()> {
         let before = self.len();
         let (start, count) = (rows.start, rows.len());
         macro_rules! ints {

@@ -97,12 +97,12 @@ impl Tree {
     }
 
     /// The leaf in a latched page.
-    pub fn leaf<'a>(&self, page: &'a PageGuard) -> Result<Leaf<'a>> {
+    pub fn leaf<'a>(&'a self, page: &'a PageGuard) -> Result<Leaf<'a>> {
         self.leaf_of(page, page.page_no())
     }
 
     /// The leaf in the bytes of a page.
-    pub(super) fn leaf_of<'a>(&self, page: &'a [u8], page_no: u32) -> Result<Leaf<'a>> {
+    pub(super) fn leaf_of<'a>(&'a self, page: &'a [u8], page_no: u32) -> Result<Leaf<'a>> {
         Leaf::of(page, &self.layout).map_err(|e| self.corrupt(page_no, e))
     }
 

@@ -54,6 +54,7 @@ pub enum VisitEnd {
 pub struct RowOnPage<'a> {
     layout: &'a TreeLayout,
     leaf: &'a Leaf<'a>,
+    /// Its number in the leaf.
     row: usize,
 }
 
@@ -92,18 +93,18 @@ impl Tree {
             let corrupt = |e: BadPage| self.corrupt(page_no, e);
             let leaf = self.leaf(&page)?;
             let keys = leaf.single_keys(&self.layout, &self.layout.key).map_err(corrupt)?;
-            let visibility = Visibility::of(&leaf, view).map_err(corrupt)?;
+            let visibility = Visibility::of(&leaf, view);
             let codec = &self.layout.key;
             let first = keys.lower_bound(codec, &range.lower, 0, &mut scratch).map_err(corrupt)?;
-            for row in first..leaf.rows() {
+            for position in first..leaf.rows() {
                 if let Some(upper) = &range.upper {
                     scratch.clear();
-                    keys.append(codec, row, &mut scratch).map_err(corrupt)?;
+                    keys.append(codec, leaf.row_at(position).map_err(corrupt)?.row, &mut scratch).map_err(corrupt)?;
                     if scratch >= *upper {
                         return Ok(VisitEnd::Done);
                     }
                 }
-                if visibility.sees(row) {
+                if let Some(row) = visibility.row(position).map_err(corrupt)? {
                     let row = RowOnPage { layout: &self.layout, leaf: &leaf, row };
                     if visit(&row).map_err(corrupt)?.is_break() {
                         return Ok(VisitEnd::Stopped);

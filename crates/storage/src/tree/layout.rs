@@ -1,6 +1,6 @@
 //! The columns that a tree's leaves hold and the parts of its key, derived from the table's schema.
 
-use super::block::cut_value;
+use super::{block::cut_value, leaf::record::RecordLayout};
 use crate::{
     ColumnSchema, TableSchema,
     key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
@@ -68,6 +68,8 @@ pub struct TreeLayout {
     pub unique: bool,
     /// Makes the clustered tree's key from this tree's stored columns.
     pub clustered_key: KeyCodec,
+    /// Where the columns are in records.
+    pub record: RecordLayout,
 }
 
 impl TreeLayout {
@@ -83,6 +85,7 @@ impl TreeLayout {
             declared_parts: spec.parts.len(),
             unique: spec.unique || index == 0,
             clustered_key: KeyCodec { parts: Vec::new() },
+            record: RecordLayout::default(),
         };
         if index == 0 {
             for (column, c) in schema.columns.iter().enumerate() {
@@ -128,6 +131,7 @@ impl TreeLayout {
             layout.key.parts.push(codec.clone());
             layout.clustered_key.parts.push(codec);
         }
+        layout.record = RecordLayout::new(&layout.columns);
         layout
     }
 

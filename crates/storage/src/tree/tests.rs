@@ -1,7 +1,7 @@
 use super::{
     arbitrary::{any_schema, any_value},
     builder::TreeShape,
-    leaf::{decode::ColumnSink, visible::Rows},
+    leaf::{decode::ColumnSink, rows::Rows},
     *,
 };
 use crate::{

@@ -3,9 +3,9 @@
 
 use super::{
     BadPage,
+    column::{Column, Data},
     decode::{DecodeError, OverflowReader},
-    read::{Column, Data},
-    visible::Rows,
+    rows::Rows,
 };
 use crate::tree::block::OverflowPointer;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl Codes {
         Codes { rows, values: Vec::new(), by_value: HashMap::new(), by_byte: [UNKNOWN; 256], text }
     }
 
-    /// Appends the codes of rows of a leaf's column.
+    /// Appends the codes of rows of a leaf's base.
     pub fn append(
         &mut self,
         column: &Column<'_>,
@@ -74,13 +74,14 @@ impl Codes {
         Ok(())
     }
 
-    fn code_of_row(
+    /// The code of one row's value.
+    pub fn code_of_row(
         &mut self,
         column: &Column<'_>,
         row: usize,
         overflow: &dyn OverflowReader,
     ) -> Result<u32, DecodeError> {
-        if column.nulls.is_null(row) {
+        if column.is_null(row) {
             return Ok(0);
         }
         if !column.is_overflow(row) {

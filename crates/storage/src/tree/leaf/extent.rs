@@ -77,6 +77,8 @@ pub(super) struct Extent {
     pub heap: usize,
     pub distinct: Option<Distinct>,
     seen_any: bool,
+    /// True if a dictionary is given up only when it has too many entries.
+    exact: bool,
 }
 
 impl Extent {
@@ -94,6 +96,7 @@ impl Extent {
             heap: 0,
             distinct: bytes.then(Distinct::new),
             seen_any: false,
+            exact: false,
         }
     }
 
@@ -147,7 +150,7 @@ impl Extent {
                 let kept = distinct.code(column, row).is_some();
                 // A column of ever new values gets no dictionary: stop looking early.
                 let count = distinct.rows.len();
-                if !kept || count > 32 && 2 * count > self.rows {
+                if !kept || !self.exact && count > 32 && 2 * count > self.rows {
                     self.distinct = None;
                 }
             }
@@ -224,6 +227,14 @@ impl RowExtents {
     /// The extents of these rows.
     pub fn of(block: &RowBlock, rows: Range<usize>) -> RowExtents {
         let mut extents = RowExtents::new(block, rows.start);
+        extents.extend(block, rows.len());
+        extents
+    }
+
+    /// The same, so that fewer rows never take more bytes: a dictionary is looked for to the end.
+    pub fn exact(block: &RowBlock, rows: Range<usize>) -> RowExtents {
+        let mut extents = RowExtents::new(block, rows.start);
+        extents.columns.iter_mut().for_each(|extent| extent.exact = true);
         extents.extend(block, rows.len());
         extents
     }

@@ -1,34 +1,53 @@
 //! Leaf pages: rows of a tree, one minipage per column (PAX). Drawn in `docs/format.md`, "Type 2: leaf page".
 //!
 //! ```text
+//!   read.rs     page -> columns, rows by position; column.rs: one column
 //!   fences.rs   the bounds of a page's keys
+//!   slot.rs     what was changed since the base was written; record.rs: rows that lie in a page as rows
+//!   edit.rs     where a key is, and a change of a row as one of its slot; changes.rs makes it in the page
+//!   encode.rs   slots and base -> a new base; split.rs: one page -> two, two -> one
 //!   extent.rs   what encoding fits rows best, and how large they then are
 //!   write.rs    rows -> page
-//!   read.rs     page -> minipages -> values, keys, search
+//!   rows.rs     some rows of a page, in the form that decodes them fastest
+//!   keys.rs     keys of rows, and search for one
 //!   search.rs   rows whose keys begin with given bytes
-//!   decode.rs   page -> Arrow, many rows at once; codes.rs: texts as codes
+//!   decode.rs   page -> Arrow, many rows at once; views.rs: texts as views; codes.rs: as codes
 //!   single.rs   single rows of a page
 //!   visible.rs  which rows of a page a read view sees
 //!   within.rs   which rows have a value in a range
 //! ```
 
+pub mod changes;
 mod codes;
+mod column;
 pub mod decode;
+mod edit;
+pub mod encode;
 mod extent;
 mod fences;
-pub mod read;
+mod keys;
+mod read;
+pub mod record;
+pub mod rows;
 pub mod search;
 mod single;
+pub mod slot;
+pub mod split;
+mod views;
 pub mod visible;
 pub mod within;
 mod write;
 
 #[cfg(test)]
+mod edit_tests;
+#[cfg(test)]
 mod tests;
 
+pub use column::Column;
+pub use edit::Found;
 pub use extent::{Fit, RowExtents};
 pub use fences::Fences;
-pub use read::{Column, Leaf};
+pub use read::Leaf;
 pub use write::write_leaf;
 
 use crate::page::{PAGE_HEADER, TYPE_FIELDS, u16_at, u32_at};
@@ -38,6 +57,8 @@ use crate::tree::inner::max_key;
 const MINIPAGES_END: usize = TYPE_FIELDS;
 /// The number of slots (2 bytes).
 const SLOT_COUNT: usize = 52;
+/// Bytes of records that no slot leads to (2 bytes).
+const RECORDS_DEAD: usize = 54;
 /// The start of the records; where the low fence begins if there are none (4 bytes).
 const RECORDS_START: usize = 56;
 /// Bytes of the low fence (2 bytes).

@@ -1,173 +1,35 @@
-//! Reading leaves: minipages, single values, keys and search. Nothing here trusts the page: whatever its bytes are, the
-//! outcome is values or [`BadPage`].
+//! Reading leaves: minipages, slots, rows. Nothing here trusts the page: whatever its bytes are, the outcome is values or
+//! [`BadPage`].
 
 use super::{
-    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, bitmap_bytes, decode::le_int, max_rows,
-    visible::Rows,
+    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, SLOT_COUNT, bitmap_bytes,
+    changes::Areas,
+    column::{Column, Data, Nulls, Records, Strings, Wanted, are_few},
+    decode::le_int,
+    max_rows,
+    record::RecordLayout,
+    rows::Rows,
+    slot::{RowPlace, Slots},
+    visible::rows_at,
 };
 use crate::{
-    key::{KeyCodec, KeyRow},
-    page::{PAGE_HEADER, PageHeader, PageType},
+    page::{PAGE_HEADER, PageHeader, PageType, u16_at},
     processor::load_ahead,
     tree::{
-        block::{ColumnBlock, RowBlock},
+        block::RowBlock,
         layout::{Physical, TreeLayout},
     },
 };
 
-/// A leaf page. Its directory is checked when a column is looked at.
+/// A leaf page. Its directory is checked when a column is looked at, its slots when rows are.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf<'a> {
     page: &'a [u8],
-    rows: usize,
+    /// Rows of the base.
+    base_rows: usize,
     columns: usize,
-}
-
-/// NULLs of a minipage.
-#[derive(Debug, Clone, Copy)]
-pub enum Nulls<'a> {
-    None,
-    All,
-    /// Bit set: the row has a value.
-    Bitmap(&'a [u8]),
-}
-
-impl Nulls<'_> {
-    #[inline]
-    pub fn is_null(&self, row: usize) -> bool {
-        match self {
-            Nulls::None => false,
-            Nulls::All => true,
-            Nulls::Bitmap(bits) => bits[row / 8] >> (row % 8) & 1 == 0,
-        }
-    }
-}
-
-/// A column of a leaf. All slices have the length that the number of rows asks for.
-#[derive(Debug, Clone, Copy)]
-pub struct Column<'a> {
-    pub nulls: Nulls<'a>,
-    /// Bit set: the row's bytes are an overflow pointer.
-    pub overflow: Option<&'a [u8]>,
-    pub data: Data<'a>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Data<'a> {
-    /// All rows are the same int.
-    IntConstant(i64),
-    /// `base` plus an unsigned number of `width` bytes.
-    IntDelta {
-        base: i64,
-        width: usize,
-        data: &'a [u8],
-    },
-    IntPlain {
-        width: usize,
-        signed: bool,
-        data: &'a [u8],
-    },
-    WideConstant(i128),
-    Wide(&'a [u8]),
-    BytesConstant(&'a [u8]),
-    /// All rows have `width` bytes.
-    BytesFixed {
-        width: usize,
-        data: &'a [u8],
-    },
-    Bytes(Strings<'a>),
-    /// One code per row, below the number of entries.
-    Dictionary {
-        codes: &'a [u8],
-        entries: Strings<'a>,
-    },
-}
-
-/// The rows that a column is looked at for.
-#[derive(Debug, Clone, Copy)]
-enum Wanted<'a> {
-    All,
-    /// So few rows that only these are checked.
-    Few(&'a Rows),
-    /// Each access is checked by itself: [`Column::checked_bytes`].
-    EachChecked,
-}
-
-/// A column is checked for the rows wanted only, if they are no more than one in so many.
-const FEW_ONE_IN: usize = 8;
-
-/// Returns true if so few of a leaf's rows are wanted that it is better to look at each than at all.
-pub fn are_few(wanted: usize, rows: usize) -> bool {
-    wanted * FEW_ONE_IN <= rows
-}
-
-/// Strings behind each other: offsets (u16, ascending, within the heap), and the heap.
-#[derive(Debug, Clone, Copy)]
-pub struct Strings<'a> {
-    offsets: &'a [u8],
-    pub heap: &'a [u8],
-}
-
-impl<'a> Strings<'a> {
-    /// `data` begins with `count + 1` offsets.
-    fn new(data: &'a [u8], count: usize, wanted: Wanted<'_>) -> Result<Strings<'a>, BadPage> {
-        let (offsets, heap) = data.split_at_checked(2 * (count + 1)).ok_or(BadPage("strings without offsets"))?;
-        let strings = Strings { offsets, heap };
-        if matches!(wanted, Wanted::EachChecked) {
-            return Ok(strings);
-        }
-        if let Wanted::Few(rows) = wanted {
-            return match rows.iter().all(|row| {
-                let (start, end) = (strings.offset(row), strings.offset(row + 1));
-                start <= end && end <= heap.len()
-            }) {
-                true => Ok(strings),
-                false => Err(BadPage("offsets of strings out of order")),
-            };
-        }
-        let mut last = 0;
-        let mut ascending = true;
-        for i in 0..=count {
-            let offset = strings.offset(i);
-            ascending &= last <= offset;
-            last = offset;
-        }
-        if !ascending || last > heap.len() || strings.offset(0) != 0 {
-            return Err(BadPage("offsets of strings out of order"));
-        }
-        Ok(strings)
-    }
-
-    pub fn len(&self) -> usize {
-        self.offsets.len() / 2 - 1
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    #[inline]
-    pub fn offset(&self, i: usize) -> usize {
-        u16::from_le_bytes([self.offsets[2 * i], self.offsets[2 * i + 1]]) as usize
-    }
-
-    #[inline]
-    pub fn get(&self, i: usize) -> &'a [u8] {
-        &self.heap[self.offset(i)..self.offset(i + 1)]
-    }
-
-    /// The same, of strings whose offsets have not been checked.
-    fn checked(&self, i: usize) -> Result<&'a [u8], BadPage> {
-        if i >= self.len() {
-            return Err(BadPage("code without an entry"));
-        }
-        self.heap.get(self.offset(i)..self.offset(i + 1)).ok_or(BadPage("offsets of strings out of order"))
-    }
-
-    /// Offsets as pairs of bytes.
-    pub fn offsets(&self) -> &'a [u8] {
-        self.offsets
-    }
+    slots: Slots<'a>,
+    record: &'a RecordLayout,
 }
 
 impl<'a> Leaf<'a> {
@@ -177,31 +39,62 @@ impl<'a> Leaf<'a> {
         &page[..end.min(page.len())]
     }
 
-    pub fn new(page: &'a [u8], columns: usize) -> Result<Leaf<'a>, BadPage> {
+    pub fn of(page: &'a [u8], layout: &'a TreeLayout) -> Result<Leaf<'a>, BadPage> {
         let header = PageHeader(page);
         if header.page_type() != Some(PageType::Leaf) || header.level() != 0 {
             return Err(BadPage("not a leaf"));
         }
-        let rows = header.row_count() as usize;
-        if rows == 0 {
-            // A new table's only leaf has no directory either.
-            return Ok(Leaf { page, rows, columns });
-        }
-        if header.column_count() as usize != columns || PAGE_HEADER + columns * ENTRY > page.len() {
+        let (base_rows, columns) = (header.row_count() as usize, layout.columns.len());
+        // A base without rows has no directory either.
+        if base_rows > 0 && (header.column_count() as usize != columns || PAGE_HEADER + columns * ENTRY > page.len()) {
             return Err(BadPage("wrong number of columns"));
         }
-        if rows > max_rows(page.len()) {
+        if base_rows > max_rows(page.len()) {
             return Err(BadPage("too many rows"));
         }
-        Ok(Leaf { page, rows, columns })
+        let slots = match u16_at(page, SLOT_COUNT) {
+            0 => Slots::of(&[]),
+            _ => {
+                let areas = Areas::of(page)?;
+                Slots::of(&page[areas.slots..areas.slots_end()])
+            }
+        };
+        Ok(Leaf { page, base_rows, columns, slots, record: &layout.record })
     }
 
-    pub fn of(page: &'a [u8], layout: &TreeLayout) -> Result<Leaf<'a>, BadPage> {
-        Leaf::new(page, layout.columns.len())
-    }
-
+    /// Rows of the leaf, marked ones too: positions are less than that.
     pub fn rows(&self) -> usize {
-        self.rows
+        if self.slots.is_empty() {
+            return self.base_rows;
+        }
+        self.base_rows.saturating_add_signed(self.slots.shift().into())
+    }
+
+    /// Rows of the base.
+    pub fn base_rows(&self) -> usize {
+        self.base_rows
+    }
+
+    pub fn slots(&self) -> Slots<'a> {
+        self.slots
+    }
+
+    /// The bytes of the page.
+    pub fn page(&self) -> &'a [u8] {
+        self.page
+    }
+
+    /// The row at a position.
+    pub fn row_at(&self, position: usize) -> Result<RowPlace, BadPage> {
+        if self.slots.is_empty() && position < self.base_rows {
+            return Ok(RowPlace { row: position, slot: None });
+        }
+        self.slots.row_at(position, self.base_rows)
+    }
+
+    /// All rows in the order of their keys, marked ones too.
+    pub fn all_rows(&self) -> Result<Rows, BadPage> {
+        rows_at(self, 0..self.rows(), |_| true)
     }
 
     /// The bounds of the page's keys.
@@ -221,7 +114,7 @@ impl<'a> Leaf<'a> {
     /// Has the processor load a column of which so many rows will be read soon. Few rows lie in few places of a
     /// column, so that most of it would be loaded for nothing.
     pub fn load_ahead(&self, index: usize, wanted: usize) {
-        if wanted > 0 && !are_few(wanted, self.rows) {
+        if wanted > 0 && !are_few(wanted, self.base_rows) {
             load_ahead(self.minipage(index));
         }
     }
@@ -241,7 +134,7 @@ impl<'a> Leaf<'a> {
 
     /// Returns a column that will be asked for these rows only.
     pub fn column_of(&self, index: usize, physical: Physical, rows: &Rows) -> Result<Column<'a>, BadPage> {
-        let few = are_few(rows.len(), self.rows);
+        let few = are_few(rows.decoded().len(), self.base_rows);
         self.column_for(index, physical, if few { Wanted::Few(rows) } else { Wanted::All })
     }
 
@@ -259,15 +152,25 @@ impl<'a> Leaf<'a> {
             Physical::Wide => Data::WideConstant(0),
             Physical::Bytes { .. } => Data::BytesConstant(&[]),
         };
-        if self.rows == 0 {
-            return Ok(Column { nulls: Nulls::None, overflow: None, data: empty() });
+        let records = match self.slots.is_empty() {
+            true => None,
+            false => {
+                let place = self.record.column(index).ok_or(BadPage("no such column"))?;
+                let records = Records { page: self.page, slots: self.slots, place };
+                records.check(wanted, self.base_rows)?;
+                Some(records)
+            }
+        };
+        let base_rows = self.base_rows;
+        if base_rows == 0 {
+            return Ok(Column { nulls: Nulls::None, overflow: None, data: empty(), base_rows, records });
         }
         let entry = &self.page[PAGE_HEADER + index * ENTRY..][..ENTRY];
         let u16_at = |at: usize| u16::from_le_bytes([entry[at], entry[at + 1]]) as usize;
         let (encoding, flags, width, start, len) = (entry[0], entry[1], u16_at(2), u16_at(4), u16_at(6));
         let base = le_int::<8>(&entry[8..]) as i64;
         if flags & FLAG_ALL_NULL != 0 {
-            return Ok(Column { nulls: Nulls::All, overflow: None, data: empty() });
+            return Ok(Column { nulls: Nulls::All, overflow: None, data: empty(), base_rows, records });
         }
         let mut rest = self.page.get(start..start + len).ok_or(BadPage("minipage outside of the page"))?;
         let mut take = |bytes: usize| {
@@ -277,14 +180,14 @@ impl<'a> Leaf<'a> {
         };
         let nulls = match flags & FLAG_NULLS {
             0 => Nulls::None,
-            _ => Nulls::Bitmap(take(bitmap_bytes(self.rows))?),
+            _ => Nulls::Bitmap(take(bitmap_bytes(base_rows))?),
         };
         let overflow = match (flags & FLAG_OVERFLOW, physical) {
             (0, _) => None,
-            (_, Physical::Bytes { .. }) => Some(take(bitmap_bytes(self.rows))?),
+            (_, Physical::Bytes { .. }) => Some(take(bitmap_bytes(base_rows))?),
             _ => return Err(BadPage("overflow values in a column of numbers")),
         };
-        let rows = self.rows;
+        let rows = base_rows;
         let data = match (physical, encoding) {
             (Physical::Int { .. }, e) if e == Encoding::Constant as u8 => Data::IntConstant(base),
             (Physical::Int { .. }, e) if e == Encoding::Delta as u8 && matches!(width, 1 | 2 | 4) => {
@@ -316,12 +219,12 @@ impl<'a> Leaf<'a> {
             }
             _ => return Err(BadPage("unknown encoding")),
         };
-        Ok(Column { nulls, overflow, data })
+        Ok(Column { nulls, overflow, data, base_rows, records })
     }
 
-    /// All rows, taken apart.
+    /// All rows in the order of their keys, taken apart.
     pub fn to_block(&self, layout: &TreeLayout) -> Result<RowBlock, BadPage> {
-        self.to_block_of(layout, &Rows::Range(0..self.rows))
+        self.to_block_of(layout, &self.all_rows()?)
     }
 
     /// Some rows, taken apart.
@@ -334,166 +237,5 @@ impl<'a> Leaf<'a> {
             }
         }
         Ok(block)
-    }
-
-    /// Columns that a key is made from, ready for one row after the other.
-    pub fn key_rows(&self, layout: &TreeLayout, codec: &KeyCodec) -> Result<KeyRows<'a>, BadPage> {
-        // Keys mostly begin a row, so this is short.
-        let count = codec.parts.iter().map(|part| part.column + 1).max().unwrap_or(0);
-        let mut columns = vec![None; count];
-        for part in &codec.parts {
-            if columns[part.column].is_none() {
-                let column = self.column(part.column, layout.columns[part.column].physical)?;
-                if column.overflow.is_some() {
-                    return Err(BadPage("overflow values in a key"));
-                }
-                columns[part.column] = Some(column);
-            }
-        }
-        Ok(KeyRows { columns, rows: self.rows })
-    }
-
-    /// The first row whose key is not less than `key`; the number of rows if there is none.
-    pub fn lower_bound(&self, layout: &TreeLayout, key: &[u8]) -> Result<usize, BadPage> {
-        if key.is_empty() {
-            return Ok(0);
-        }
-        let rows = self.key_rows(layout, &layout.key)?;
-        Ok(rows.lower_bound(&layout.key, key, 0, &mut Vec::new()))
-    }
-
-    /// The key of a row.
-    pub fn key(&self, layout: &TreeLayout, row: usize) -> Result<Vec<u8>, BadPage> {
-        let mut key = Vec::new();
-        if row >= self.rows {
-            return Err(BadPage("no such row"));
-        }
-        layout.key.append_row(&self.key_rows(layout, &layout.key)?.row(row), &mut key);
-        Ok(key)
-    }
-}
-
-impl<'a> Column<'a> {
-    /// 0 for columns of another class.
-    #[inline]
-    pub fn int(&self, row: usize) -> i64 {
-        match self.data {
-            Data::IntConstant(x) => x,
-            Data::IntDelta { base, width, data } => base.wrapping_add(match width {
-                1 => data[row] as i64,
-                2 => le_int::<2>(&data[2 * row..]) as i64,
-                _ => le_int::<4>(&data[4 * row..]) as i64,
-            }),
-            Data::IntPlain { width, signed, data } => match (width, signed) {
-                (1, true) => data[row] as i8 as i64,
-                (1, false) => data[row] as i64,
-                (2, true) => le_int::<2>(&data[2 * row..]) as i16 as i64,
-                (2, false) => le_int::<2>(&data[2 * row..]) as i64,
-                (4, true) => le_int::<4>(&data[4 * row..]) as i32 as i64,
-                (4, false) => le_int::<4>(&data[4 * row..]) as i64,
-                _ => le_int::<8>(&data[8 * row..]) as i64,
-            },
-            _ => 0,
-        }
-    }
-
-    #[inline]
-    pub fn wide(&self, row: usize) -> i128 {
-        match self.data {
-            Data::WideConstant(x) => x,
-            Data::Wide(data) => {
-                let low = le_int::<8>(&data[16 * row..]) as u128;
-                let high = le_int::<8>(&data[16 * row + 8..]) as u128;
-                (low | high << 64) as i128
-            }
-            _ => 0,
-        }
-    }
-
-    #[inline]
-    pub fn bytes(&self, row: usize) -> &'a [u8] {
-        match self.data {
-            Data::BytesConstant(value) => value,
-            Data::BytesFixed { width, data } => &data[row * width..][..width],
-            Data::Bytes(strings) => strings.get(row),
-            Data::Dictionary { codes, entries } => entries.get(codes[row] as usize),
-            _ => &[],
-        }
-    }
-
-    /// As [`Column::bytes`], of a column from [`Leaf::column_by_row`].
-    #[inline]
-    pub fn checked_bytes(&self, row: usize) -> Result<&'a [u8], BadPage> {
-        match self.data {
-            Data::Bytes(strings) => strings.checked(row),
-            Data::Dictionary { codes, entries } => entries.checked(codes[row] as usize),
-            _ => Ok(self.bytes(row)),
-        }
-    }
-
-    pub fn is_overflow(&self, row: usize) -> bool {
-        self.overflow.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
-    }
-
-    fn push_to(&self, row: usize, physical: Physical, to: &mut ColumnBlock) {
-        if self.nulls.is_null(row) {
-            return to.push_null();
-        }
-        match physical {
-            Physical::Int { .. } => to.push_int(self.int(row)),
-            Physical::Wide => to.push_wide(self.wide(row)),
-            Physical::Bytes { .. } => to.push_bytes(self.bytes(row), self.is_overflow(row)),
-        }
-    }
-}
-
-/// The columns of a leaf that keys are made from.
-#[derive(Debug)]
-pub struct KeyRows<'a> {
-    columns: Vec<Option<Column<'a>>>,
-    rows: usize,
-}
-
-impl KeyRows<'_> {
-    pub fn row(&self, row: usize) -> LeafRow<'_> {
-        LeafRow { columns: &self.columns, row }
-    }
-
-    /// The first row from `from` on whose key is not less than `key`.
-    pub fn lower_bound(&self, codec: &KeyCodec, key: &[u8], from: usize, scratch: &mut Vec<u8>) -> usize {
-        let (mut low, mut high) = (from, self.rows);
-        while low < high {
-            let middle = low.midpoint(high);
-            scratch.clear();
-            codec.append_row(&self.row(middle), scratch);
-            if scratch.as_slice() < key { low = middle + 1 } else { high = middle }
-        }
-        low
-    }
-}
-
-/// A row of a leaf, for making its key.
-#[derive(Debug, Clone, Copy)]
-pub struct LeafRow<'a> {
-    columns: &'a [Option<Column<'a>>],
-    row: usize,
-}
-
-impl KeyRow for LeafRow<'_> {
-    #[inline]
-    fn is_null(&self, column: usize) -> bool {
-        self.columns[column].is_some_and(|c| c.nulls.is_null(self.row))
-    }
-    #[inline]
-    fn int(&self, column: usize) -> i64 {
-        self.columns[column].map_or(0, |c| c.int(self.row))
-    }
-    #[inline]
-    fn wide(&self, column: usize) -> i128 {
-        self.columns[column].map_or(0, |c| c.wide(self.row))
-    }
-    #[inline]
-    fn bytes(&self, column: usize) -> &[u8] {
-        self.columns[column].map_or(&[], |c| c.bytes(self.row))
     }
 }

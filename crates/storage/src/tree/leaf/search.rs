@@ -1,6 +1,6 @@
 //! Rows of a leaf whose keys begin with given bytes, for many of them at once.
 
-use super::{BadPage, Leaf, decode::ints, read::KeyRows, visible::Rows};
+use super::{BadPage, Leaf, decode::ints, keys::KeyRows, rows::Rows};
 use crate::{
     key::{KeyCodec, KeyList, KeyWords, NumberWords},
     tree::{TreeLayout, gallop::first_not},
@@ -43,8 +43,8 @@ impl PrefixSearch {
         }
     }
 
-    /// Calls `found` with each of the prefixes `which` of `keys`, ascending, that rows from `from` on begin with, and
-    /// with those rows.
+    /// Calls `found` with each of the prefixes `which` of `keys`, ascending, that rows from position `from` on begin with,
+    /// and with the positions of those rows.
     pub fn find(
         &mut self,
         leaf: &Leaf<'_>,
@@ -58,10 +58,11 @@ impl PrefixSearch {
         if from >= count {
             return Ok(());
         }
+        let numbers_at = leaf.all_rows()?;
         if let Some(numbers) = self.numbers.filter(|_| which.len() * ROWS_PER_SEARCH > count) {
             let column = leaf.column(numbers.column, layout.columns[numbers.column].physical)?;
             self.row_numbers.clear();
-            ints(&column, &Rows::Range(0..count), &mut self.row_numbers, |number| numbers.of_number(number));
+            ints(&column, &numbers_at, &mut self.row_numbers, |number| numbers.of_number(number));
             let at = |row: usize| self.row_numbers[row];
             find(count, from, which, |i| numbers.of_key(keys.get(i)), |r, w| at(r) < *w, |r, w| at(r) == *w, found);
             return Ok(());
@@ -71,15 +72,15 @@ impl PrefixSearch {
         let dense = which.len() * (count.ilog2() as usize + 1) > count;
         if let Some(words) = &self.words {
             if dense {
-                words.of_rows(|row| rows.row(row), count, &mut self.row_words);
+                words.of_rows(|row| rows.row(numbers_at.get(row)), count, &mut self.row_words);
                 let at = |row: usize| self.row_words[row];
                 find(count, from, which, |i| words.of_key(keys.get(i)), |r, w| at(r) < *w, |r, w| at(r) == *w, found);
             } else {
-                let at = |row: usize| words.of_row(&rows.row(row));
+                let at = |row: usize| words.of_row(&rows.row(numbers_at.get(row)));
                 find(count, from, which, |i| words.of_key(keys.get(i)), |r, w| at(r) < *w, |r, w| at(r) == *w, found);
             }
         } else if dense {
-            self.encode(&rows, count);
+            self.encode(&rows, &numbers_at);
             let at = |row: usize| {
                 let start = if row == 0 { 0 } else { self.ends[row - 1] };
                 &self.row_bytes[start..self.ends[row]]
@@ -90,7 +91,7 @@ impl PrefixSearch {
             let compare = |row: usize, test: &dyn Fn(&[u8]) -> bool| {
                 let mut key = scratch.borrow_mut();
                 key.clear();
-                codec.append_row(&rows.row(row), &mut key);
+                codec.append_row(&rows.row(numbers_at.get(row)), &mut key);
                 test(&key)
             };
             find(
@@ -106,10 +107,10 @@ impl PrefixSearch {
         Ok(())
     }
 
-    fn encode(&mut self, rows: &KeyRows<'_>, count: usize) {
+    fn encode(&mut self, rows: &KeyRows<'_>, numbers: &Rows) {
         self.row_bytes.clear();
         self.ends.clear();
-        for row in 0..count {
+        for row in numbers.iter() {
             self.codec.append_row(&rows.row(row), &mut self.row_bytes);
             self.ends.push(self.row_bytes.len());
         }

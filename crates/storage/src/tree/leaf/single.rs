@@ -3,7 +3,7 @@
 
 use super::{
     BadPage, Leaf,
-    read::{Column, Data},
+    column::{Column, Data},
 };
 use crate::{
     key::{KeyCodec, KeyRow},
@@ -13,14 +13,15 @@ use muster_types::{Decimal, SqlType, ValueRef};
 use std::cell::Cell;
 
 impl<'a> Leaf<'a> {
-    /// The value of stored column `column` in a row; `None` if it lies outside of the page or is no valid text.
+    /// The value of stored column `column` in the row with this number; `None` if it lies outside of the page or is no valid text.
     pub fn value(&self, layout: &TreeLayout, column: usize, row: usize) -> Result<Option<ValueRef<'a>>, BadPage> {
         let stored = layout.columns.get(column).ok_or(BadPage("no such column"))?;
-        if row >= self.rows() {
+        if row >= self.base_rows() + self.slots().len() {
             return Err(BadPage("no such row"));
         }
         let cells = self.column_by_row(column, stored.physical)?;
-        if cells.nulls.is_null(row) {
+        cells.check_row(row)?;
+        if cells.is_null(row) {
             return Ok(Some(ValueRef::Null));
         }
         let int = || cells.int(row);
@@ -57,26 +58,29 @@ impl<'a> Leaf<'a> {
             }
             columns[part.column] = Some(column);
         }
-        Ok(SingleKeys { columns, rows: self.rows(), bad: Cell::new(None) })
+        Ok(SingleKeys { leaf: *self, columns, bad: Cell::new(None) })
     }
 }
 
 /// Keys of single rows.
 pub struct SingleKeys<'a> {
+    leaf: Leaf<'a>,
     columns: Vec<Option<Column<'a>>>,
-    rows: usize,
     /// What was wrong with the page when a key was made.
     bad: Cell<Option<BadPage>>,
 }
 
 impl SingleKeys<'_> {
-    /// Appends the key of a row.
+    /// Appends the key of the row with this number.
     pub fn append(&self, codec: &KeyCodec, row: usize, key: &mut Vec<u8>) -> Result<(), BadPage> {
+        for part in &codec.parts {
+            self.columns[part.column].as_ref().map_or(Ok(()), |column| column.check_row(row))?;
+        }
         codec.append_row(&SingleRow { keys: self, row }, key);
         self.bad.get().map_or(Ok(()), Err)
     }
 
-    /// The first row from `from` on whose key is not less than `key`; the number of rows if there is none.
+    /// The position of the first row from `from` on whose key is not less than `key`; the number of rows if there is none.
     pub fn lower_bound(
         &self,
         codec: &KeyCodec,
@@ -84,11 +88,11 @@ impl SingleKeys<'_> {
         from: usize,
         scratch: &mut Vec<u8>,
     ) -> Result<usize, BadPage> {
-        let (mut low, mut high) = (from, self.rows);
+        let (mut low, mut high) = (from, self.leaf.rows());
         while low < high {
             let middle = low.midpoint(high);
             scratch.clear();
-            self.append(codec, middle, scratch)?;
+            self.append(codec, self.leaf.row_at(middle)?.row, scratch)?;
             if scratch.as_slice() < key { low = middle + 1 } else { high = middle }
         }
         Ok(low)
@@ -109,7 +113,7 @@ impl SingleRow<'_, '_> {
 impl KeyRow for SingleRow<'_, '_> {
     #[inline]
     fn is_null(&self, column: usize) -> bool {
-        self.column(column).is_some_and(|c| c.nulls.is_null(self.row))
+        self.column(column).is_some_and(|c| c.is_null(self.row))
     }
     #[inline]
     fn int(&self, column: usize) -> i64 {
@@ -122,7 +126,7 @@ impl KeyRow for SingleRow<'_, '_> {
     #[inline]
     fn bytes(&self, column: usize) -> &[u8] {
         let Some(column) = self.column(column) else { return &[] };
-        if matches!(column.data, Data::Bytes(_) | Data::Dictionary { .. }) {
+        if matches!(column.data, Data::Bytes(_) | Data::Dictionary { .. }) || self.row >= self.keys.leaf.base_rows() {
             return column.checked_bytes(self.row).unwrap_or_else(|bad| {
                 self.keys.bad.set(Some(bad));
                 &[]

@@ -12,7 +12,7 @@ use crate::{
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use muster_types::Value;
 use proptest::prelude::*;
-use visible::Rows;
+use rows::Rows;
 
 /// A clustered layout of rows without a primary key, and the rows with numbers behind them.
 fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock, Vec<Vec<Value>>) {

@@ -1,65 +1,87 @@
 //! The rows of a page that a read view sees. Every read of leaves goes through [`Visibility`].
 
-use super::{BadPage, Leaf};
+use super::{
+    BadPage, Leaf,
+    rows::{Rows, RowsBuilder},
+    slot::{Slot, SlotKind},
+};
 use crate::ReadView;
 use std::ops::Range;
 
-/// Rows of one leaf.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rows {
-    Range(Range<usize>),
-    /// Ascending.
-    List(Vec<u16>),
-}
-
-impl Rows {
-    pub fn len(&self) -> usize {
-        match self {
-            Rows::Range(range) => range.len(),
-            Rows::List(list) => list.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The i-th of the rows.
-    pub fn get(&self, i: usize) -> usize {
-        match self {
-            Rows::Range(range) => range.start + i,
-            Rows::List(list) => list[i] as usize,
-        }
-    }
-
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        (0..self.len()).map(|i| self.get(i))
-    }
-
-    /// Returns the rows whose places among these are in `keep`.
-    pub fn pick(&self, keep: impl Iterator<Item = usize>) -> Rows {
-        let mut list = Vec::with_capacity(self.len());
-        list.extend(keep.map(|i| self.get(i) as u16));
-        Rows::List(list)
-    }
-}
-
 /// Which rows of a leaf a view sees.
-pub struct Visibility;
+#[derive(Debug, Clone, Copy)]
+pub struct Visibility<'a> {
+    leaf: Leaf<'a>,
+    view: &'a ReadView,
+}
 
-impl Visibility {
-    /// Rows of the base were made by transactions that every view sees.
-    pub fn of(_leaf: &Leaf<'_>, _view: &ReadView) -> Result<Visibility, BadPage> {
-        Ok(Visibility)
+impl<'a> Visibility<'a> {
+    pub fn of(leaf: &Leaf<'a>, view: &'a ReadView) -> Visibility<'a> {
+        Visibility { leaf: *leaf, view }
     }
 
-    #[inline]
-    pub fn sees(&self, _row: usize) -> bool {
-        true
+    /// The number of the row at a position, if the view sees it. Rows without a slot were made by transactions that
+    /// every view sees.
+    pub fn row(&self, position: usize) -> Result<Option<usize>, BadPage> {
+        let place = self.leaf.row_at(position)?;
+        let seen = match place.slot {
+            None => true,
+            Some(slot) => self.sees(&self.leaf.slots().get(slot)?),
+        };
+        Ok(seen.then_some(place.row))
+    }
+
+    fn sees(&self, slot: &Slot) -> bool {
+        !slot.marked && self.view.sees_all_of(slot.version.trx_id)
     }
 }
 
-/// The rows of a range of a leaf that a view sees.
-pub fn visible(leaf: &Leaf<'_>, range: Range<usize>, view: &ReadView) -> Result<Rows, BadPage> {
-    Visibility::of(leaf, view).map(|_| Rows::Range(range))
+/// The rows at these positions of a leaf that a view sees.
+pub fn visible(leaf: &Leaf<'_>, positions: Range<usize>, view: &ReadView) -> Result<Rows, BadPage> {
+    let visibility = Visibility::of(leaf, view);
+    rows_at(leaf, positions, |slot| visibility.sees(slot))
+}
+
+/// The rows at these positions of a leaf, marked ones too, but for those of which `wanted` says no to their slot.
+pub(super) fn rows_at(
+    leaf: &Leaf<'_>,
+    positions: Range<usize>,
+    wanted: impl Fn(&Slot) -> bool,
+) -> Result<Rows, BadPage> {
+    if leaf.slots().is_empty() {
+        return Ok(Rows::Range(positions));
+    }
+    let base_rows = leaf.base_rows();
+    let mut rows = RowsBuilder::new(base_rows, positions.len());
+    // Where we are: the next row of the base, and its position.
+    let (mut base, mut position) = (0, 0usize);
+    let base_run = |rows: &mut RowsBuilder, run: Range<usize>, position: usize| {
+        let clip = |end: usize| (end.max(position) - position).min(run.len());
+        rows.base(run.start + clip(positions.start)..run.start + clip(positions.end));
+    };
+    for (number, slot) in leaf.slots().iter().enumerate() {
+        let slot = slot?;
+        let place = usize::from(slot.place);
+        let inserted = slot.kind == SlotKind::Inserted;
+        if place < base || place > base_rows || (place == base_rows && !inserted) {
+            return Err(BadPage("slots out of order"));
+        }
+        base_run(&mut rows, base..place, position);
+        position += place - base;
+        base = place;
+        if i64::from(slot.shift) != position as i64 - place as i64 {
+            return Err(BadPage("shift of a slot is wrong"));
+        }
+        let here = positions.contains(&position) && wanted(&slot);
+        match slot.kind {
+            SlotKind::Version if here => rows.base(place..place + 1),
+            SlotKind::Replaced if here => rows.replaced(place, base_rows + number),
+            SlotKind::Inserted if here => rows.inserted(base_rows + number),
+            _ => {}
+        }
+        base += usize::from(!inserted);
+        position += usize::from(slot.kind != SlotKind::Removed);
+    }
+    base_run(&mut rows, base..base_rows, position);
+    Ok(rows.finish())
 }

@@ -2,14 +2,26 @@
 //! and narrow values are compared many at a time.
 
 use super::{
-    read::{Column, Data, Nulls},
-    visible::Rows,
+    column::{Column, Data, Nulls},
+    rows::Rows,
 };
 use crate::processor::in_wide_registers;
 
 /// Clears the marks of the rows whose value is not from `least` to `most`, and of those that are NULL. There is a mark
 /// for each of `rows`: 1, or 0 for a row that is left out already. The column is one of integers.
 pub fn keep_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, marks: &mut [u8]) {
+    let Rows::Mixed(mixed) = rows else { return keep_base_within(column, rows, least, most, marks) };
+    let mut within = vec![1; rows.decoded().len()];
+    keep_base_within(column, rows.decoded(), least, most, &mut within);
+    mixed.arrange(&mut within, 0);
+    for (place, row) in mixed.records() {
+        within[place] = u8::from(!column.is_null(row) && (least..=most).contains(&column.int(row)));
+    }
+    marks.iter_mut().zip(within).for_each(|(mark, within)| *mark &= within);
+}
+
+/// The same for rows of the base.
+fn keep_base_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, marks: &mut [u8]) {
     match column.nulls {
         Nulls::None => {}
         Nulls::All => return marks.fill(0),
@@ -98,7 +110,7 @@ impl Test<8> for Within<u64> {
 
 #[inline(always)]
 fn each<const W: usize>(data: &[u8], rows: &Rows, marks: &mut [u8], test: impl Test<W>) {
-    match rows {
+    match rows.decoded() {
         Rows::Range(range) => {
             let (values, _) = data[range.start * W..range.end * W].as_chunks::<W>();
             // The closure owns what it needs, so that nothing is read anew for each row.
@@ -108,5 +120,7 @@ fn each<const W: usize>(data: &[u8], rows: &Rows, marks: &mut [u8], test: impl T
             let (values, _) = data.as_chunks::<W>();
             marks.iter_mut().zip(list).for_each(|(mark, row)| *mark &= test.test(&values[*row as usize]));
         }
+        // What is decoded is never mixed.
+        Rows::Mixed(_) => {}
     }
 }

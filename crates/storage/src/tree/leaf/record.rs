@@ -1,0 +1,167 @@
+//! Records: rows that lie in a leaf as rows, each on its own. Drawn in `docs/format.md`, "Record". A tree's records have one
+//! layout, which is computed once.
+
+use super::{BadPage, bitmap_bytes, decode::le_int};
+use crate::{
+    page::u16_at,
+    tree::{
+        block::RowBlock,
+        layout::{Physical, StoredColumn},
+    },
+};
+
+/// Bytes of a record's length.
+const LENGTH: usize = 2;
+
+/// Where the columns of a tree's rows are in records.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RecordLayout {
+    columns: Vec<RecordColumn>,
+    /// Where the bits of overflow begin.
+    overflow_at: usize,
+    /// Where the ends of byte strings begin.
+    ends_at: usize,
+    /// Columns of byte strings.
+    strings: usize,
+}
+
+/// Where one column is in a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordColumn {
+    physical: Physical,
+    /// The position among the stored columns.
+    column: usize,
+    /// The offset of a number; the position of a byte string among its kind.
+    at: usize,
+    overflow_at: usize,
+    ends_at: usize,
+    strings: usize,
+}
+
+impl RecordLayout {
+    pub fn new(columns: &[StoredColumn]) -> RecordLayout {
+        let strings = columns.iter().filter(|c| matches!(c.physical, Physical::Bytes { .. })).count();
+        let overflow_at = LENGTH + bitmap_bytes(columns.len());
+        let (mut number, mut string) = (overflow_at + bitmap_bytes(strings), 0);
+        let mut places = Vec::with_capacity(columns.len());
+        for (column, stored) in columns.iter().enumerate() {
+            let (next, width) = match stored.physical {
+                Physical::Int { width, .. } => (&mut number, width),
+                Physical::Wide => (&mut number, 16),
+                Physical::Bytes { .. } => (&mut string, 1),
+            };
+            let physical = stored.physical;
+            places.push(RecordColumn { physical, column, at: *next, overflow_at, ends_at: 0, strings });
+            *next += width;
+        }
+        places.iter_mut().for_each(|place| place.ends_at = number);
+        RecordLayout { columns: places, overflow_at, ends_at: number, strings }
+    }
+
+    /// Where a column is; `None` if there is no such column.
+    pub fn column(&self, column: usize) -> Option<RecordColumn> {
+        self.columns.get(column).copied()
+    }
+
+    /// Bytes of a record without its byte strings.
+    pub fn fixed_bytes(&self) -> usize {
+        self.ends_at + 2 * self.strings
+    }
+
+    /// The record of a row of a block. The row fits a page, so its bytes are a 16-bit number.
+    pub fn record_of(&self, block: &RowBlock, row: usize) -> Vec<u8> {
+        let mut record = vec![0; self.fixed_bytes()];
+        for place in &self.columns {
+            let column = &block.columns[place.column];
+            if !column.is_null(row) {
+                record[LENGTH + place.column / 8] |= 1 << (place.column % 8);
+            }
+            match place.physical {
+                Physical::Int { width, .. } => {
+                    record[place.at..place.at + width].copy_from_slice(&column.int(row).to_le_bytes()[..width]);
+                }
+                Physical::Wide => record[place.at..place.at + 16].copy_from_slice(&column.wide(row).to_le_bytes()),
+                Physical::Bytes { .. } => {
+                    if column.is_overflow(row) {
+                        record[self.overflow_at + place.at / 8] |= 1 << (place.at % 8);
+                    }
+                    record.extend_from_slice(column.bytes(row));
+                    let end = (record.len() - self.fixed_bytes()) as u16;
+                    record[self.ends_at + 2 * place.at..][..2].copy_from_slice(&end.to_le_bytes());
+                }
+            }
+        }
+        let length = record.len() as u16;
+        record[..LENGTH].copy_from_slice(&length.to_le_bytes());
+        record
+    }
+}
+
+/// The record that begins at an offset of a page.
+pub fn record_at(page: &[u8], at: usize) -> Result<&[u8], BadPage> {
+    let length = page.get(at..at + LENGTH).map_or(0, |length| usize::from(u16_at(length, 0)));
+    page.get(at..at + length).filter(|record| record.len() >= LENGTH).ok_or(BadPage("record outside of the page"))
+}
+
+impl RecordColumn {
+    /// Checks that a record holds the column.
+    #[inline]
+    pub fn check(&self, record: &[u8]) -> Result<(), BadPage> {
+        match record.len() >= self.ends_at + 2 * self.strings {
+            true => self.checked_bytes(record).map(drop),
+            false => Err(BadPage("record too short")),
+        }
+    }
+
+    /// True for what is no record.
+    #[inline]
+    pub fn is_null(&self, record: &[u8]) -> bool {
+        record.get(LENGTH + self.column / 8).is_none_or(|bits| bits >> (self.column % 8) & 1 == 0)
+    }
+
+    #[inline]
+    pub fn is_overflow(&self, record: &[u8]) -> bool {
+        matches!(self.physical, Physical::Bytes { .. })
+            && record.get(self.overflow_at + self.at / 8).is_some_and(|bits| bits >> (self.at % 8) & 1 == 1)
+    }
+
+    /// 0 for columns of another class, and for what is no record.
+    #[inline]
+    pub fn int(&self, record: &[u8]) -> i64 {
+        let Physical::Int { width, signed } = self.physical else { return 0 };
+        let Some(bytes) = record.get(self.at..self.at + width) else { return 0 };
+        match (width, signed) {
+            (1, true) => bytes[0] as i8 as i64,
+            (1, false) => bytes[0] as i64,
+            (2, true) => le_int::<2>(bytes) as i16 as i64,
+            (2, false) => le_int::<2>(bytes) as i64,
+            (4, true) => le_int::<4>(bytes) as i32 as i64,
+            (4, false) => le_int::<4>(bytes) as i64,
+            _ => le_int::<8>(bytes) as i64,
+        }
+    }
+
+    #[inline]
+    pub fn wide(&self, record: &[u8]) -> i128 {
+        if !matches!(self.physical, Physical::Wide) {
+            return 0;
+        }
+        match record.get(self.at..self.at + 16) {
+            Some(bytes) => (le_int::<8>(bytes) as u128 | (le_int::<8>(&bytes[8..]) as u128) << 64) as i128,
+            None => 0,
+        }
+    }
+
+    /// Empty for columns of another class.
+    #[inline]
+    pub fn checked_bytes<'a>(&self, record: &'a [u8]) -> Result<&'a [u8], BadPage> {
+        if !matches!(self.physical, Physical::Bytes { .. }) {
+            return Ok(&[]);
+        }
+        let strings = self.ends_at + 2 * self.strings;
+        let Some(ends) = record.get(self.ends_at..strings) else { return Err(BadPage("record too short")) };
+        let start = if self.at == 0 { 0 } else { usize::from(u16_at(ends, 2 * self.at - 2)) };
+        let end = usize::from(u16_at(ends, 2 * self.at));
+        record.get(strings + start..strings + end).ok_or(BadPage("ends of a record's strings out of order"))
+    }
+}
