@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   SimulatedDisk   the calls of a Disk, and the power switch          mod.rs
+//!     State         what it holds; operations are counted here         state.rs
 //!     Content       a file's bytes: live, durable, and every version   content.rs
 //!                   of a sector that was written between
 //!     Names         the files' names, in the same way                  names.rs
@@ -21,15 +22,16 @@ mod content;
 mod fault;
 mod loss;
 mod names;
+mod state;
 
 pub use fault::{Fault, FaultKind, Operation};
 
 use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, file::FileKind, lock::LockKind, write_whole};
 use content::{Content, SECTOR};
-use fault::Faults;
 use loss::Loss;
 use names::{Directory, NameChange, Names};
 use parking_lot::{Mutex, MutexGuard};
+use state::{State, power_is_off};
 use std::{
     collections::HashSet,
     ffi::OsStr,
@@ -44,19 +46,6 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct SimulatedFile {
     content: Mutex<Content>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    names: Names,
-    faults: Faults,
-    /// Operations so far that change something or make it durable.
-    operations: u64,
-    /// The number of the operation in which the power goes.
-    power_cut: Option<u64>,
-    is_off: bool,
-    /// Bytes that all files together may have; more is `ENOSPC`.
-    capacity: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -227,56 +216,6 @@ impl SimulatedDisk {
         };
         Ok(IoFile { path: path.to_path_buf(), kind: FileKind::Simulated(file) })
     }
-}
-
-impl State {
-    /// Counts an operation and does it. If the power goes in it, it is done, but not durable, and fails.
-    fn operation(&mut self, change: impl FnOnce(&mut Names, u64)) -> io::Result<()> {
-        self.operations += 1;
-        change(&mut self.names, self.operations);
-        self.stay_powered()
-    }
-
-    /// Counts an operation that makes something durable and does it unless the power goes in it.
-    fn durable_operation(&mut self, change: impl FnOnce(&mut Names)) -> io::Result<()> {
-        self.operations += 1;
-        self.stay_powered()?;
-        change(&mut self.names);
-        Ok(())
-    }
-
-    fn stay_powered(&mut self) -> io::Result<()> {
-        self.is_off = self.power_cut == Some(self.operations);
-        if self.is_off { Err(power_is_off()) } else { Ok(()) }
-    }
-
-    /// Makes an empty file.
-    fn make(&mut self, path: &Path) -> io::Result<Arc<SimulatedFile>> {
-        let file: Arc<SimulatedFile> = Arc::default();
-        let made = NameChange::Made(path.to_path_buf(), Arc::clone(&file));
-        self.operation(|names, number| names.change(made, number))?;
-        Ok(file)
-    }
-
-    /// Fails with `ENOSPC` if the file may not be so long.
-    fn check_room(&self, file: &SimulatedFile, len: usize) -> io::Result<()> {
-        let grows = len.saturating_sub(file.content.lock().live().len()) as u64;
-        match self.capacity {
-            Some(capacity) if grows > 0 && self.used() + grows > capacity => {
-                Err(io::Error::from_raw_os_error(libc::ENOSPC))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Bytes of all files.
-    fn used(&self) -> u64 {
-        self.names.live().values().map(|file| file.content.lock().live().len() as u64).sum()
-    }
-}
-
-fn power_is_off() -> io::Error {
-    io::Error::other("the power is off")
 }
 
 /// A number for a file by its name, the same in every directory.
