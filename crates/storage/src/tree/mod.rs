@@ -7,10 +7,13 @@
 //!   inner.rs     inner pages
 //!   overflow.rs  values too long for a leaf
 //!   builder.rs   a tree bottom-up from sorted rows
-//!   btree.rs     an open tree: descents, counts
+//!   btree.rs     an open tree, counts
+//!   descent.rs   ways from the root, and to right neighbours
 //!   modify.rs    insert, replace, delete
-//!   split.rs     pages that become too full or too empty
-//!   mini_transaction.rs  changes of several pages, made whole or not at all
+//!   group.rs     changes of several pages, made whole or not at all
+//!   split.rs     leaves that become too full
+//!   post.rs      parents that learn of new pages
+//!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
@@ -27,13 +30,16 @@ pub mod builder;
 mod by_key;
 mod check;
 mod cursor;
+mod descent;
 pub mod gallop;
+mod group;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
-mod mini_transaction;
+mod merge;
 mod modify;
 pub mod overflow;
+mod post;
 mod prefixes;
 mod run;
 mod split;
@@ -46,7 +52,6 @@ pub use by_key::{Pages, RowOnPage, VisitEnd};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
-pub use mini_transaction::{MiniTransaction, Prepared};
-pub use modify::fsp;
+pub use modify::{Change, fsp};
 pub use prefixes::{PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice, Skipped};
