@@ -15,6 +15,7 @@ use super::{
         decode::{DecodeError, OverflowReader},
     },
     overflow,
+    probe::Probe,
 };
 use crate::{
     Counters, Result, StorageError,
@@ -34,6 +35,7 @@ pub struct Tree {
     pub(super) shape: RwLock<()>,
     /// Numbers of pages that nothing leads to and that are not on the free list yet.
     pub(super) unlinked: Mutex<Vec<u32>>,
+    pub(super) probe: Probe,
 }
 
 impl Tree {
@@ -44,7 +46,15 @@ impl Tree {
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
         }
         let fit = fit(&layout, file.page_size());
-        Ok(Tree { pool, file, layout, fit, shape: RwLock::new(()), unlinked: Mutex::default() })
+        Ok(Tree {
+            pool,
+            file,
+            layout,
+            fit,
+            shape: RwLock::new(()),
+            unlinked: Mutex::default(),
+            probe: Probe::default(),
+        })
     }
 
     pub fn layout(&self) -> &Arc<TreeLayout> {

@@ -6,6 +6,7 @@ use super::{
     group::{Group, Member},
     inner::{self, InnerNode},
     leaf::{self, Fences, RowExtents},
+    probe::Event,
 };
 use crate::{
     Counters, Result,
@@ -48,6 +49,7 @@ impl Tree {
         for left in [Some(child), child.checked_sub(1)].into_iter().flatten() {
             if left + 1 < node.children.len() && self.join(&mut group, parent, &node, left)? {
                 group.commit();
+                self.probe.hit(Event::Merge);
                 return Ok(Some(node.children[left + 1].key.clone()));
             }
         }
@@ -142,6 +144,7 @@ impl Tree {
             group.image(root, image);
             group.free(child)?;
             group.commit();
+            self.probe.hit(Event::Shrink);
         }
     }
 }

@@ -15,6 +15,7 @@
 //!   post.rs      parents that learn of new pages
 //!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
+//!   probe.rs     what tests count and switch
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
 //!   cursor.rs    rows one by one, as values
@@ -41,7 +42,10 @@ mod modify;
 pub mod overflow;
 mod post;
 mod prefixes;
+mod probe;
 mod run;
+#[cfg(test)]
+mod shape_tests;
 mod split;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ use super::{
     inner,
     leaf::{BadPage, RowExtents},
     overflow,
+    probe::Event,
 };
 use crate::{
     Counters, Result, StorageError,
@@ -220,7 +221,8 @@ impl Change<'_> {
         let (tree, counters) = (self.tree, self.counters);
         tree.unlinked.lock().append(&mut self.unlinked);
         tree.free_unlinked(counters);
-        let posts = std::mem::take(&mut self.crossed).into_iter().map(|key| tree.post(&key, 0, counters));
+        let crossed = std::mem::take(&mut self.crossed).into_iter().filter(|_| !tree.probe.skips_post(ROOT_PAGE));
+        let posts = crossed.map(|key| tree.post(&key, 0, counters));
         let merged = self.removed.take().map(|key| tree.merge(&key, 0, counters));
         for late in posts.chain(merged) {
             note(late);
@@ -311,6 +313,7 @@ impl Change<'_> {
                     return Err(tree.corrupt(ROOT_PAGE, BadPage("no leaf")));
                 };
                 if crossed {
+                    tree.probe.hit(Event::Cross);
                     self.crossed.push(key.to_vec());
                 }
                 self.group.add(page)

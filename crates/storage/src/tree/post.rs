@@ -6,6 +6,7 @@ use super::{
     group::{Group, PageChange},
     inner::{self, Child, Inner, InnerNode},
     leaf::BadPage,
+    probe::Event,
 };
 use crate::{
     Counters, Result,
@@ -47,6 +48,7 @@ impl Tree {
             let parent = group.add(parent);
             group.inner(parent, &node);
             group.commit();
+            self.probe.hit(Event::Post);
             if end == first + all {
                 break node.rows();
             }
@@ -60,6 +62,10 @@ impl Tree {
     /// The pages behind a node's child for `key` that the node does not know. Each is looked at on the way from the child,
     /// while the node is latched, so that none of them can go. Counts the child's rows anew if there are such pages.
     fn count_unposted(&self, node: &mut InnerNode, key: &[u8], level: u8, counters: &Counters) -> Result<Vec<Child>> {
+        #[cfg(test)]
+        if let Some(child) = self.probe.blind_post.lock().take() {
+            return Ok(vec![child]);
+        }
         let child = node.find(key);
         let bound = node.key_behind(child).map(<[u8]>::to_vec);
         let mut page = self.fetch(node.children[child].page, counters)?;
@@ -105,6 +111,7 @@ impl Tree {
             group.inner(right, &upper);
             group.inner(own, &InnerNode { level: level + 1, children, high: None, right: NO_PAGE });
             group.commit();
+            self.probe.hit(Event::Grow);
             return Ok(());
         }
         let right = group.allocate()?;

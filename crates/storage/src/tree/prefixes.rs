@@ -14,6 +14,7 @@ use super::{
     descent::{STALE_PLANS_MAX, Target},
     gallop::first_not,
     leaf::BadPage,
+    probe::Event,
 };
 use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE, key::KeyList};
 use std::{
@@ -156,6 +157,7 @@ impl Tree {
         let page = self.fetch(page_no, counters)?;
         let target = Target::Key(low);
         if !self.is_leaf_from(&page, target)? {
+            self.probe.hit(Event::Stale);
             return Ok(None);
         }
         let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;

@@ -10,6 +10,7 @@ use super::{
     descent::{STALE_PLANS_MAX, Target},
     gallop::first_not,
     leaf::{BadPage, Fences, Leaf},
+    probe::Event,
 };
 use crate::{
     Counters, Result,
@@ -268,6 +269,7 @@ impl Tree {
     /// The leaf at which a run has come, from the page that was planned; `None` if that page is another one now.
     fn next_of_run(&self, run: &LeafRun, page: PageGuard, counters: &Counters) -> Result<Option<PageGuard>> {
         if !self.is_leaf_from(&page, run.target())? {
+            self.probe.hit(Event::Stale);
             return Ok(None);
         }
         let found = self.move_right(page, run.target(), |right| self.fetch(right, counters).map(Some))?;

@@ -7,6 +7,7 @@ use super::{
     inner::{self, Child, InnerNode},
     leaf::{Fences, RowExtents, write_leaf},
     modify::note,
+    probe::Event,
 };
 use crate::{
     Counters, Result,
@@ -88,11 +89,13 @@ impl Tree {
             children.push(Child { key: bounds.low.clone(), page, rows });
         }
         group.count(0, pieces.len() as i64 - 1);
+        let second = children[1].page;
         if is_root {
             group.inner(old, &InnerNode { level: 1, children, high: None, right: NO_PAGE });
         }
         drop(group.commit());
-        if !is_root {
+        self.probe.hit(if is_root { Event::Grow } else { Event::Split });
+        if !is_root && !self.probe.skips_post(second) {
             note(self.post(&bounds[1].low, 0, counters));
         }
         Ok(())

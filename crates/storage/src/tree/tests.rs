@@ -21,19 +21,23 @@ pub struct Home {
 }
 
 pub fn home(page_size: usize) -> Home {
+    home_of(page_size, 4 << 20)
+}
+
+pub(super) fn home_of(page_size: usize, buffer_pool_bytes: usize) -> Home {
     let directory = tempfile::tempdir().unwrap();
-    let options = StoreOptions { page_size, buffer_pool_bytes: 4 << 20, io: IoBackend::Threads, sync: false };
+    let options = StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: false };
     Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
 }
 
-fn empty_tree(home: &Home, schema: &TableSchema, index: usize) -> Tree {
+pub(super) fn empty_tree(home: &Home, schema: &TableSchema, index: usize) -> Tree {
     let file = home.store.open_file(home.store.create_table(schema).unwrap()[index]).unwrap();
     let layout = Arc::new(TreeLayout::new(schema, index));
     Tree::open(Arc::clone(home.store.buffer_pool()), file, layout).unwrap()
 }
 
 /// A table row as the tree stores it, row number `n`.
-fn stored_row(layout: &TreeLayout, row: &[Value], n: i64) -> Vec<Value> {
+pub(super) fn stored_row(layout: &TreeLayout, row: &[Value], n: i64) -> Vec<Value> {
     layout
         .columns
         .iter()
@@ -84,11 +88,11 @@ fn build(home: &Home, layout: &Arc<TreeLayout>, rows: &[Vec<Value>]) -> (Tree, T
     (Tree::open(Arc::clone(home.store.buffer_pool()), file, Arc::clone(layout)).unwrap(), shape)
 }
 
-type Model = BTreeMap<Vec<u8>, Vec<Value>>;
+pub(super) type Model = BTreeMap<Vec<u8>, Vec<Value>>;
 
 /// Compares the whole tree and some ranges, both ways, and checks its structure. `counted`: the counts in inner pages are
 /// those of the rows.
-fn compare(tree: &Tree, model: &Model, bounds: &[(usize, usize)], counted: bool) {
+pub(super) fn compare(tree: &Tree, model: &Model, bounds: &[(usize, usize)], counted: bool) {
     let counters = Counters::default();
     let report = tree.check(&counters).unwrap();
     assert_eq!((report.rows, tree.row_count()), (model.len() as u64, model.len() as u64));
@@ -124,13 +128,13 @@ fn compare(tree: &Tree, model: &Model, bounds: &[(usize, usize)], counted: bool)
 
 /// An operation on a row of the pool of rows.
 #[derive(Debug, Clone)]
-enum Op {
+pub(super) enum Op {
     Insert,
     Delete,
     Replace,
 }
 
-fn any_ops() -> impl Strategy<Value = Vec<(Op, usize)>> {
+pub(super) fn any_ops() -> impl Strategy<Value = Vec<(Op, usize)>> {
     let mostly = |insert: u32, delete: u32| {
         let op = prop_oneof![insert => Just(Op::Insert), delete => Just(Op::Delete), 1 => Just(Op::Replace)];
         proptest::collection::vec((op, any::<usize>()), 0..400)
@@ -140,7 +144,7 @@ fn any_ops() -> impl Strategy<Value = Vec<(Op, usize)>> {
 }
 
 /// A schema, and rows that are wide enough for trees of some pages.
-fn schema_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
+pub(super) fn schema_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Value>>)> {
     any_schema().prop_flat_map(|mut s| {
         for wide in [300, 1500] {
             let ty = SqlType::Bytes { kind: BytesKind::Blob, length: wide };
@@ -283,7 +287,7 @@ proptest! {
     }
 }
 
-fn number_schema(parts: &[usize]) -> TableSchema {
+pub(super) fn number_schema(parts: &[usize]) -> TableSchema {
     let part = |column: &usize| KeyPart { column: *column, prefix: None, descending: false };
     let text = SqlType::varchar(60, Collation::DEFAULT);
     TableSchema {
@@ -292,7 +296,7 @@ fn number_schema(parts: &[usize]) -> TableSchema {
     }
 }
 
-fn number_row(n: i64) -> Vec<Value> {
+pub(super) fn number_row(n: i64) -> Vec<Value> {
     vec![Value::Int(n), Value::Text(format!("row number {n} of the table")), Value::Int(n % 7)]
 }
 
