@@ -25,10 +25,7 @@ mod profile;
 mod runtime;
 
 pub use counters::QueryCounters;
-pub use ops::{
-    compact::{compact, used_bytes},
-    shared::SharedRows,
-};
+pub use ops::shared::SharedRows;
 pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 

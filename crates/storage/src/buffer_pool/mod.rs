@@ -25,7 +25,6 @@ mod page_table;
 mod read_ahead;
 mod replacement;
 
-pub use allocation::{Allocation, TakenPage};
 pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
 

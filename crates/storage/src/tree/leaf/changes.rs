@@ -43,6 +43,16 @@ impl SlotChange<'_> {
         }
     }
 
+    /// The same, apart from where the record was.
+    pub fn into_owned(self) -> SlotChange<'static> {
+        let own = |record: Cow<'_, [u8]>| Cow::Owned(record.into_owned());
+        match self {
+            SlotChange::Add { at, slot, record } => SlotChange::Add { at, slot, record: own(record) },
+            SlotChange::Change { at, slot, record } => SlotChange::Change { at, slot, record: own(record) },
+            SlotChange::Drop { at } => SlotChange::Drop { at },
+        }
+    }
+
     fn record(&self) -> &[u8] {
         match self {
             SlotChange::Add { record, .. } | SlotChange::Change { record, .. } => record,
@@ -227,6 +237,9 @@ fn put_record(page: &mut [u8], record: &[u8], slots: usize) -> Result<u16, BadPa
     if areas.gap() < record.len() + slots {
         gather_records(page, &areas)?;
         areas = Areas::of(page)?;
+        if areas.gap() < record.len() + slots {
+            return Err(BadPage("fewer bytes are free than the page says"));
+        }
     }
     if record.is_empty() {
         return Ok(0);
