@@ -56,8 +56,8 @@ struct Waiting {
     granted: oneshot::Sender<()>,
 }
 
-#[derive(Default)]
 struct State {
+    limits: Limits,
     /// A statement computes alone.
     alone: bool,
     queue: VecDeque<Waiting>,
@@ -71,10 +71,22 @@ struct State {
 }
 
 impl State {
-    fn has_room(&self, demand: Demand, limits: Limits) -> bool {
+    fn new(limits: Limits) -> State {
+        State {
+            limits,
+            alone: false,
+            queue: VecDeque::new(),
+            newest: 0,
+            light: 0,
+            begun: 0,
+            figures: Figures::default(),
+        }
+    }
+
+    fn has_room(&self, demand: Demand) -> bool {
         match demand {
             Demand::Alone => self.figures.running == 0,
-            Demand::Beside => !self.alone && self.figures.running < limits.running,
+            Demand::Beside => !self.alone && self.figures.running < self.limits.running,
         }
     }
 
@@ -91,8 +103,8 @@ impl State {
     }
 
     /// Admits those at the head of the queue for whom there is room.
-    fn admit_waiting(&mut self, limits: Limits) {
-        while self.queue.front().is_some_and(|w| self.has_room(w.demand, limits)) {
+    fn admit_waiting(&mut self) {
+        while self.queue.front().is_some_and(|w| self.has_room(w.demand)) {
             let Some(waiting) = self.queue.pop_front() else { return };
             self.enter(waiting.demand);
             // One that was stopped just now leaves with its place.
@@ -104,7 +116,6 @@ impl State {
 
 /// The admission of one database.
 pub struct Admission {
-    limits: Mutex<Limits>,
     state: Mutex<State>,
 }
 
@@ -120,13 +131,14 @@ pub struct Admitted {
 
 impl Admission {
     pub fn new(limits: Limits) -> Arc<Admission> {
-        Arc::new(Admission { limits: Mutex::new(limits), state: Mutex::default() })
+        Arc::new(Admission { state: Mutex::new(State::new(limits)) })
     }
 
     /// Changes the limits. Statements that compute go on, also if they are more than the new limit.
     pub fn set_limits(&self, limits: Limits) {
-        *self.limits.lock() = limits;
-        self.state.lock().admit_waiting(limits);
+        let mut state = self.state.lock();
+        state.limits = limits;
+        state.admit_waiting();
     }
 
     /// Notes that a light statement computes, which never waits.
@@ -169,18 +181,17 @@ impl Admission {
 
     /// Admits at once if there is room and nobody waits; otherwise returns a place in the queue.
     fn join_queue(self: &Arc<Self>, demand: Demand) -> Result<Option<(Place, oneshot::Receiver<()>)>> {
-        let limits = *self.limits.lock();
         let mut state = self.state.lock();
         if demand == Demand::Alone {
             state.figures.alone += 1;
         }
-        if state.queue.is_empty() && state.has_room(demand, limits) {
+        if state.queue.is_empty() && state.has_room(demand) {
             state.enter(demand);
             return Ok(None);
         }
-        if state.queue.len() >= limits.waiting {
+        if state.queue.len() >= state.limits.waiting {
             state.figures.refused += 1;
-            return Err(queue_is_full(limits.waiting));
+            return Err(queue_is_full(state.limits.waiting));
         }
         let (granted, receiver) = oneshot::channel();
         state.newest += 1;
@@ -206,13 +217,14 @@ impl Admitted {
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let limits = *self.admission.limits.lock();
         let mut state = self.admission.state.lock();
-        match self.heavy {
-            true => state.leave(),
-            false => state.light -= 1,
+        if !self.heavy {
+            // Nobody waits for a light statement.
+            state.light -= 1;
+            return;
         }
-        state.admit_waiting(limits);
+        state.leave();
+        state.admit_waiting();
     }
 }
 
@@ -228,14 +240,13 @@ impl Drop for Place {
         if self.admitted {
             return;
         }
-        let limits = *self.admission.limits.lock();
         let mut state = self.admission.state.lock();
         match state.queue.iter().position(|w| w.number == self.number) {
             Some(at) => drop(state.queue.remove(at)),
             // It was admitted at the very moment it was stopped.
             None => state.leave(),
         }
-        state.admit_waiting(limits);
+        state.admit_waiting();
     }
 }
 

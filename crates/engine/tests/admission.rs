@@ -4,7 +4,8 @@
 mod fixture;
 
 use fixture::{rows, session};
-use muster_engine::{Database, DatabaseOptions, Session, types::ErrorCode, types::SqlError};
+use futures::StreamExt;
+use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -136,4 +137,39 @@ async fn statements_get_the_memory_that_they_get_alone() {
         assert_eq!(statement.await.expect("no panic").expect("it gets memory in the end"), alone);
     }
     assert!(status(&database, "Admission_alone").await > 0, "some were refused memory at first");
+}
+
+/// The first rows of the statement are there long before it is refused memory for the others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_came_early_do_not_forbid_another_attempt() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let options = DatabaseOptions { memory_limit_bytes: 8 << 20, threads: 2, ..fixture::options() };
+    let database = database(directory.path(), options).await;
+    let early = "SELECT i, 0, 0 FROM n WHERE i < 3 UNION ALL \
+                 SELECT LENGTH(MAX(REPEAT('x', 600000 + a.i))), LENGTH(MAX(REPEAT('y', 600000 + b.i))), \
+                 LENGTH(MAX(REPEAT('z', 600000 + a.i + b.i))) FROM n a, n b WHERE a.i < 20 AND b.i < 40";
+    let mut alone = start(&database, early).await.expect("no panic").expect("it has memory alone");
+    alone.sort();
+    assert_eq!(alone.len(), 4);
+    rows(&mut client(&database), "SET GLOBAL admission_running_max = 4").await.expect("a global variable");
+    let all: Vec<_> = (0..4).map(|_| start(&database, early)).collect();
+    for statement in all {
+        let mut found = statement.await.expect("no panic").expect("it gets memory in the end");
+        found.sort();
+        assert_eq!(found, alone, "each row comes once");
+    }
+    assert!(status(&database, "Admission_alone").await > 0, "some were refused memory at first");
+}
+
+/// Rows that come slowly are not held back until the last one is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_rows_come_as_they_are_there() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let database = database(directory.path(), fixture::options()).await;
+    let slow = "SELECT i FROM n WHERE i < 3 UNION ALL SELECT SLEEP(1000)";
+    let Outcome::Rows(mut result) = client(&database).execute(slow).await.expect("it starts") else {
+        panic!("no rows")
+    };
+    let first = tokio::time::timeout(Duration::from_secs(30), result.rows.next()).await;
+    assert_eq!(first.expect("it does not wait for the last").expect("a batch").expect("no error").num_rows(), 3);
 }

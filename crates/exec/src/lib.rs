@@ -25,7 +25,10 @@ mod profile;
 mod runtime;
 
 pub use counters::QueryCounters;
-pub use ops::shared::SharedRows;
+pub use ops::{
+    compact::{compact, used_bytes},
+    shared::SharedRows,
+};
 pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 

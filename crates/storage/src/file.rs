@@ -7,12 +7,16 @@
 //! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
 //! fills a file with a [`SequentialWriter`].
 
-pub use crate::sequential_writer::SequentialWriter;
 use crate::{
     FileId, Result, StorageError,
     buffer_pool::PageGuardMut,
+    file_header::FILE_MAGIC,
     io::{AlignedBuf, Disk, IoFile, OpenMode, ReadOp, WriteOp},
-    page::{self, FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
+    page::{self, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
+};
+pub use crate::{
+    file_header::{FileHeader, TREE_FIELDS},
+    sequential_writer::SequentialWriter,
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::{
@@ -23,87 +27,15 @@ use std::{
     },
 };
 
-const FILE_MAGIC: [u8; 8] = *b"MUSTER\r\n";
 /// Page number of the file header.
 pub const HEADER_PAGE: u32 = 0;
+/// Page number of the root of the tree.
+pub const ROOT_PAGE: u32 = 1;
 /// A file grows by a quarter, but by at least and at most so many pages at once.
 const GROWTH_MIN: u32 = 4;
 const GROWTH_MAX: u32 = 1024;
-/// Numbers in the file header that belong to the tree.
-pub const TREE_FIELDS: usize = 8;
-
-/// The description of a file in its page 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileHeader {
-    pub page_size: u32,
-    pub index_id: u32,
-    /// 0 while there is no tree.
-    pub root: u32,
-    /// Levels, the leaves included.
-    pub height: u32,
-    /// Pages of the file, this header included.
-    pub page_count: u32,
-    /// First page of the free list, or 0.
-    pub free_head: u32,
-    pub free_count: u32,
-    pub leaf_count: u64,
-    /// Rows of a clustered tree, entries of a secondary one.
-    pub row_count: u64,
-    /// The hidden row number that the next row gets.
-    pub next_row_id: u64,
-    /// Fields for the tree's own use.
-    pub tree: [u64; TREE_FIELDS],
-}
-
-impl FileHeader {
-    fn encode(&self, page: &mut [u8]) {
-        PageHeaderMut(page).init(PageType::FileHeader, 0, self.index_id);
-        let mut at = PAGE_HEADER;
-        let mut put = |bytes: &[u8]| {
-            page[at..at + bytes.len()].copy_from_slice(bytes);
-            at += bytes.len();
-        };
-        put(&FILE_MAGIC);
-        for field in [
-            u32::from(FORMAT_VERSION),
-            self.page_size,
-            self.index_id,
-            self.root,
-            self.height,
-            self.page_count,
-            self.free_head,
-            self.free_count,
-        ] {
-            put(&field.to_le_bytes());
-        }
-        for field in [self.leaf_count, self.row_count, self.next_row_id] {
-            put(&field.to_le_bytes());
-        }
-        for field in self.tree {
-            put(&field.to_le_bytes());
-        }
-    }
-
-    /// Decodes the header of a file from a page that has been verified.
-    fn decode(page: &[u8]) -> FileHeader {
-        let small = |i: usize| page::u32_at(page, PAGE_HEADER + 8 + 4 * i);
-        let large = |i: usize| page::u64_at(page, PAGE_HEADER + 40 + 8 * i);
-        FileHeader {
-            page_size: small(1),
-            index_id: small(2),
-            root: small(3),
-            height: small(4),
-            page_count: small(5),
-            free_head: small(6),
-            free_count: small(7),
-            leaf_count: large(0),
-            row_count: large(1),
-            next_row_id: large(2),
-            tree: std::array::from_fn(|i| large(3 + i)),
-        }
-    }
-}
-
+/// Hidden row numbers that page 0 counts as taken at once, so that it does not change with every row.
+const ROW_IDS_AT_ONCE: u64 = 1024;
 /// An open file of pages, one B+tree.
 #[derive(Debug)]
 pub struct PageFile {
@@ -114,8 +46,13 @@ pub struct PageFile {
     index_id: u32,
     /// True if syncing is asked for at all.
     sync: bool,
-    /// The fields of page 0.
+    /// The fields of page 0, but for the counts.
     header: Mutex<FileHeader>,
+    /// Rows and leaves of the tree. They change with every row; page 0 has them as they were when it last changed.
+    rows: AtomicU64,
+    leaves: AtomicU64,
+    /// The hidden row number that the next row gets.
+    next_row_id: Mutex<u64>,
     /// Number of pages that the file has room for on the disk. Locked while pages are taken from or put on the free
     /// list.
     allocated: Mutex<u32>,
@@ -181,7 +118,7 @@ impl PageFile {
         let file = io.open(&path, OpenMode::CreateNew).map_err(|e| StorageError::io(&path, e))?;
         let header = FileHeader { page_size: page_size as u32, index_id, page_count: 1, ..FileHeader::default() };
         let created = PageFile::with_header(io, file, id, header, sync);
-        if let Err(e) = created.write_new_header(|_| ()) {
+        if let Err(e) = created.write_new_header(None, |_| ()) {
             // The first error is the one to tell.
             let _ = created.io.remove(&path);
             return Err(e);
@@ -236,10 +173,11 @@ impl PageFile {
                 reason: format!("the file is cut short: {bytes} bytes of {expected}"),
             });
         }
-        for (name, page_no) in [("root", header.root), ("free list", header.free_head)] {
-            if page_no >= header.page_count {
-                return Err(corrupt(format!("{name} at page {page_no} of {}", header.page_count)));
-            }
+        if header.root > ROOT_PAGE || header.root >= header.page_count {
+            return Err(corrupt(format!("root at page {}", header.root)));
+        }
+        if header.free_head >= header.page_count {
+            return Err(corrupt(format!("free list at page {} of {}", header.free_head, header.page_count)));
         }
         Ok(Arc::new(PageFile::with_header(io, file, id, header, sync)))
     }
@@ -253,6 +191,9 @@ impl PageFile {
             index_id: header.index_id,
             sync,
             header: Mutex::new(header),
+            rows: AtomicU64::new(header.row_count),
+            leaves: AtomicU64::new(header.leaf_count),
+            next_row_id: Mutex::new(header.next_row_id),
             allocated: Mutex::new(header.page_count),
             deleted: AtomicBool::new(false),
             resident: AtomicU64::new(0),
@@ -276,33 +217,78 @@ impl PageFile {
         self.index_id
     }
 
+    /// The header with the counts of rows and leaves as they are now.
     pub fn header(&self) -> FileHeader {
-        *self.header.lock()
+        self.with_counts(*self.header.lock())
+    }
+
+    fn with_counts(&self, header: FileHeader) -> FileHeader {
+        let (row_count, leaf_count) = (self.rows.load(Ordering::Relaxed), self.leaves.load(Ordering::Relaxed));
+        FileHeader { row_count, leaf_count, ..header }
+    }
+
+    /// Returns true if page 0 has the counts as they are now.
+    pub(crate) fn counts_in_page(&self) -> bool {
+        let header = *self.header.lock();
+        header == self.with_counts(header)
+    }
+
+    /// Notes that so many rows and leaves came or went. Page 0 has it when it next changes.
+    pub(crate) fn count(&self, rows: i64, leaves: i64) {
+        for (count, change) in [(&self.rows, rows), (&self.leaves, leaves)] {
+            if change != 0 {
+                count.fetch_add(change as u64, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Changes the header, in memory and in page 0, which the caller has latched. `page_size` and `index_id` are not
-    /// the caller's to change; the page count and the free list are the buffer pool's.
+    /// the caller's to change, nor are the counts; the page count and the free list are the buffer pool's.
     pub fn update_header(&self, page: &mut PageGuardMut, change: impl FnOnce(&mut FileHeader)) {
         debug_assert_eq!((page.file_id(), page.page_no()), (self.id, HEADER_PAGE));
         let mut header = self.header.lock();
         change(&mut header);
+        *header = self.with_counts(*header);
+        let (lsn, max_trx_id) = (page.header().lsn(), page.header().max_trx_id());
         header.encode(page);
+        page.header_mut().set_lsn(lsn);
+        page.header_mut().set_max_trx_id(max_trx_id);
     }
 
-    /// Changes the header and writes it directly, past the buffer pool. Only for a new file: nobody else has it open,
-    /// and none of its pages is in the pool.
-    pub(crate) fn write_new_header(&self, change: impl FnOnce(&mut FileHeader)) -> Result<()> {
+    /// The next hidden row number, which is then taken. `reserve` makes page 0 count numbers below a bound as taken.
+    /// Errors: those of `reserve`.
+    pub(crate) fn take_row_id(&self, reserve: impl FnOnce(u64) -> Result<()>) -> Result<u64> {
+        let mut next = self.next_row_id.lock();
+        if *next >= self.header.lock().next_row_id {
+            reserve(*next + ROW_IDS_AT_ONCE)?;
+        }
+        *next += 1;
+        Ok(*next - 1)
+    }
+
+    /// Changes the header and writes it directly, past the buffer pool, with the root (its identity is added) if there is
+    /// one. Only for a new file: nobody else has it open, and none of its pages is in the pool.
+    pub(crate) fn write_new_header(&self, root: Option<&[u8]>, change: impl FnOnce(&mut FileHeader)) -> Result<()> {
         debug_assert_eq!(self.resident_pages(), 0);
         let header = {
             let mut header = self.header.lock();
             change(&mut header);
             *header
         };
+        self.rows.store(header.row_count, Ordering::Relaxed);
+        self.leaves.store(header.leaf_count, Ordering::Relaxed);
+        *self.next_row_id.lock() = header.next_row_id;
         *self.allocated.lock() = header.page_count;
-        let mut page = AlignedBuf::zeroed(self.page_size);
-        header.encode(&mut page);
-        page::seal(&mut page);
-        let mut ops = [WriteOp::new(&self.file, 0, vec![&page])];
+        let mut pages = AlignedBuf::zeroed(self.page_size * (1 + usize::from(root.is_some())));
+        let (first, second) = pages.split_at_mut(self.page_size);
+        header.encode(first);
+        page::seal(first);
+        if let Some(root) = root {
+            second.copy_from_slice(root);
+            PageHeaderMut(second).set_identity(ROOT_PAGE, self.index_id);
+            page::seal(second);
+        }
+        let mut ops = [WriteOp::new(&self.file, 0, vec![&pages])];
         self.io.write(&mut ops);
         let [op] = ops;
         op.result.map_err(|e| self.error(e))
@@ -326,13 +312,11 @@ impl PageFile {
         self.allocated.lock()
     }
 
-    /// Makes sure that the file has room on the disk for one page more than it has pages; returns that page's number.
-    /// A header that counts a page may be written before the page is, so the file grows first, and durably. Errors:
-    /// `DiskFull`, I/O.
-    pub(crate) fn make_room(&self, allocated: &mut u32) -> Result<u32> {
-        let page_no = self.page_count();
+    /// Makes sure that the file has room on the disk for a page at its end. A header that counts a page may be written
+    /// before the page is, so the file grows first, and durably. Errors: `DiskFull`, I/O.
+    pub(crate) fn make_room(&self, allocated: &mut u32, page_no: u32) -> Result<()> {
         if page_no < *allocated {
-            return Ok(page_no);
+            return Ok(());
         }
         let wanted = page_no.saturating_add((page_no / 4).clamp(GROWTH_MIN, GROWTH_MAX));
         if page_no == u32::MAX {
@@ -345,7 +329,7 @@ impl PageFile {
         let grown = grown.map_err(|e| self.error(e))?;
         self.sync()?;
         *allocated = grown;
-        Ok(page_no)
+        Ok(())
     }
 
     pub(crate) fn io(&self) -> &Arc<dyn Disk> {

@@ -20,6 +20,7 @@ pub mod counters;
 mod directory;
 pub mod error;
 pub mod file;
+mod file_header;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod io;

@@ -104,8 +104,8 @@ impl PageHeader<'_> {
         let own = u32_at(self.0, TYPE_FIELDS) as usize;
         let bytes = match self.page_type() {
             Some(PageType::Leaf) => leaf::content_bytes(self.0),
-            // A count and a page number for each child, an end for each separator.
-            Some(PageType::Inner) => own + (14 * usize::from(self.row_count())).saturating_sub(2),
+            // A count and a page number for each child, an end for each key.
+            Some(PageType::Inner) => own + 14 * usize::from(self.row_count()) + 2,
             Some(PageType::Overflow) => own,
             Some(PageType::FileHeader | PageType::Free) | None => 0,
         };

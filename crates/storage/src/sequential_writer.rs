@@ -3,9 +3,9 @@
 use crate::{
     Counters, Result, StorageError,
     counters::Counter,
-    file::{FileHeader, PageFile},
+    file::{FileHeader, PageFile, ROOT_PAGE},
     io::{AlignedBuf, WriteOp},
-    page::{self, PageHeaderMut},
+    page::{self, NO_PAGE, PageHeaderMut},
 };
 use std::{
     io,
@@ -58,6 +58,12 @@ impl SequentialWriter {
 
     pub fn file(&self) -> &Arc<PageFile> {
         &self.file
+    }
+
+    /// Begins behind page 1, which [`SequentialWriter::finish`] writes.
+    pub fn leave_room_for_root(&mut self) {
+        debug_assert_eq!((self.first, self.chunk.used), (ROOT_PAGE, 0));
+        self.first = ROOT_PAGE + 1;
     }
 
     /// The number that the next page gets.
@@ -118,15 +124,17 @@ impl SequentialWriter {
         }
     }
 
-    /// Writes what is left and the header, whose fields the caller sets in `change` (not the page count), and syncs
-    /// the file and its directory.
-    pub fn finish(mut self, change: impl FnOnce(&mut FileHeader)) -> Result<Arc<PageFile>> {
+    /// Writes what is left, the root, and the header, whose fields the caller sets in `change` (not those of pages), and
+    /// syncs the file and its directory. The root goes to page 1, for which room was left; its number, index id and
+    /// checksum are added.
+    pub fn finish(mut self, root: Option<&[u8]>, change: impl FnOnce(&mut FileHeader)) -> Result<Arc<PageFile>> {
         self.stop_writer()?;
         let pages = self.next_page_no();
         self.chunk.offset = self.file.offset(self.first);
         self.chunk.write(&self.file, &self.counters)?;
-        self.file.write_new_header(|h| {
+        self.file.write_new_header(root, |h| {
             change(h);
+            h.root = if root.is_some() { ROOT_PAGE } else { NO_PAGE };
             h.page_count = pages;
         })?;
         self.file.sync()?;
@@ -223,7 +231,7 @@ mod tests {
                 assert_eq!(w.next_page_no(), n);
                 assert_eq!(w.append(&page(n)).unwrap(), n);
             }
-            let file = w.finish(|h| (h.root, h.row_count) = (pages, 77)).unwrap();
+            let file = w.finish(None, |h| h.row_count = 77).unwrap();
             assert_eq!(counters.pages_written(), u64::from(pages));
             let writes = trace.stop().accesses.into_iter().filter(|a| a.kind == AccessKind::Write).count();
             assert_eq!(writes, pages.div_ceil(64) as usize + 1, "1 MiB each, and the header");
@@ -231,7 +239,7 @@ mod tests {
             let after_crash: Arc<dyn Disk> = Arc::new(disk.only_synced());
             let opened = PageFile::open(Arc::clone(&after_crash), Path::new("/d"), FileId(1), true).unwrap();
             let h = opened.header();
-            assert_eq!((h.page_count, h.root, h.row_count, h.index_id), (pages + 1, pages, 77, 9));
+            assert_eq!((h.page_count, h.root, h.row_count, h.index_id), (pages + 1, 0, 77, 9));
             for n in 1..=pages {
                 let mut bytes = AlignedBuf::zeroed(SIZE);
                 let mut ops = [ReadOp::new(opened.io_file(), opened.offset(n), vec![&mut bytes])];
@@ -250,7 +258,7 @@ mod tests {
             let (mut w, _) = writer(Arc::clone(&io) as _);
             io.inject(Fault { on: Operation::Write, after, kind: FaultKind::Error(libc::ENOSPC), forever: true });
             let appended = (1..=300u32).try_for_each(|n| w.append(&page(n)).map(drop));
-            let result = appended.and_then(|()| w.finish(|_| ()).map(drop));
+            let result = appended.and_then(|()| w.finish(None, |_| ()).map(drop));
             assert!(matches!(result, Err(StorageError::DiskFull { .. })), "{result:?}");
         }
     }

@@ -179,7 +179,7 @@ fn an_empty_table_has_a_leaf_per_index_and_a_failed_one_leaves_nothing() {
     for (i, id) in files.into_iter().enumerate() {
         let file = store.open_file(id).unwrap();
         let h = file.header();
-        assert_eq!((h.index_id, h.height, h.leaf_count, h.row_count), (schema.indexes[i].id, 1, 1, 0));
+        assert_eq!((h.index_id, h.root, h.leaf_count, h.row_count), (schema.indexes[i].id, 1, 1, 0));
         let root = store.buffer_pool().fetch(&file, h.root, store.counters()).unwrap();
         assert!(Leaf::of(&root, &TreeLayout::new(&schema, i)).is_ok());
     }

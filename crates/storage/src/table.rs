@@ -3,7 +3,7 @@
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     key::Keys,
-    tree::{ColumnSource, MiniTransaction, Tree, TreeLayout},
+    tree::{Change, ColumnSource, Tree, TreeLayout},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
@@ -141,6 +141,7 @@ impl Table {
     /// Writes all changed pages and file headers, and syncs.
     pub fn flush(&self) -> Result<()> {
         for tree in &self.trees {
+            tree.write_counts(self.store.counters())?;
             self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
             tree.file().sync()?;
         }
@@ -181,21 +182,19 @@ impl Table {
     pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
         self.check_width(row)?;
         let _changing = self.changing.write();
-        let mut number = 0;
-        self.change_all(counters, |tree, change| {
-            if tree.layout().index == 0 && tree.layout().row_number().is_some() {
-                number = change.take_row_id() as i64;
-            }
-            change.insert(&tree.layout().stored_values(row, number), trx_id)
-        })
+        let number = match self.trees[0].layout().row_number() {
+            Some(_) => self.trees[0].take_row_id(counters)? as i64,
+            None => 0,
+        };
+        self.change_all(trx_id, counters, |tree, change| change.insert(&tree.layout().stored_values(row, number)))
     }
 
     /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
-    pub fn delete(&self, key: &[Value], counters: &Counters) -> Result<bool> {
+    pub fn delete(&self, key: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         let _changing = self.changing.write();
         let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
         let (row, number) = self.split_stored(&stored);
-        self.change_all(counters, |tree, change| {
+        self.change_all(trx_id, counters, |tree, change| {
             let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
             change.delete(&key).map(drop)
         })?;
@@ -209,18 +208,13 @@ impl Table {
         let _changing = self.changing.write();
         let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
-        self.change_all(counters, |tree, change| {
+        self.change_all(trx_id, counters, |tree, change| {
             let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
             if old == new {
                 return Ok(());
             }
             let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
-            if old_key == new_key {
-                return change.replace(&new, trx_id).map(drop);
-            }
-            // The old entry goes first: the new one may be equal in the declared parts.
-            change.delete(&old_key)?;
-            change.insert(&new, trx_id)
+            if old_key == new_key { change.replace(&new).map(drop) } else { change.relocate(&old_key, &new) }
         })?;
         Ok(true)
     }
@@ -228,19 +222,17 @@ impl Table {
     /// Changes all trees or none. All that can fail comes before the first tree changes.
     fn change_all<'a>(
         &'a self,
+        trx_id: u64,
         counters: &'a Counters,
-        mut change: impl FnMut(&Tree, &mut MiniTransaction<'a>) -> Result<()>,
+        mut change: impl FnMut(&Tree, &mut Change<'a>) -> Result<()>,
     ) -> Result<()> {
         let changes = self.trees.iter().map(|tree| {
-            let mut transaction = tree.begin(counters);
-            change(tree, &mut transaction)?;
-            Ok(transaction)
+            let mut ready = tree.begin(trx_id, counters);
+            change(tree, &mut ready)?;
+            Ok(ready)
         });
         let changes = changes.collect::<Result<Vec<_>>>()?;
-        let prepared = changes.into_iter().map(MiniTransaction::prepare).collect::<Result<Vec<_>>>()?;
-        for tree in prepared {
-            tree.commit();
-        }
+        changes.into_iter().for_each(Change::commit);
         Ok(())
     }
 

@@ -72,7 +72,7 @@ impl Op {
             Op::Update(key, row) => {
                 table.update(&[Value::Int(*key)], &values(row), 2, &counters).map(|found| assert!(found))
             }
-            Op::Delete(key) => table.delete(&[Value::Int(*key)], &counters).map(|found| assert!(found)),
+            Op::Delete(key) => table.delete(&[Value::Int(*key)], 3, &counters).map(|found| assert!(found)),
         }
     }
 

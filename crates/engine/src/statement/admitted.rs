@@ -1,5 +1,6 @@
 //! The rows of a query, computed once it is admitted. A query that was refused memory while others computed, and that has
-//! delivered no row yet, computes again, alone: so only what cannot run alone ends with error 1041.
+//! delivered no row yet, computes again, alone: so only what cannot run alone ends with error 1041. The first rows are held back
+//! for a short time, so that a query with few of them has delivered none before it is done.
 
 use super::StatementContext;
 use crate::{
@@ -8,12 +9,14 @@ use crate::{
     processes::{EXECUTING, SessionShared, WAITING_FOR_ADMISSION},
     threads,
 };
+use arrow_array::RecordBatch;
 use futures::{FutureExt, StreamExt, future, stream};
 use muster_algebra::{Columns, Plan};
 use muster_exec::ExecContext;
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::Mutex;
 use std::{
+    collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,6 +29,10 @@ const HEAVY_MS: f64 = 10.0;
 const ATTEMPTS_ALONE: u32 = 6;
 /// The wait before the second attempt alone; it doubles with each one.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The first rows are held back until there are so many bytes of them, or the first one has been held for so long.
+const HELD_BYTES_MAX: usize = 1 << 20;
+const HELD_MAX: Duration = Duration::from_secs(1);
 
 /// A plan with all that it needs to run, more than once if need be.
 pub struct Computation {
@@ -107,13 +114,42 @@ struct Attempts {
     warnings: usize,
     /// Attempts alone that are left; none once a row has been delivered.
     attempts_left: u32,
+    held: HeldRows,
+}
+
+/// The first rows of an attempt, which are not delivered yet.
+#[derive(Default)]
+struct HeldRows {
+    batches: VecDeque<RecordBatch>,
+    bytes: usize,
+    /// When the first one came.
+    since: Option<Instant>,
+    /// True once they are to be delivered, and all that come after them.
+    is_over: bool,
+}
+
+impl HeldRows {
+    /// Holds a batch, in no more memory than its rows need; one that is too large to be held is delivered next.
+    fn push(&mut self, batch: RecordBatch) {
+        self.since.get_or_insert_with(Instant::now);
+        self.bytes += muster_exec::used_bytes(&batch).unwrap_or(HELD_BYTES_MAX);
+        self.is_over = self.bytes >= HELD_BYTES_MAX;
+        let compact = if self.is_over { None } else { muster_exec::compact(&batch).ok() };
+        self.batches.push_back(compact.unwrap_or(batch));
+    }
+
+    /// The time until they are delivered; `None` while there are none.
+    fn time_left(&self) -> Option<Duration> {
+        Some(HELD_MAX.saturating_sub(self.since?.elapsed()))
+    }
 }
 
 impl Attempts {
     fn new(gate: Gate, computation: Computation, admitted: Arc<Mutex<Option<Admitted>>>) -> Result<Attempts> {
         let warnings = computation.exec.warnings.count();
         let rows = Some(computation.start_refusable()?);
-        Ok(Attempts { gate, computation, admitted, rows, warnings, attempts_left: ATTEMPTS_ALONE })
+        let (attempts_left, held) = (ATTEMPTS_ALONE, HeldRows::default());
+        Ok(Attempts { gate, computation, rows, admitted, warnings, attempts_left, held })
     }
 
     fn rows(self) -> RowStream {
@@ -124,26 +160,52 @@ impl Attempts {
         stream::unfold(self, next).boxed()
     }
 
-    async fn next(&mut self) -> Option<<RowStream as futures::Stream>::Item> {
-        loop {
-            let item = self.rows.as_mut()?.next().await;
-            match &item {
-                Some(Err(e)) if e.code == ErrorCode::OutOfMemory && self.had_company() => {
-                    if let Err(e) = self.start_alone().await {
-                        self.end();
-                        return Some(Err(e));
-                    }
-                }
-                Some(Ok(_)) => {
-                    self.attempts_left = 0;
-                    return item;
-                }
-                None | Some(Err(_)) => {
-                    self.end();
-                    return item;
-                }
+    async fn next(&mut self) -> Option<Result<RecordBatch>> {
+        while !self.held.is_over {
+            if let Err(e) = self.hold_next().await {
+                self.held = HeldRows { is_over: true, ..HeldRows::default() };
+                self.end();
+                return Some(Err(e));
             }
         }
+        self.attempts_left = 0;
+        if let Some(batch) = self.held.batches.pop_front() {
+            return Some(Ok(batch));
+        }
+        let item = self.rows.as_mut()?.next().await;
+        if !matches!(item, Some(Ok(_))) {
+            self.end();
+        }
+        item
+    }
+
+    /// Computes the next rows that are held back, again and alone if need be. The query is done, and has given back what it
+    /// had, when its last rows are among them.
+    async fn hold_next(&mut self) -> Result<()> {
+        let Some(rows) = &mut self.rows else {
+            self.held.is_over = true;
+            return Ok(());
+        };
+        let next = match self.held.time_left() {
+            None => rows.next().await,
+            Some(time) => match tokio::time::timeout(time, rows.next()).await {
+                Ok(next) => next,
+                Err(_) => {
+                    self.held.is_over = true;
+                    return Ok(());
+                }
+            },
+        };
+        match next {
+            Some(Ok(batch)) => self.held.push(batch),
+            Some(Err(e)) if e.code == ErrorCode::OutOfMemory && self.had_company() => self.start_alone().await?,
+            Some(Err(e)) => return Err(e),
+            None => {
+                self.held.is_over = true;
+                self.end();
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if others may have held what this attempt was refused, and another attempt is possible.
@@ -152,6 +214,7 @@ impl Attempts {
     }
 
     async fn start_alone(&mut self) -> Result<()> {
+        self.held = HeldRows::default();
         self.end();
         self.computation.exec.warnings.truncate(self.warnings);
         if self.attempts_left < ATTEMPTS_ALONE {

@@ -89,12 +89,12 @@ impl Content {
 fn without_values(table: &Table) -> TableStatistics {
     let rows = table.row_count();
     let indexes = table.trees().iter().zip(&table.schema().indexes).map(|(tree, schema)| {
-        let header = tree.file().header();
+        let leaf_pages = tree.file().header().leaf_count;
         let mut distinct = vec![(rows as f64 / 10.0).max(1.0); schema.parts.len()];
         if let (true, Some(last)) = (schema.unique, distinct.last_mut()) {
             *last = rows as f64;
         }
-        IndexStats { distinct, leaf_pages: header.leaf_count, height: header.height }
+        IndexStats { distinct, leaf_pages, height: tree.height(table.store().counters()).unwrap_or(1) }
     });
     TableStatistics { rows, columns: Vec::new(), indexes: indexes.collect() }
 }

@@ -89,6 +89,12 @@ impl PageGuardMut {
         PageHeaderMut(self)
     }
 
+    /// Leaves the latch to the caller, who holds it exclusively from now on. Returns the frame.
+    pub(super) fn hand_over(mut self) -> u32 {
+        self.handed_over = true;
+        self.frame
+    }
+
     /// Lets readers in; the page stays latched for reading.
     pub fn downgrade(self) -> PageGuard {
         let mut this = self;

@@ -25,6 +25,7 @@ mod page_table;
 mod read_ahead;
 mod replacement;
 
+pub use allocation::{Allocation, TakenPage};
 pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
 

@@ -82,7 +82,7 @@ fn disk() {
         for _ in 0..PAGES {
             writer.append(&page).unwrap();
         }
-        let file = writer.finish(|_| ()).unwrap();
+        let file = writer.finish(None, |_| ()).unwrap();
         println!("{io:?}, direct {}: write {:.0} MB/s", file.io_file().is_direct(), mb / start.elapsed().as_secs_f64());
         let pool = BufferPool::new(PAGES as usize / 4 * PAGE, PAGE, io).unwrap();
 

@@ -1,12 +1,13 @@
 //! An open tree: pages of one file, found from its root.
 //!
 //! Readers hold `shape` shared only while they descend and latch leaves; they then read the latched leaves without it.
-//! Writers ([`super::mini_transaction`]) hold it exclusively, and wait for the latches of readers. So a reader never asks
-//! for `shape` while it holds a latch. A reader that comes back looks at `version`: if a writer was there, it descends again by key.
+//! Writers ([`super::modify`]) hold it exclusively, and wait for the latches of readers. So a reader never asks for
+//! `shape` while it holds a latch. A reader that comes back sees by the fences of its pages what writers did meanwhile.
 
 use super::{
     block::{OverflowPointer, RowBlock},
     builder::fit,
+    descent::Target,
     inner::Inner,
     layout::TreeLayout,
     leaf::{
@@ -14,21 +15,17 @@ use super::{
         decode::{DecodeError, OverflowReader},
     },
     overflow,
+    probe::Probe,
 };
 use crate::{
     Counters, Result, StorageError,
     buffer_pool::{BufferPool, PageGuard},
     file::PageFile,
+    page::PageHeader,
 };
 use muster_types::Value;
 use parking_lot::{Mutex, RwLock};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
-
-/// More levels than any tree has; a damaged page cannot send a descent around in circles.
-pub(super) const MAX_HEIGHT: usize = 32;
+use std::sync::Arc;
 
 pub struct Tree {
     pub(super) pool: Arc<BufferPool>,
@@ -36,16 +33,9 @@ pub struct Tree {
     pub(super) layout: Arc<TreeLayout>,
     pub(super) fit: Fit,
     pub(super) shape: RwLock<()>,
-    pub(super) version: AtomicU64,
     /// Numbers of pages that nothing leads to and that are not on the free list yet.
     pub(super) unlinked: Mutex<Vec<u32>>,
-}
-
-/// A step of a descent: an inner page and the child that was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
-    pub page: u32,
-    pub child: usize,
+    pub(super) probe: Probe,
 }
 
 impl Tree {
@@ -62,8 +52,8 @@ impl Tree {
             layout,
             fit,
             shape: RwLock::new(()),
-            version: AtomicU64::new(0),
             unlinked: Mutex::default(),
+            probe: Probe::default(),
         })
     }
 
@@ -84,8 +74,14 @@ impl Tree {
         self.file.header().row_count
     }
 
-    pub(super) fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
+    /// Writes the counts of rows and leaves into page 0. Errors: those of latching it.
+    pub(crate) fn write_counts(&self, counters: &Counters) -> Result<()> {
+        if self.file.counts_in_page() {
+            return Ok(());
+        }
+        let mut page = self.pool.header_mut(&self.file, counters)?;
+        self.file.update_header(&mut page, |_| ());
+        Ok(())
     }
 
     pub(crate) fn corrupt(&self, page: u32, e: BadPage) -> StorageError {
@@ -96,14 +92,9 @@ impl Tree {
         self.pool.fetch(&self.file, page, counters)
     }
 
-    /// The leaf in a latched page.
-    pub fn leaf<'a>(&'a self, page: &'a PageGuard) -> Result<Leaf<'a>> {
-        self.leaf_of(page, page.page_no())
-    }
-
-    /// The leaf in the bytes of a page.
-    pub(super) fn leaf_of<'a>(&'a self, page: &'a [u8], page_no: u32) -> Result<Leaf<'a>> {
-        Leaf::of(page, &self.layout).map_err(|e| self.corrupt(page_no, e))
+    /// The leaf in a latched page, or in a copy of its bytes.
+    pub fn leaf<'a>(&'a self, page: &'a [u8]) -> Result<Leaf<'a>> {
+        Leaf::of(page, &self.layout).map_err(|e| self.corrupt(PageHeader(page).page_no(), e))
     }
 
     /// Names the page in an error of decoding it.
@@ -114,63 +105,34 @@ impl Tree {
         }
     }
 
-    /// Descends from the root; `choose` picks a child of each inner page. Each page is latched before its parent is
-    /// let go. Calls `visit` for each step. Returns the leaf.
-    pub(super) fn descend(
-        &self,
-        counters: &Counters,
-        choose: impl Fn(&Inner<'_>) -> usize,
-        mut visit: impl FnMut(Step, &Inner<'_>),
-    ) -> Result<PageGuard> {
-        let header = self.file.header();
-        let mut page = self.fetch(header.root, counters)?;
-        for level in (0..header.height as usize).rev().take(MAX_HEIGHT) {
-            if level == 0 {
-                return Ok(page);
-            }
-            let page_no = page.page_no();
-            let inner = self.inner(&page, level)?;
-            let child = choose(&inner);
-            visit(Step { page: page_no, child }, &inner);
-            page = self.fetch(inner.child(child), counters)?;
-        }
-        Err(self.corrupt(header.root, BadPage("impossible height")))
+    /// The inner page in the bytes of a page.
+    pub(super) fn inner<'a>(&self, page: &'a [u8]) -> Result<Inner<'a>> {
+        Inner::new(page).map_err(|e| self.corrupt(PageHeader(page).page_no(), e))
     }
 
-    /// The inner page of this level in a latched page.
-    pub(super) fn inner<'a>(&self, page: &'a PageGuard, level: usize) -> Result<Inner<'a>> {
-        self.inner_of(page, page.page_no(), level)
-    }
-
-    /// The inner page of this level in the bytes of a page.
-    pub(super) fn inner_of<'a>(&self, page: &'a [u8], page_no: u32, level: usize) -> Result<Inner<'a>> {
-        let inner = Inner::new(page).map_err(|e| self.corrupt(page_no, e))?;
-        if inner.level() as usize != level {
-            return Err(self.corrupt(page_no, BadPage("inner page of another level")));
-        }
-        Ok(inner)
-    }
-
-    /// Rows whose key is less than `key`.
-    fn rank(&self, key: &[u8], counters: &Counters) -> Result<u64> {
+    /// Rows below a bound, about: as the counts in inner pages say.
+    fn rank(&self, bound: Target<'_>, counters: &Counters) -> Result<u64> {
         let mut before = 0;
-        let page = self.descend(
-            counters,
-            |inner| inner.find(key),
-            |step, inner| before += (0..step.child).map(|i| inner.rows(i)).sum::<u64>(),
+        let page = self.descend_with(
+            bound,
+            0,
+            |page_no| self.fetch(page_no, counters).map(Some),
+            |inner, child| before += (0..child).map(|i| inner.rows(i)).sum::<u64>(),
         )?;
-        let row = self.leaf(&page)?.lower_bound(&self.layout, key).map_err(|e| self.corrupt(page.page_no(), e))?;
-        Ok(before + row as u64)
+        let Some(page) = page else { return Ok(before) };
+        let leaf = self.leaf(&page)?;
+        let row = match bound {
+            Target::Key(key) | Target::Below(Some(key)) => leaf.lower_bound(&self.layout, key),
+            Target::Below(None) => Ok(leaf.rows()),
+        };
+        Ok(before + row.map_err(|e| self.corrupt(page.page_no(), e))? as u64)
     }
 
-    /// Rows in a range of keys, from the counts in inner pages: exact unless a writer is at work. Two descents.
+    /// Rows in a range of keys, about: from the counts in inner pages. Two descents.
     pub fn count_range(&self, range: &crate::key::ByteRange, counters: &Counters) -> Result<u64> {
         let _shape = self.shape.read();
-        let before = if range.lower.is_empty() { 0 } else { self.rank(&range.lower, counters)? };
-        let upto = match &range.upper {
-            Some(upper) => self.rank(upper, counters)?,
-            None => self.row_count(),
-        };
+        let before = if range.lower.is_empty() { 0 } else { self.rank(Target::Key(&range.lower), counters)? };
+        let upto = self.rank(Target::Below(range.upper.as_deref()), counters)?;
         Ok(upto.saturating_sub(before))
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result, StorageError,
-    file::{PageFile, SequentialWriter},
+    file::{PageFile, ROOT_PAGE, SequentialWriter},
     page::{NO_PAGE, PageHeaderMut},
 };
 use arrow_array::ArrayRef;
@@ -37,6 +37,8 @@ pub struct TreeBuilder {
     low_fence: Vec<u8>,
     leaves: Vec<Child>,
     rows: u64,
+    /// The root, once it is known: page 1, for which room is left at the beginning.
+    root: Option<Vec<u8>>,
 }
 
 /// The shape of the tree that was built.
@@ -50,8 +52,9 @@ pub struct TreeShape {
 
 impl TreeBuilder {
     /// `writer` is on a fresh file.
-    pub fn new(layout: Arc<TreeLayout>, writer: SequentialWriter) -> TreeBuilder {
+    pub fn new(layout: Arc<TreeLayout>, mut writer: SequentialWriter) -> TreeBuilder {
         let page_size = writer.file().page_size();
+        writer.leave_room_for_root();
         let mut fit = fit(&layout, page_size);
         fit.bytes = fit.bytes * FILL.0 / FILL.1;
         TreeBuilder {
@@ -65,6 +68,7 @@ impl TreeBuilder {
             low_fence: Vec::new(),
             leaves: Vec::new(),
             rows: 0,
+            root: None,
             layout,
             writer,
         }
@@ -154,14 +158,20 @@ impl TreeBuilder {
 
     fn write_leaf(&mut self, extents: &RowExtents, high_fence: Option<Vec<u8>>) -> Result<()> {
         let rows = extents.rows();
-        let own = self.writer.next_page_no();
-        let values = self.place_long_values(rows.clone(), own + 1)?;
+        // The only leaf is the root.
+        let is_root = self.leaves.is_empty() && high_fence.is_none();
+        let own = if is_root { ROOT_PAGE } else { self.writer.next_page_no() };
+        let first_long = self.writer.next_page_no() + u32::from(!is_root);
+        let values = self.place_long_values(rows.clone(), first_long)?;
         let overflow_pages: usize = values.iter().map(|v| overflow::pages(v.len(), self.page.len())).sum();
         let fences = Fences { low: &self.low_fence, high: high_fence.as_deref() };
         write_leaf(&self.block, extents, &self.fit.widths, fences, &mut self.page);
-        let right = if high_fence.is_none() { NO_PAGE } else { own + 1 + overflow_pages as u32 };
+        let right = if high_fence.is_none() { NO_PAGE } else { first_long + overflow_pages as u32 };
         PageHeaderMut(&mut self.page).set_next(right);
-        self.writer.append(&self.page)?;
+        match is_root {
+            true => self.root = Some(self.page.clone()),
+            false => drop(self.writer.append(&self.page)?),
+        }
         for value in values {
             let mut rest = value.as_slice();
             while !rest.is_empty() {
@@ -176,8 +186,8 @@ impl TreeBuilder {
             let (first, last) = (self.key(rows.start)?, self.key(rows.end - 1)?);
             debug_assert!(first >= self.low_fence && first <= last, "rows come in key order");
         }
-        let separator = std::mem::replace(&mut self.low_fence, high_fence.unwrap_or_default());
-        self.leaves.push(Child { separator, page: own, rows: rows.len() as u64 });
+        let key = std::mem::replace(&mut self.low_fence, high_fence.unwrap_or_default());
+        self.leaves.push(Child { key, page: own, rows: rows.len() as u64 });
         self.rows += rows.len() as u64;
         self.guess = rows.len();
         self.start = rows.end;
@@ -221,14 +231,11 @@ impl TreeBuilder {
         let mut level = std::mem::take(&mut self.leaves);
         let mut height = 1;
         while level.len() > 1 {
-            level = self.write_level(level, height)?;
+            level = self.write_level(&level, height)?;
             height += 1;
         }
         let shape = TreeShape { rows: self.rows, leaf_pages: shape_leaves, height };
-        let root = level[0].page;
-        let file = self.writer.finish(|h| {
-            h.root = root;
-            h.height = height;
+        let file = self.writer.finish(self.root.as_deref(), |h| {
             h.leaf_count = shape.leaf_pages;
             h.row_count = shape.rows;
             h.next_row_id = next_row_id;
@@ -236,11 +243,11 @@ impl TreeBuilder {
         Ok((file, shape))
     }
 
-    /// Writes the inner pages above these; returns them as children of the next level.
-    fn write_level(&mut self, children: Vec<Child>, level: u32) -> Result<Vec<Child>> {
+    /// Writes the inner pages above these; returns them as children of the next level. A level of one page is the root.
+    fn write_level(&mut self, children: &[Child], level: u32) -> Result<Vec<Child>> {
         let limit = inner::room(self.page.len()) * FILL.0 / FILL.1;
         let mut parents = Vec::new();
-        let mut rest = children.as_slice();
+        let mut rest = children;
         while !rest.is_empty() {
             let mut count = inner::count_within(rest, limit);
             if count + 1 == rest.len() && count > 2 {
@@ -248,9 +255,16 @@ impl TreeBuilder {
                 count -= 1;
             }
             let (own, others) = rest.split_at(count);
-            inner::write_inner(level as u8, own, &mut self.page);
-            let page = self.writer.append(&self.page)?;
-            parents.push(Child { separator: own[0].separator.clone(), page, rows: own.iter().map(|c| c.rows).sum() });
+            let is_root = parents.is_empty() && others.is_empty();
+            let page = if is_root { ROOT_PAGE } else { self.writer.next_page_no() };
+            let right = if others.is_empty() { NO_PAGE } else { page + 1 };
+            let high = others.first().map(|next| next.key.as_slice());
+            inner::write_inner(level as u8, own, high, right, &mut self.page);
+            match is_root {
+                true => self.root = Some(self.page.clone()),
+                false => drop(self.writer.append(&self.page)?),
+            }
+            parents.push(Child { key: own[0].key.clone(), page, rows: own.iter().map(|c| c.rows).sum() });
             rest = others;
         }
         Ok(parents)

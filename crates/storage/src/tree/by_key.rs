@@ -1,7 +1,8 @@
 //! The rows of a short range of keys, one by one, as they lie on their pages.
 
 use super::{
-    btree::{MAX_HEIGHT, Tree},
+    btree::Tree,
+    descent::Target,
     layout::TreeLayout,
     leaf::{BadPage, Leaf, visible::Visibility},
 };
@@ -9,7 +10,6 @@ use crate::{
     Counters, ReadView, Result,
     buffer_pool::PageGuard,
     key::{ByteRange, KeyCodec},
-    page::NO_PAGE,
 };
 use muster_types::ValueRef;
 use std::{cell::Cell, ops::ControlFlow};
@@ -111,31 +111,20 @@ impl Tree {
                     }
                 }
             }
-            let next = leaf.right();
-            if next == NO_PAGE {
-                return Ok(VisitEnd::Done);
+            match (leaf.fences().map_err(corrupt)?.high, &range.upper) {
+                (None, _) => return Ok(VisitEnd::Done),
+                (Some(high), Some(upper)) if upper.as_slice() <= high => return Ok(VisitEnd::Done),
+                _ => {}
             }
-            // The shape of the tree is held, so the next leaf stays where it is.
-            drop(page);
-            match pages.fetch(self, next)? {
-                Some(next) => page = next,
-                None => return Ok(VisitEnd::MustWait),
-            }
+            // Latched before this one is let go, the next leaf stays where it is.
+            let Some(next) = pages.fetch(self, leaf.right())? else { return Ok(VisitEnd::MustWait) };
+            self.check_neighbour(&page, &next)?;
+            page = next;
         }
     }
 
     /// The leaf that has the first row whose key is not less than `key`, or ends before it.
     fn leaf_with(&self, key: &[u8], pages: &Pages<'_>) -> Result<Option<PageGuard>> {
-        let header = self.file.header();
-        let Some(mut page) = pages.fetch(self, header.root)? else { return Ok(None) };
-        for level in (1..header.height as usize).rev().take(MAX_HEIGHT) {
-            let inner = self.inner(&page, level)?;
-            let child = inner.child(inner.find(key));
-            match pages.fetch(self, child)? {
-                Some(next) => page = next,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(page))
+        self.descend_with(Target::Key(key), 0, |page_no| pages.fetch(self, page_no), |_, _| {})
     }
 }

@@ -1,7 +1,11 @@
-//! Checks that a tree is what it should be: order, separators, counts, neighbours, every page used once.
+//! Checks that a tree is what it should be: order, fences, right links, levels, every page used once.
 
-use super::{block::OverflowPointer, btree::Tree, inner::Inner, leaf::BadPage, overflow};
-use crate::{Counters, Result, StorageError, page::NO_PAGE};
+use super::{block::OverflowPointer, btree::Tree, leaf::BadPage, overflow};
+use crate::{
+    Counters, Result, StorageError,
+    file::{HEADER_PAGE, ROOT_PAGE},
+    page::{NO_PAGE, PageHeader},
+};
 use std::collections::HashSet;
 
 /// The counts that a check of a tree made.
@@ -14,6 +18,8 @@ pub struct TreeReport {
     pub free_pages: u64,
     /// Pages that wait to be put on the free list.
     pub unlinked_pages: u64,
+    /// Pages that are reached through the right link of a neighbour only.
+    pub unposted_pages: u64,
     /// Leaves that are less than a quarter full.
     pub sparse_leaves: u64,
 }
@@ -23,9 +29,8 @@ struct Check<'a> {
     counters: &'a Counters,
     report: TreeReport,
     seen: HashSet<u32>,
-    /// The leaf before in key order, where it leads, and its last key.
-    left: u32,
-    right_of_left: u32,
+    /// By level, the right link of the last page in key order.
+    right_links: Vec<u32>,
     last_key: Option<Vec<u8>>,
 }
 
@@ -33,23 +38,28 @@ impl Tree {
     /// Walks the whole tree. Errors: `Corrupt` with the first page that is wrong.
     pub fn check(&self, counters: &Counters) -> Result<TreeReport> {
         let _shape = self.shape.read();
-        let header = self.file.header();
+        let root_level = self.fetch(ROOT_PAGE, counters)?.header().level();
+        let mut right_links = vec![NO_PAGE; usize::from(root_level) + 1];
+        right_links[usize::from(root_level)] = ROOT_PAGE;
+        let seen = HashSet::from([HEADER_PAGE]);
         let report = TreeReport::default();
-        let seen = HashSet::from([0]);
-        let mut check =
-            Check { tree: self, counters, report, seen, left: NO_PAGE, right_of_left: header.root, last_key: None };
-        check.page(header.root, header.height.saturating_sub(1), &[], None)?;
-        check.ensure(check.right_of_left == NO_PAGE, check.left, "the last leaf has a next one")?;
+        let mut check = Check { tree: self, counters, report, seen, right_links, last_key: None };
+        check.page(ROOT_PAGE, root_level, &[], None)?;
+        let all_end = check.right_links.iter().all(|right| *right == NO_PAGE);
+        check.ensure(all_end, ROOT_PAGE, "the last page of a level has a right link")?;
+        check.ensure(
+            check.report.unposted_pages == 0 || root_level > 0,
+            ROOT_PAGE,
+            "the root has a right neighbour",
+        )?;
         check.free_list()?;
         for page_no in self.unlinked.lock().iter() {
             check.visit(*page_no)?;
             check.report.unlinked_pages += 1;
         }
-        let r = check.report;
-        check.ensure(r.rows == header.row_count, 0, "wrong number of rows")?;
-        check.ensure(r.leaf_pages == header.leaf_count, 0, "wrong number of leaves")?;
-        check.ensure(check.seen.len() as u64 == u64::from(header.page_count), 0, "pages that nothing leads to")?;
-        Ok(r)
+        let pages = u64::from(self.file.page_count());
+        check.ensure(check.seen.len() as u64 == pages, HEADER_PAGE, "pages that nothing leads to")?;
+        Ok(check.report)
     }
 }
 
@@ -63,58 +73,76 @@ impl Check<'_> {
         self.ensure(new, page, "two ways lead to this page")
     }
 
-    /// Checks a page and those below; keys are `>= lower` and `< upper`. Returns its rows.
-    fn page(&mut self, page_no: u32, level: u32, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
-        self.visit(page_no)?;
-        if level == 0 {
-            return self.leaf(page_no, lower, upper);
+    /// Checks the pages to which a parent leads with one child: the child, and those to the right of it that the parent
+    /// does not know. Their keys are `>= lower` and `< upper`.
+    fn pages(&mut self, child: u32, level: u8, lower: &[u8], upper: Option<&[u8]>) -> Result<()> {
+        let (mut page_no, mut lower) = (child, lower.to_vec());
+        loop {
+            let high = {
+                let page = self.tree.fetch(page_no, self.counters)?;
+                self.tree.check_level(&page, level)?;
+                self.tree.fences(&page)?.high.map(<[u8]>::to_vec)
+            };
+            self.page(page_no, level, &lower, high.as_deref())?;
+            if high.as_deref() == upper {
+                return Ok(());
+            }
+            let inside = high.as_ref().is_some_and(|high| upper.is_none_or(|upper| high.as_slice() < upper));
+            self.ensure(inside, page_no, "a high fence above the one that the parent has")?;
+            self.report.unposted_pages += 1;
+            page_no = self.right_links[usize::from(level)];
+            lower = high.unwrap_or_default();
         }
-        let page = self.tree.fetch(page_no, self.counters)?;
-        let node = Inner::new(&page).map_err(|e| self.tree.corrupt(page_no, e))?.to_node();
-        drop(page);
-        self.ensure(u32::from(node.level) == level, page_no, "wrong level")?;
-        self.report.inner_pages += 1;
-        for (i, child) in node.children.iter().enumerate() {
-            let low = if i == 0 { lower } else { &child.separator };
-            let high = node.children.get(i + 1).map(|c| c.separator.as_slice()).or(upper);
-            self.ensure(high.is_none_or(|high| low < high), page_no, "separators out of order")?;
-            let rows = self.page(child.page, level - 1, low, high)?;
-            self.ensure(rows == child.rows, page_no, "wrong number of rows below a child")?;
-        }
-        Ok(node.rows())
     }
 
-    fn leaf(&mut self, page_no: u32, lower: &[u8], upper: Option<&[u8]>) -> Result<u64> {
-        let tree = self.tree;
-        let page = tree.fetch(page_no, self.counters)?;
-        let leaf = tree.leaf(&page)?;
-        let first = self.report.leaf_pages == 0;
-        self.ensure(first || self.right_of_left == page_no, page_no, "the leaf before leads elsewhere")?;
-        (self.left, self.right_of_left) = (page_no, leaf.right());
+    /// Checks a page, which has these fences, and those below it.
+    fn page(&mut self, page_no: u32, level: u8, low: &[u8], high: Option<&[u8]>) -> Result<()> {
+        self.visit(page_no)?;
+        let page = self.tree.fetch(page_no, self.counters)?;
+        let fences = self.tree.fences(&page)?;
+        self.ensure(fences.low == low && fences.high == high, page_no, "fences other than its parent has")?;
+        self.ensure(high.is_none_or(|high| low < high), page_no, "fences out of order")?;
+        let link = &mut self.right_links[usize::from(level)];
+        let linked = *link == page_no || *link == NO_PAGE && low.is_empty();
+        *link = PageHeader(&page).next();
+        self.ensure(linked, page_no, "the page before leads elsewhere")?;
+        if level == 0 {
+            return self.leaf(&page, low, high);
+        }
+        let node = self.tree.inner(&page)?.to_node();
+        drop(page);
+        self.report.inner_pages += 1;
+        for (i, child) in node.children.iter().enumerate() {
+            let upper = node.key_behind(i);
+            self.ensure(upper.is_none_or(|upper| child.key.as_slice() < upper), page_no, "keys out of order")?;
+            self.pages(child.page, level - 1, &child.key, upper)?;
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, page: &[u8], low: &[u8], high: Option<&[u8]>) -> Result<()> {
+        let (tree, page_no) = (self.tree, PageHeader(page).page_no());
+        let leaf = tree.leaf(page)?;
         leaf.check_changes().map_err(|e| tree.corrupt(page_no, e))?;
-        let fences = leaf.fences().map_err(|e| tree.corrupt(page_no, e))?;
-        self.ensure(fences.low == lower, page_no, "wrong low fence")?;
-        self.ensure(fences.high == upper, page_no, "wrong high fence")?;
         self.report.leaf_pages += 1;
         self.report.rows += leaf.rows() as u64;
         let block = leaf.to_block(tree.layout()).map_err(|e| tree.corrupt(page_no, e))?;
         let extents = super::leaf::RowExtents::of(&block, 0..block.rows());
-        let bytes = extents.bytes(&block, &tree.fit.widths) + fences.bytes();
-        self.report.sparse_leaves += (bytes < super::split::min_leaf_bytes(page.len())) as u64;
-        drop(page);
+        let bytes = extents.bytes(&block, &tree.fit.widths);
+        self.report.sparse_leaves += (bytes < super::merge::min_leaf_bytes(page.len())) as u64;
         for row in 0..block.rows() {
             let mut key = Vec::new();
             tree.layout().key.append_row(&block.row(row), &mut key);
             self.ensure(self.last_key.as_ref().is_none_or(|last| *last < key), page_no, "keys out of order")?;
-            self.ensure(key.as_slice() >= lower, page_no, "key below the separator")?;
-            self.ensure(upper.is_none_or(|upper| key.as_slice() < upper), page_no, "key above the separator")?;
+            self.ensure(key.as_slice() >= low, page_no, "key below the low fence")?;
+            self.ensure(high.is_none_or(|high| key.as_slice() < high), page_no, "key above the high fence")?;
             self.last_key = Some(key);
             for column in block.columns.iter().filter(|c| c.is_overflow(row)) {
                 let pointer = OverflowPointer::from_bytes(column.bytes(row));
                 self.long_value(pointer.ok_or_else(|| tree.corrupt(page_no, BadPage("bad overflow pointer")))?)?;
             }
         }
-        Ok(block.rows() as u64)
+        Ok(())
     }
 
     fn long_value(&mut self, pointer: OverflowPointer) -> Result<()> {

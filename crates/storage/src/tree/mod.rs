@@ -7,11 +7,15 @@
 //!   inner.rs     inner pages
 //!   overflow.rs  values too long for a leaf
 //!   builder.rs   a tree bottom-up from sorted rows
-//!   btree.rs     an open tree: descents, counts
+//!   btree.rs     an open tree, counts
+//!   descent.rs   ways from the root, and to right neighbours
 //!   modify.rs    insert, replace, delete
-//!   split.rs     pages that become too full or too empty
-//!   mini_transaction.rs  changes of several pages, made whole or not at all
+//!   group.rs     changes of several pages, made whole or not at all
+//!   split.rs     leaves that become too full
+//!   post.rs      parents that learn of new pages
+//!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
+//!   probe.rs     what tests count and switch
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
 //!   cursor.rs    rows one by one, as values
@@ -27,15 +31,21 @@ pub mod builder;
 mod by_key;
 mod check;
 mod cursor;
+mod descent;
 pub mod gallop;
+mod group;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
-mod mini_transaction;
+mod merge;
 mod modify;
 pub mod overflow;
+mod post;
 mod prefixes;
+mod probe;
 mod run;
+#[cfg(test)]
+mod shape_tests;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -46,7 +56,6 @@ pub use by_key::{Pages, RowOnPage, VisitEnd};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
-pub use mini_transaction::{MiniTransaction, Prepared};
-pub use modify::fsp;
+pub use modify::{Change, fsp};
 pub use prefixes::{PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice, Skipped};

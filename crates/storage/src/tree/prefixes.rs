@@ -5,9 +5,18 @@
 //!   leaves  [0: a ][1: a b ][2: b ][3: b c d e][4: f]      a key may go on over several leaves, and a leaf may
 //!            planned ->  read ahead ->  latched            have several keys
 //! ```
+//!
+//! Fences tell whether a planned leaf is still the one that a key begins in; if not, the leaves are planned anew from
+//! that key on.
 
-use super::{btree::Tree, gallop::first_not, leaf::BadPage};
-use crate::{Counters, Result, buffer_pool::PageGuard, key::KeyList};
+use super::{
+    btree::Tree,
+    descent::{STALE_PLANS_MAX, Target},
+    gallop::first_not,
+    leaf::BadPage,
+    probe::Event,
+};
+use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE, key::KeyList};
 use std::{
     collections::VecDeque,
     ops::{ControlFlow, Range},
@@ -27,9 +36,10 @@ pub struct PrefixRun {
     plan: VecDeque<Planned>,
     /// Planned leaves that were asked for ahead.
     ahead: usize,
-    /// The tree's version that the plan is of.
-    version: u64,
 }
+
+/// A place in a list of keys: the first key that was not looked up, and from where on in its entries.
+type Place = (usize, Option<Vec<u8>>);
 
 #[derive(Debug)]
 struct Planned {
@@ -62,12 +72,19 @@ impl PrefixRun {
         }
     }
 
-    /// Forgets the plan, and goes on where it was.
-    fn replan(&mut self) {
-        if let Some(next) = self.plan.drain(..).next() {
-            (self.key, self.from) = (next.keys.start, next.from);
-        }
+    /// Forgets the plan, to go on from a place.
+    fn replan(&mut self, place: Place) {
+        self.plan.clear();
+        (self.key, self.from) = place;
         self.ahead = 0;
+    }
+
+    /// Returns true if the plan goes on from this place.
+    fn goes_on_from(&self, place: &Place) -> bool {
+        match self.plan.front() {
+            Some(next) => next.keys.start == place.0 && next.from == place.1,
+            None => self.key == place.0 && self.from == place.1,
+        }
     }
 }
 
@@ -89,13 +106,9 @@ impl Tree {
         mut take: impl FnMut(PrefixLeaf) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let _shape = self.shape.read();
-        let version = self.version();
-        if run.version != version {
-            run.replan();
-            run.version = version;
-        }
         let read_ahead = read_ahead && batched;
         let depth = if read_ahead { AHEAD_LEAVES.min(self.pool.frame_count() / 8) } else { 0 };
+        let mut stale_plans = 0;
         loop {
             if run.plan.len() <= depth && run.key < keys.len() {
                 let end = if batched { keys.len() } else { run.key + 1 };
@@ -108,32 +121,53 @@ impl Tree {
                     self.pool.prefetch(&self.file, &pages, counters);
                 }
             }
-            let Some(next) = run.plan.front() else { return Ok(()) };
-            let page = self.fetch(next.page, counters)?;
+            let Some(next) = run.plan.pop_front() else { return Ok(()) };
+            run.ahead = run.ahead.saturating_sub(1);
+            let low = next.from.as_deref().unwrap_or_else(|| keys.get(next.keys.start));
+            let Some(page) = self.leaf_of_plan(next.page, low, counters)? else {
+                stale_plans += 1;
+                if stale_plans > STALE_PLANS_MAX {
+                    return Err(self.corrupt(next.page, BadPage("a leaf without the keys that its parent has")));
+                }
+                run.replan((next.keys.start, next.from));
+                continue;
+            };
             let leaf = self.leaf(&page)?;
             let first_row = match &next.from {
                 Some(from) => leaf.lower_bound(&self.layout, from).map_err(|e| self.corrupt(next.page, e))?,
                 None => 0,
             };
-            let keys = next.keys.clone();
-            run.plan.pop_front();
-            run.ahead = run.ahead.saturating_sub(1);
-            if take(PrefixLeaf { page, keys, first_row })?.is_break() {
+            // The leaf may have come to hold more or less than was planned.
+            let end = if batched { keys.len() } else { next.keys.start + 1 };
+            let high = self.fences(&page)?.high;
+            let (last, onward) = keys_within(keys, next.keys.start..end, high);
+            if !run.goes_on_from(&onward) {
+                run.replan(onward);
+            }
+            stale_plans = 0;
+            if take(PrefixLeaf { page, keys: next.keys.start..last, first_row })?.is_break() {
                 return Ok(());
             }
         }
     }
 
+    /// The leaf that has the first entry not below `low`, from the page that was planned for it; `None` if that page is
+    /// another one now.
+    fn leaf_of_plan(&self, page_no: u32, low: &[u8], counters: &Counters) -> Result<Option<PageGuard>> {
+        let page = self.fetch(page_no, counters)?;
+        let target = Target::Key(low);
+        if !self.is_leaf_from(&page, target)? {
+            self.probe.hit(Event::Stale);
+            return Ok(None);
+        }
+        let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;
+        Ok(found.map(|(page, _)| page))
+    }
+
     /// Adds leaves of the keys before `end` to the plan.
     fn plan_prefixes(&self, run: &mut PrefixRun, keys: KeyList<'_>, end: usize, counters: &Counters) -> Result<()> {
-        let header = self.file.header();
-        if header.height <= 1 {
-            run.plan.push_back(Planned { page: header.root, keys: run.key..end, from: run.from.take() });
-            run.key = end;
-            return Ok(());
-        }
-        // The last inner page above leaves, the end of its keys, and the child to look from.
-        let mut parent: Option<(PageGuard, Option<Vec<u8>>)> = None;
+        // The last inner page above leaves, and the child to look from.
+        let mut parent: Option<PageGuard> = None;
         let mut child = 0;
         for _ in 0..PLAN_LEAVES {
             if run.key >= end {
@@ -141,51 +175,42 @@ impl Tree {
             }
             let low = run.from.as_deref().unwrap_or_else(|| keys.get(run.key));
             let beyond = match &parent {
-                Some((_, fence)) => fence.as_ref().is_some_and(|fence| low >= fence.as_slice()),
+                Some(page) => self.inner(page)?.fences().high.is_some_and(|high| low >= high),
                 None => true,
             };
             if beyond {
-                parent = Some(self.parent_of(low, counters)?);
+                let page = self.descend(Target::Key(low), 1, counters)?;
+                if page.header().level() == 0 {
+                    run.plan.push_back(Planned { page: ROOT_PAGE, keys: run.key..end, from: run.from.take() });
+                    run.key = end;
+                    break;
+                }
+                parent = Some(page);
                 child = 0;
             }
-            let Some((page, parent_fence)) = &parent else { break };
-            let inner = self.inner(page, 1)?;
+            let Some(page) = &parent else { break };
+            let inner = self.inner(page)?;
             child = inner.find_from(low, child);
-            let fence = match child + 1 < inner.children() {
-                true => Some(inner.separator(child)),
-                false => parent_fence.as_deref(),
-            };
+            let fence = inner.key_behind(child);
             if fence.is_some_and(|fence| fence <= low) {
                 return Err(self.corrupt(page.page_no(), BadPage("separators out of order")));
             }
-            let last = match fence {
-                Some(fence) => first_not(run.key + 1, end, 1, |i| keys.get(i) < fence),
-                None => end,
-            };
+            let (last, onward) = keys_within(keys, run.key..end, fence);
             run.plan.push_back(Planned { page: inner.child(child), keys: run.key..last, from: run.from.take() });
-            run.key = last;
-            if let Some(fence) = fence.filter(|fence| fence.starts_with(keys.get(last - 1))) {
-                // The last key's entries go on in the next leaf.
-                run.key = last - 1;
-                run.from = Some(fence.to_vec());
-            }
+            (run.key, run.from) = onward;
         }
         Ok(())
     }
+}
 
-    /// The inner page above a key's leaf, and the separator behind its keys.
-    fn parent_of(&self, key: &[u8], counters: &Counters) -> Result<(PageGuard, Option<Vec<u8>>)> {
-        let header = self.file.header();
-        let mut fence = None;
-        let mut page = self.fetch(header.root, counters)?;
-        for level in (2..header.height as usize).rev() {
-            let inner = self.inner(&page, level)?;
-            let child = inner.find(key);
-            if child + 1 < inner.children() {
-                fence = Some(inner.separator(child).to_vec());
-            }
-            page = self.fetch(inner.child(child), counters)?;
-        }
-        Ok((page, fence))
+/// The end of the keys whose entries a leaf with this high fence may have, of those from the range's start on, and the
+/// place behind the leaf.
+fn keys_within(keys: KeyList<'_>, range: Range<usize>, high: Option<&[u8]>) -> (usize, Place) {
+    let Some(high) = high else { return (range.end, (range.end, None)) };
+    let last = first_not(range.start + 1, range.end, 1, |i| keys.get(i) < high);
+    // The last key's entries may go on in the next leaf.
+    match high.starts_with(keys.get(last - 1)) {
+        true => (last, (last - 1, Some(high.to_vec()))),
+        false => (last, (last, None)),
     }
 }

@@ -1,11 +1,23 @@
 //! Reading leaves in key order: a range of keys is planned from inner pages as a list of leaf pages, so that they can
 //! be shared among workers and read ahead.
+//!
+//! A planned page may have changed by the time it is latched. Its fences tell: one that no longer begins where reading
+//! has come to is not read, and what is left of the range is planned anew; where it ends sooner than planned, its right
+//! neighbours have the rest.
 
-use super::{btree::Tree, gallop::first_not, inner::Inner, leaf::Leaf};
+use super::{
+    btree::Tree,
+    descent::{STALE_PLANS_MAX, Target},
+    gallop::first_not,
+    leaf::{BadPage, Fences, Leaf},
+    probe::Event,
+};
 use crate::{
     Counters, Result,
     buffer_pool::PageGuard,
+    file::ROOT_PAGE,
     key::{ByteRange, Keys},
+    page::{PageHeader, PageType},
     processor::load_ahead,
 };
 use std::ops::Range;
@@ -13,7 +25,7 @@ use std::ops::Range;
 /// A range of keys and the leaves that its first part is in.
 #[derive(Debug, Clone)]
 pub struct LeafRun {
-    /// The rest of the range that `pages` belong to.
+    /// What is still to be read of the range that `pages` belong to.
     range: ByteRange,
     reverse: bool,
     /// Leaves in reading order; the ones before `next` are done.
@@ -21,12 +33,8 @@ pub struct LeafRun {
     /// A lower bound of the keys of each page.
     fences: Keys,
     next: usize,
-    /// The tree's version that `pages` are of.
-    version: u64,
     /// The range behind the pages.
     rest: Option<ByteRange>,
-    /// The next leaf is the first since planning: the range may begin in its middle.
-    fresh: bool,
 }
 
 /// How far [`LeafRun::skip_to`] went without reading.
@@ -49,6 +57,10 @@ const FENCE_BYTES: usize = 8;
 const REPLAN_LEAVES: usize = 256;
 
 impl LeafRun {
+    fn new(range: ByteRange, reverse: bool) -> LeafRun {
+        LeafRun { range, reverse, pages: Vec::new(), fences: Keys::default(), next: 0, rest: None }
+    }
+
     /// Makes the run go on with what [`Tree::plan`] left of its range.
     pub fn continue_with(&mut self, rest: Option<ByteRange>) {
         self.rest = rest;
@@ -58,6 +70,7 @@ impl LeafRun {
     fn remaining(&mut self) -> ByteRange {
         let range = std::mem::take(&mut self.range);
         match self.rest.take() {
+            Some(rest) if range.is_empty() => rest,
             Some(rest) if self.reverse => ByteRange { lower: rest.lower, upper: range.upper },
             Some(rest) => ByteRange { lower: range.lower, upper: rest.upper },
             None => range,
@@ -79,7 +92,7 @@ impl LeafRun {
         };
         let before = self.next;
         narrow(range);
-        if range.is_empty() || before == self.pages.len() {
+        if range.is_empty() {
             self.next = self.pages.len();
             if let Some(range) = rest {
                 narrow(range);
@@ -87,18 +100,55 @@ impl LeafRun {
             self.rest = self.rest.take().filter(|range| !range.is_empty());
             return Skipped::All;
         }
-        let last = self.pages.len() - 1;
+        let Some(last) = self.pages.len().checked_sub(1).filter(|last| before <= *last) else {
+            return Skipped::Leaves(0);
+        };
         self.next = match self.reverse {
             false => first_not(before + 1, last + 1, 1, |i| self.fences.get(i) <= key) - 1,
             true => first_not(before, last, 1, |i| self.fences.get(i) >= key),
         };
-        self.fresh = true;
         Skipped::Leaves(self.next - before)
     }
 
     /// The leaves after those read, for reading ahead.
     pub fn upcoming(&self) -> &[u32] {
         &self.pages[self.next..]
+    }
+
+    /// What the next leaf to read is the one for: the one that has the first key still to be read, or the last one.
+    fn target(&self) -> Target<'_> {
+        match self.reverse {
+            false => Target::Key(&self.range.lower),
+            true => Target::Below(self.range.upper.as_deref()),
+        }
+    }
+
+    /// Takes what a leaf with these fences holds off the range. `planned`: the leaf is the next one of `pages`, not a
+    /// neighbour of it.
+    fn advance(&mut self, fences: Fences<'_>, planned: bool) {
+        let is_last = match self.reverse {
+            false => match (fences.high, &self.range.upper) {
+                (None, _) => true,
+                (Some(high), upper) => {
+                    self.range.lower.clear();
+                    self.range.lower.extend_from_slice(high);
+                    upper.as_ref().is_some_and(|upper| upper.as_slice() <= high)
+                }
+            },
+            true => {
+                let upper = self.range.upper.get_or_insert_default();
+                upper.clear();
+                upper.extend_from_slice(fences.low);
+                fences.low.is_empty() || *upper <= self.range.lower
+            }
+        };
+        if is_last {
+            self.range = ByteRange { lower: Vec::new(), upper: Some(Vec::new()) };
+            self.next = self.pages.len();
+        } else if planned || !self.reverse {
+            // In a reverse run the planned leaf comes behind its neighbours.
+            self.next += 1;
+        }
     }
 }
 
@@ -118,48 +168,20 @@ impl Tree {
 
     fn plan_latched(
         &self,
-        mut range: ByteRange,
+        range: ByteRange,
         reverse: bool,
         max: usize,
         counters: &Counters,
     ) -> Result<(LeafRun, Option<ByteRange>)> {
-        let header = self.file.header();
-        let version = self.version();
-        let mut run = LeafRun {
-            range: ByteRange::default(),
-            reverse,
-            pages: Vec::new(),
-            fences: Keys::default(),
-            next: 0,
-            version,
-            rest: None,
-            fresh: true,
-        };
-        if header.height <= 1 {
-            run.pages.push(header.root);
+        let mut run = LeafRun::new(range, reverse);
+        let page = self.descend(run.target(), 1, counters)?;
+        if page.header().level() == 0 {
+            run.pages.push(ROOT_PAGE);
             run.fences.push(&[]);
-            run.range = range;
             return Ok((run, None));
         }
-        // Separators around the page, from the pages above it.
-        let (mut left, mut right): (Vec<u8>, Option<Vec<u8>>) = (Vec::new(), None);
-        let choose = |inner: &Inner<'_>| match reverse {
-            false => inner.find(&range.lower),
-            true => inner.find_last(range.upper.as_deref()),
-        };
-        let mut page = self.fetch(header.root, counters)?;
-        for level in (2..header.height as usize).rev() {
-            let inner = self.inner(&page, level)?;
-            let child = choose(&inner);
-            if child > 0 {
-                left = inner.separator(child - 1).to_vec();
-            }
-            if child + 1 < inner.children() {
-                right = Some(inner.separator(child).to_vec());
-            }
-            page = self.fetch(inner.child(child), counters)?;
-        }
-        let inner = self.inner(&page, 1)?;
+        let inner = self.inner(&page)?;
+        let range = &mut run.range;
         let (first, last) = (inner.find(&range.lower), inner.find_last(range.upper.as_deref()));
         let max = max.max(1);
         let planned = max.min(last + 1 - first.min(last));
@@ -167,12 +189,12 @@ impl Tree {
         run.fences.reserve(planned, planned * FENCE_BYTES);
         let mut add = |child: usize| {
             run.pages.push(inner.child(child));
-            run.fences.push(if child > 0 { inner.separator(child - 1) } else { &left });
+            run.fences.push(inner.key(child));
         };
         let rest = if reverse {
             let first = first.max((last + 1).saturating_sub(max)).min(last);
             (first..=last).rev().for_each(&mut add);
-            let fence = if first > 0 { inner.separator(first - 1) } else { &left };
+            let fence = inner.key(first);
             (fence > range.lower.as_slice()).then(|| {
                 let lower = std::mem::replace(&mut range.lower, fence.to_vec());
                 ByteRange { lower, upper: Some(fence.to_vec()) }
@@ -180,85 +202,98 @@ impl Tree {
         } else {
             let last = last.min(first + max - 1).max(first);
             (first..=last).for_each(&mut add);
-            let fence = if last + 1 < inner.children() { Some(inner.separator(last).to_vec()) } else { right };
+            let fence = inner.key_behind(last).map(<[u8]>::to_vec);
             let fence = fence.filter(|fence| range.upper.as_ref().is_none_or(|upper| fence < upper));
             fence.map(|fence| ByteRange { lower: fence.clone(), upper: range.upper.replace(fence) })
         };
-        run.range = range;
         Ok((run, rest))
     }
 
     /// Latches the next leaves of a run, at most `max`. None at the end. Do not hold latches of this tree when calling.
     pub fn next_leaves(&self, run: &mut LeafRun, max: usize, counters: &Counters) -> Result<Vec<LeafSlice>> {
         let _shape = self.shape.read();
+        let mut leaves = Vec::new();
+        let mut stale_plans = 0;
         loop {
-            let stale = run.version != self.version();
-            let done = run.next == run.pages.len();
-            if run.rest.is_none() && (done || stale && run.range.is_empty()) {
-                return Ok(Vec::new());
-            }
-            if stale || done {
-                // What is left of a part that was read to its end holds no rows, so it begins with the rest.
-                let range = match run.rest.take() {
-                    Some(rest) if done && !stale => rest,
-                    rest => {
-                        run.rest = rest;
-                        run.remaining()
-                    }
-                };
-                let (mut planned, rest) = self.plan_latched(range, run.reverse, REPLAN_LEAVES, counters)?;
-                planned.continue_with(rest);
-                *run = planned;
+            if run.range.is_empty() {
+                match run.rest.take() {
+                    Some(rest) if !rest.is_empty() => *run = self.replan(rest, run.reverse, counters)?,
+                    _ => return Ok(leaves),
+                }
             }
             let end = run.pages.len().min(run.next + max.max(1));
-            let mut leaves = Vec::with_capacity(end - run.next);
             let mut pages = Vec::with_capacity(end - run.next);
-            for i in run.next..end {
-                let page = self.fetch(run.pages[i], counters)?;
+            for page_no in &run.pages[run.next..end] {
+                let page = self.fetch(*page_no, counters)?;
                 load_ahead(Leaf::directory(&page, &self.layout));
                 pages.push(page);
             }
-            for (i, page) in (run.next..end).zip(pages) {
-                let rows = self.rows_within(&page, run, i)?;
+            leaves.reserve(pages.len());
+            let mut is_stale = pages.is_empty();
+            for page in pages {
+                let page_no = page.page_no();
+                let Some(page) = self.next_of_run(run, page, counters)? else {
+                    is_stale = true;
+                    break;
+                };
+                let rows = self.rows_within(&page, &run.range)?;
+                let planned = page.page_no() == page_no;
+                run.advance(self.fences(&page)?, planned);
                 if !rows.is_empty() {
                     leaves.push(LeafSlice { page, rows });
                 }
+                if run.range.is_empty() {
+                    break;
+                }
             }
-            run.fresh = false;
-            run.next = end;
-            if let Some(last) = leaves.last() {
-                self.advance(run, last)?;
+            if !leaves.is_empty() {
                 return Ok(leaves);
+            }
+            if is_stale {
+                stale_plans += 1;
+                if stale_plans > STALE_PLANS_MAX {
+                    return Err(self.corrupt(ROOT_PAGE, BadPage("leaves without the keys that their parents have")));
+                }
+                let range = run.remaining();
+                *run = self.replan(range, run.reverse, counters)?;
             }
         }
     }
 
-    /// Rows of the run's i-th page that are in its range.
-    fn rows_within(&self, page: &PageGuard, run: &LeafRun, i: usize) -> Result<Range<usize>> {
+    fn replan(&self, range: ByteRange, reverse: bool, counters: &Counters) -> Result<LeafRun> {
+        let (mut run, rest) = self.plan_latched(range, reverse, REPLAN_LEAVES, counters)?;
+        run.continue_with(rest);
+        Ok(run)
+    }
+
+    /// The leaf at which a run has come, from the page that was planned; `None` if that page is another one now.
+    fn next_of_run(&self, run: &LeafRun, page: PageGuard, counters: &Counters) -> Result<Option<PageGuard>> {
+        if !self.is_leaf_from(&page, run.target())? {
+            self.probe.hit(Event::Stale);
+            return Ok(None);
+        }
+        let found = self.move_right(page, run.target(), |right| self.fetch(right, counters).map(Some))?;
+        Ok(found.map(|(page, _)| page))
+    }
+
+    /// Returns true if a page is a leaf that has the target, or is to the left of the leaf that has it.
+    pub(super) fn is_leaf_from(&self, page: &[u8], target: Target<'_>) -> Result<bool> {
+        if PageHeader(page).page_type() != Some(PageType::Leaf) {
+            return Ok(false);
+        }
+        Ok(!target.is_left_of(self.fences(page)?))
+    }
+
+    /// Rows of a leaf that are in a range.
+    fn rows_within(&self, page: &PageGuard, range: &ByteRange) -> Result<Range<usize>> {
         let leaf = self.leaf(page)?;
+        let fences = self.fences(page)?;
         let bound = |key: &[u8]| leaf.lower_bound(&self.layout, key).map_err(|e| self.corrupt(page.page_no(), e));
-        let (first, last) = (run.fresh && i == run.next, i + 1 == run.pages.len());
-        let (at_lower, at_upper) = if run.reverse { (last, first) } else { (first, last) };
-        let start = if at_lower { bound(&run.range.lower)? } else { 0 };
-        let end = match &run.range.upper {
-            Some(upper) if at_upper => bound(upper)?,
+        let start = if range.lower.as_slice() > fences.low { bound(&range.lower)? } else { 0 };
+        let end = match &range.upper {
+            Some(upper) if fences.high.is_none_or(|high| upper.as_slice() < high) => bound(upper)?,
             _ => leaf.rows(),
         };
         Ok(start..end.max(start))
-    }
-
-    /// Takes what was read off the run's range, in case the leaves have to be found again.
-    fn advance(&self, run: &mut LeafRun, done: &LeafSlice) -> Result<()> {
-        let row = if run.reverse { done.rows.start } else { done.rows.end - 1 };
-        let leaf = self.leaf(&done.page)?;
-        let mut key = leaf.key(&self.layout, row).map_err(|e| self.corrupt(done.page.page_no(), e))?;
-        if run.reverse {
-            run.range.upper = Some(key);
-        } else {
-            // The smallest string behind the key.
-            key.push(0);
-            run.range.lower = key;
-        }
-        Ok(())
     }
 }

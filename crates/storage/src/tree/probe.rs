@@ -1,0 +1,67 @@
+//! What tests see of a tree's work, and the faults that they plant in it. Nothing of it is in a build that is not for tests.
+
+/// What happens to pages and to plans of leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Event {
+    /// A leaf was split.
+    Split,
+    /// A parent learned of new pages.
+    Post,
+    /// A writer came to a leaf by a right link.
+    Cross,
+    /// Two neighbours became one page.
+    Merge,
+    /// The tree became higher.
+    Grow,
+    /// The tree became lower.
+    Shrink,
+    /// A planned leaf was another page when it was latched.
+    Stale,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Probe {
+    #[cfg(test)]
+    hits: [std::sync::atomic::AtomicU64; Event::ALL.len()],
+    /// Nothing is posted.
+    #[cfg(test)]
+    pub skip_posts: std::sync::atomic::AtomicBool,
+    /// The next posting takes this child as it is, without looking whether it is still there.
+    #[cfg(test)]
+    pub blind_post: parking_lot::Mutex<Option<super::inner::Child>>,
+}
+
+#[cfg(not(test))]
+impl Probe {
+    #[inline]
+    pub fn hit(&self, _event: Event) {}
+
+    #[inline]
+    pub fn skips_post(&self, _page: u32) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+impl Event {
+    pub const ALL: [Event; 7] =
+        [Event::Split, Event::Post, Event::Cross, Event::Merge, Event::Grow, Event::Shrink, Event::Stale];
+}
+
+#[cfg(test)]
+impl Probe {
+    pub fn hit(&self, event: Event) {
+        self.hits[event as usize].fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub fn hits(&self, event: Event) -> u64 {
+        self.hits[event as usize].load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Returns true if a new page is not to be posted by whoever made it: in tests every third one waits for a writer that
+    /// crosses the link, so that all of them meet such pages.
+    pub fn skips_post(&self, page: u32) -> bool {
+        page % 3 == 0 || self.skip_posts.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
