@@ -21,6 +21,13 @@ pub enum StorageError {
          load the data again into a new directory"
     )]
     OlderFormat { path: PathBuf, found: u32, supported: u32 },
+    /// A log that was durable and is not what it should be. `offset`: the byte in the file.
+    #[error("{path}: byte {offset}: {reason}")]
+    DamagedLog { path: PathBuf, offset: u64, reason: String },
+    #[error("the redo log is full: no checkpoint has freed any of its {capacity} bytes")]
+    LogFull { capacity: u64 },
+    #[error("a change of {bytes} bytes is too large for the redo log, which takes {limit} at once")]
+    GroupTooLarge { bytes: u64, limit: u64 },
     #[error("{path}: in use by another process")]
     Locked { path: PathBuf },
     #[error("{path}: no space left")]
@@ -56,13 +63,14 @@ impl From<StorageError> for SqlError {
     fn from(e: StorageError) -> SqlError {
         let code = match &e {
             StorageError::Duplicate { .. } => ErrorCode::DupEntry,
-            StorageError::DiskFull { .. } => ErrorCode::DiskFull,
+            StorageError::DiskFull { .. } | StorageError::LogFull { .. } => ErrorCode::DiskFull,
             StorageError::Locked { .. } => ErrorCode::CantLock,
-            StorageError::RowTooLarge { .. } => ErrorCode::TooBigRowSize,
+            StorageError::RowTooLarge { .. } | StorageError::GroupTooLarge { .. } => ErrorCode::TooBigRowSize,
             StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }
+            | StorageError::DamagedLog { .. }
             | StorageError::Foreign { .. }
             | StorageError::NewerFormat { .. }
             | StorageError::OlderFormat { .. } => ErrorCode::StorageCorrupt,

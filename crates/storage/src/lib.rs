@@ -26,6 +26,8 @@ pub mod fuzz;
 pub mod io;
 pub mod key;
 pub mod load;
+#[cfg(test)]
+mod log;
 pub mod lookup;
 pub mod page;
 pub mod processor;

@@ -10,7 +10,7 @@
 mod cursor;
 mod queue;
 #[cfg(test)]
-pub(crate) mod scan_bench;
+mod scan_bench;
 mod skip;
 mod steering;
 #[cfg(test)]

@@ -141,12 +141,10 @@ impl TreeBuilder {
             };
             let needed = self.low_fence.len() + high.as_ref().map_or(0, Vec::len);
             let bytes = extents.bytes(&self.block, &self.fit.widths) + needed;
-            // A row can be removed without more room.
-            let room = leaf::room(self.page.len()) - leaf::SLOT;
-            if rows.len() <= 1 || bytes <= room {
+            if rows.len() <= 1 || bytes <= leaf::room(self.page.len()) {
                 return Ok((extents, high));
             }
-            fences = fences.max(needed) + bytes - room;
+            fences = fences.max(needed) + bytes - leaf::room(self.page.len());
         }
     }
 

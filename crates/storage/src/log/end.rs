@@ -1,0 +1,79 @@
+//! Where the log ends, and whether that is the end of what was written or damage.
+//!
+//! The log ends at the first position where no valid group begins: its checksum, its length, its LSN and an epoch that is
+//! not below that of the group before. If the checkpoint, or a valid group behind that position, says that bytes
+//! behind it were durable, then what was durable is gone: the log is damaged. Else the bytes behind the position were on
+//! their way to the disk when the power went.
+
+use super::{
+    Lsn,
+    checkpoint::Checkpoint,
+    group::{GROUP_HEADER, UNIT},
+    reader::{Groups, Next, Window},
+    segments::Segments,
+};
+use crate::{Result, page::u64_at};
+
+/// The end of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    pub lsn: Lsn,
+    /// The highest epoch that is known.
+    pub epoch: u32,
+    /// Number of groups between the start of redo and the end.
+    pub groups: u64,
+}
+
+/// Finds the end of the log, from the start of redo on. Errors: `DamagedLog`, I/O.
+pub(crate) fn find_end(segments: &Segments, checkpoint: &Checkpoint) -> Result<End> {
+    let mut groups = Groups::new(segments, checkpoint.redo, (checkpoint.synced, checkpoint.epoch));
+    let mut count = 0;
+    let reason = loop {
+        match groups.next()? {
+            Next::Group(_) => count += 1,
+            Next::End(reason) => break reason,
+        }
+    };
+    let end = End { lsn: groups.position(), epoch: groups.epoch().max(checkpoint.epoch), groups: count };
+    let at = segments.format.geometry.place(end.lsn);
+    if end.lsn < checkpoint.synced {
+        let synced = checkpoint.synced;
+        return Err(
+            segments.damaged(at, format!("{reason}, but the checkpoint says that the log was durable up to {synced}"))
+        );
+    }
+    match durable_behind(segments, end.lsn)? {
+        Some(witness) => {
+            let what = format!("{reason}, but the group at {witness} says that the log was durable beyond {}", end.lsn);
+            Err(segments.damaged(at, what))
+        }
+        None => Ok(end),
+    }
+}
+
+/// A valid group behind the end which says that the log was durable beyond the end, if there is one: its position.
+fn durable_behind(segments: &Segments, end: Lsn) -> Result<Option<Lsn>> {
+    let geometry = segments.format.geometry;
+    let mut window = Window::new(segments);
+    let first = geometry.segment_of(end);
+    for number in segments.list()?.into_iter().filter(|&number| number >= first) {
+        let start = geometry.start_of(number);
+        let mut at = geometry.place(start.max(end));
+        while at + GROUP_HEADER as u64 <= start + geometry.segment_bytes() {
+            let Some(bytes) = window.bytes(at, GROUP_HEADER)? else { break };
+            // Nearly all positions fail this test, which costs no more than reading them.
+            if u64_at(bytes, 8) == at
+                && let Ok(group) = window.group(at)?
+                && group.header.stamp.synced > end
+            {
+                return Ok(Some(at));
+            }
+            at += UNIT as u64;
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+#[path = "end_tests.rs"]
+mod tests;

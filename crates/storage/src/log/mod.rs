@@ -1,0 +1,55 @@
+//! The redo log: changes of pages, in groups that are wholly there after a crash or not at all.
+//!
+//! ```text
+//!   append                many threads: a place in the log, a copy into the ring        append.rs, ring.rs
+//!     Room                what a group may take, promised before pages are latched      room.rs, supply.rs
+//!   log thread            takes groups out in order, writes whole blocks, syncs         thread.rs, flusher.rs
+//!     wait_durable        who waits for a sync: threads and futures                     waiters.rs
+//!   checkpoint            where redo begins; segments before it are used again          checkpoint.rs, supply.rs
+//!   read                  one record by its LSN, from memory or from a file             read.rs
+//!   Recovery              the end of the log, its groups, a new epoch                   recovery.rs, end.rs, reader.rs
+//!   redo                  a record and its page                                         redo.rs
+//!   Doublewrite           pages on their way to their places                            doublewrite.rs
+//! ```
+//!
+//! Bytes: `group.rs`, `segment_header.rs`, `geometry.rs`, `checkpoint.rs`, and `docs/format.md`.
+
+mod append;
+mod atomic;
+mod checkpoint;
+mod doublewrite;
+mod end;
+mod flusher;
+mod geometry;
+mod group;
+mod options;
+mod planted;
+mod read;
+mod reader;
+mod recovery;
+mod redo;
+mod ring;
+mod room;
+mod segment_header;
+mod segments;
+mod shared;
+mod status;
+mod supply;
+mod thread;
+mod waiters;
+
+pub(crate) use append::Log;
+pub(crate) use options::{FlushAtCommit, LogOptions};
+pub(crate) use recovery::Recovery;
+
+/// A position in the log, in bytes from its beginning.
+pub(crate) type Lsn = u64;
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod log_bench;
+#[cfg(test)]
+mod power_cut_tests;
+#[cfg(test)]
+mod ring_tests;
