@@ -2,11 +2,14 @@
 //! do not wait.
 
 mod fixture;
+mod random_data;
 
 use fixture::{rows, session};
 use futures::StreamExt;
 use muster_engine::{Database, DatabaseOptions, Outcome, Session, types::ErrorCode, types::SqlError};
+use random_data::Files;
 use std::{
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -119,6 +122,42 @@ async fn a_reader_who_stalls_keeps_nobody_waiting() {
     let outcome = half_read.execute(statement).await.expect("it starts");
     assert_eq!(start(&database, HEAVY).await.expect("no panic").expect("it is admitted"), [["2"]]);
     drop(outcome);
+}
+
+/// Loads and the building of indexes take as much memory as queries, and wait like them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_builds_files_waits_and_can_be_stopped() {
+    let directory = tempfile::tempdir().expect("a folder for the test");
+    let database = database(directory.path(), fixture::options()).await;
+    let files = Files(HashMap::from([("m".to_owned(), b"1\n2\n".to_vec())]));
+    let mut local = fixture::session_with(&database, "root", files);
+    rows(&mut local, "CREATE TABLE t.m (i INT PRIMARY KEY)").await.expect("a table");
+    let endless = start(&database, ENDLESS);
+    let running = process_in(&database, "executing").await;
+    let builders =
+        ["CREATE INDEX x ON n (i)", "ALTER TABLE n ADD INDEX x (i)", "LOAD DATA INFILE 'n.csv' INTO TABLE m"];
+    for sql in builders {
+        let waiting = start(&database, sql);
+        let killed = process_in(&database, "Waiting for admission").await;
+        database.kill(killed, true).expect("it waits");
+        assert_eq!(error(waiting.await.expect("no panic")), ErrorCode::QueryInterrupted, "{sql}");
+    }
+    // A client that sends its file may wait for others: it does not wait for admission. The locks of those before are free.
+    rows(&mut local, "LOAD DATA LOCAL INFILE 'm' INTO TABLE t.m").await.expect("it does not wait");
+    rows(&mut local, "ALTER TABLE t.n COMMENT 'free'").await.expect("nobody has the lock");
+    let index = start(&database, builders[0]);
+    process_in(&database, "Waiting for admission").await;
+    let load = start(&database, "LOAD DATA INFILE 'n.csv' IGNORE INTO TABLE m");
+    while status(&database, "Admission_waiting").await < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    database.kill(running, true).expect("it runs");
+    assert_eq!(error(endless.await.expect("no panic")), ErrorCode::QueryInterrupted);
+    index.await.expect("no panic").expect("it is admitted");
+    load.await.expect("no panic").expect("it is admitted");
+    let found = rows(&mut client(&database), "SELECT COUNT(*) FROM m").await.expect("all rows are there");
+    assert_eq!(found, [["4000"]]);
+    assert_eq!(status(&database, "Admission_running").await, 0);
 }
 
 /// Together they want several times the memory that there is.

@@ -7,11 +7,9 @@
 //! so threads are not kept for later. More connections share threads: a thousand idle ones cost little, and a thread that wakes
 //! answers all that have sent something meanwhile.
 
-use std::{convert::Infallible, future::Future, io, sync::Arc, thread};
-use tokio::{
-    runtime::{Builder, Handle},
-    sync::oneshot,
-};
+use futures::{FutureExt, future::BoxFuture};
+use std::{future::Future, io, sync::Arc, thread};
+use tokio::{runtime::Builder, sync::mpsc};
 
 /// More threads than this cost more in switching between them than they save.
 const THREADS_PER_CORE: usize = 16;
@@ -23,11 +21,10 @@ pub struct ConnectionThreads {
 }
 
 struct ConnectionThread {
-    events: Handle,
+    /// Brings the thread its connections. The thread ends when this is dropped.
+    arrivals: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     /// One reference here, and one for each connection.
     connections: Arc<()>,
-    /// The thread ends when this is dropped.
-    stop: oneshot::Sender<Infallible>,
     thread: thread::JoinHandle<()>,
 }
 
@@ -39,29 +36,27 @@ impl ConnectionThreads {
     }
 
     /// Serves a connection on a new thread, or on that with the fewest connections if there may be no more. Threads whose
-    /// connections have ended end here. Fails if the system refuses the first thread.
+    /// connections have ended end here. Fails if the system refuses a thread.
     pub fn spawn(&mut self, serve: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
-        let thread = self.thread()?;
-        let counted = thread.connections.clone();
-        thread.events.spawn(async move {
-            serve.await;
-            drop(counted);
-        });
-        Ok(())
-    }
-
-    fn thread(&mut self) -> io::Result<&ConnectionThread> {
         self.threads.retain(|thread| thread.connections() > 0);
         if self.threads.len() < self.threads_max {
-            match ConnectionThread::start() {
-                Ok(thread) => self.threads.push(thread),
-                Err(e) if self.threads.is_empty() => return Err(e),
-                Err(e) => tracing::warn!("connections share {} threads: {e}", self.threads.len()),
-            }
+            self.threads.push(ConnectionThread::start(serve)?);
+        } else if let Some(fewest) = self.threads.iter().min_by_key(|thread| thread.connections()) {
+            hand_over(serve, &fewest.connections, &fewest.arrivals)?;
         }
-        let fewest = self.threads.iter().min_by_key(|thread| thread.connections());
-        fewest.ok_or_else(|| io::Error::other("no thread for connections"))
+        Ok(())
     }
+}
+
+/// Sends a thread a connection, which counts as long as it is there.
+fn hand_over(
+    serve: impl Future<Output = ()> + Send + 'static,
+    connections: &Arc<()>,
+    arrivals: &mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+) -> io::Result<()> {
+    let counted = connections.clone();
+    let sent = arrivals.send(serve.map(|()| drop(counted)).boxed());
+    sent.map_err(|_| io::Error::other("the thread of a connection has ended"))
 }
 
 impl Drop for ConnectionThreads {
@@ -75,14 +70,13 @@ impl Drop for ConnectionThreads {
 }
 
 impl ConnectionThread {
-    fn start() -> io::Result<ConnectionThread> {
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        let events = runtime.handle().clone();
-        let (stop, stopped) = oneshot::channel();
-        let thread = thread::Builder::new().name("connection".into()).spawn(move || {
-            let Err(_) = runtime.block_on(stopped);
-        })?;
-        Ok(ConnectionThread { events, connections: Arc::new(()), stop, thread })
+    /// The first connection is there before the thread, which begins with it and need not be woken.
+    fn start(first: impl Future<Output = ()> + Send + 'static) -> io::Result<ConnectionThread> {
+        let (arrivals, arriving) = mpsc::unbounded_channel();
+        let connections = Arc::new(());
+        hand_over(first, &connections, &arrivals)?;
+        let thread = thread::Builder::new().name("connection".into()).spawn(|| serve_all(arriving))?;
+        Ok(ConnectionThread { arrivals, connections, thread })
     }
 
     fn connections(&self) -> usize {
@@ -91,8 +85,20 @@ impl ConnectionThread {
 
     /// Has the thread drop its connections where they wait, and end.
     fn end(self) -> thread::JoinHandle<()> {
-        drop(self.stop);
+        drop(self.arrivals);
         self.thread
+    }
+}
+
+/// What a thread does: its connections, which are closed if the system refuses the event loop.
+fn serve_all(mut arriving: mpsc::UnboundedReceiver<BoxFuture<'static, ()>>) {
+    match Builder::new_current_thread().enable_io().enable_time().build() {
+        Ok(events) => events.block_on(async {
+            while let Some(connection) = arriving.recv().await {
+                tokio::spawn(connection);
+            }
+        }),
+        Err(e) => tracing::warn!("connections are closed: {e}"),
     }
 }
 

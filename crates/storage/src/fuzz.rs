@@ -7,10 +7,14 @@ use crate::{
         block::OverflowPointer,
         inner::Inner,
         leaf::{
-            Leaf,
+            Found, Leaf,
+            changes::{apply, has_room},
             decode::{ColumnSink, DecodeError, OverflowReader},
+            encode::encode,
             rows::Rows,
-            visible::visible,
+            slot::Version,
+            split::{Cut, join, split},
+            visible::{Visibility, visible},
             within::keep_within,
         },
         overflow::read_piece,
@@ -111,24 +115,70 @@ pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
         }
     }
     ranges(layout, &leaf);
+    single_rows(layout, &leaf);
+    changes(layout, &leaf);
+}
+
+/// Reads a leaf row by row.
+fn single_rows(layout: &TreeLayout, leaf: &Leaf<'_>) {
+    let view = ReadView { low_limit: 1 };
+    let visibility = Visibility::of(leaf, &view);
+    for position in 0..leaf.rows().min(100) {
+        let _ = visibility.row(position);
+        let Ok(place) = leaf.row_at(position) else { continue };
+        for column in 0..layout.columns.len() {
+            let _ = leaf.value(layout, column, place.row);
+        }
+        let _ = leaf.single_keys(layout, &layout.key).map(|keys| keys.append(&layout.key, place.row, &mut Vec::new()));
+        let _ = leaf.record_of(layout, position);
+    }
+}
+
+/// Changes a leaf in every way; what comes of it is read as well.
+fn changes(layout: &TreeLayout, leaf: &Leaf<'_>) {
+    let Ok(record) = leaf.record_of(layout, leaf.rows() / 2) else { return };
+    let version = Version { trx_id: 3, roll_pointer: 4 };
+    let mut made = Vec::new();
+    for position in [0, leaf.rows() / 2, leaf.rows().saturating_sub(1)] {
+        for exact in [true, false] {
+            made.push(leaf.put(Found { position, exact }, &record, version));
+        }
+        made.extend([leaf.mark(position, version), leaf.unmark(position, Version::default()), leaf.remove(position)]);
+    }
+    let bytes = leaf.page();
+    for change in made.into_iter().flatten() {
+        let mut page = bytes.to_vec();
+        if has_room(&page, &change) == Ok(true) && apply(&mut page, &change).is_ok() {
+            let _ = Leaf::of(&page, layout).and_then(|leaf| leaf.to_block(layout));
+        }
+    }
+    let mut anew = vec![0; bytes.len()];
+    if encode(bytes, layout, 3, &mut anew) == Ok(true) {
+        let leaf = Leaf::of(&anew, layout).expect("what is encoded is a leaf");
+        leaf.to_block(layout).expect("what is encoded has rows");
+    }
+    for cut in [Cut::Middle, Cut::For { position: leaf.rows(), key: &[0xFF; 9] }] {
+        let _ = split(bytes, layout, 3, cut, 9);
+    }
+    let _ = join(bytes, bytes, layout, 3, 0);
 }
 
 /// Reads a leaf in the ways of scans that leave rows out.
 fn ranges(layout: &TreeLayout, leaf: &Leaf<'_>) {
-    let rows = Rows::Range(0..leaf.rows());
+    let Ok(rows) = leaf.all_rows() else { return };
     for (i, stored) in layout.columns.iter().enumerate() {
         leaf.load_ahead(i, leaf.rows());
         let Ok(column) = leaf.column(i, stored.physical) else { continue };
-        let mut marks = vec![1; leaf.rows()];
+        let mut marks = vec![1; rows.len()];
         keep_within(&column, &rows, -5, 1 << 20, &mut marks);
         assert!(marks.iter().all(|mark| *mark <= 1));
-        if leaf.rows() > 2 {
-            let runs = [0..1, 2..leaf.rows()];
+        if leaf.base_rows() > 2 {
+            let runs = [0..1, 2..leaf.base_rows()];
             let coded = stored.ty.is_text() || stored.ty.is_bytes();
             let mut sink = if coded { ColumnSink::coded(stored.ty, 0) } else { ColumnSink::new(stored.ty, 0) };
             if sink.append_runs(&column, &runs, &NoOverflow).is_ok() {
                 let array = sink.finish();
-                assert_eq!(array.len(), leaf.rows() - 1);
+                assert_eq!(array.len(), leaf.base_rows() - 1);
                 array.to_data().validate_full().expect("what is decoded is a valid array");
             }
         }

@@ -5,7 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::{TableEntry, schema_of},
     charset,
-    statement::{Done, StatementContext},
+    statement::{Done, StatementContext, enter_to_build},
     tables::{Content, Rows, Tables, lock_writer, storage_error},
     threads,
 };
@@ -74,6 +74,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
     let tables = context.database.tables();
     let writer = writer(tables, name)?;
     let _writing = lock_writer(&writer, &context.cancel)?;
+    let _admitted = enter_to_build(context)?;
     let current = tables.current();
     let entry = current.definitions.table(&name.0, &name.1)?.clone();
     let index = keys::index(spec, &entry.def.columns, &entry.def.indexes)?;

@@ -1,6 +1,6 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
-use super::{load_into, parse_name};
+use super::{RowSource, load_into, parse_name};
 use crate::{statement::StatementContext, tables::storage_error};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
@@ -15,7 +15,8 @@ pub fn load_batches(
     batches: impl Iterator<Item = Result<RecordBatch>>,
     progress: Arc<LoadProgress>,
 ) -> Result<u64> {
-    let (rows, _) = load_into(context, &parse_name(table), DuplicatePolicy::Error, progress, |entry, loader| {
+    let (policy, source) = (DuplicatePolicy::Error, RowSource::Caller);
+    let (rows, _) = load_into(context, &parse_name(table), policy, progress, source, |entry, loader| {
         let mut rows = 0;
         for batch in batches {
             let batch = batch?;

@@ -1,6 +1,6 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
-use super::{load_into, parse_name, statement};
+use super::{RowSource, load_into, parse_name, statement};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
@@ -38,7 +38,8 @@ fn kind(path: &Path) -> Result<FileKind> {
 /// Loads a file into a table (`name` or `database.name`) and returns the number of rows.
 pub fn load_file(context: &StatementContext, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
     let kind = kind(file)?;
-    let (rows, _) = load_into(context, &parse_name(table), DuplicatePolicy::Error, progress, |entry, loader| {
+    let (policy, source) = (DuplicatePolicy::Error, RowSource::Files);
+    let (rows, _) = load_into(context, &parse_name(table), policy, progress, source, |entry, loader| {
         read(context, kind, file, entry, loader)
     })?;
     Ok(rows)

@@ -18,7 +18,7 @@ pub use statement::load_data;
 use crate::{
     accounts::Privilege,
     catalog::{TableEntry, now_utc_micros},
-    statement::StatementContext,
+    statement::{StatementContext, enter_to_build},
     system_schema,
     tables::{Content, Rows, TableSet, least_auto_increment, lock_writer, storage_error},
     threads,
@@ -47,12 +47,23 @@ pub fn parse_name(name: &str) -> TableName {
     }
 }
 
+/// Who has the rows of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowSource {
+    /// Files that are there: the load waits for admission as a heavy statement, since it takes much memory.
+    Files,
+    /// A client, or an iterator of the embedding program. They may wait for something themselves, such as a query that waits
+    /// for admission, so the load takes no place from others.
+    Caller,
+}
+
 /// Loads into a table: `fill` pushes the rows. On an error the table is as it was.
 pub fn load_into<R>(
     context: &StatementContext,
     name: &TableName,
     duplicates: DuplicatePolicy,
     progress: Arc<LoadProgress>,
+    source: RowSource,
     fill: impl FnOnce(&TableEntry, &mut TableLoader) -> Result<R>,
 ) -> Result<(R, LoadedFiles)> {
     let tables = context.database.tables();
@@ -60,6 +71,10 @@ pub fn load_into<R>(
     let writer = before.writer(target(context, &before, name)?.def.id)?;
     // One load at a time per table: each one keeps the rows that it finds.
     let _writing = lock_writer(&writer, &context.cancel)?;
+    let _admitted = match source {
+        RowSource::Files => Some(enter_to_build(context)?),
+        RowSource::Caller => None,
+    };
     let current = tables.current();
     let entry = target(context, &current, name)?;
     let table = current.storage(entry.def.id, tables.store())?;

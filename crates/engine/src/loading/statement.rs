@@ -1,6 +1,6 @@
 //! LOAD DATA [LOCAL] INFILE.
 
-use super::{load_into, target};
+use super::{RowSource, load_into, target};
 use crate::{
     LocalFiles,
     accounts::Privilege,
@@ -43,7 +43,8 @@ pub fn load_data(context: &StatementContext, statement: &LoadData, local_files: 
         OnDuplicate::Ignore => DuplicatePolicy::Ignore,
     };
     let progress = std::sync::Arc::default();
-    let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, |_, loader| {
+    let rows = if statement.local { RowSource::Caller } else { RowSource::Files };
+    let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, rows, |_, loader| {
         read(context, &entry, &mut *source, &options, loader)
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };

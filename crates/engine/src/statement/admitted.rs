@@ -2,25 +2,23 @@
 //! delivered no row yet, computes again, alone: so only what cannot run alone ends with error 1041. The first rows are held back
 //! for a short time, so that a query with few of them has delivered none before it is done.
 
-use super::StatementContext;
+use super::{StatementContext, gate::Gate};
 use crate::{
     RowStream,
-    admission::{Admission, Admitted, Demand},
-    processes::{EXECUTING, SessionShared, WAITING_FOR_ADMISSION},
+    admission::{Admitted, Demand},
     threads,
 };
 use arrow_array::RecordBatch;
-use futures::{FutureExt, StreamExt, future, stream};
+use futures::{StreamExt, future, stream};
 use muster_algebra::{Columns, Plan};
 use muster_exec::ExecContext;
-use muster_types::{ErrorCode, Result, SqlError};
+use muster_types::{ErrorCode, Result};
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio_util::sync::CancellationToken;
 
 /// A plan is heavy if it takes this long by estimate. Others never wait: they are over before a heavy one has begun.
 const HEAVY_MS: f64 = 10.0;
@@ -58,15 +56,10 @@ impl Computation {
 
 /// Waits for admission if the plan is heavy, then starts it. Errors 1226, 1317, 3024 while it waits.
 pub fn rows(context: &StatementContext, computation: Computation, deadline: Option<Instant>) -> Result<RowStream> {
-    let gate = Gate {
-        admission: context.database.admission().clone(),
-        process: context.process.clone(),
-        cancel: context.cancel.clone(),
-        deadline,
-    };
+    let gate = Gate::new(context, deadline);
     let admitted = match computation.plan.estimate.cost_ms >= HEAVY_MS {
         true => threads::wait(gate.enter(Demand::Beside))??,
-        false => gate.admission.note_light(),
+        false => context.database.admission().note_light(),
     };
     let admitted = Arc::new(Mutex::new(Some(admitted)));
     // A statement whose reader is slow computes nothing meanwhile, so another one may.
@@ -75,32 +68,6 @@ pub fn rows(context: &StatementContext, computation: Computation, deadline: Opti
         move || drop(admitted.lock().take())
     };
     threads::rows(|| Ok(Attempts::new(gate, computation, admitted)?.rows()), stalled)
-}
-
-/// The way in: admission, and what ends the wait for it.
-struct Gate {
-    admission: Arc<Admission>,
-    process: Arc<SessionShared>,
-    cancel: CancellationToken,
-    deadline: Option<Instant>,
-}
-
-impl Gate {
-    async fn enter(&self, demand: Demand) -> Result<Admitted> {
-        let stopped = async {
-            let late = match self.deadline {
-                Some(at) => tokio::time::sleep_until(at.into()).left_future(),
-                None => future::pending().right_future(),
-            };
-            tokio::select! {
-                () = self.cancel.cancelled() => SqlError::interrupted(),
-                () = late => SqlError::timed_out(),
-            }
-        };
-        let admitted = self.admission.admit(demand, stopped, || self.process.set_state(WAITING_FOR_ADMISSION)).await;
-        self.process.set_state(EXECUTING);
-        admitted
-    }
 }
 
 /// The attempts to compute the rows: the first one, and those alone.

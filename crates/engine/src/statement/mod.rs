@@ -10,7 +10,7 @@
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
-//!     admitted        heavy queries wait for admission               admitted.rs
+//!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
 //!     plan_counters   status variables that a plan fills              plan_counters.rs
 //!   execution         what the operators of a query run with          execution.rs
 //!   explain           EXPLAIN                                         explain.rs
@@ -24,6 +24,7 @@ mod diagnostics;
 mod evaluate;
 mod execution;
 pub mod explain;
+mod gate;
 mod names;
 pub mod plan_counters;
 pub mod query;
@@ -37,6 +38,7 @@ pub use bind_environment::BindEnvironment;
 pub use context::{Clock, Done, SessionSnapshot, StatementContext};
 pub use diagnostics::{Diagnostics, Level};
 pub use evaluate::evaluate;
+pub use gate::enter_to_build;
 pub use names::StatementTables;
 pub use rows::first_values;
 pub use virtual_tables::VirtualTables;

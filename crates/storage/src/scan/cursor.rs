@@ -173,7 +173,7 @@ impl ScanCursor {
             let read = match &mut self.left {
                 None => ranges.iter().map(Range::len).sum(),
                 Some(left) => {
-                    let read = keep_first(&mut leaves, &ranges, left, scan.reverse);
+                    let read = keep_first(&mut leaves, &ranges, left);
                     // The first entry of a range is counted where the range begins; only what follows comes here, with
                     // the end that is seen behind the last one.
                     if *left == 0 && !scan.whole_table { read.saturating_sub(1) } else { read }
@@ -277,20 +277,15 @@ impl ScanCursor {
 }
 
 /// Keeps the first `left` rows of the leaves' ranges and takes them from `left`. How many entries are read until then.
-fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut usize, reverse: bool) -> usize {
+fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut usize) -> usize {
     let mut read = 0;
     for (leaf, range) in leaves.iter_mut().zip(ranges) {
         if leaf.rows.len() < *left {
             read += range.len();
         } else {
+            // Rows that are not seen do not count.
             leaf.rows = leaf.rows.pick(0..*left);
-            read += match leaf.rows.iter().next_back() {
-                None => 0,
-                // Row numbers of changed leaves are no positions; rows that are not seen do not count.
-                Some(_) if matches!(leaf.rows, Rows::Mixed(_)) => leaf.rows.len(),
-                Some(last) if reverse => range.end - last,
-                Some(last) => last + 1 - range.start,
-            };
+            read += leaf.rows.len();
         }
         *left -= leaf.rows.len();
     }

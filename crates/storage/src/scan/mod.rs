@@ -10,7 +10,7 @@
 mod cursor;
 mod queue;
 #[cfg(test)]
-mod scan_bench;
+pub(crate) mod scan_bench;
 mod skip;
 mod steering;
 #[cfg(test)]

@@ -15,20 +15,20 @@ use muster_types::{Collation, KeyPart, SqlType};
 use std::time::Instant;
 
 const ROWS: usize = 6_000_000;
-const PIECE: usize = 60_000;
+pub(crate) const PIECE: usize = 60_000;
 
 /// A cheap sequence that looks random.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub u64);
 
 impl Numbers {
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n
     }
 }
 
 /// A table shaped like DBT-3's lineitem.
-fn schema() -> TableSchema {
+pub(crate) fn schema() -> TableSchema {
     let text = |n| SqlType::varchar(n, Collation::DEFAULT);
     let decimal = SqlType::Decimal { precision: 15, scale: 2 };
     let mut types = vec![SqlType::INT; 4];
@@ -41,7 +41,7 @@ fn schema() -> TableSchema {
     }
 }
 
-fn piece(start: usize, r: &mut Numbers) -> Vec<ArrayRef> {
+pub(crate) fn piece(start: usize, r: &mut Numbers) -> Vec<ArrayRef> {
     let rows = start..start + PIECE;
     let words =
         ["carefully", "final", "deposits", "sleep", "quickly", "ironic", "requests", "above", "the", "furiously"];

@@ -25,16 +25,24 @@ use crate::{
 };
 use muster_types::Value;
 use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 pub struct Tree {
     pub(super) pool: Arc<BufferPool>,
     pub(super) file: Arc<PageFile>,
     pub(super) layout: Arc<TreeLayout>,
+    /// How rows fit a leaf.
     pub(super) fit: Fit,
     pub(super) shape: RwLock<()>,
     /// Numbers of pages that nothing leads to and that are not on the free list yet.
     pub(super) unlinked: Mutex<Vec<u32>>,
+    /// The oldest transaction whose changes some view may not see, or that may be rolled back.
+    horizon: AtomicU64,
+    /// True if rows may be so long that some of their values go to pages of their own.
+    pub(super) spills: bool,
     pub(super) probe: Probe,
 }
 
@@ -46,11 +54,14 @@ impl Tree {
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
         }
         let fit = fit(&layout, file.page_size());
+        let spills = overflow::may_spill(&layout, file.page_size());
         Ok(Tree {
             pool,
             file,
             layout,
             fit,
+            spills,
+            horizon: AtomicU64::new(u64::MAX),
             shape: RwLock::new(()),
             unlinked: Mutex::default(),
             probe: Probe::default(),
@@ -72,6 +83,16 @@ impl Tree {
     /// Rows of a clustered tree, entries of a secondary one.
     pub fn row_count(&self) -> u64 {
         self.file.header().row_count
+    }
+
+    /// Sets the oldest transaction whose changes some view may not see, or that may be rolled back: of those and of later
+    /// ones, rows keep the number. Unless it is set, what is changed is seen by all and stays.
+    pub fn set_horizon(&self, trx_id: u64) {
+        self.horizon.store(trx_id, Ordering::Release);
+    }
+
+    pub(super) fn horizon(&self) -> u64 {
+        self.horizon.load(Ordering::Acquire)
     }
 
     /// Writes the counts of rows and leaves into page 0. Errors: those of latching it.

@@ -141,10 +141,12 @@ impl TreeBuilder {
             };
             let needed = self.low_fence.len() + high.as_ref().map_or(0, Vec::len);
             let bytes = extents.bytes(&self.block, &self.fit.widths) + needed;
-            if rows.len() <= 1 || bytes <= leaf::room(self.page.len()) {
+            // A row can be removed without more room.
+            let room = leaf::room(self.page.len()) - leaf::SLOT;
+            if rows.len() <= 1 || bytes <= room {
                 return Ok((extents, high));
             }
-            fences = fences.max(needed) + bytes - leaf::room(self.page.len());
+            fences = fences.max(needed) + bytes - room;
         }
     }
 

@@ -12,6 +12,8 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TreeReport {
     pub rows: u64,
+    /// Rows among them that are marked as deleted.
+    pub marked_rows: u64,
     pub leaf_pages: u64,
     pub inner_pages: u64,
     pub overflow_pages: u64,
@@ -123,8 +125,11 @@ impl Check<'_> {
     fn leaf(&mut self, page: &[u8], low: &[u8], high: Option<&[u8]>) -> Result<()> {
         let (tree, page_no) = (self.tree, PageHeader(page).page_no());
         let leaf = tree.leaf(page)?;
+        leaf.check_changes().map_err(|e| tree.corrupt(page_no, e))?;
         self.report.leaf_pages += 1;
         self.report.rows += leaf.rows() as u64;
+        let marked = leaf.slots().iter().filter(|slot| slot.is_ok_and(|slot| slot.marked)).count();
+        self.report.marked_rows += marked as u64;
         let block = leaf.to_block(tree.layout()).map_err(|e| tree.corrupt(page_no, e))?;
         let extents = super::leaf::RowExtents::of(&block, 0..block.rows());
         let bytes = extents.bytes(&block, &tree.fit.widths);

@@ -8,7 +8,11 @@
 //!
 //! A group that is dropped before it is committed leaves the tree and its file as they were.
 
-use super::{btree::Tree, inner::InnerNode};
+use super::{
+    btree::Tree,
+    inner::InnerNode,
+    leaf::changes::{SlotChange, apply},
+};
 use crate::{
     Counters, Result,
     buffer_pool::{Allocation, PageGuardMut},
@@ -21,6 +25,8 @@ use std::borrow::Cow;
 pub(super) enum PageChange {
     /// The whole page, without its identity.
     Image(Vec<u8>),
+    /// A slot of a leaf, for which there is room.
+    Slot(SlotChange<'static>),
     /// Some bytes.
     Bytes { offset: u16, bytes: Vec<u8> },
     /// It becomes the first page of the free list, before this one.
@@ -30,7 +36,7 @@ pub(super) enum PageChange {
 /// A latched page and what becomes of it.
 struct Latched {
     page: PageGuardMut,
-    change: Option<PageChange>,
+    changes: Vec<PageChange>,
     /// The file has the page only once the group is committed.
     is_new: bool,
 }
@@ -59,7 +65,7 @@ impl<'a> Group<'a> {
 
     /// Takes over a page that is latched already.
     pub fn add(&mut self, page: PageGuardMut) -> Member {
-        self.pages.push(Latched { page, change: None, is_new: false });
+        self.pages.push(Latched { page, changes: Vec::new(), is_new: false });
         Member(self.pages.len() - 1)
     }
 
@@ -74,7 +80,7 @@ impl<'a> Group<'a> {
     pub fn allocate(&mut self) -> Result<Member> {
         let counters = self.counters;
         let taken = self.allocation()?.take(counters)?;
-        self.pages.push(Latched { page: taken.page, change: None, is_new: taken.is_new });
+        self.pages.push(Latched { page: taken.page, changes: Vec::new(), is_new: taken.is_new });
         Ok(Member(self.pages.len() - 1))
     }
 
@@ -98,16 +104,15 @@ impl<'a> Group<'a> {
 
     /// The page as it will be.
     pub fn view(&self, member: Member) -> Cow<'_, [u8]> {
-        let Latched { page, change, .. } = &self.pages[member.0];
-        match change {
-            None => Cow::Borrowed(page),
-            Some(PageChange::Image(image)) => Cow::Borrowed(image),
-            Some(change) => {
-                let mut copy = page.to_vec();
-                change.clone().apply(&mut copy, page.page_no(), self.tree.file.index_id(), self.trx_id);
-                Cow::Owned(copy)
-            }
+        let Latched { page, changes, .. } = &self.pages[member.0];
+        if changes.is_empty() {
+            return Cow::Borrowed(page);
         }
+        let mut copy = page.to_vec();
+        for change in changes {
+            change.apply(&mut copy, page.page_no(), self.tree.file.index_id(), self.trx_id);
+        }
+        Cow::Owned(copy)
     }
 
     pub fn members(&self) -> impl Iterator<Item = Member> + use<> {
@@ -143,7 +148,7 @@ impl<'a> Group<'a> {
     }
 
     pub fn change(&mut self, member: Member, change: PageChange) {
-        self.pages[member.0].change = Some(change);
+        self.pages[member.0].changes.push(change);
     }
 
     /// Makes the page a free one. Nothing may lead to it once the group is committed. Call it when all other pages are
@@ -170,9 +175,9 @@ impl<'a> Group<'a> {
     pub fn commit(mut self) -> Vec<PageGuardMut> {
         let index_id = self.tree.file.index_id();
         let mut pages = Vec::with_capacity(self.pages.len());
-        for Latched { mut page, change, .. } in self.pages.drain(..) {
-            if let Some(change) = change {
-                let page_no = page.page_no();
+        for Latched { mut page, changes, .. } in self.pages.drain(..) {
+            let page_no = page.page_no();
+            for change in changes {
                 change.apply(&mut page, page_no, index_id, self.trx_id);
             }
             pages.push(page);
@@ -197,20 +202,23 @@ impl Drop for Group<'_> {
 
 impl PageChange {
     /// Changes a page. A page that was free, or was none, begins with the transaction ids of its new content.
-    fn apply(self, page: &mut [u8], page_no: u32, index_id: u32, trx_id: u64) {
+    fn apply(&self, page: &mut [u8], page_no: u32, index_id: u32, trx_id: u64) {
         let before = match PageHeader(page).page_type() {
             Some(PageType::Leaf | PageType::Inner) => PageHeader(page).max_trx_id(),
             _ => 0,
         };
         match self {
-            PageChange::Image(image) => page.copy_from_slice(&image),
+            PageChange::Image(image) => page.copy_from_slice(image),
+            PageChange::Slot(change) => {
+                apply(page, change).expect("the room for the slot was seen while the page was latched");
+            }
             PageChange::Bytes { offset, bytes } => {
-                let offset = usize::from(offset);
-                page[offset..offset + bytes.len()].copy_from_slice(&bytes);
+                let offset = usize::from(*offset);
+                page[offset..offset + bytes.len()].copy_from_slice(bytes);
             }
             PageChange::Freed { next } => {
                 PageHeaderMut(page).init(PageType::Free, page_no, index_id);
-                PageHeaderMut(page).set_next(next);
+                PageHeaderMut(page).set_next(*next);
             }
         }
         let max_trx_id = PageHeader(page).max_trx_id().max(before).max(trx_id);

@@ -5,19 +5,19 @@ use super::{
     descent::Target,
     group::{Group, Member},
     inner::{self, InnerNode},
-    leaf::{self, Fences, RowExtents},
+    leaf::{self, BadPage, Leaf, SLOT, changes::free_bytes, split::join},
     probe::Event,
 };
 use crate::{
     Counters, Result,
     file::ROOT_PAGE,
-    page::{NO_PAGE, PageHeader},
+    page::{NO_PAGE, PAGE_HEADER, PageHeader},
 };
 
 /// A page with less than this share of its room is merged with a neighbour.
 const MIN_FILL: usize = 4;
-/// What two pages have may fill this share of one, so that the next insert does not split it again.
-const JOINED_FILL: (usize, usize) = (7, 8);
+/// What two pages have leaves this share of one free, so that the next insert does not split it again.
+const JOINED_SPARE: usize = 8;
 
 impl Tree {
     /// Merges the page of a level that has `key` with its right neighbour or its left one, if it is too empty, and the
@@ -59,8 +59,8 @@ impl Tree {
     /// Returns true if a page has so little that it is worth looking at its neighbours.
     fn is_sparse(&self, page: &[u8]) -> Result<bool> {
         if PageHeader(page).level() == 0 {
-            let leaf = self.leaf(page)?;
-            return Ok(PageHeader(page).content_bytes() < min_leaf_bytes(page.len()) || leaf.rows() == 0);
+            let live = live_bytes(&self.leaf(page)?).map_err(|e| self.corrupt(PageHeader(page).page_no(), e))?;
+            return Ok(live < min_leaf_bytes(page.len()));
         }
         let inner = self.inner(page)?;
         let few = PageHeader(page).content_bytes() < inner::room(page.len()) / MIN_FILL;
@@ -93,18 +93,10 @@ impl Tree {
 
     /// A leaf with the rows of two neighbours, if they fit one well.
     fn joined_leaf(&self, left: &[u8], right: &[u8]) -> Result<Option<Vec<u8>>> {
-        let corrupt = |e| self.corrupt(PageHeader(left).page_no(), e);
-        let mut block = self.leaf(left)?.to_block(&self.layout).map_err(corrupt)?;
-        let more = self.leaf(right)?.to_block(&self.layout).map_err(corrupt)?;
-        let either_is_empty = block.rows() == 0 || more.rows() == 0;
-        block.append_block(&more, 0..more.rows());
-        let fences = Fences { low: self.fences(left)?.low, high: self.fences(right)?.high };
-        let extents = RowExtents::of(&block, 0..block.rows());
-        let bytes = extents.bytes(&block, &self.fit.widths) + fences.bytes();
-        if bytes > self.fit.bytes * JOINED_FILL.0 / JOINED_FILL.1 && !either_is_empty {
-            return Ok(None);
-        }
-        Ok(self.leaf_image(&block, &extents, fences, PageHeader(right).next()))
+        let either_is_empty = self.leaf(left)?.rows() == 0 || self.leaf(right)?.rows() == 0;
+        let free = if either_is_empty { 0 } else { left.len() / JOINED_SPARE };
+        let joined = join(left, right, &self.layout, self.horizon(), free);
+        joined.map_err(|e| self.corrupt(PageHeader(left).page_no(), e))
     }
 
     /// An inner page with the children of two neighbours, if they fit one well.
@@ -112,7 +104,7 @@ impl Tree {
         let (mut node, right) = (self.inner(left)?.to_node(), self.inner(right)?.to_node());
         node.children.extend(right.children);
         (node.high, node.right) = (right.high, right.right);
-        if node.bytes() > inner::room(left.len()) * JOINED_FILL.0 / JOINED_FILL.1 {
+        if node.bytes() > inner::room(left.len()) - left.len() / JOINED_SPARE {
             return Ok(None);
         }
         let mut image = vec![0; left.len()];
@@ -147,6 +139,16 @@ impl Tree {
             self.probe.hit(Event::Shrink);
         }
     }
+}
+
+/// Bytes of a leaf's rows, about: bytes of the base that belong to rows that are gone do not count.
+fn live_bytes(leaf: &Leaf<'_>) -> Result<usize, BadPage> {
+    let fences = leaf.fences()?.bytes();
+    let used = leaf.page().len().saturating_sub(PAGE_HEADER + fences + free_bytes(leaf.page())?);
+    let (slots, rows) = (leaf.slots().len(), leaf.rows());
+    let base = leaf.minipage_bytes();
+    let base_live = base * rows.min(leaf.base_rows()) / leaf.base_rows().max(1);
+    Ok(used.saturating_sub(slots * SLOT + base) + base_live)
 }
 
 /// Bytes that a leaf has at least if it is not sparse.

@@ -9,9 +9,12 @@
 //!   builder.rs   a tree bottom-up from sorted rows
 //!   btree.rs     an open tree, counts
 //!   descent.rs   ways from the root, and to right neighbours
-//!   modify.rs    insert, replace, delete
+//!   modify.rs    insert, replace, mark, delete
+//!   row_edit.rs  the leaf and the slot of a row that changes
+//!   unique.rs    duplicates
+//!   long_values.rs  long values of rows that change
 //!   group.rs     changes of several pages, made whole or not at all
-//!   split.rs     leaves that become too full
+//!   split.rs     leaves that become too full: encoded anew or split
 //!   post.rs      parents that learn of new pages
 //!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
@@ -29,6 +32,8 @@ pub mod block;
 mod btree;
 pub mod builder;
 mod by_key;
+#[cfg(test)]
+mod change_bench;
 mod check;
 mod cursor;
 mod descent;
@@ -37,18 +42,21 @@ mod group;
 pub mod inner;
 pub mod layout;
 pub mod leaf;
+mod long_values;
 mod merge;
 mod modify;
 pub mod overflow;
 mod post;
 mod prefixes;
 mod probe;
+mod row_edit;
 mod run;
 #[cfg(test)]
 mod shape_tests;
 mod split;
 #[cfg(test)]
 mod tests;
+mod unique;
 
 pub use btree::{Tree, TreeOverflow};
 pub use builder::{TreeBuilder, TreeShape};

@@ -10,6 +10,7 @@ use crate::{
     Result, StorageError,
     page::{PAGE_HEADER, PageHeader, PageHeaderMut, PageType, TYPE_FIELDS, u32_at},
 };
+use muster_types::{BytesKind, SqlType, TextKind};
 use std::ops::Range;
 
 /// Bytes of a value that one page holds.
@@ -83,6 +84,21 @@ pub fn spill(
         *column = changed;
     }
     Ok(())
+}
+
+/// Returns true if values of a tree may be so long that they leave their leaf, as far as their types say.
+pub fn may_spill(layout: &TreeLayout, page_size: usize) -> bool {
+    let limits = Limits::new(layout, page_size, layout.columns.len());
+    let longest = |column: usize| match layout.columns[column].ty {
+        SqlType::Text { kind: TextKind::Char | TextKind::VarChar, length, .. } => 4 * length as usize,
+        SqlType::Bytes { kind: BytesKind::Binary | BytesKind::VarBinary, length } => length as usize,
+        _ => usize::MAX / 2,
+    };
+    let mut bytes = limits.fixed;
+    limits.strings.iter().any(|(column, _)| {
+        bytes = bytes.saturating_add(longest(*column));
+        longest(*column) > limits.max_value || bytes > limits.max_row
+    })
 }
 
 struct Limits {

@@ -18,6 +18,13 @@ use crate::{
 /// A row count in an inner page is written anew if it is wrong by more than this share.
 const COUNT_ERROR: u64 = 8;
 
+/// Notes that what may wait was not done: the tree is sound without it, and whoever comes by tries again.
+pub(super) fn note(outcome: Result<()>) {
+    if let Err(e) = outcome {
+        tracing::debug!("put off: {e}");
+    }
+}
+
 impl Tree {
     /// Makes the parent know all pages that have come between the child that it has for `key` and the next one. `level`
     /// is that of the children. Splits the parent if need be. Errors: those of reading and allocating pages; the tree is

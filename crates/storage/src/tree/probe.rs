@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Event {
+    /// A leaf was encoded anew.
+    Encode,
     /// A leaf was split.
     Split,
     /// A parent learned of new pages.
@@ -27,6 +29,9 @@ pub(super) struct Probe {
     /// Nothing is posted.
     #[cfg(test)]
     pub skip_posts: std::sync::atomic::AtomicBool,
+    /// A leaf is encoded anew after each change of a row.
+    #[cfg(test)]
+    pub encode_always: std::sync::atomic::AtomicBool,
     /// The next posting takes this child as it is, without looking whether it is still there.
     #[cfg(test)]
     pub blind_post: parking_lot::Mutex<Option<super::inner::Child>>,
@@ -45,8 +50,16 @@ impl Probe {
 
 #[cfg(test)]
 impl Event {
-    pub const ALL: [Event; 7] =
-        [Event::Split, Event::Post, Event::Cross, Event::Merge, Event::Grow, Event::Shrink, Event::Stale];
+    pub const ALL: [Event; 8] = [
+        Event::Encode,
+        Event::Split,
+        Event::Post,
+        Event::Cross,
+        Event::Merge,
+        Event::Grow,
+        Event::Shrink,
+        Event::Stale,
+    ];
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn history(runner: &mut TestRunner, nth: usize) -> [u64; EVENTS] {
     let counters = Counters::default();
     let tree = empty_tree(&home, &schema, nth % schema.indexes.len());
     let layout = Arc::clone(tree.layout());
-    let mut model = Model::new();
+    let (mut model, mut marked) = (Model::new(), Model::new());
     for (i, (op, pick)) in ops.into_iter().enumerate() {
         // A time without posts, then one in which who crosses a link posts.
         tree.probe.skip_posts.store(i / 150 % 2 == 0, Relaxed);
@@ -60,11 +60,22 @@ fn history(runner: &mut TestRunner, nth: usize) -> [u64; EVENTS] {
         let key = tree.key_of_values(&row).unwrap();
         match op {
             Op::Insert => match tree.insert(&row, 7, &counters) {
-                Ok(()) => assert!(model.insert(key, row).is_none()),
+                Ok(()) => {
+                    marked.remove(&key);
+                    assert!(model.insert(key, row).is_none());
+                }
                 Err(StorageError::Duplicate { .. }) => {}
                 Err(e) => panic!("{e}"),
             },
-            Op::Delete => assert_eq!(tree.delete(&key, 8, &counters).unwrap(), model.remove(&key)),
+            Op::Delete => {
+                let row = model.remove(&key).or_else(|| marked.remove(&key));
+                assert_eq!(tree.delete(&key, 8, &counters).unwrap(), row);
+            }
+            Op::Mark => {
+                let row = model.remove(&key);
+                assert_eq!(tree.mark(&key, 8, &counters).unwrap(), row.is_some());
+                marked.extend(row.map(|row| (key, row)));
+            }
             Op::Replace => {
                 assert_eq!(tree.replace(&row, 8, &counters).unwrap(), model.contains_key(&key));
                 model.entry(key).and_modify(|values| *values = row);
@@ -75,6 +86,7 @@ fn history(runner: &mut TestRunner, nth: usize) -> [u64; EVENTS] {
             compare_visits(&tree, &model);
         }
     }
+    model.append(&mut marked);
     for key in model.keys().cloned().collect::<Vec<_>>() {
         assert_eq!(tree.delete(&key, 9, &counters).unwrap(), model.remove(&key));
     }

@@ -43,6 +43,16 @@ impl SlotChange<'_> {
         }
     }
 
+    /// The same, apart from where the record was.
+    pub fn into_owned(self) -> SlotChange<'static> {
+        let own = |record: Cow<'_, [u8]>| Cow::Owned(record.into_owned());
+        match self {
+            SlotChange::Add { at, slot, record } => SlotChange::Add { at, slot, record: own(record) },
+            SlotChange::Change { at, slot, record } => SlotChange::Change { at, slot, record: own(record) },
+            SlotChange::Drop { at } => SlotChange::Drop { at },
+        }
+    }
+
     fn record(&self) -> &[u8] {
         match self {
             SlotChange::Add { record, .. } | SlotChange::Change { record, .. } => record,
@@ -103,8 +113,8 @@ pub fn free_bytes(page: &[u8]) -> Result<usize, BadPage> {
     Areas::of(page).map(|areas| areas.free())
 }
 
-/// Returns whether a change fits the page. Errors: a page that has no such slot, or whose parts overlap.
-pub fn has_room(page: &[u8], change: &SlotChange<'_>) -> Result<bool, BadPage> {
+/// Bytes that a change takes of those that are free. Errors: a page that has no such slot, or whose parts overlap.
+pub fn bytes_needed(page: &[u8], change: &SlotChange<'_>) -> Result<usize, BadPage> {
     let areas = Areas::of(page)?;
     let slots = areas.slot_count + usize::from(matches!(change, SlotChange::Add { .. }));
     if change.at() >= slots {
@@ -115,7 +125,12 @@ pub fn has_room(page: &[u8], change: &SlotChange<'_>) -> Result<bool, BadPage> {
         _ => old_record(page, &areas, change.at())?.map_or(0, <[u8]>::len),
     };
     let needed = change.record().len() + if slots > areas.slot_count { SLOT } else { 0 };
-    Ok(needed <= areas.free() + freed && slots <= usize::from(u16::MAX))
+    Ok(needed.saturating_sub(freed))
+}
+
+/// Returns whether a change fits the page. Errors: as [`bytes_needed`].
+pub fn has_room(page: &[u8], change: &SlotChange<'_>) -> Result<bool, BadPage> {
+    Ok(bytes_needed(page, change)? <= free_bytes(page)?)
 }
 
 /// Makes a change for which [`has_room`] was true.
@@ -227,6 +242,9 @@ fn put_record(page: &mut [u8], record: &[u8], slots: usize) -> Result<u16, BadPa
     if areas.gap() < record.len() + slots {
         gather_records(page, &areas)?;
         areas = Areas::of(page)?;
+        if areas.gap() < record.len() + slots {
+            return Err(BadPage("fewer bytes are free than the page says"));
+        }
     }
     if record.is_empty() {
         return Ok(0);

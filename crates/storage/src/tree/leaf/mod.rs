@@ -5,6 +5,7 @@
 //!   fences.rs   the bounds of a page's keys
 //!   slot.rs     what was changed since the base was written; record.rs: rows that lie in a page as rows
 //!   edit.rs     where a key is, and a change of a row as one of its slot; changes.rs makes it in the page
+//!   check.rs    whether the slots and records of a page are what they should be
 //!   encode.rs   slots and base -> a new base; split.rs: one page -> two, two -> one
 //!   extent.rs   what encoding fits rows best, and how large they then are
 //!   write.rs    rows -> page
@@ -18,6 +19,7 @@
 //! ```
 
 pub mod changes;
+mod check;
 mod codes;
 mod column;
 pub mod decode;
@@ -40,6 +42,8 @@ mod write;
 
 #[cfg(test)]
 mod edit_tests;
+#[cfg(test)]
+mod leaf_bench;
 #[cfg(test)]
 mod tests;
 

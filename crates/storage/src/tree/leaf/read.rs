@@ -2,7 +2,8 @@
 //! [`BadPage`].
 
 use super::{
-    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, SLOT_COUNT, bitmap_bytes,
+    BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, MINIPAGES_END, SLOT_COUNT,
+    bitmap_bytes,
     changes::Areas,
     column::{Column, Data, Nulls, Records, Strings, Wanted, are_few},
     decode::le_int,
@@ -13,7 +14,7 @@ use super::{
     visible::rows_at,
 };
 use crate::{
-    page::{PAGE_HEADER, PageHeader, PageType, u16_at},
+    page::{PAGE_HEADER, PageHeader, PageType, u16_at, u32_at},
     processor::load_ahead,
     tree::{
         block::RowBlock,
@@ -117,6 +118,11 @@ impl<'a> Leaf<'a> {
         if wanted > 0 && !are_few(wanted, self.base_rows) {
             load_ahead(self.minipage(index));
         }
+    }
+
+    /// Bytes of the base.
+    pub fn minipage_bytes(&self) -> usize {
+        (u32_at(self.page, MINIPAGES_END) as usize).saturating_sub(PAGE_HEADER)
     }
 
     /// The bytes of a column's minipage, as the directory says; nothing of them is checked.

@@ -1,0 +1,102 @@
+//! Long values of rows that change: their pages are written before the row, and freed after it.
+
+use super::{
+    block::{OverflowPointer, RowBlock},
+    btree::Tree,
+    group::Group,
+    leaf::max_row,
+    modify::Change,
+    overflow,
+    row_edit::Place,
+};
+use crate::{Counters, Result, StorageError, page::NO_PAGE};
+
+impl Tree {
+    /// Puts pages that nothing leads to on the free list. Those for which this fails are tried again with the next
+    /// change: the change that left them behind is made all the same.
+    pub(super) fn free_unlinked(&self, counters: &Counters) {
+        let mut unlinked = self.unlinked.lock();
+        while let Some(&page_no) = unlinked.last() {
+            if let Err(e) = self.free_page(page_no, counters) {
+                tracing::warn!("page {page_no} is not free yet: {e}");
+                return;
+            }
+            unlinked.pop();
+        }
+    }
+
+    fn free_page(&self, page_no: u32, counters: &Counters) -> Result<()> {
+        let mut group = Group::new(self, counters);
+        let page = group.latch(page_no)?;
+        group.free(page)?;
+        group.commit();
+        Ok(())
+    }
+}
+
+impl Change<'_> {
+    /// The record of a row; its long values go to pages of their own.
+    pub(super) fn record_of(&mut self, new: &mut RowBlock) -> Result<Vec<u8>> {
+        if self.tree.spills {
+            self.spill(new)?;
+        }
+        let record = self.tree.layout.record.record_of(new, 0);
+        let limit = max_row(self.tree.file.page_size(), new.columns.len());
+        if record.len() > limit {
+            return Err(StorageError::RowTooLarge { bytes: record.len(), limit });
+        }
+        Ok(record)
+    }
+
+    /// Puts long values of a row on pages of their own, each in a group of its own: nothing leads to them before the
+    /// change is made.
+    fn spill(&mut self, block: &mut RowBlock) -> Result<()> {
+        let (tree, counters, written) = (self.tree, self.counters, &mut self.written);
+        let page_size = tree.file.page_size();
+        overflow::spill(block, 0..1, &tree.layout, page_size, |value| {
+            let len = u32::try_from(value.len());
+            let len = len.map_err(|_| StorageError::RowTooLarge { bytes: value.len(), limit: u32::MAX as usize })?;
+            // From the end, so that each page knows the next.
+            let mut next = NO_PAGE;
+            for start in (0..value.len()).step_by(overflow::piece_bytes(page_size)).rev() {
+                let mut image = vec![0; page_size];
+                overflow::write_piece(&value[start..], next, &mut image);
+                let mut group = Group::new(tree, counters);
+                let page = group.allocate()?;
+                next = group.page_no(page);
+                group.image(page, image);
+                group.commit();
+                written.push(next);
+            }
+            Ok(OverflowPointer { page: next, len })
+        })
+    }
+
+    /// The pages of a row's long values go with the row.
+    pub(super) fn unlink_long_values(&mut self, place: Place) -> Result<()> {
+        let tree = self.tree;
+        if !tree.spills {
+            return Ok(());
+        }
+        let row = self.row_at(place)?;
+        for column in row.columns.iter().filter(|c| c.is_overflow(0)) {
+            let Some(pointer) = OverflowPointer::from_bytes(column.bytes(0)) else { continue };
+            let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
+            while rest > 0 {
+                let page = tree.fetch(page_no, self.counters)?;
+                let (piece, next) = overflow::read_piece(&page, rest).map_err(|e| tree.corrupt(page_no, e))?;
+                rest -= piece.len();
+                self.unlinked.push(page_no);
+                page_no = next;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        // The pages of long values of a change that was not made.
+        self.tree.unlinked.lock().append(&mut self.written);
+    }
+}

@@ -1,0 +1,132 @@
+//! Edits of one row: the leaf that it belongs to, latched, and the change of a slot that the edit is.
+
+use super::{
+    block::RowBlock,
+    descent::Target,
+    group::{Group, Member, PageChange},
+    leaf::{
+        BadPage, Found, SLOT,
+        changes::{bytes_needed, free_bytes},
+        max_rows,
+        rows::Rows,
+        slot::Version,
+    },
+    modify::Change,
+    probe::Event,
+};
+use crate::{Result, file::ROOT_PAGE};
+
+/// The place of a key in a latched leaf, as the change has left the leaf so far.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub leaf: Member,
+    pub found: Found,
+    /// True if there is a row with the key that is marked as deleted.
+    pub marked: bool,
+}
+
+impl Place {
+    /// Returns true if there is a row with the key that is not marked.
+    pub fn is_live(&self) -> bool {
+        self.found.exact && !self.marked
+    }
+}
+
+/// What becomes of a row.
+#[derive(Clone, Copy)]
+pub(super) enum Edit<'r> {
+    /// This record is put in its place, or between other rows.
+    Put(&'r [u8]),
+    Mark,
+    Remove,
+}
+
+impl<'a> Change<'a> {
+    /// Latches the leaf that a key belongs to, unless it is latched already.
+    pub(super) fn find(&mut self, key: &[u8]) -> Result<Place> {
+        let tree = self.tree;
+        let mut latched = None;
+        for leaf in self.group.members() {
+            let target = Target::Key(key);
+            let fences = tree.fences(self.group.page(leaf))?;
+            if !target.is_left_of(fences) && !target.is_right_of(fences) {
+                latched = Some(leaf);
+            }
+        }
+        let leaf = match latched {
+            Some(leaf) => leaf,
+            None => {
+                let Some((page, crossed)) = tree.descend_mut(key, 0, self.counters)? else {
+                    return Err(tree.corrupt(ROOT_PAGE, BadPage("no leaf")));
+                };
+                if crossed {
+                    tree.probe.hit(Event::Cross);
+                    self.crossed.push(key.to_vec());
+                }
+                self.group.add(page)
+            }
+        };
+        let page = self.group.view(leaf);
+        let rows = tree.leaf(&page)?;
+        let place = rows.find(&tree.layout, key).and_then(|found| {
+            let marked = found.exact && rows.slot_at(found.position)?.is_some_and(|slot| slot.marked);
+            Ok(Place { leaf, found, marked })
+        });
+        place.map_err(|e| tree.corrupt(self.group.page_no(leaf), e))
+    }
+
+    pub(super) fn take_group(&mut self) -> Group<'a> {
+        let group = Group::new(self.tree, self.counters);
+        std::mem::replace(&mut self.group, group)
+    }
+
+    /// Lets go of what is latched, and forgets what was to become of it.
+    pub(super) fn release(&mut self) {
+        drop(self.take_group());
+        self.unlinked.clear();
+        self.removed = None;
+    }
+
+    /// Edits the row at a place. Returns false if room had to be made first.
+    pub(super) fn edit(&mut self, place: Place, key: &[u8], edit: Edit<'_>) -> Result<bool> {
+        let (tree, page_no) = (self.tree, self.group.page_no(place.leaf));
+        let corrupt = |e| tree.corrupt(page_no, e);
+        let (free, needed) = {
+            let page = self.group.view(place.leaf);
+            let version = Version { trx_id: self.trx_id, roll_pointer: 0 };
+            let leaf = tree.leaf(&page)?;
+            let (change, is_put) = match edit {
+                Edit::Put(record) => (leaf.put(place.found, record, version), true),
+                Edit::Mark => (leaf.mark(place.found.position, version), false),
+                Edit::Remove => (leaf.remove(place.found.position), false),
+            };
+            let change = change.map_err(corrupt)?;
+            // A row that is put in leaves room for the slot of a row that goes.
+            let reserve = if is_put && leaf.base_rows() > 0 { SLOT } else { 0 };
+            let needed = bytes_needed(&page, &change).map_err(corrupt)? + reserve;
+            let free = free_bytes(&page).map_err(corrupt)?;
+            let too_many = is_put && !place.found.exact && leaf.rows() >= max_rows(page.len());
+            if needed <= free && !too_many {
+                let change = PageChange::Slot(change.into_owned());
+                self.group.raise_trx_id(self.trx_id);
+                self.group.change(place.leaf, change);
+                return Ok(true);
+            }
+            (free, needed)
+        };
+        let before = free_bytes(self.group.page(place.leaf)).map_err(corrupt)?;
+        let page = self.take_group().into_page(place.leaf);
+        self.release();
+        tree.make_room(page, key, before.saturating_sub(free) + needed, self.counters)?;
+        Ok(false)
+    }
+
+    /// The row at a place.
+    pub(super) fn row_at(&self, place: Place) -> Result<RowBlock> {
+        let (tree, page) = (self.tree, self.group.view(place.leaf));
+        let leaf = tree.leaf(&page)?;
+        let row = leaf.row_at(place.found.position);
+        let row = row.and_then(|at| leaf.to_block_of(&tree.layout, &Rows::Range(at.row..at.row + 1)));
+        row.map_err(|e| tree.corrupt(self.group.page_no(place.leaf), e))
+    }
+}

@@ -1,0 +1,73 @@
+//! Duplicates: entries of a unique tree with the same declared parts.
+
+use super::{
+    block::RowBlock,
+    descent::Target,
+    modify::{Change, fsp},
+};
+use crate::{
+    Result, StorageError,
+    key::{ByteRange, prefix_end},
+};
+
+impl Change<'_> {
+    /// Returns true if there must be no other entry with the same declared parts.
+    pub(super) fn is_unique(&self, new: &RowBlock) -> bool {
+        let layout = &self.tree.layout;
+        let declared = &layout.key.parts[..layout.declared_parts];
+        layout.unique
+            && !declared.is_empty()
+            && !declared.iter().any(|p| p.nullable && new.columns[p.column].is_null(0))
+    }
+
+    /// Error: `Duplicate` if there is an entry with the same declared parts in a unique tree, other than the one with the
+    /// key `except`. Entries with the same key are seen when the row is put in.
+    pub(super) fn check_unique(&self, new: &RowBlock, except: Option<&[u8]>) -> Result<()> {
+        let layout = &self.tree.layout;
+        if layout.declared_parts == layout.key.parts.len() || !self.is_unique(new) {
+            return Ok(());
+        }
+        let mut declared = Vec::new();
+        layout.key.append_row_parts(&new.row(0), layout.declared_parts, &mut declared);
+        let range = ByteRange { upper: prefix_end(&declared), lower: declared };
+        if self.has_other_than(&range, except)? { Err(self.duplicate(new)) } else { Ok(()) }
+    }
+
+    pub(super) fn duplicate(&self, new: &RowBlock) -> StorageError {
+        let layout = &self.tree.layout;
+        let parts = if self.is_unique(new) { layout.declared_parts } else { layout.key.parts.len() };
+        let entry = layout.key.parts[..parts].iter().map(|p| {
+            let ty = &layout.columns[p.column].ty;
+            let value = new.columns[p.column].value(0, ty, None);
+            value.to_text(fsp(ty)).unwrap_or_else(|| "NULL".into())
+        });
+        StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }
+    }
+
+    /// Returns true if there is a row in a range, not marked, with another key than `except`.
+    pub(super) fn has_other_than(&self, range: &ByteRange, except: Option<&[u8]>) -> Result<bool> {
+        let tree = self.tree;
+        let mut page = tree.descend(Target::Key(&range.lower), 0, self.counters)?;
+        loop {
+            let corrupt = |e| tree.corrupt(page.page_no(), e);
+            let leaf = tree.leaf(&page)?;
+            for row in leaf.lower_bound(&tree.layout, &range.lower).map_err(corrupt)?..leaf.rows() {
+                let key = leaf.key(&tree.layout, row).map_err(corrupt)?;
+                if !range.contains(&key) {
+                    return Ok(false);
+                }
+                let marked = leaf.slot_at(row).map_err(corrupt)?.is_some_and(|slot| slot.marked);
+                if except != Some(&key) && !marked {
+                    return Ok(true);
+                }
+            }
+            let high = leaf.fences().map_err(corrupt)?.high;
+            if high.is_none_or(|high| !range.contains(high)) {
+                return Ok(false);
+            }
+            let next = tree.fetch(leaf.right(), self.counters)?;
+            tree.check_neighbour(&page, &next)?;
+            page = next;
+        }
+    }
+}
