@@ -69,6 +69,8 @@ counters! {
     /// Pages read from files.
     pages_read;
     pages_written;
+    /// Batches of changed pages that could not all be written.
+    page_write_failures;
     /// Pages that were added to files.
     pages_created;
     /// Rows that storage handed to the query (after its own filters).

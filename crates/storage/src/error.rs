@@ -57,6 +57,21 @@ impl StorageError {
             _ => StorageError::Io { path, source },
         }
     }
+
+    /// The same error once more, for somebody else who waited for what failed.
+    pub(crate) fn repeated(&self) -> StorageError {
+        match self {
+            StorageError::DiskFull { path } => StorageError::DiskFull { path: path.clone() },
+            StorageError::Io { path, source } => {
+                let again = match source.raw_os_error() {
+                    Some(code) => std::io::Error::from_raw_os_error(code),
+                    None => std::io::Error::new(source.kind(), source.to_string()),
+                };
+                StorageError::Io { path: path.clone(), source: again }
+            }
+            other => StorageError::Io { path: PathBuf::new(), source: std::io::Error::other(other.to_string()) },
+        }
+    }
 }
 
 impl From<StorageError> for SqlError {

@@ -95,10 +95,11 @@ impl Store {
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let pool = BufferPool::new(options.buffer_pool_bytes, identity.page_size, Arc::clone(&disk))?;
+        let (counters, pool_bytes) = (Arc::<Counters>::default(), options.buffer_pool_bytes);
+        let pool = BufferPool::counting_into(Arc::clone(&counters), pool_bytes, identity.page_size, Arc::clone(&disk))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
-            counters: Arc::default(),
+            counters,
             disk,
             pool,
             page_size: identity.page_size,
@@ -239,6 +240,13 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The directory's lock goes next, and another store may have it then.
+        self.pool.stop_cleaner();
     }
 }
 

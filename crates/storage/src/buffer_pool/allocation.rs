@@ -11,7 +11,7 @@ use crate::{
     page::{self, PageType},
 };
 use parking_lot::MutexGuard;
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Pages that a change takes from a file and gives back to it. Holds the latch of the file header, so that the pages
 /// that the change needs besides are latched before it is begun.
@@ -62,7 +62,7 @@ impl<'a> Allocation<'a> {
         counters.add(Counter::pages_created, 1);
         let mapped = pool.map(file, PageKey::new(file.id(), page_no), frame);
         assert!(mapped, "a page that did not exist cannot be in memory");
-        pool.frames.get(frame).dirty.store(true, Relaxed);
+        pool.mark_dirty(frame);
         pool.replacement.insert(&pool.frames, frame, pool.is_filling());
         self.header.page_count = page_no + 1;
         Ok(TakenPage { page: PageGuardMut::new(Arc::clone(pool), frame), is_new: true })

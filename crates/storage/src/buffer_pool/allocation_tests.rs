@@ -1,7 +1,7 @@
 //! Pages that files get and give back, and the header that counts them.
 
-use super::{pool_tests::Fixture, *};
-use crate::{FileId, io::simulated::SimulatedDisk, page::PageType};
+use super::{pool_tests::Fixture, watched_disk::WatchedDisk, *};
+use crate::{FileId, page::PageType};
 
 const SIZE: usize = 4096;
 
@@ -56,7 +56,7 @@ fn free_pages_are_used_again() {
 fn the_header_is_written_with_the_pages() {
     let f = Fixture::new(8, SIZE, 4);
     drop(f.pool.new_page(&f.file, PageType::Leaf, &f.counters).unwrap());
-    let open = |io: Arc<SimulatedDisk>| PageFile::open(io as _, Path::new("/d"), FileId(1), true).unwrap();
+    let open = |io: Arc<WatchedDisk>| PageFile::open(io as _, Path::new("/d"), FileId(1), true).unwrap();
     assert_eq!(open(Arc::clone(&f.io)).page_count(), 5);
     f.pool.flush_all(&f.counters).unwrap();
     assert_eq!(f.counters.pages_written(), 2, "the page and the header");

@@ -16,7 +16,7 @@ impl BufferPool {
                 continue;
             }
             let listed = f.list.load(Relaxed) != List::None as u32;
-            if listed && f.key() != PageKey::NONE && !f.dirty.load(Relaxed) {
+            if listed && f.key() != PageKey::NONE && f.state.is_clean() {
                 self.replacement.remove(&self.frames, frame);
                 self.unmap(frame);
                 self.give_back(frame);

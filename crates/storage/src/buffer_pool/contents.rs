@@ -80,7 +80,7 @@ impl BufferPool {
             page_no: key.page_no(),
             position,
             old: List::of(&self.frames, frame) == List::Old,
-            dirty: f.dirty.load(Relaxed),
+            dirty: !f.state.is_clean(),
             latched,
             last_used: f.stamp.load(Relaxed),
             at_head,

@@ -2,6 +2,7 @@
 //!
 //! A frame's bytes may be read by whoever holds its latch shared, and changed by whoever holds it exclusively.
 
+use super::dirty::PageState;
 use crate::{FileId, file::PageFile};
 use parking_lot::{
     Mutex, RawRwLock,
@@ -38,7 +39,7 @@ pub(super) struct Frame {
     latch: RawRwLock,
     /// Changed only under the exclusive latch.
     key: AtomicU64,
-    pub dirty: AtomicBool,
+    pub state: PageState,
     /// The list that the frame is in: [`super::lists`].
     pub list: AtomicU32,
     /// When the page was last used, in pages that came into the pool: [`super::replacement`].
@@ -132,7 +133,7 @@ impl Frames {
             .map(|_| Frame {
                 latch: RawRwLock::INIT,
                 key: AtomicU64::new(PageKey::NONE.0),
-                dirty: AtomicBool::new(false),
+                state: PageState::default(),
                 list: AtomicU32::new(0),
                 stamp: AtomicU32::new(0),
                 ahead: AtomicBool::new(false),

@@ -17,7 +17,7 @@ pub struct PageGuard {
     frame: u32,
 }
 
-/// A page latched for changing. It is dirty from now on, and sealed when it is written.
+/// A page latched for changing. It is dirty once its bytes were borrowed for that; a copy of it is sealed and written.
 pub struct PageGuardMut {
     pool: Arc<BufferPool>,
     frame: u32,
@@ -95,6 +95,13 @@ impl PageGuardMut {
         self.frame
     }
 
+    /// Notes that the page is about to change, which borrowing its bytes does too. To be called before the change is
+    /// appended to the log: else a checkpoint could pass the page by.
+    #[inline]
+    pub fn mark_dirty(&self) {
+        self.pool.mark_dirty(self.frame);
+    }
+
     /// Lets readers in; the page stays latched for reading.
     pub fn downgrade(self) -> PageGuard {
         let mut this = self;
@@ -117,6 +124,7 @@ impl Deref for PageGuardMut {
 impl DerefMut for PageGuardMut {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
+        self.mark_dirty();
         // SAFETY: this guard holds the latch exclusively, and `&mut self` makes this the only reference.
         unsafe { self.pool.frames.bytes_mut(self.frame) }
     }

@@ -7,6 +7,8 @@
 //!   miss: a free frame, or evict one (replacement) -> latched exclusively -> into the page table -> read, verify ->
 //! downgrade
 //!   prefetch: the same, but the read is done by a thread of read_ahead; who fetches the page waits for the latch
+//!   change: PageGuardMut -> dirty: since when?    the first change of a clean page alone takes a lock
+//!   cleaner, flush -> write_back: copies of dirty pages to their places    nobody else writes pages
 //! ```
 //!
 //! Invariants: a frame in the page table has the key it is found under, unless its latch is held exclusively; a
@@ -14,20 +16,29 @@
 //! the page table or of replacement. So whoever has waited for a latch looks at the key again.
 
 mod allocation;
+mod cleaner;
 mod clear;
 mod contents;
 mod departed;
+mod dirty;
+mod evict;
 mod flush;
 mod frames;
 mod guard;
 mod lists;
 mod page_table;
+mod planted;
 mod read_ahead;
 mod replacement;
+mod settings;
+mod write_back;
+mod write_order;
 
 pub use allocation::{Allocation, TakenPage};
 pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
+pub use write_back::BATCH_PAGES;
+pub use write_order::{Doublewrite, OnSyncFailure, PageCopy, PageLog};
 
 use crate::{
     Counters, Result, StorageError,
@@ -36,19 +47,22 @@ use crate::{
     io::{Disk, ReadOp},
     page,
 };
+use cleaner::Cleaner;
+use dirty::DirtyPages;
 use frames::{Frames, PageKey};
 use page_table::PageTable;
 use parking_lot::Mutex;
+use planted::Planted;
 use replacement::Replacement;
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    thread,
-    time::{Duration, Instant},
 };
+use write_back::CopyBuffer;
+use write_order::WriteOrder;
 
 /// Sizes of the pool, in pages, and what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,6 +82,11 @@ pub struct PoolStatistics {
     pub not_made_young: u64,
     /// Pages that were read ahead and left without having been used.
     pub read_ahead_evicted: u64,
+    /// Pages that were written to their places.
+    pub flushed: u64,
+    /// Pages that were written to the doublewrite file first, and the batches that they came in.
+    pub doublewrite_pages: u64,
+    pub doublewrite_batches: u64,
 }
 
 /// Fewer frames than this cannot hold the pages that one descent and one split latch at once.
@@ -88,6 +107,18 @@ pub struct BufferPool {
     reading: AtomicUsize,
     /// How long to wait for a frame when all are in use, in milliseconds.
     frame_wait_ms: AtomicU64,
+    dirty: DirtyPages,
+    cleaner: Arc<Cleaner>,
+    write_order: WriteOrder,
+    copies: Mutex<CopyBuffer>,
+    flushed: AtomicU64,
+    doublewrite_pages: AtomicU64,
+    doublewrite_batches: AtomicU64,
+    planted: Planted,
+    /// What the cleaner does is counted here.
+    counters: Arc<Counters>,
+    /// The pool itself, for the cleaner.
+    me: Weak<BufferPool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,9 +130,19 @@ enum Mode {
 impl BufferPool {
     /// Maps `bytes` of memory (at least a few frames), which is touched as it fills.
     pub fn new(bytes: usize, page_size: usize, io: Arc<dyn Disk>) -> Result<Arc<BufferPool>> {
+        BufferPool::counting_into(Arc::default(), bytes, page_size, io)
+    }
+
+    /// A pool as [`BufferPool::new`] makes it. What its cleaner does is counted in `counters`.
+    pub fn counting_into(
+        counters: Arc<Counters>,
+        bytes: usize,
+        page_size: usize,
+        io: Arc<dyn Disk>,
+    ) -> Result<Arc<BufferPool>> {
         let count = (bytes / page_size).clamp(MIN_FRAMES, u32::MAX as usize / 2);
         let frames = Frames::new(count, page_size).map_err(|e| StorageError::io(Path::new("buffer pool"), e))?;
-        Ok(Arc::new(BufferPool {
+        Ok(Arc::new_cyclic(|me| BufferPool {
             frames,
             table: PageTable::new(),
             replacement: Replacement::new(count),
@@ -111,6 +152,16 @@ impl BufferPool {
             read_ahead: read_ahead::ReadAhead::new(),
             reading: AtomicUsize::new(0),
             frame_wait_ms: AtomicU64::new(2000),
+            dirty: DirtyPages::default(),
+            cleaner: Arc::new(Cleaner::new(count)),
+            write_order: WriteOrder::new(),
+            copies: Mutex::new(None),
+            flushed: AtomicU64::new(0),
+            doublewrite_pages: AtomicU64::new(0),
+            doublewrite_batches: AtomicU64::new(0),
+            planted: Planted::default(),
+            counters,
+            me: Weak::clone(me),
         }))
     }
 
@@ -122,21 +173,6 @@ impl BufferPool {
         self.frames.len()
     }
 
-    /// The share of the pool that pages just read pass through, 5 to 95 percent; 5 unless it is set.
-    pub fn set_old_blocks_pct(&self, pct: u32) {
-        self.replacement.set_old_pct(pct);
-    }
-
-    /// A page that is used again sooner than this after its first use stays old; 0 unless it is set.
-    pub fn set_old_blocks_time_ms(&self, ms: u32) {
-        self.replacement.set_old_time_ms(ms);
-    }
-
-    /// How long a request waits for a frame while all are in use, before it fails with `NoFreeFrame`.
-    pub fn set_frame_wait_ms(&self, ms: u64) {
-        self.frame_wait_ms.store(ms, Relaxed);
-    }
-
     pub fn statistics(&self) -> PoolStatistics {
         let (young, old) = self.replacement.lengths();
         let moves = self.replacement.moves();
@@ -145,12 +181,15 @@ impl BufferPool {
             free: self.free.lock().len(),
             young,
             old,
-            dirty: self.frames.iter().filter(|(_, f)| f.dirty.load(Relaxed)).count(),
+            dirty: self.dirty.count(),
             reading: self.reading.load(Relaxed),
             hits: self.table.hits(),
             made_young: moves.made_young,
             not_made_young: moves.not_made_young,
             read_ahead_evicted: moves.ahead_evicted,
+            flushed: self.flushed.load(Relaxed),
+            doublewrite_pages: self.doublewrite_pages.load(Relaxed),
+            doublewrite_batches: self.doublewrite_batches.load(Relaxed),
         }
     }
 
@@ -207,8 +246,18 @@ impl BufferPool {
     fn latch_mut(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuardMut> {
         counters.add(Counter::page_write_requests, 1);
         let frame = self.latch(file, page_no, counters, Mode::Exclusive)?;
-        self.frames.get(frame).dirty.store(true, Relaxed);
         Ok(PageGuardMut::new(Arc::clone(self), frame))
+    }
+
+    /// Notes that a page, latched exclusively, is about to change.
+    #[inline]
+    fn mark_dirty(&self, frame: u32) {
+        let state = &self.frames.get(frame).state;
+        if self.dirty.mark(frame, state, || self.write_order.position())
+            && self.dirty.count() > self.cleaner.dirty_max()
+        {
+            self.cleaner.wake_for_share(&self.me);
+        }
     }
 
     #[inline]
@@ -333,7 +382,7 @@ impl BufferPool {
         let key = f.key();
         self.table.shard(key).frames.remove(&key);
         f.set_key(PageKey::NONE);
-        f.dirty.store(false, Relaxed);
+        self.dirty.forget(frame, &f.state);
         let owner = f.owner.lock().take();
         if let Some(file) = owner.filter(|_| key.page_no() != HEADER_PAGE) {
             file.count_resident(-1);
@@ -351,83 +400,6 @@ impl BufferPool {
         // SAFETY: latched exclusively, by the function's contract.
         unsafe { self.frames.get(frame).unlock_exclusive() };
         self.free.lock().push(frame);
-    }
-
-    /// An empty frame, latched exclusively, in no list. Waits a while when all are in use.
-    fn take_frame(&self, counters: &Counters) -> Result<u32> {
-        let mut deadline = None;
-        loop {
-            if let Some(frame) = self.take_frame_now(counters)? {
-                return Ok(frame);
-            }
-            if deadline.is_none() {
-                counters.add(Counter::frame_waits, 1);
-            }
-            let wait = Duration::from_millis(self.frame_wait_ms.load(Relaxed));
-            if Instant::now() >= *deadline.get_or_insert_with(|| Instant::now() + wait) {
-                return Err(StorageError::NoFreeFrame { frames: self.frames.len() });
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn take_frame_now(&self, counters: &Counters) -> Result<Option<u32>> {
-        let free = self.free.lock().pop();
-        if let Some(frame) = free {
-            // Held by others only as long as they need to see that it is not their page.
-            self.frames.get(frame).lock_exclusive();
-            return Ok(Some(frame));
-        }
-        self.evict(counters)
-    }
-
-    /// Empties the frame that is the first to go and not in use; `None` if all are in use. Prefers pages that need
-    /// no writing, among the nearest to go.
-    fn evict(&self, counters: &Counters) -> Result<Option<u32>> {
-        let mut candidates = Vec::new();
-        let mut dirty = Vec::new();
-        let mut failed = None;
-        for limit in [8, 64, 1024, usize::MAX] {
-            self.replacement.candidates(&self.frames, limit, &mut candidates);
-            dirty.clear();
-            for &frame in &candidates {
-                if self.frames.get(frame).dirty.load(Relaxed) {
-                    dirty.push(frame);
-                } else if self.try_evict(frame) {
-                    return Ok(Some(frame));
-                }
-            }
-            if dirty.is_empty() || failed.is_some() {
-                continue;
-            }
-            dirty.truncate(64);
-            match self.write_frames(&dirty, counters) {
-                Ok(_) => {
-                    if let Some(&frame) = dirty.iter().find(|&&frame| self.try_evict(frame)) {
-                        return Ok(Some(frame));
-                    }
-                }
-                // Go on: a clean page further away will do. The dirty ones stay as they are.
-                Err(e) => failed = Some(e),
-            }
-        }
-        failed.map_or(Ok(None), Err)
-    }
-
-    /// Empties a frame unless it is in use or dirty; then it is latched exclusively.
-    fn try_evict(&self, frame: u32) -> bool {
-        let f = self.frames.get(frame);
-        if !f.try_lock_exclusive() {
-            return false;
-        }
-        if f.key() == PageKey::NONE || f.dirty.load(Relaxed) || f.list.load(Relaxed) == lists::List::None as u32 {
-            // SAFETY: locked above.
-            unsafe { f.unlock_exclusive() };
-            return false;
-        }
-        self.replacement.evict(&self.frames, frame);
-        self.unmap(frame);
-        true
     }
 }
 
@@ -450,6 +422,7 @@ fn read_error(file: &PageFile, page_no: u32, e: std::io::Error) -> StorageError 
 impl Drop for BufferPool {
     fn drop(&mut self) {
         self.read_ahead.stop();
+        self.cleaner.end();
     }
 }
 
@@ -462,8 +435,18 @@ impl std::fmt::Debug for BufferPool {
 #[cfg(test)]
 mod allocation_tests;
 #[cfg(test)]
+mod clean_page_tests;
+#[cfg(test)]
+mod cleaner_tests;
+#[cfg(test)]
 mod pool_bench;
 #[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
 mod replacement_tests;
+#[cfg(test)]
+mod watched_disk;
+#[cfg(test)]
+mod write_back_tests;
+#[cfg(test)]
+mod write_fixtures;

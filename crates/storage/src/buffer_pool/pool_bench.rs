@@ -8,6 +8,7 @@ use crate::{
     io::open_backend,
     page::{PageHeaderMut, PageType},
 };
+use std::{thread, time::Instant};
 
 fn ns_per_fetch(pages: u32, random: bool) -> f64 {
     let f = Fixture::new(pages as usize + 64, 16384, pages);

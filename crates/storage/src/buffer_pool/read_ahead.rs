@@ -159,7 +159,7 @@ impl BufferPool {
             if self.reading.load(Relaxed) >= limit {
                 break;
             }
-            let Ok(Some(frame)) = self.take_frame_now(counters) else { break };
+            let Some(frame) = self.take_frame_now() else { break };
             if self.map(file, key, frame) {
                 self.reading.fetch_add(1, Relaxed);
                 self.replacement.expect();

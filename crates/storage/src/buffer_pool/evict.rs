@@ -1,0 +1,84 @@
+//! Frames for pages that come: free ones, and those of clean pages that are not in use. Nothing is written here.
+
+use super::{BufferPool, frames::PageKey, lists::List};
+use crate::{Counters, Result, StorageError, counters::Counter};
+use std::{
+    sync::atomic::Ordering::Relaxed,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// As many dirty pages that should have been replaced before a clean one wake the cleaner.
+const DIRTY_PASSED: usize = 4;
+
+impl BufferPool {
+    /// An empty frame, latched exclusively, in no list. Waits a while when all are in use, and for the cleaner when none
+    /// is clean. Errors: `NoFreeFrame`, and those of the cleaner.
+    pub(super) fn take_frame(&self, counters: &Counters) -> Result<u32> {
+        if let Some(frame) = self.take_frame_now() {
+            return Ok(frame);
+        }
+        counters.add(Counter::frame_waits, 1);
+        let deadline = Instant::now() + Duration::from_millis(self.frame_wait_ms.load(Relaxed));
+        loop {
+            let failure = if self.dirty.count() > 0 { self.cleaner.round(&self.me) } else { None };
+            if let Some(frame) = self.take_frame_now() {
+                return Ok(frame);
+            }
+            if Instant::now() >= deadline {
+                return Err(failure.map_or(StorageError::NoFreeFrame { frames: self.frames.len() }, |e| e.repeated()));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub(super) fn take_frame_now(&self) -> Option<u32> {
+        let free = self.free.lock().pop();
+        if let Some(frame) = free {
+            // Held by others only as long as they need to see that it is not their page.
+            self.frames.get(frame).lock_exclusive();
+            return Some(frame);
+        }
+        self.evict()
+    }
+
+    /// Empties the clean frame that is the first to go and not in use; `None` if there is none. Wakes the cleaner if dirty
+    /// ones should have gone before it.
+    fn evict(&self) -> Option<u32> {
+        let mut candidates = Vec::new();
+        let mut dirty = 0;
+        for limit in [8, 64, 1024, usize::MAX] {
+            self.replacement.candidates(&self.frames, limit, &mut candidates);
+            for &frame in &candidates {
+                if !self.frames.get(frame).state.is_clean() {
+                    dirty += 1;
+                } else if self.try_evict(frame) {
+                    if dirty >= DIRTY_PASSED {
+                        self.cleaner.wake_for_frames(&self.me);
+                    }
+                    return Some(frame);
+                }
+            }
+        }
+        if dirty > 0 {
+            self.cleaner.wake_for_frames(&self.me);
+        }
+        None
+    }
+
+    /// Empties a frame unless it is in use or dirty; then it is latched exclusively.
+    fn try_evict(&self, frame: u32) -> bool {
+        let f = self.frames.get(frame);
+        if !f.try_lock_exclusive() {
+            return false;
+        }
+        if f.key() == PageKey::NONE || !f.state.is_clean() || f.list.load(Relaxed) == List::None as u32 {
+            // SAFETY: locked above.
+            unsafe { f.unlock_exclusive() };
+            return false;
+        }
+        self.replacement.evict(&self.frames, frame);
+        self.unmap(frame);
+        true
+    }
+}

@@ -1,0 +1,36 @@
+//! Faults that tests plant in the writing of pages, to see that some test finds them.
+
+/// A fault to plant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Pages are written before the log that changed them.
+    PageBeforeLog,
+    /// Pages count as clean before their files are synced.
+    CleanBeforeSync,
+    /// A page that was changed since its copy counts as clean.
+    ForgetChangesSinceCopy,
+}
+
+/// The fault that is planted. Outside of tests there is none.
+#[derive(Debug, Default)]
+pub(super) struct Planted {
+    #[cfg(test)]
+    fault: std::sync::OnceLock<Fault>,
+}
+
+impl Planted {
+    #[cfg(test)]
+    pub fn plant(&self, fault: Fault) {
+        self.fault.set(fault).unwrap();
+    }
+
+    pub fn has(&self, fault: Fault) -> bool {
+        #[cfg(test)]
+        return self.fault.get() == Some(&fault);
+        #[cfg(not(test))]
+        return {
+            let _ = fault;
+            false
+        };
+    }
+}
