@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use std::{
+    sync::atomic::{AtomicBool, AtomicU64},
     task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
@@ -33,7 +34,7 @@ fn append(log: &Log, payload: &[u8]) -> Range<Lsn> {
 
 /// A thread that takes a checkpoint whenever one is wanted.
 fn with_checkpoints<R>(log: &Log, work: impl FnOnce() -> R) -> R {
-    let ended = std::sync::atomic::AtomicBool::new(false);
+    let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
@@ -60,13 +61,17 @@ fn commits_of_many_threads_survive_a_power_cut() {
         .unwrap()
         .start(crate::log::LogOptions { throttle: Duration::from_secs(60), ..fixture.options() });
     let log = log.unwrap();
-    let committed: Vec<AtomicCount> = (0..THREADS).map(|_| AtomicCount::default()).collect();
+    let committed: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::default()).collect();
+    let enough = AtomicBool::new(false);
     let left = with_checkpoints(&log, || {
         thread::scope(|scope| {
-            let log = &log;
+            let (log, enough) = (&log, &enough);
             for (t, committed) in committed.iter().enumerate() {
                 scope.spawn(move || {
-                    for i in 1..=2000u64 {
+                    for i in 1u64.. {
+                        if enough.load(Ordering::Relaxed) {
+                            break;
+                        }
                         let bytes = [8, 40, 900][(i % 3) as usize];
                         let mut payload = [(t as u64).to_le_bytes(), i.to_le_bytes()].concat();
                         payload.resize(16 + bytes, t as u8);
@@ -79,15 +84,16 @@ fn commits_of_many_threads_survive_a_power_cut() {
                 });
             }
             let mut left = Vec::new();
-            while committed.iter().any(|count| count.load(Ordering::SeqCst) < 1900) {
+            while left.len() < 6 || log.status().segments_recycled == 0 {
                 let before: Vec<u64> = committed.iter().map(|count| count.load(Ordering::SeqCst)).collect();
                 left.push((before, disk.after_power_cut(left.len() as u64)));
                 thread::sleep(Duration::from_millis(5));
             }
+            enough.store(true, Ordering::Relaxed);
             left
         })
     });
-    assert!(log.status().segments_recycled > 0 && left.len() > 3, "{:?} {}", log.status(), left.len());
+    assert!(committed.iter().all(|count| count.load(Ordering::SeqCst) > 0));
     for (before, disk) in left {
         let fixture = Fixture::new(Arc::new(disk) as _);
         let recovery = fixture.recovery().unwrap();
@@ -105,8 +111,6 @@ fn commits_of_many_threads_survive_a_power_cut() {
         }
     }
 }
-
-type AtomicCount = std::sync::atomic::AtomicU64;
 
 #[test]
 fn a_record_is_read_by_its_position_wherever_it_is() {

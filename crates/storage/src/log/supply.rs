@@ -42,16 +42,19 @@ impl Shared {
         Ok(())
     }
 
-    /// Uses segments before `oldest` again, up to the log's capacity; deletes the others.
-    fn recycle(&self, oldest: Lsn) -> Result<()> {
+    /// Tells where redo begins now, and uses segments before `oldest` again, up to the log's capacity; deletes the others.
+    fn recycle(&self, redo: Lsn, oldest: Lsn) -> Result<()> {
+        // Changes may go on from here. If they need a segment, they wait for those that come now and make none.
         let mut supply = self.supply.lock();
+        self.redo.store(redo, Ordering::SeqCst);
         let needed = self.geometry().segment_of(oldest);
         while supply.first < needed {
             let free = supply.first;
             supply.free.push_back(free);
             supply.first += 1;
         }
-        let kept = self.options.capacity.div_ceil(self.geometry().segment_bytes()) + 1;
+        // A log at its capacity begins and ends within a segment, and room is promised beyond its end.
+        let kept = self.options.capacity.div_ceil(self.geometry().segment_bytes()) + 2;
         while let Some(&old) = supply.free.front() {
             if supply.next - supply.first < kept {
                 self.make_segment(&mut supply)?;
@@ -69,12 +72,11 @@ impl Shared {
         let last = file.last();
         debug_assert!(last.redo <= redo && last.oldest <= oldest && oldest <= redo);
         if self.options.planted.has(Fault::RecycleEarly) {
-            self.recycle(oldest)?;
+            self.recycle(redo, oldest)?;
         }
         let synced = self.flushed.load(Ordering::Acquire);
         file.write(Checkpoint { redo, synced, oldest, epoch: self.epoch, next_transaction, ..last })?;
-        self.redo.store(redo, Ordering::SeqCst);
-        self.recycle(oldest)?;
+        self.recycle(redo, oldest)?;
         self.moved.notify_all();
         Ok(())
     }
