@@ -137,15 +137,21 @@ proptest! {
         distinct in proptest::option::of(any::<prop::sample::Index>()),
         bounds in proptest::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..3)),
         (fetch, batch_rows, cursors) in (any_fetch(), 1..80usize, 1usize..4),
-        (ordered, reverse) in (any::<bool>(), any::<bool>()),
+        (ordered, reverse, hide) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) {
         schema.indexes[1..].iter_mut().for_each(|i| i.unique = false);
         let home = home(4096, 64 * 4096);
         let table = empty_table(&home, &schema);
+        // The transactions of all rows matter to some view.
+        table.trees().iter().for_each(|tree| tree.set_horizon(0));
         let mut stored = Vec::new();
-        for row in rows {
-            if table.insert(&row, 0, &Counters::default()).is_ok() {
+        let mut seen = Vec::new();
+        for (i, row) in rows.into_iter().enumerate() {
+            // Some rows are of a transaction that the scan does not see.
+            let trx = if hide && i % 3 == 0 { 7 } else { 0 };
+            if table.insert(&row, trx, &Counters::default()).is_ok() {
                 stored.push((stored.len() as i64, row.clone()));
+                seen.push(trx == 0);
             }
         }
         let index = which.index(schema.indexes.len());
@@ -181,7 +187,9 @@ proptest! {
         let mut want: Vec<(Vec<u8>, Vec<Value>)> = sort_rows(&schema, index, &stored)
             .into_iter()
             .filter(|(key, row)| {
-                inside.as_ref().is_some_and(|range| range.contains(key))
+                let is_it = |(n, r): &(i64, Vec<Value>)| r == row && sort_rows(&schema, index, &[(*n, r.clone())])[0].0 == *key;
+                seen[stored.iter().position(is_it).unwrap()]
+                    && inside.as_ref().is_some_and(|range| range.contains(key))
                     && passes(filter_column, row)
                     && passes(index_column, row)
                     && parts.iter().enumerate().all(|(i, part)| {
