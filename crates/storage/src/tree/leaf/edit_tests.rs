@@ -289,7 +289,7 @@ fn model_row(layout: &TreeLayout, stored: &[Value], long: u32, version: Version)
         layout.columns.iter().zip(&block.columns).map(|(c, b)| b.value(0, &c.ty, None)).collect();
     for (i, column) in layout.columns.iter().enumerate() {
         let bytes = matches!(column.physical, Physical::Bytes { .. });
-        if bytes && !layout.is_key_column(i) && !values[i].is_null() && long % 4 == 0 {
+        if bytes && !layout.is_key_column(i) && !values[i].is_null() && long.is_multiple_of(4) {
             let pointer = OverflowPointer { page: long, len: 1 + i as u32 };
             let mut to = crate::tree::block::ColumnBlock::new(column.physical);
             to.push_bytes(&pointer.to_bytes(), true);
