@@ -13,10 +13,10 @@ use super::{
     btree::Tree,
     descent::{STALE_PLANS_MAX, Target},
     gallop::first_not,
-    leaf::BadPage,
+    leaf::{BadPage, Fences, Leaf},
     probe::Event,
 };
-use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE, key::KeyList};
+use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE, key::KeyList, processor::load_ahead};
 use std::{
     collections::VecDeque,
     ops::{ControlFlow, Range},
@@ -155,6 +155,9 @@ impl Tree {
     /// another one now.
     fn leaf_of_plan(&self, page_no: u32, low: &[u8], counters: &Counters) -> Result<Option<PageGuard>> {
         let page = self.fetch(page_no, counters)?;
+        // The two are far from each other in memory: the processor waits for both at once.
+        load_ahead(Leaf::directory(&page, &self.layout));
+        load_ahead(Fences::expected(&page));
         let target = Target::Key(low);
         if !self.is_leaf_from(&page, target)? {
             self.probe.hit(Event::Stale);

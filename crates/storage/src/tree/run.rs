@@ -226,6 +226,7 @@ impl Tree {
             for page_no in &run.pages[run.next..end] {
                 let page = self.fetch(*page_no, counters)?;
                 load_ahead(Leaf::directory(&page, &self.layout));
+                load_ahead(Fences::expected(&page));
                 pages.push(page);
             }
             leaves.reserve(pages.len());
@@ -236,9 +237,10 @@ impl Tree {
                     is_stale = true;
                     break;
                 };
-                let rows = self.rows_within(&page, &run.range)?;
+                let fences = self.fences(&page)?;
+                let rows = self.rows_within(&page, fences, &run.range)?;
                 let planned = page.page_no() == page_no;
-                run.advance(self.fences(&page)?, planned);
+                run.advance(fences, planned);
                 if !rows.is_empty() {
                     leaves.push(LeafSlice { page, rows });
                 }
@@ -285,9 +287,8 @@ impl Tree {
     }
 
     /// Rows of a leaf that are in a range.
-    fn rows_within(&self, page: &PageGuard, range: &ByteRange) -> Result<Range<usize>> {
+    fn rows_within(&self, page: &PageGuard, fences: Fences<'_>, range: &ByteRange) -> Result<Range<usize>> {
         let leaf = self.leaf(page)?;
-        let fences = self.fences(page)?;
         let bound = |key: &[u8]| leaf.lower_bound(&self.layout, key).map_err(|e| self.corrupt(page.page_no(), e));
         let start = if range.lower.as_slice() > fences.low { bound(&range.lower)? } else { 0 };
         let end = match &range.upper {

@@ -6,6 +6,9 @@ use crate::page::{PAGE_HEADER, u16_at};
 /// What stands for the length of a high fence if there is none.
 const NO_HIGH_FENCE: u16 = u16::MAX;
 
+/// Most fences are no longer than this together.
+const EXPECTED: usize = 64;
+
 /// Keys of a page are not below the low fence and, if there is a high fence, below that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fences<'a> {
@@ -32,6 +35,11 @@ impl<'a> Fences<'a> {
         let start = page.len().checked_sub(bytes).filter(|start| *start >= PAGE_HEADER);
         let (low, rest) = page[start.ok_or(BadPage("fences outside of the page"))?..].split_at(low);
         Ok(Fences { low, high: high.map(|_| rest) })
+    }
+
+    /// The bytes where the fences of a leaf page mostly are, for having the processor load them.
+    pub fn expected(page: &[u8]) -> &[u8] {
+        &page[page.len() - EXPECTED.min(page.len())..]
     }
 
     /// Writes the fences of a leaf page that has no records.
