@@ -3,7 +3,7 @@
 use crate::{open::OpenArguments, print::print_line};
 use anyhow::Context;
 use muster_server::{DEFAULT_SOCKET_NAME, Server, ServerOptions};
-use std::{net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -15,7 +15,7 @@ pub struct Arguments {
     /// The Unix socket to listen on beside TCP: a path, or nothing for none; muster.sock in the data directory if not
     /// given
     #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    socket: Option<OsString>,
     #[arg(long, default_value_t = 151)]
     max_connections: usize,
     /// A file whose first line becomes the password of root
@@ -33,7 +33,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
         database.set_password("root", "localhost", password)?;
     }
     let Arguments { dir, listen, socket, max_connections, .. } = arguments;
-    let socket = socket.unwrap_or_else(|| dir.join(DEFAULT_SOCKET_NAME));
+    let socket = socket.map_or_else(|| dir.join(DEFAULT_SOCKET_NAME), PathBuf::from);
     let socket = Some(socket).filter(|path| !path.as_os_str().is_empty());
     let options = ServerOptions { listen, socket, connections_max: max_connections, tls_directory: dir };
     let server = Server::bind(database, options).await?;

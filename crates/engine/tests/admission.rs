@@ -60,6 +60,14 @@ async fn process_in(database: &Arc<Database>, state: &str) -> u32 {
     }
 }
 
+/// The session whose heavy statement runs, once one is admitted: before that it is in the same state.
+async fn admitted(database: &Arc<Database>) -> u32 {
+    while status(database, "Admission_running").await == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    process_in(database, "executing").await
+}
+
 async fn status(database: &Arc<Database>, name: &str) -> u64 {
     let mut session = client(database);
     let found = rows(&mut session, &format!("SHOW GLOBAL STATUS LIKE '{name}'")).await.expect("SHOW STATUS answers");
@@ -75,7 +83,7 @@ async fn heavy_statements_wait_and_light_ones_do_not() {
     let directory = tempfile::tempdir().expect("a folder for the test");
     let database = database(directory.path(), fixture::options()).await;
     let endless = start(&database, ENDLESS);
-    let running = process_in(&database, "executing").await;
+    let running = admitted(&database).await;
     let waiting = start(&database, HEAVY);
     process_in(&database, "Waiting for admission").await;
     let shown = rows(&mut client(&database), "SHOW PROCESSLIST").await.expect("SHOW PROCESSLIST answers");
@@ -97,7 +105,7 @@ async fn those_who_wait_can_be_stopped() {
     let directory = tempfile::tempdir().expect("a folder for the test");
     let database = database(directory.path(), fixture::options()).await;
     let endless = start(&database, ENDLESS);
-    let running = process_in(&database, "executing").await;
+    let running = admitted(&database).await;
     let waiting = start(&database, HEAVY);
     let killed = process_in(&database, "Waiting for admission").await;
     database.kill(killed, true).expect("it waits");
@@ -133,7 +141,7 @@ async fn what_builds_files_waits_and_can_be_stopped() {
     let mut local = fixture::session_with(&database, "root", files);
     rows(&mut local, "CREATE TABLE t.m (i INT PRIMARY KEY)").await.expect("a table");
     let endless = start(&database, ENDLESS);
-    let running = process_in(&database, "executing").await;
+    let running = admitted(&database).await;
     let builders =
         ["CREATE INDEX x ON n (i)", "ALTER TABLE n ADD INDEX x (i)", "LOAD DATA INFILE 'n.csv' INTO TABLE m"];
     for sql in builders {
