@@ -47,7 +47,7 @@ pub fn parse_name(name: &str) -> TableName {
     }
 }
 
-/// Who has the rows of a load.
+/// The holder of the rows that a load reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowSource {
     /// Files that are there: the load waits for admission as a heavy statement, since it takes much memory.

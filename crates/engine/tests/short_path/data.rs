@@ -95,7 +95,7 @@ pub fn statement(random: &mut Random) -> (String, bool) {
         ),
         1 => (format!("SELECT SUM(w), MIN(d), MAX(w), AVG(k) FROM t WHERE {conditions}"), true),
         2 => {
-            // Of texts that are equal and differ in bytes, any one is an answer.
+            // Texts that are equal may differ in bytes: any one of them is an answer.
             let column = random.pick(&["k", "d", "e", "id", "b"]);
             (format!("SELECT DISTINCT {column} FROM t WHERE {conditions} ORDER BY {column}"), false)
         }

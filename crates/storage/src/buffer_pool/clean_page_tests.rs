@@ -4,7 +4,7 @@ use super::{planted::Fault as PlantedFault, pool_tests::Fixture, write_fixtures:
 use crate::io::simulated::SimulatedDisk;
 use std::collections::HashMap;
 
-/// What a page had when it was last clean.
+/// The content that a page had when it was last clean.
 type Clean = HashMap<u32, u64>;
 
 /// Changes and flushes until the power goes; notes after each step which pages are clean.

@@ -42,7 +42,7 @@ struct Requests {
     failure: Option<Arc<StorageError>>,
 }
 
-/// What a round has to do.
+/// The work of one round of the cleaner.
 struct Round {
     request: u64,
     frames_wanted: bool,

@@ -57,9 +57,9 @@ impl PageState {
 
 /// Positions of a dirty page.
 struct Changes {
-    /// Of the first change that is not durable at the page's place.
+    /// The position of the first change that is not durable at the page's place.
     first: u64,
-    /// Of the first change since the copy that is being written.
+    /// The position of the first change since the copy that is being written.
     since_copy: u64,
 }
 

@@ -69,7 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is known of a page: the positions of its changes that are not durable, and how many of them the copy has.
+/// The state of a page between changes and disk: the positions of its changes that are not durable, and how many of them the copy has.
 #[derive(Default)]
 struct Model {
     changes: Vec<u64>,

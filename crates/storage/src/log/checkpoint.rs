@@ -13,7 +13,7 @@ const MAGIC: [u8; 8] = *b"MUSTCKPT";
 const BLOCK: usize = 4096;
 const NAME: &str = "CHECKPOINT";
 
-/// What a checkpoint says.
+/// The content of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     /// One more than the checkpoint before.

@@ -93,7 +93,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// What comes next in the log.
+/// The next thing that a reader of the log meets.
 pub(crate) enum Next<'b> {
     Group(GroupView<'b>),
     /// No valid group begins here; why.

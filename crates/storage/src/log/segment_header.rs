@@ -7,7 +7,7 @@ const MAGIC: [u8; 8] = *b"MUSTREDO";
 /// The version of the log's format.
 pub(crate) const LOG_VERSION: u32 = 2;
 
-/// What all segments of a log have in common.
+/// The values that all segments of a log have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SegmentFormat {
     pub geometry: Geometry,

@@ -1,4 +1,4 @@
-//! Who waits for the log to be durable or written: threads and futures, woken by the log thread.
+//! The waiters for the log to be durable or written: threads and futures, woken by the log thread.
 
 use super::{Lsn, shared::Shared};
 use crate::Result;

@@ -20,7 +20,7 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// What becomes of a page. Drawn in `docs/format.md`, "Log".
+/// The change that a group makes in one page. Drawn in `docs/format.md`, "Log".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageChange {
     /// The whole page, without its identity.

@@ -1,6 +1,6 @@
 //! What tests see of a tree's work, and the faults that they plant in it. Nothing of it is in a build that is not for tests.
 
-/// What happens to pages and to plans of leaves.
+/// Events of pages and of plans of leaves that tests count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Event {

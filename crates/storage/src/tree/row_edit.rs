@@ -32,7 +32,7 @@ impl Place {
     }
 }
 
-/// What becomes of a row.
+/// The fate of a row in a change.
 #[derive(Clone, Copy)]
 pub(super) enum Edit<'r> {
     /// This record is put in its place, or between other rows.

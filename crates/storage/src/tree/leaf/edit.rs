@@ -11,7 +11,7 @@ use super::{
 use crate::tree::layout::TreeLayout;
 use std::borrow::Cow;
 
-/// Where a key is in a leaf.
+/// The place of a key in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The position of the first row whose key is not less.

@@ -25,7 +25,7 @@ pub struct RecordLayout {
     strings: usize,
 }
 
-/// Where one column is in a record.
+/// The place of one column in a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordColumn {
     physical: Physical,

@@ -9,7 +9,7 @@ use crate::{
     tree::{block::BlockValues, inner::separator, layout::TreeLayout},
 };
 
-/// Where a leaf is cut.
+/// The choice of the place where a leaf is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut<'k> {
     /// Both halves have about the same bytes.
