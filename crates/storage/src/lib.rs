@@ -19,6 +19,7 @@ pub mod buffer_pool;
 pub mod counters;
 mod directory;
 pub mod error;
+mod exclusion;
 pub mod file;
 mod file_header;
 #[doc(hidden)]
@@ -30,6 +31,7 @@ pub mod load;
 mod log;
 pub mod lookup;
 pub mod page;
+mod primitives;
 pub mod processor;
 pub mod read_view;
 pub mod reserve;
@@ -41,6 +43,7 @@ mod sequential_writer;
 pub mod small_file;
 pub mod statistics;
 pub mod store;
+mod stripes;
 pub mod table;
 pub mod tree;
 

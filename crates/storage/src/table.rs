@@ -2,12 +2,14 @@
 
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
-    key::Keys,
-    tree::{Change, ColumnSource, Tree, TreeLayout},
+    exclusion::{Exclusion, Inside, Side},
+    key::{ByteRange, Keys},
+    stripes::Stripes,
+    tree::{Change, ColumnSource, Rest, Tree, TreeLayout},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Ranges that an estimate descends to; the rest is taken to be like them.
@@ -20,9 +22,12 @@ pub struct Table {
     files: Vec<FileId>,
     statistics: TableStatistics,
     trees: Vec<Arc<Tree>>,
-    /// Held exclusively while a row changes in all trees, and shared for each step of reading, so that no step sees the
-    /// row in some trees as it was and in others as it will be. Taken before any latch of a tree or of a page.
-    changing: RwLock<()>,
+    /// Keeps writers out during a step of reading, so that no step sees a row in some trees as it was and in others as it
+    /// will be. Entered before any lock of a row and any latch of a page.
+    steps: Exclusion,
+    /// Locks of rows by their primary keys: held by who changes or removes a row from reading it on. Taken before any
+    /// latch of a page.
+    rows: Stripes,
     /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
 }
@@ -55,7 +60,8 @@ impl Table {
             files,
             statistics,
             trees,
-            changing: RwLock::new(()),
+            steps: Exclusion::default(),
+            rows: Stripes::default(),
             dropped: Mutex::default(),
         }))
     }
@@ -150,14 +156,13 @@ impl Table {
 
     /// Keeps rows from changing during one step of reading: while it is held, all trees agree. A reader may hold it
     /// more than once.
-    pub(crate) fn reading(&self) -> RwLockReadGuard<'_, ()> {
-        // A reader passes waiting writers: it may be inside another reader's step, whose end a writer waits for.
-        self.changing.read_recursive()
+    pub(crate) fn reading(&self) -> Inside<'_> {
+        self.steps.enter(Side::Readers)
     }
 
     /// The same; `None` if a row is being changed just now.
-    pub(crate) fn try_reading(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.changing.try_read_recursive()
+    pub(crate) fn try_reading(&self) -> Option<Inside<'_>> {
+        self.steps.try_enter(Side::Readers)
     }
 
     /// The row with this primary key (one value per part).
@@ -171,17 +176,24 @@ impl Table {
 
     /// The row with what is stored behind its columns.
     fn get_stored(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
-        let tree = &self.trees[0];
-        let Some(range) = tree.layout().key.byte_range(&KeyRange::prefix(key.to_vec()))? else { return Ok(None) };
+        let Some(range) = self.key_range(key)? else { return Ok(None) };
+        self.stored_row(range, view, counters)
+    }
+
+    fn key_range(&self, key: &[Value]) -> Result<Option<ByteRange>> {
+        self.trees[0].layout().key.byte_range(&KeyRange::prefix(key.to_vec()))
+    }
+
+    fn stored_row(&self, range: ByteRange, view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
         counters.add(crate::counters::Counter::key_lookups, 1);
-        tree.rows(range, false, view, counters)?.next()
+        self.trees[0].rows(range, false, view, counters)?.next()
     }
 
     /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, and those of reading and
     /// allocating pages.
     pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
         self.check_width(row)?;
-        let _changing = self.changing.write();
+        let _changing = self.steps.enter(Side::Writers);
         let number = match self.trees[0].layout().row_number() {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
@@ -191,8 +203,10 @@ impl Table {
 
     /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
     pub fn delete(&self, key: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
-        let _changing = self.changing.write();
-        let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
+        let _changing = self.steps.enter(Side::Writers);
+        let Some(range) = self.key_range(key)? else { return Ok(false) };
+        let _row = self.rows.lock(&range.lower);
+        let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (row, number) = self.split_stored(&stored);
         self.change_all(trx_id, counters, |tree, change| {
             let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
@@ -205,8 +219,10 @@ impl Table {
     /// such a row. Errors: as [`Table::insert`].
     pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
-        let _changing = self.changing.write();
-        let Some(stored) = self.get_stored(key, &ReadView::latest(), counters)? else { return Ok(false) };
+        let _changing = self.steps.enter(Side::Writers);
+        let Some(range) = self.key_range(key)? else { return Ok(false) };
+        let _row = self.rows.lock(&range.lower);
+        let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
         self.change_all(trx_id, counters, |tree, change| {
             let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
@@ -219,7 +235,9 @@ impl Table {
         Ok(true)
     }
 
-    /// Changes all trees or none. All that can fail comes before the first tree changes.
+    /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before that
+    /// or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never the other
+    /// way round.
     fn change_all<'a>(
         &'a self,
         trx_id: u64,
@@ -232,7 +250,8 @@ impl Table {
             Ok(ready)
         });
         let changes = changes.collect::<Result<Vec<_>>>()?;
-        changes.into_iter().for_each(Change::commit);
+        let rests: Vec<Rest<'_>> = changes.into_iter().map(Change::commit).collect();
+        rests.into_iter().for_each(Rest::finish);
         Ok(())
     }
 
@@ -280,6 +299,9 @@ impl std::fmt::Debug for Table {
     }
 }
 
+#[cfg(test)]
+#[path = "table_stress_tests.rs"]
+mod stress_tests;
 #[cfg(test)]
 #[path = "table_tests.rs"]
 mod tests;

@@ -209,6 +209,29 @@ impl BufferPool {
         Ok(PageGuard::new(Arc::clone(self), frame))
     }
 
+    /// A page for reading; `None` if somebody changes it just now or reads it from disk. For who holds other pages, and must
+    /// not wait for a writer who may wait for one of those. Errors: as [`BufferPool::fetch`].
+    pub fn try_fetch(
+        self: &Arc<Self>,
+        file: &Arc<PageFile>,
+        page_no: u32,
+        counters: &Counters,
+    ) -> Result<Option<PageGuard>> {
+        if page_no == page::NO_PAGE {
+            return Err(out_of_file(file, page_no));
+        }
+        let key = PageKey::new(file.id(), page_no);
+        let page = self.fetch_resident(file, page_no);
+        if page.is_some() || self.is_resident(file, page_no) {
+            counters.add(Counter::page_requests, u64::from(page.is_some()));
+            return Ok(page);
+        }
+        // A page that is not in memory is nobody's; whoever brings it at the same time holds it while it is read.
+        let frame = self.read(file, key, counters, Mode::Shared)?;
+        counters.add(Counter::page_requests, u64::from(frame.is_some()));
+        Ok(frame.map(|frame| PageGuard::new(Arc::clone(self), frame)))
+    }
+
     /// A page for reading if that needs no waiting: it is in memory and nobody changes it. Does not count the request.
     #[inline]
     pub fn fetch_resident(self: &Arc<Self>, file: &PageFile, page_no: u32) -> Option<PageGuard> {

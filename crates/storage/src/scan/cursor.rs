@@ -147,7 +147,7 @@ impl ScanCursor {
             let Some(morsel) = &mut self.current else { return Ok(None) };
             let left = morsel.run.upcoming().len();
             if self.read_ahead && left <= count && self.ahead.is_none() && !morsel.single {
-                // Before leaves are latched: taking work asks for the tree's shape.
+                // Before leaves are latched: taking work waits for inner pages.
                 self.ahead = scan.queue.lock().take(&scan.access.tree, counters)?;
             }
             let slices = scan.access.tree.next_leaves(&mut morsel.run, count, counters)?;

@@ -1,8 +1,9 @@
 //! An open tree: pages of one file, found from its root.
 //!
-//! Readers hold `shape` shared only while they descend and latch leaves; they then read the latched leaves without it.
-//! Writers ([`super::modify`]) hold it exclusively, and wait for the latches of readers. So a reader never asks for
-//! `shape` while it holds a latch. A reader that comes back sees by the fences of its pages what writers did meanwhile.
+//! Many threads read and change a tree at once. Who holds a latch of a page waits for others only in one order: pages below
+//! it, pages to its right on its level, then page 0 and pages that nothing leads to. A descent latches the child before it
+//! lets the parent go. Who holds leaves and wants one that is not to their right does not wait for it, but lets go and
+//! comes again ([`Tree::fetch_if`]). A reader that comes back sees by the fences of its pages what writers did meanwhile.
 
 use super::{
     block::{OverflowPointer, RowBlock},
@@ -15,16 +16,17 @@ use super::{
         decode::{DecodeError, OverflowReader},
     },
     overflow,
-    probe::Probe,
+    probe::{Event, Probe},
 };
 use crate::{
     Counters, Result, StorageError,
     buffer_pool::{BufferPool, PageGuard},
     file::PageFile,
     page::PageHeader,
+    stripes::Stripes,
 };
 use muster_types::Value;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -36,7 +38,8 @@ pub struct Tree {
     pub(super) layout: Arc<TreeLayout>,
     /// How rows fit a leaf.
     pub(super) fit: Fit,
-    pub(super) shape: RwLock<()>,
+    /// Locks of declared parts of a unique tree, held by who adds an entry from the look for duplicates on.
+    pub(super) unique: Stripes,
     /// Numbers of pages that nothing leads to and that are not on the free list yet.
     pub(super) unlinked: Mutex<Vec<u32>>,
     /// The oldest transaction whose changes some view may not see, or that may be rolled back.
@@ -62,7 +65,7 @@ impl Tree {
             fit,
             spills,
             horizon: AtomicU64::new(u64::MAX),
-            shape: RwLock::new(()),
+            unique: Stripes::default(),
             unlinked: Mutex::default(),
             probe: Probe::default(),
         })
@@ -109,6 +112,21 @@ impl Tree {
         StorageError::Corrupt { path: self.file.path().to_path_buf(), page, reason: e.0.to_string() }
     }
 
+    /// Latches a page for reading. Only who holds no page, or pages above it or to its left, waits for it; others have
+    /// `None` if they would have to wait.
+    pub(super) fn fetch_if(&self, page: u32, wait: bool, counters: &Counters) -> Result<Option<PageGuard>> {
+        match wait {
+            true => self.fetch(page, counters).map(Some),
+            false => {
+                let page = self.pool.try_fetch(&self.file, page, counters)?;
+                if page.is_none() {
+                    self.probe.hit(Event::Refused);
+                }
+                Ok(page)
+            }
+        }
+    }
+
     pub(super) fn fetch(&self, page: u32, counters: &Counters) -> Result<PageGuard> {
         self.pool.fetch(&self.file, page, counters)
     }
@@ -151,7 +169,6 @@ impl Tree {
 
     /// Rows in a range of keys, about: from the counts in inner pages. Two descents.
     pub fn count_range(&self, range: &crate::key::ByteRange, counters: &Counters) -> Result<u64> {
-        let _shape = self.shape.read();
         let before = if range.lower.is_empty() { 0 } else { self.rank(Target::Key(&range.lower), counters)? };
         let upto = self.rank(Target::Below(range.upper.as_deref()), counters)?;
         Ok(upto.saturating_sub(before))

@@ -79,13 +79,6 @@ impl Tree {
         pages: &Pages<'_>,
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
     ) -> Result<VisitEnd> {
-        let _shape = match pages {
-            Pages::Resident { .. } => match self.shape.try_read() {
-                Some(shape) => shape,
-                None => return Ok(VisitEnd::MustWait),
-            },
-            Pages::All(_) => self.shape.read(),
-        };
         let Some(mut page) = self.leaf_with(&range.lower, pages)? else { return Ok(VisitEnd::MustWait) };
         let mut scratch = Vec::new();
         loop {

@@ -101,7 +101,7 @@ fn measure(row: fn(i64) -> Vec<Value>, tree: &Tree, count: i64) -> [f64; 3] {
         let key = tree.key_of_values(&row(spread * i)).unwrap();
         let mut change = tree.begin(3, &counters);
         assert!(change.delete(&key).unwrap());
-        change.commit();
+        change.commit().finish();
     });
     tree.check(&counters).unwrap();
     [insert, update, delete]

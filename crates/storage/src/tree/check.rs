@@ -37,9 +37,8 @@ struct Check<'a> {
 }
 
 impl Tree {
-    /// Walks the whole tree. Errors: `Corrupt` with the first page that is wrong.
+    /// Walks the whole tree, which nobody must change meanwhile. Errors: `Corrupt` with the first page that is wrong.
     pub fn check(&self, counters: &Counters) -> Result<TreeReport> {
-        let _shape = self.shape.read();
         let root_level = self.fetch(ROOT_PAGE, counters)?.header().level();
         let mut right_links = vec![NO_PAGE; usize::from(root_level) + 1];
         right_links[usize::from(root_level)] = ROOT_PAGE;

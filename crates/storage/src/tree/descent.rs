@@ -168,6 +168,34 @@ impl Tree {
         }
     }
 
+    /// The leaf that has a key, latched exclusively, for who holds a leaf to the left of it. Inner pages are above that leaf, so
+    /// they are not waited for: `None` if one of them would have to be. The second part is that of
+    /// [`Tree::descend_mut`].
+    pub(super) fn descend_from(
+        &self,
+        held: &[u8],
+        key: &[u8],
+        counters: &Counters,
+    ) -> Result<Option<(PageGuardMut, bool)>> {
+        let target = Target::Key(key);
+        let try_fetch = |page_no| self.fetch_if(page_no, false, counters);
+        let Some(above) = self.descend_with(target, 1, try_fetch, |_, _| {})? else { return Ok(None) };
+        let inner = self.inner(&above)?;
+        let child = target.child(&inner);
+        let is_known = inner.key(child) > self.fences(held)?.low;
+        let start = if is_known { inner.child(child) } else { PageHeader(held).next() };
+        // The parent may know of no leaf between the held one and the wanted one: then links lead there.
+        let page = self.pool.fetch_mut(&self.file, start, counters)?;
+        drop(above);
+        self.check_level(&page, 0)?;
+        if !is_known {
+            self.check_neighbour(held, &page)?;
+        }
+        let fetch = |right| self.pool.fetch_mut(&self.file, right, counters).map(Some);
+        let found = self.move_right(page, target, fetch)?;
+        Ok(found.map(|(page, moved)| (page, moved || !is_known)))
+    }
+
     /// Error: `Corrupt`, for a page to which a parent leads that is not of the level below.
     pub(super) fn check_level(&self, page: &[u8], level: u8) -> Result<()> {
         let header = PageHeader(page);

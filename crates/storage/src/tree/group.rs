@@ -12,6 +12,7 @@ use super::{
     btree::Tree,
     inner::InnerNode,
     leaf::changes::{SlotChange, apply},
+    probe::Event,
 };
 use crate::{
     Counters, Result,
@@ -80,6 +81,9 @@ impl<'a> Group<'a> {
     pub fn allocate(&mut self) -> Result<Member> {
         let counters = self.counters;
         let taken = self.allocation()?.take(counters)?;
+        if !taken.is_new {
+            self.tree.probe.hit(Event::Reuse);
+        }
         self.pages.push(Latched { page: taken.page, changes: Vec::new(), is_new: taken.is_new });
         Ok(Member(self.pages.len() - 1))
     }

@@ -15,13 +15,14 @@ impl Tree {
     /// Puts pages that nothing leads to on the free list. Those for which this fails are tried again with the next
     /// change: the change that left them behind is made all the same.
     pub(super) fn free_unlinked(&self, counters: &Counters) {
-        let mut unlinked = self.unlinked.lock();
-        while let Some(&page_no) = unlinked.last() {
+        loop {
+            // Not locked while the page is latched and read.
+            let Some(page_no) = self.unlinked.lock().pop() else { return };
             if let Err(e) = self.free_page(page_no, counters) {
                 tracing::warn!("page {page_no} is not free yet: {e}");
+                self.unlinked.lock().push(page_no);
                 return;
             }
-            unlinked.pop();
         }
     }
 

@@ -55,6 +55,8 @@ mod run;
 mod shape_tests;
 mod split;
 #[cfg(test)]
+mod stress_tests;
+#[cfg(test)]
 mod tests;
 mod unique;
 
@@ -64,6 +66,6 @@ pub use by_key::{Pages, RowOnPage, VisitEnd};
 pub use check::TreeReport;
 pub use cursor::RowCursor;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
-pub use modify::{Change, fsp};
+pub use modify::{Change, Rest, fsp};
 pub use prefixes::{PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice, Skipped};

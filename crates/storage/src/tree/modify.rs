@@ -3,17 +3,19 @@
 //! ```text
 //!   Tree::begin -> Change     insert, replace, mark, delete, relocate: the leaf is latched, has room, and it is known
 //!                             which of its slots changes; all that can fail is done
-//!     commit                  the slot changes (super::group): nothing here can fail. What may wait comes after it:
-//!                             separators are posted, pages freed, and pages that became too empty merged
+//!     commit -> Rest          the slot changes (super::group): nothing here can fail or wait
+//!     finish                  what may wait comes now: separators are posted, pages freed, and pages that became too
+//!                             empty merged
 //! ```
 //!
 //! A change that is dropped before it is committed leaves the rows of the tree as they were. Several trees change together
-//! if the changes of all are made ready before the first is committed ([`crate::Table::update`]).
+//! if the changes of all are made ready before the first is committed, and all are committed before the rest of the first
+//! is done ([`crate::Table::update`]).
 
 use super::{block::RowBlock, btree::Tree, group::Group, inner, post::note, row_edit::Edit};
 use crate::{Counters, Result, StorageError, file::ROOT_PAGE};
 use muster_types::Value;
-use parking_lot::RwLockWriteGuard;
+use parking_lot::MutexGuard;
 
 /// A change of one tree that is being put together.
 pub struct Change<'a> {
@@ -29,14 +31,22 @@ pub struct Change<'a> {
     pub(super) crossed: Vec<Vec<u8>>,
     /// The key of a row that goes: its leaf may become too empty.
     pub(super) removed: Option<Vec<u8>>,
-    /// Keeps readers from descending and other writers away.
-    _shape: RwLockWriteGuard<'a, ()>,
+    /// Keeps others from adding an entry with the same declared parts to a unique tree.
+    pub(super) unique: Option<MutexGuard<'a, ()>>,
+}
+
+/// What is left to do when a change is made. The tree is sound without it, and whoever comes by later does it.
+#[must_use]
+pub struct Rest<'a> {
+    tree: &'a Tree,
+    counters: &'a Counters,
+    crossed: Vec<Vec<u8>>,
+    removed: Option<Vec<u8>>,
 }
 
 impl Tree {
-    /// Begins a change. Readers that descend and other writers wait until it is committed or dropped.
+    /// Begins a change. The leaves that it changes are latched until it is committed or dropped.
     pub fn begin<'a>(&'a self, trx_id: u64, counters: &'a Counters) -> Change<'a> {
-        let shape = self.shape.write();
         self.free_unlinked(counters);
         Change {
             tree: self,
@@ -47,7 +57,7 @@ impl Tree {
             unlinked: Vec::new(),
             crossed: Vec::new(),
             removed: None,
-            _shape: shape,
+            unique: None,
         }
     }
 
@@ -57,7 +67,7 @@ impl Tree {
     pub fn insert(&self, values: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
         let mut change = self.begin(trx_id, counters);
         change.insert(values)?;
-        change.commit();
+        change.commit().finish();
         Ok(())
     }
 
@@ -66,7 +76,7 @@ impl Tree {
     pub fn replace(&self, values: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         let mut change = self.begin(trx_id, counters);
         let found = change.replace(values)?;
-        change.commit();
+        change.commit().finish();
         Ok(found)
     }
 
@@ -75,7 +85,7 @@ impl Tree {
     pub fn mark(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<bool> {
         let mut change = self.begin(trx_id, counters);
         let found = change.mark(key)?;
-        change.commit();
+        change.commit().finish();
         Ok(found)
     }
 
@@ -84,7 +94,7 @@ impl Tree {
         let mut change = self.begin(trx_id, counters);
         let values = change.values(key)?;
         change.delete(key)?;
-        change.commit();
+        change.commit().finish();
         Ok(values)
     }
 
@@ -147,6 +157,10 @@ impl<'a> Change<'a> {
         let record = self.record_of(&mut new)?;
         loop {
             let place = self.find(&key)?;
+            if !place.is_live() {
+                self.unlinked.append(&mut self.written);
+                return Ok(false);
+            }
             self.unlink_long_values(place)?;
             if self.edit(place, &key, Edit::Put(&record))? {
                 return Ok(true);
@@ -196,29 +210,28 @@ impl<'a> Change<'a> {
         let key = self.tree.key_of(&new)?;
         self.check_unique(&new, Some(old_key))?;
         let record = self.record_of(&mut new)?;
-        // The leaf to the right first: the way to a leaf leads over leaves to its left only.
-        while !match old_key < key.as_slice() {
-            true => self.put_in(&key, &new, &record)? && self.take_out(old_key)?,
-            false => self.take_out(old_key)? && self.put_in(&key, &new, &record)?,
-        } {}
-        Ok(())
+        let (lower, upper) = if old_key < key.as_slice() { (old_key, &*key) } else { (&*key, old_key) };
+        loop {
+            self.latch_both(lower, upper)?;
+            if self.take_out(old_key)? && self.put_in(&key, &new, &record)? {
+                return Ok(());
+            }
+        }
     }
 
     /// Makes the change.
-    pub fn commit(mut self) {
+    pub fn commit(mut self) -> Rest<'a> {
         let pages = self.take_group().commit();
         #[cfg(test)]
         self.tree.encode_if_always(&pages);
         drop(pages);
         self.written.clear();
-        let (tree, counters) = (self.tree, self.counters);
-        tree.unlinked.lock().append(&mut self.unlinked);
-        tree.free_unlinked(counters);
-        let crossed = std::mem::take(&mut self.crossed).into_iter().filter(|_| !tree.probe.skips_post(ROOT_PAGE));
-        let posts = crossed.map(|key| tree.post(&key, 0, counters));
-        let merged = self.removed.take().map(|key| tree.merge(&key, 0, counters));
-        for late in posts.chain(merged) {
-            note(late);
+        self.tree.unlinked.lock().append(&mut self.unlinked);
+        Rest {
+            tree: self.tree,
+            counters: self.counters,
+            crossed: std::mem::take(&mut self.crossed),
+            removed: self.removed.take(),
         }
     }
 
@@ -252,6 +265,18 @@ impl<'a> Change<'a> {
             self.removed = Some(key.to_vec());
         }
         Ok(done)
+    }
+}
+
+impl Rest<'_> {
+    /// Does it. Do not hold latches when calling.
+    pub fn finish(self) {
+        let Rest { tree, counters, crossed, removed } = self;
+        tree.free_unlinked(counters);
+        let crossed = crossed.into_iter().filter(|_| !tree.probe.skips_post(ROOT_PAGE));
+        let posts = crossed.map(|key| tree.post(&key, 0, counters));
+        let merged = removed.map(|key| tree.merge(&key, 0, counters));
+        posts.chain(merged).for_each(note);
     }
 }
 

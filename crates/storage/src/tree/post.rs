@@ -38,6 +38,7 @@ impl Tree {
             let mut node = self.inner(&parent)?.to_node();
             let unposted = self.count_unposted(&mut node, key, level, counters)?;
             if unposted.is_empty() {
+                self.probe.hit(Event::Posted);
                 break node.rows();
             }
             let (first, all) = (node.find(key) + 1, unposted.len());

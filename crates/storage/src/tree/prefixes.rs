@@ -105,14 +105,17 @@ impl Tree {
         counters: &Counters,
         mut take: impl FnMut(PrefixLeaf) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let _shape = self.shape.read();
+        // Who keeps leaves does not wait for other pages.
+        let mut wait = true;
         let read_ahead = read_ahead && batched;
         let depth = if read_ahead { AHEAD_LEAVES.min(self.pool.frame_count() / 8) } else { 0 };
         let mut stale_plans = 0;
         loop {
             if run.plan.len() <= depth && run.key < keys.len() {
                 let end = if batched { keys.len() } else { run.key + 1 };
-                self.plan_prefixes(run, keys, end, counters)?;
+                if !self.plan_prefixes(run, keys, end, wait, counters)? {
+                    return Ok(());
+                }
             }
             if read_ahead && run.ahead <= depth / 2 {
                 let pages = run.plan.iter().take(depth).skip(run.ahead).map(|p| p.page).collect::<Vec<_>>();
@@ -124,7 +127,13 @@ impl Tree {
             let Some(next) = run.plan.pop_front() else { return Ok(()) };
             run.ahead = run.ahead.saturating_sub(1);
             let low = next.from.as_deref().unwrap_or_else(|| keys.get(next.keys.start));
-            let Some(page) = self.leaf_of_plan(next.page, low, counters)? else {
+            let found = self.leaf_of_plan(next.page, low, wait, counters)?;
+            let Some(page) = found else {
+                if !wait {
+                    run.plan.push_front(next);
+                    run.ahead += 1;
+                    return Ok(());
+                }
                 stale_plans += 1;
                 if stale_plans > STALE_PLANS_MAX {
                     return Err(self.corrupt(next.page, BadPage("a leaf without the keys that its parent has")));
@@ -145,6 +154,7 @@ impl Tree {
                 run.replan(onward);
             }
             stale_plans = 0;
+            wait = false;
             if take(PrefixLeaf { page, keys: next.keys.start..last, first_row })?.is_break() {
                 return Ok(());
             }
@@ -153,8 +163,8 @@ impl Tree {
 
     /// The leaf that has the first entry not below `low`, from the page that was planned for it; `None` if that page is
     /// another one now.
-    fn leaf_of_plan(&self, page_no: u32, low: &[u8], counters: &Counters) -> Result<Option<PageGuard>> {
-        let page = self.fetch(page_no, counters)?;
+    fn leaf_of_plan(&self, page_no: u32, low: &[u8], wait: bool, counters: &Counters) -> Result<Option<PageGuard>> {
+        let Some(page) = self.fetch_if(page_no, wait, counters)? else { return Ok(None) };
         // The two are far from each other in memory: the processor waits for both at once.
         load_ahead(Leaf::directory(&page, &self.layout));
         load_ahead(Fences::expected(&page));
@@ -163,12 +173,19 @@ impl Tree {
             self.probe.hit(Event::Stale);
             return Ok(None);
         }
-        let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;
+        let found = self.move_right(page, target, |right| self.fetch_if(right, wait, counters))?;
         Ok(found.map(|(page, _)| page))
     }
 
-    /// Adds leaves of the keys before `end` to the plan.
-    fn plan_prefixes(&self, run: &mut PrefixRun, keys: KeyList<'_>, end: usize, counters: &Counters) -> Result<()> {
+    /// Adds leaves of the keys before `end` to the plan. Returns false if it would have to wait for a page.
+    fn plan_prefixes(
+        &self,
+        run: &mut PrefixRun,
+        keys: KeyList<'_>,
+        end: usize,
+        wait: bool,
+        counters: &Counters,
+    ) -> Result<bool> {
         // The last inner page above leaves, and the child to look from.
         let mut parent: Option<PageGuard> = None;
         let mut child = 0;
@@ -182,7 +199,12 @@ impl Tree {
                 None => true,
             };
             if beyond {
-                let page = self.descend(Target::Key(low), 1, counters)?;
+                // A parent that was read is let go before the way begins at the root again.
+                drop(parent.take());
+                let fetch = |page_no| self.fetch_if(page_no, wait, counters);
+                let Some(page) = self.descend_with(Target::Key(low), 1, fetch, |_, _| {})? else {
+                    return Ok(!run.plan.is_empty());
+                };
                 if page.header().level() == 0 {
                     run.plan.push_back(Planned { page: ROOT_PAGE, keys: run.key..end, from: run.from.take() });
                     run.key = end;
@@ -202,7 +224,7 @@ impl Tree {
             run.plan.push_back(Planned { page: inner.child(child), keys: run.key..last, from: run.from.take() });
             (run.key, run.from) = onward;
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -20,6 +20,12 @@ pub(super) enum Event {
     Shrink,
     /// A planned leaf was another page when it was latched.
     Stale,
+    /// A page was not waited for, since others were held.
+    Refused,
+    /// A parent knew all pages already when it was to learn of one.
+    Posted,
+    /// A page that had been free was used again.
+    Reuse,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +56,7 @@ impl Probe {
 
 #[cfg(test)]
 impl Event {
-    pub const ALL: [Event; 8] = [
+    pub const ALL: [Event; 11] = [
         Event::Encode,
         Event::Split,
         Event::Post,
@@ -59,6 +65,9 @@ impl Event {
         Event::Grow,
         Event::Shrink,
         Event::Stale,
+        Event::Refused,
+        Event::Posted,
+        Event::Reuse,
     ];
 }
 

@@ -14,7 +14,7 @@ use super::{
     modify::Change,
     probe::Event,
 };
-use crate::{Result, file::ROOT_PAGE};
+use crate::{Result, buffer_pool::PageGuardMut, file::ROOT_PAGE};
 
 /// The place of a key in a latched leaf, as the change has left the leaf so far.
 #[derive(Clone, Copy)]
@@ -42,30 +42,52 @@ pub(super) enum Edit<'r> {
 }
 
 impl<'a> Change<'a> {
-    /// Latches the leaf that a key belongs to, unless it is latched already.
-    pub(super) fn find(&mut self, key: &[u8]) -> Result<Place> {
+    /// Latches the leaves of two keys, of which the first is the lower one. Latches no other leaf of the tree.
+    pub(super) fn latch_both(&mut self, lower: &[u8], upper: &[u8]) -> Result<()> {
         let tree = self.tree;
-        let mut latched = None;
+        loop {
+            let left = self.latch_leaf(lower)?;
+            if !Target::Key(upper).is_right_of(tree.fences(self.group.page(left))?) {
+                return Ok(());
+            }
+            let right = tree.descend_from(self.group.page(left), upper, self.counters)?;
+            if let Some((page, crossed)) = right {
+                self.add_leaf(page, upper, crossed);
+                return Ok(());
+            }
+            // Somebody changes an inner page on the way: the wait for it comes without the leaf.
+            self.release();
+            tree.descend(Target::Key(upper), 1, self.counters)?;
+        }
+    }
+
+    /// Latches the leaf that a key belongs to, unless it is latched already; no other one may be.
+    fn latch_leaf(&mut self, key: &[u8]) -> Result<Member> {
+        let (tree, target) = (self.tree, Target::Key(key));
         for leaf in self.group.members() {
-            let target = Target::Key(key);
             let fences = tree.fences(self.group.page(leaf))?;
             if !target.is_left_of(fences) && !target.is_right_of(fences) {
-                latched = Some(leaf);
+                return Ok(leaf);
             }
         }
-        let leaf = match latched {
-            Some(leaf) => leaf,
-            None => {
-                let Some((page, crossed)) = tree.descend_mut(key, 0, self.counters)? else {
-                    return Err(tree.corrupt(ROOT_PAGE, BadPage("no leaf")));
-                };
-                if crossed {
-                    tree.probe.hit(Event::Cross);
-                    self.crossed.push(key.to_vec());
-                }
-                self.group.add(page)
-            }
+        let Some((page, crossed)) = tree.descend_mut(key, 0, self.counters)? else {
+            return Err(tree.corrupt(ROOT_PAGE, BadPage("no leaf")));
         };
+        Ok(self.add_leaf(page, key, crossed))
+    }
+
+    /// Takes over the leaf of a key. `crossed`: it was reached by a right link.
+    fn add_leaf(&mut self, page: PageGuardMut, key: &[u8], crossed: bool) -> Member {
+        if crossed {
+            self.tree.probe.hit(Event::Cross);
+            self.crossed.push(key.to_vec());
+        }
+        self.group.add(page)
+    }
+
+    /// Finds a key in its leaf, which is latched unless it is already.
+    pub(super) fn find(&mut self, key: &[u8]) -> Result<Place> {
+        let (tree, leaf) = (self.tree, self.latch_leaf(key)?);
         let page = self.group.view(leaf);
         let rows = tree.leaf(&page)?;
         let place = rows.find(&tree.layout, key).and_then(|found| {

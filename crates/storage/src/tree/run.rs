@@ -162,17 +162,6 @@ impl Tree {
         max: usize,
         counters: &Counters,
     ) -> Result<(LeafRun, Option<ByteRange>)> {
-        let _shape = self.shape.read();
-        self.plan_latched(range, reverse, max, counters)
-    }
-
-    fn plan_latched(
-        &self,
-        range: ByteRange,
-        reverse: bool,
-        max: usize,
-        counters: &Counters,
-    ) -> Result<(LeafRun, Option<ByteRange>)> {
         let mut run = LeafRun::new(range, reverse);
         let page = self.descend(run.target(), 1, counters)?;
         if page.header().level() == 0 {
@@ -211,7 +200,6 @@ impl Tree {
 
     /// Latches the next leaves of a run, at most `max`. None at the end. Do not hold latches of this tree when calling.
     pub fn next_leaves(&self, run: &mut LeafRun, max: usize, counters: &Counters) -> Result<Vec<LeafSlice>> {
-        let _shape = self.shape.read();
         let mut leaves = Vec::new();
         let mut stale_plans = 0;
         loop {
@@ -224,19 +212,33 @@ impl Tree {
             let end = run.pages.len().min(run.next + max.max(1));
             let mut pages = Vec::with_capacity(end - run.next);
             for page_no in &run.pages[run.next..end] {
-                let page = self.fetch(*page_no, counters)?;
+                let Some(page) = self.fetch_if(*page_no, pages.is_empty(), counters)? else { break };
                 load_ahead(Leaf::directory(&page, &self.layout));
                 load_ahead(Fences::expected(&page));
                 pages.push(page);
             }
             leaves.reserve(pages.len());
             let mut is_stale = pages.is_empty();
-            for page in pages {
+            let mut pages = pages.into_iter();
+            while let Some(page) = pages.next() {
                 let page_no = page.page_no();
-                let Some(page) = self.next_of_run(run, page, counters)? else {
+                let planned_low = run.fences.get(run.next);
+                if !self.is_leaf_from(&page, run.target())? || self.fences(&page)?.low != planned_low {
+                    self.probe.hit(Event::Stale);
                     is_stale = true;
                     break;
-                };
+                }
+                let moves = run.target().is_right_of(self.fences(&page)?);
+                if moves && !leaves.is_empty() {
+                    break;
+                }
+                if moves {
+                    // No other page is held on the way to the right.
+                    pages = Vec::new().into_iter();
+                }
+                let target = run.target();
+                let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;
+                let Some((page, _)) = found else { break };
                 let fences = self.fences(&page)?;
                 let rows = self.rows_within(&page, fences, &run.range)?;
                 let planned = page.page_no() == page_no;
@@ -248,6 +250,7 @@ impl Tree {
                     break;
                 }
             }
+            drop(pages);
             if !leaves.is_empty() {
                 return Ok(leaves);
             }
@@ -263,19 +266,9 @@ impl Tree {
     }
 
     fn replan(&self, range: ByteRange, reverse: bool, counters: &Counters) -> Result<LeafRun> {
-        let (mut run, rest) = self.plan_latched(range, reverse, REPLAN_LEAVES, counters)?;
+        let (mut run, rest) = self.plan(range, reverse, REPLAN_LEAVES, counters)?;
         run.continue_with(rest);
         Ok(run)
-    }
-
-    /// The leaf at which a run has come, from the page that was planned; `None` if that page is another one now.
-    fn next_of_run(&self, run: &LeafRun, page: PageGuard, counters: &Counters) -> Result<Option<PageGuard>> {
-        if !self.is_leaf_from(&page, run.target())? {
-            self.probe.hit(Event::Stale);
-            return Ok(None);
-        }
-        let found = self.move_right(page, run.target(), |right| self.fetch(right, counters).map(Some))?;
-        Ok(found.map(|(page, _)| page))
     }
 
     /// Returns true if a page is a leaf that has the target, or is to the left of the leaf that has it.

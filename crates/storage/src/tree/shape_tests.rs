@@ -103,7 +103,9 @@ fn histories_meet_every_change_of_shape() {
             *all += here;
         }
     }
-    for (event, hits) in Event::ALL.into_iter().zip(hits).filter(|(event, _)| *event != Event::Stale) {
+    // What one thread alone does not meet, or seldom.
+    let of_threads = [Event::Stale, Event::Refused];
+    for (event, hits) in Event::ALL.into_iter().zip(hits).filter(|(event, _)| !of_threads.contains(event)) {
         assert!(hits > 0, "no history has met {event:?}");
     }
 }

@@ -21,14 +21,16 @@ impl Change<'_> {
     }
 
     /// Error: `Duplicate` if there is an entry with the same declared parts in a unique tree, other than the one with the
-    /// key `except`. Entries with the same key are seen when the row is put in.
-    pub(super) fn check_unique(&self, new: &RowBlock, except: Option<&[u8]>) -> Result<()> {
+    /// key `except`; until the change is made or dropped, nobody else adds one. Entries with the same key are seen when the
+    /// row is put in. To be called before leaves of the tree are latched.
+    pub(super) fn check_unique(&mut self, new: &RowBlock, except: Option<&[u8]>) -> Result<()> {
         let layout = &self.tree.layout;
         if layout.declared_parts == layout.key.parts.len() || !self.is_unique(new) {
             return Ok(());
         }
         let mut declared = Vec::new();
         layout.key.append_row_parts(&new.row(0), layout.declared_parts, &mut declared);
+        self.unique = Some(self.tree.unique.lock(&declared));
         let range = ByteRange { upper: prefix_end(&declared), lower: declared };
         if self.has_other_than(&range, except)? { Err(self.duplicate(new)) } else { Ok(()) }
     }
