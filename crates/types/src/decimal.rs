@@ -48,12 +48,11 @@ impl Decimal {
 
     /// Digits in all, at least one more than the scale needs is not counted: 0.05 has precision 2.
     pub fn precision(self) -> u8 {
-        let mut digits = 1;
-        let mut rest = self.unscaled.unsigned_abs() / 10;
-        while rest > 0 {
-            digits += 1;
-            rest /= 10;
-        }
+        let digits = match u64::try_from(self.unscaled.unsigned_abs()) {
+            Ok(short) => short.checked_ilog10(),
+            Err(_) => self.unscaled.unsigned_abs().checked_ilog10(),
+        };
+        let digits = digits.map_or(1, |last| last as u8 + 1);
         digits.max(self.scale)
     }
 

@@ -34,6 +34,36 @@ pub enum BlockValues {
     },
 }
 
+/// A value as it lies in a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell<'v> {
+    Null,
+    Int(i64),
+    Wide(i128),
+    Bytes(&'v [u8]),
+}
+
+/// A value of a column's type as it lies in a page. Error: `WrongType`.
+pub fn cell<'v>(column: &StoredColumn, value: &'v Value) -> Result<Cell<'v>> {
+    let wrong = || StorageError::WrongType { value: value.to_string() };
+    Ok(match (column.physical, &column.ty, value) {
+        (_, _, Value::Null) => Cell::Null,
+        (_, SqlType::Decimal { precision, scale }, Value::Decimal(d)) => {
+            let d = d.rescale(*scale).filter(|r| r == d && r.precision() <= *precision).ok_or_else(wrong)?;
+            match column.physical {
+                Physical::Wide => Cell::Wide(d.unscaled),
+                _ => Cell::Int(d.unscaled as i64),
+            }
+        }
+        (_, SqlType::Float, Value::Float(x)) => Cell::Int(x.to_bits() as i64),
+        (_, SqlType::Double, Value::Double(x)) => Cell::Int(x.to_bits() as i64),
+        (Physical::Int { width, signed }, _, _) => Cell::Int(int_of(value, width, signed).ok_or_else(wrong)?),
+        (Physical::Bytes { text: true }, _, Value::Text(s)) => Cell::Bytes(s.as_bytes()),
+        (Physical::Bytes { text: false }, _, Value::Bytes(b)) => Cell::Bytes(b),
+        _ => return Err(wrong()),
+    })
+}
+
 /// A pointer to a value in overflow pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverflowPointer {
@@ -177,24 +207,11 @@ impl ColumnBlock {
 
     /// Appends a value of the column's type.
     fn push_value(&mut self, column: &StoredColumn, value: &Value) -> Result<()> {
-        let wrong = || StorageError::WrongType { value: value.to_string() };
-        match (column.physical, &column.ty, value) {
-            (_, _, Value::Null) => self.push_null(),
-            (_, SqlType::Decimal { precision, scale }, Value::Decimal(d)) => {
-                let d = d.rescale(*scale).filter(|r| r == d && r.precision() <= *precision).ok_or_else(wrong)?;
-                match column.physical {
-                    Physical::Wide => self.push_wide(d.unscaled),
-                    _ => self.push_int(d.unscaled as i64),
-                }
-            }
-            (_, SqlType::Float, Value::Float(x)) => self.push_int(x.to_bits() as i64),
-            (_, SqlType::Double, Value::Double(x)) => self.push_int(x.to_bits() as i64),
-            (Physical::Int { width, signed }, _, _) => {
-                self.push_int(int_of(value, width, signed).ok_or_else(wrong)?);
-            }
-            (Physical::Bytes { text: true }, _, Value::Text(s)) => self.push_bytes(s.as_bytes(), false),
-            (Physical::Bytes { text: false }, _, Value::Bytes(b)) => self.push_bytes(b, false),
-            _ => return Err(wrong()),
+        match cell(column, value)? {
+            Cell::Null => self.push_null(),
+            Cell::Int(x) => self.push_int(x),
+            Cell::Wide(x) => self.push_wide(x),
+            Cell::Bytes(bytes) => self.push_bytes(bytes, false),
         }
         Ok(())
     }

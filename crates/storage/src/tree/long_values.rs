@@ -6,6 +6,7 @@ use super::{
     group::Group,
     leaf::max_row,
     modify::Change,
+    new_row::{Form, NewRow},
     overflow,
     row_edit::Place,
 };
@@ -36,13 +37,17 @@ impl Tree {
 }
 
 impl Change<'_> {
-    /// The record of a row; its long values go to pages of their own.
-    pub(super) fn record_of(&mut self, new: &mut RowBlock) -> Result<Vec<u8>> {
+    /// The record of a row, which it takes; its long values go to pages of their own.
+    pub(super) fn record_of(&mut self, new: &mut NewRow<'_>) -> Result<Vec<u8>> {
+        let block = match &mut new.form {
+            Form::Record(record) => return Ok(std::mem::take(record)),
+            Form::Long(block) => block,
+        };
         if self.tree.spills {
-            self.spill(new)?;
+            self.spill(block)?;
         }
-        let record = self.tree.layout.record.record_of(new, 0);
-        let limit = max_row(self.tree.file.page_size(), new.columns.len());
+        let record = self.tree.layout.record.record_of(block, 0);
+        let limit = max_row(self.tree.file.page_size(), block.columns.len());
         if record.len() > limit {
             return Err(StorageError::RowTooLarge { bytes: record.len(), limit });
         }

@@ -10,6 +10,7 @@
 //!   btree.rs     an open tree, counts
 //!   descent.rs   ways from the root, and to right neighbours
 //!   modify.rs    insert, replace, mark, delete
+//!   new_row.rs   a row that comes, as a record, and its key
 //!   row_edit.rs  the leaf and the slot of a row that changes
 //!   unique.rs    duplicates
 //!   long_values.rs  long values of rows that change
@@ -45,6 +46,7 @@ pub mod leaf;
 mod long_values;
 mod merge;
 mod modify;
+mod new_row;
 pub mod overflow;
 mod post;
 mod prefixes;

@@ -12,8 +12,8 @@
 //! if the changes of all are made ready before the first is committed, and all are committed before the rest of the first
 //! is done ([`crate::Table::update`]).
 
-use super::{block::RowBlock, btree::Tree, group::Group, inner, post::note, row_edit::Edit};
-use crate::{Counters, Result, StorageError, file::ROOT_PAGE};
+use super::{btree::Tree, group::Group, new_row::NewRow, post::note, row_edit::Edit};
+use crate::{Counters, Result, file::ROOT_PAGE};
 use muster_types::Value;
 use parking_lot::MutexGuard;
 
@@ -107,28 +107,6 @@ impl Tree {
             Ok(())
         })
     }
-
-    /// The key of a row given as values of the stored columns.
-    pub fn key_of_values(&self, values: &[Value]) -> Result<Vec<u8>> {
-        self.key_of(&self.one_row(values)?)
-    }
-
-    fn one_row(&self, values: &[Value]) -> Result<RowBlock> {
-        if values.len() != self.layout.columns.len() {
-            let value = format!("{} values for {} columns", values.len(), self.layout.columns.len());
-            return Err(StorageError::WrongType { value });
-        }
-        let mut block = RowBlock::new(&self.layout);
-        block.push_values(&self.layout, values)?;
-        Ok(block)
-    }
-
-    fn key_of(&self, block: &RowBlock) -> Result<Vec<u8>> {
-        let mut key = Vec::new();
-        self.layout.key.append_row(&block.row(0), &mut key);
-        let limit = inner::max_key(self.file.page_size());
-        if key.len() > limit { Err(StorageError::RowTooLarge { bytes: key.len(), limit }) } else { Ok(key) }
-    }
 }
 
 /// What a tree changes. After an error the change must be dropped, since a part of what was asked may be in it.
@@ -147,16 +125,22 @@ impl<'a> Change<'a> {
     pub fn replace(&mut self, values: &[Value]) -> Result<bool> {
         let mut new = self.tree.one_row(values)?;
         let key = self.tree.key_of(&new)?;
-        if !self.find(&key)?.is_live() {
+        let place = self.find(&key)?;
+        if !place.is_live() {
             return Ok(false);
         }
-        if self.tree.spills {
+        let mut found = Some(place);
+        if new.is_long() {
             // Long values are written while no leaf is latched.
             self.release();
+            found = None;
         }
         let record = self.record_of(&mut new)?;
         loop {
-            let place = self.find(&key)?;
+            let place = match found.take() {
+                Some(place) => place,
+                None => self.find(&key)?,
+            };
             if !place.is_live() {
                 self.unlinked.append(&mut self.written);
                 return Ok(false);
@@ -237,7 +221,7 @@ impl<'a> Change<'a> {
 
     /// Adds a row, for whose key there is none or a marked one. Returns false if room had to be made first: then nothing
     /// is latched any more, and the change begins anew. Error: `Duplicate`.
-    fn put_in(&mut self, key: &[u8], new: &RowBlock, record: &[u8]) -> Result<bool> {
+    fn put_in(&mut self, key: &[u8], new: &NewRow<'_>, record: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
         if place.is_live() {
             return Err(self.duplicate(new));

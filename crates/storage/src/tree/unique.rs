@@ -1,9 +1,9 @@
 //! Duplicates: entries of a unique tree with the same declared parts.
 
 use super::{
-    block::RowBlock,
     descent::Target,
     modify::{Change, fsp},
+    new_row::NewRow,
 };
 use crate::{
     Result, StorageError,
@@ -12,35 +12,37 @@ use crate::{
 
 impl Change<'_> {
     /// Returns true if there must be no other entry with the same declared parts.
-    pub(super) fn is_unique(&self, new: &RowBlock) -> bool {
+    pub(super) fn is_unique(&self, new: &NewRow<'_>) -> bool {
         let layout = &self.tree.layout;
         let declared = &layout.key.parts[..layout.declared_parts];
-        layout.unique
-            && !declared.is_empty()
-            && !declared.iter().any(|p| p.nullable && new.columns[p.column].is_null(0))
+        layout.unique && !declared.is_empty() && !declared.iter().any(|p| p.nullable && new.is_null(p.column))
     }
 
     /// Error: `Duplicate` if there is an entry with the same declared parts in a unique tree, other than the one with the
     /// key `except`; until the change is made or dropped, nobody else adds one. Entries with the same key are seen when the
     /// row is put in. To be called before leaves of the tree are latched.
-    pub(super) fn check_unique(&mut self, new: &RowBlock, except: Option<&[u8]>) -> Result<()> {
+    pub(super) fn check_unique(&mut self, new: &NewRow<'_>, except: Option<&[u8]>) -> Result<()> {
         let layout = &self.tree.layout;
         if layout.declared_parts == layout.key.parts.len() || !self.is_unique(new) {
             return Ok(());
         }
         let mut declared = Vec::new();
-        layout.key.append_row_parts(&new.row(0), layout.declared_parts, &mut declared);
+        new.append_key(self.tree, layout.declared_parts, &mut declared);
         self.unique = Some(self.tree.unique.lock(&declared));
         let range = ByteRange { upper: prefix_end(&declared), lower: declared };
         if self.has_other_than(&range, except)? { Err(self.duplicate(new)) } else { Ok(()) }
     }
 
-    pub(super) fn duplicate(&self, new: &RowBlock) -> StorageError {
+    pub(super) fn duplicate(&self, new: &NewRow<'_>) -> StorageError {
         let layout = &self.tree.layout;
         let parts = if self.is_unique(new) { layout.declared_parts } else { layout.key.parts.len() };
+        let values = match self.tree.block_of(new.values) {
+            Ok(values) => values,
+            Err(e) => return e,
+        };
         let entry = layout.key.parts[..parts].iter().map(|p| {
             let ty = &layout.columns[p.column].ty;
-            let value = new.columns[p.column].value(0, ty, None);
+            let value = values.columns[p.column].value(0, ty, None);
             value.to_text(fsp(ty)).unwrap_or_else(|| "NULL".into())
         });
         StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }

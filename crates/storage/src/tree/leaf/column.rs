@@ -7,7 +7,10 @@ use super::{
     rows::Rows,
     slot::Slots,
 };
-use crate::tree::{block::ColumnBlock, layout::Physical};
+use crate::tree::{
+    block::{BlockValues, ColumnBlock},
+    layout::Physical,
+};
 
 /// NULLs of a minipage.
 #[derive(Debug, Clone, Copy)]
@@ -297,7 +300,26 @@ impl<'a> Column<'a> {
         self.overflow.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
     }
 
-    pub(super) fn push_to(&self, row: usize, physical: Physical, to: &mut ColumnBlock) {
+    /// Appends the values of rows to a block's column.
+    pub(super) fn append_to(&self, rows: &Rows, physical: Physical, to: &mut ColumnBlock) {
+        let none_is_null = !rows.iter().any(|row| self.is_null(row));
+        match (&mut to.values, physical) {
+            (BlockValues::Int(values), Physical::Int { .. }) if none_is_null && to.valid.is_empty() => {
+                values.extend(rows.iter().map(|row| self.int(row)));
+            }
+            (BlockValues::Bytes { ends, heap }, Physical::Bytes { .. })
+                if none_is_null && to.valid.is_empty() && self.overflow.is_none() && self.records.is_none() =>
+            {
+                for row in rows.iter() {
+                    heap.extend_from_slice(self.bytes(row));
+                    ends.push(heap.len() as u32);
+                }
+            }
+            _ => rows.iter().for_each(|row| self.push_to(row, physical, to)),
+        }
+    }
+
+    fn push_to(&self, row: usize, physical: Physical, to: &mut ColumnBlock) {
         if self.is_null(row) {
             return to.push_null();
         }

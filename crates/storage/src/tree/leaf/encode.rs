@@ -3,7 +3,9 @@
 use super::{
     BadPage, Fences, Leaf, RowExtents, SLOT,
     changes::{SlotChange, apply},
-    max_rows, room,
+    max_rows,
+    record::record_at,
+    room,
     rows::Rows,
     slot::{Slot, SlotKind},
     write::write_leaf,
@@ -51,23 +53,29 @@ impl NewRows {
     ) -> Result<NewRows, BadPage> {
         let numbers = leaf.all_rows()?;
         let (mut base, mut slots): (Vec<u16>, Vec<(Slot, Vec<u8>)>) = (Vec::with_capacity(positions.len()), Vec::new());
-        let mut shift = 0;
-        for position in positions {
-            let row = numbers.get(position);
-            let kept = row >= leaf.base_rows() && records == Records::Kept;
-            if let Some(old) = leaf.slot_at(position)?
-                && (kept || old.marked || old.version.trx_id >= horizon)
-            {
+        let (mut shift, mut position) = (0, positions.start);
+        for (number, old) in leaf.slots().iter().enumerate() {
+            let old = old?;
+            let at = usize::try_from(i64::from(old.place) + i64::from(old.shift)).unwrap_or(usize::MAX);
+            if old.is_removed() || at < position || at >= positions.end {
+                continue;
+            }
+            base.extend((position..at).map(|position| numbers.get(position) as u16));
+            position = at + 1;
+            let kept = old.kind.has_record() && records == Records::Kept;
+            if kept || old.marked || old.version.trx_id >= horizon {
                 let kind = if kept { SlotKind::Inserted } else { SlotKind::Version };
-                let record = if kept { leaf.record_of(layout, position)?.into_owned() } else { Vec::new() };
+                let record =
+                    if kept { record_at(leaf.page(), leaf.slots().record(number))?.to_vec() } else { Vec::new() };
                 let place = base.len() as u16;
                 slots.push((Slot { record: 0, place, shift, kind, ..old }, record));
                 shift += kind.shift();
             }
             if !kept {
-                base.push(row as u16);
+                base.push(numbers.get(at) as u16);
             }
         }
+        base.extend((position..positions.end).map(|position| numbers.get(position) as u16));
         let block = leaf.to_block_of(layout, &Rows::of(base, leaf.base_rows()))?;
         Ok(NewRows { block, slots })
     }

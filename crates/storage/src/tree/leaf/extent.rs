@@ -1,6 +1,6 @@
 //! The size of rows before they are written: per column what the encoders need to know, taken in row by row.
 
-use super::{ENTRY, Encoding, bitmap_bytes};
+use super::{ENTRY, Encoding, bitmap_bytes, decode::le_int};
 use crate::tree::block::{BlockValues, ColumnBlock, RowBlock};
 use std::ops::Range;
 
@@ -15,48 +15,57 @@ pub(super) struct Distinct {
     slots: Box<[u32; SLOTS]>,
     /// Rows with new values, in order of appearance.
     pub rows: Vec<u32>,
+    /// The entry of each row.
+    pub codes: Vec<u8>,
     /// Bytes of all entries.
     pub bytes: usize,
 }
 
 impl Distinct {
     fn new() -> Distinct {
-        Distinct { slots: Box::new([EMPTY; SLOTS]), rows: Vec::new(), bytes: 0 }
+        Distinct { slots: Box::new([EMPTY; SLOTS]), rows: Vec::new(), codes: Vec::new(), bytes: 0 }
     }
 
-    /// The entry number of the row's value, added if new; `None` when there are too many.
-    pub fn code(&mut self, column: &ColumnBlock, row: usize) -> Option<u8> {
+    /// Takes in the value of the next row. Returns false if there are too many values.
+    pub fn add(&mut self, column: &ColumnBlock, row: usize) -> bool {
         let value = column.bytes(row);
         let mut slot = hash(value) % SLOTS;
         loop {
             let code = self.slots[slot];
             if code == EMPTY {
                 if self.rows.len() == DICTIONARY_MAX {
-                    return None;
+                    return false;
                 }
                 self.slots[slot] = self.rows.len() as u32;
+                self.codes.push(self.rows.len() as u8);
                 self.rows.push(row as u32);
                 self.bytes += value.len();
-                return Some((self.rows.len() - 1) as u8);
+                return true;
             }
             if column.bytes(self.rows[code as usize] as usize) == value {
-                return Some(code as u8);
+                self.codes.push(code as u8);
+                return true;
             }
             slot = (slot + 1) % SLOTS;
         }
     }
 }
 
-/// FNV-1a over eight bytes at a time; only spreads values over the table above.
+/// Mixes eight bytes at a time; only spreads values over the table above. What is left at the end is taken with bytes before it,
+/// or in overlapping pieces, so that no bytes are copied one by one.
 fn hash(value: &[u8]) -> usize {
-    let mut h = 0xcbf2_9ce4_8422_2325u64 ^ value.len() as u64;
-    for chunk in value.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        h = (h ^ u64::from_le_bytes(word)).wrapping_mul(0x0000_0100_0000_01b3);
-        h ^= h >> 29;
-    }
-    (h ^ h >> 32) as usize
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let n = value.len();
+    let mix = |h: u64, word: u64| (h ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    let last = match n {
+        8.. => le_int::<8>(&value[n - 8..]),
+        4.. => le_int::<4>(value) | le_int::<4>(&value[n - 4..]) << 32,
+        1.. => u64::from(value[0]) | u64::from(value[n / 2]) << 8 | u64::from(value[n - 1]) << 16,
+        0 => 0,
+    };
+    let words = value[..n.saturating_sub(1)].as_chunks::<8>().0;
+    let h = words.iter().fold(n as u64, |h, word| mix(h, u64::from_le_bytes(*word)));
+    (mix(h, last).wrapping_mul(FACTOR) >> 32) as usize
 }
 
 /// One column of some rows.
@@ -147,7 +156,7 @@ impl Extent {
                 self.same = false;
             }
             if let Some(distinct) = &mut self.distinct {
-                let kept = distinct.code(column, row).is_some();
+                let kept = distinct.add(column, row);
                 // A column of ever new values gets no dictionary: stop looking early.
                 let count = distinct.rows.len();
                 if !kept || !self.exact && count > 32 && 2 * count > self.rows {

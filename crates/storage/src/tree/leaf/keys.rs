@@ -1,6 +1,6 @@
 //! Keys of a leaf's rows.
 
-use super::{BadPage, Leaf, column::Column};
+use super::{BadPage, Leaf, bound::lower_bound, column::Column};
 use crate::{
     key::{KeyCodec, KeyRow},
     tree::layout::TreeLayout,
@@ -63,14 +63,11 @@ impl KeyRows<'_> {
         from: usize,
         scratch: &mut Vec<u8>,
     ) -> Result<usize, BadPage> {
-        let (mut low, mut high) = (from, self.leaf.rows());
-        while low < high {
-            let middle = low.midpoint(high);
+        lower_bound(&self.leaf, from, |row| {
             scratch.clear();
-            codec.append_row(&self.row(self.leaf.row_at(middle)?.row), scratch);
-            if scratch.as_slice() < key { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+            codec.append_row(&self.row(row), scratch);
+            Ok(scratch.as_slice() < key)
+        })
     }
 }
 

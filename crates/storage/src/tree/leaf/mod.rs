@@ -10,7 +10,7 @@
 //!   extent.rs   what encoding fits rows best, and how large they then are
 //!   write.rs    rows -> page
 //!   rows.rs     some rows of a page, in the form that decodes them fastest
-//!   keys.rs     keys of rows, and search for one
+//!   keys.rs     keys of rows; bound.rs: search for one
 //!   search.rs   rows whose keys begin with given bytes
 //!   decode.rs   page -> Arrow, many rows at once; views.rs: texts as views; codes.rs: as codes
 //!   single.rs   single rows of a page
@@ -18,6 +18,7 @@
 //!   within.rs   which rows have a value in a range
 //! ```
 
+mod bound;
 pub mod changes;
 mod check;
 mod codes;

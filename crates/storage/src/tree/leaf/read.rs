@@ -238,9 +238,7 @@ impl<'a> Leaf<'a> {
         let mut block = RowBlock::new(layout);
         for (i, (to, stored)) in block.columns.iter_mut().zip(&layout.columns).enumerate() {
             let column = self.column(i, stored.physical)?;
-            for row in rows.iter() {
-                column.push_to(row, stored.physical, to);
-            }
+            column.append_to(rows, stored.physical, to);
         }
         Ok(block)
     }

@@ -3,9 +3,10 @@
 
 use super::{BadPage, bitmap_bytes, decode::le_int};
 use crate::{
+    key::KeyRow,
     page::u16_at,
     tree::{
-        block::RowBlock,
+        block::{Cell, RowBlock},
         layout::{Physical, StoredColumn},
     },
 };
@@ -68,31 +69,58 @@ impl RecordLayout {
         self.ends_at + 2 * self.strings
     }
 
-    /// The record of a row of a block. The row fits a page, so its bytes are a 16-bit number.
-    pub fn record_of(&self, block: &RowBlock, row: usize) -> Vec<u8> {
-        let mut record = vec![0; self.fixed_bytes()];
-        for place in &self.columns {
-            let column = &block.columns[place.column];
-            if !column.is_null(row) {
-                record[LENGTH + place.column / 8] |= 1 << (place.column % 8);
-            }
-            match place.physical {
-                Physical::Int { width, .. } => {
-                    record[place.at..place.at + width].copy_from_slice(&column.int(row).to_le_bytes()[..width]);
-                }
-                Physical::Wide => record[place.at..place.at + 16].copy_from_slice(&column.wide(row).to_le_bytes()),
-                Physical::Bytes { .. } => {
-                    if column.is_overflow(row) {
-                        record[self.overflow_at + place.at / 8] |= 1 << (place.at % 8);
-                    }
-                    record.extend_from_slice(column.bytes(row));
-                    let end = (record.len() - self.fixed_bytes()) as u16;
-                    record[self.ends_at + 2 * place.at..][..2].copy_from_slice(&end.to_le_bytes());
-                }
-            }
+    /// Begins the record of a row, which will have about so many bytes.
+    pub fn begin(&self, bytes: usize) -> Vec<u8> {
+        let mut record = Vec::with_capacity(bytes);
+        record.resize(self.fixed_bytes(), 0);
+        record
+    }
+
+    /// Puts a value into a record that was begun; values come in the order of the columns.
+    pub fn put(&self, record: &mut Vec<u8>, column: usize, value: Cell<'_>) {
+        let place = &self.columns[column];
+        if value != Cell::Null {
+            record[LENGTH + column / 8] |= 1 << (column % 8);
         }
+        match (place.physical, value) {
+            (Physical::Int { width, .. }, Cell::Int(x)) => {
+                record[place.at..place.at + width].copy_from_slice(&x.to_le_bytes()[..width]);
+            }
+            (Physical::Wide, Cell::Wide(x)) => record[place.at..place.at + 16].copy_from_slice(&x.to_le_bytes()),
+            (Physical::Bytes { .. }, value) => {
+                if let Cell::Bytes(bytes) = value {
+                    record.extend_from_slice(bytes);
+                }
+                let end = (record.len() - self.fixed_bytes()) as u16;
+                record[self.ends_at + 2 * place.at..][..2].copy_from_slice(&end.to_le_bytes());
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a record that has all its values. It fits a page, so its bytes are a 16-bit number.
+    pub fn end(&self, record: &mut [u8]) {
         let length = record.len() as u16;
         record[..LENGTH].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// The record of a row of a block. The row fits a page, so its bytes are a 16-bit number.
+    pub fn record_of(&self, block: &RowBlock, row: usize) -> Vec<u8> {
+        let mut record = self.begin(self.fixed_bytes());
+        for (number, place) in self.columns.iter().enumerate() {
+            let column = &block.columns[number];
+            let value = match place.physical {
+                _ if column.is_null(row) => Cell::Null,
+                Physical::Int { .. } => Cell::Int(column.int(row)),
+                Physical::Wide => Cell::Wide(column.wide(row)),
+                Physical::Bytes { .. } => Cell::Bytes(column.bytes(row)),
+            };
+            self.put(&mut record, number, value);
+            if column.is_overflow(row) {
+                record[self.overflow_at + place.at / 8] |= 1 << (place.at % 8);
+            }
+        }
+        self.end(&mut record);
         record
     }
 }
@@ -101,6 +129,28 @@ impl RecordLayout {
 pub fn record_at(page: &[u8], at: usize) -> Result<&[u8], BadPage> {
     let length = page.get(at..at + LENGTH).map_or(0, |length| usize::from(u16_at(length, 0)));
     page.get(at..at + length).filter(|record| record.len() >= LENGTH).ok_or(BadPage("record outside of the page"))
+}
+
+/// A row in a record that was made here, for making its key.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordRow<'a> {
+    pub layout: &'a RecordLayout,
+    pub record: &'a [u8],
+}
+
+impl KeyRow for RecordRow<'_> {
+    fn is_null(&self, column: usize) -> bool {
+        self.layout.columns[column].is_null(self.record)
+    }
+    fn int(&self, column: usize) -> i64 {
+        self.layout.columns[column].int(self.record)
+    }
+    fn wide(&self, column: usize) -> i128 {
+        self.layout.columns[column].wide(self.record)
+    }
+    fn bytes(&self, column: usize) -> &[u8] {
+        self.layout.columns[column].checked_bytes(self.record).unwrap_or(&[])
+    }
 }
 
 impl RecordColumn {

@@ -3,6 +3,7 @@
 
 use super::{
     BadPage, Leaf,
+    bound::lower_bound,
     column::{Column, Data},
 };
 use crate::{
@@ -50,7 +51,8 @@ impl<'a> Leaf<'a> {
 
     /// The columns that `codec` makes keys from.
     pub fn single_keys(&self, layout: &TreeLayout, codec: &KeyCodec) -> Result<SingleKeys<'a>, BadPage> {
-        let mut columns = vec![None; layout.columns.len()];
+        // Keys mostly begin a row, so this is short.
+        let mut columns = vec![None; codec.parts.iter().map(|part| part.column + 1).max().unwrap_or(0)];
         for part in &codec.parts {
             let column = self.column_by_row(part.column, layout.columns[part.column].physical)?;
             if column.overflow.is_some() {
@@ -88,14 +90,11 @@ impl SingleKeys<'_> {
         from: usize,
         scratch: &mut Vec<u8>,
     ) -> Result<usize, BadPage> {
-        let (mut low, mut high) = (from, self.leaf.rows());
-        while low < high {
-            let middle = low.midpoint(high);
+        lower_bound(&self.leaf, from, |row| {
             scratch.clear();
-            self.append(codec, self.leaf.row_at(middle)?.row, scratch)?;
-            if scratch.as_slice() < key { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
+            self.append(codec, row, scratch)?;
+            Ok(scratch.as_slice() < key)
+        })
     }
 }
 

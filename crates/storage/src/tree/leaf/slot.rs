@@ -95,6 +95,14 @@ impl Slot {
         })
     }
 
+    pub fn is_inserted(&self) -> bool {
+        self.kind == SlotKind::Inserted
+    }
+
+    pub fn is_removed(&self) -> bool {
+        self.kind == SlotKind::Removed
+    }
+
     /// The shift behind the slot.
     pub fn behind(&self) -> i16 {
         self.shift.wrapping_add(self.kind.shift())
@@ -143,6 +151,16 @@ impl<'a> Slots<'a> {
     /// Rows that all slots insert, less those that they remove.
     pub fn shift(&self) -> i16 {
         self.slots.last().and_then(|last| Slot::from_bytes(last).ok()).map_or(0, |last| last.behind())
+    }
+
+    /// Rows that the slots before this one, or all of them, insert, less those that they remove.
+    pub fn shift_before(&self, slot: usize) -> Result<i16, BadPage> {
+        if slot < self.len() { self.get(slot).map(|slot| slot.shift) } else { Ok(self.shift()) }
+    }
+
+    /// How many slots have a place before a row of the base.
+    pub fn before_row(&self, row: usize) -> usize {
+        self.slots.partition_point(|slot| usize::from(u16_at(slot, 2)) < row)
     }
 
     /// How many slots stand at a position or before it.

@@ -105,7 +105,7 @@ impl Writer<'_> {
                     self.put(column.bytes(row));
                 }
             }
-            (BlockValues::Bytes { .. }, Encoding::Dictionary) => base = self.dictionary(column, extent, rows),
+            (BlockValues::Bytes { .. }, Encoding::Dictionary) => base = self.dictionary(column, extent),
             (BlockValues::Bytes { .. }, _) => self.strings(rows.map(|row| column.bytes(row))),
         }
         Entry { encoding, flags, width, base }
@@ -136,13 +136,9 @@ impl Writer<'_> {
     }
 
     /// Codes, then the entries. Returns their number.
-    fn dictionary(&mut self, column: &ColumnBlock, extent: &Extent, rows: Range<usize>) -> i64 {
-        let Some(mut distinct) = extent.distinct.clone() else { return 0 };
-        for row in rows {
-            // Every row's value was taken in when the extent was made.
-            let code = distinct.code(column, row).unwrap_or(0);
-            self.put(&[code]);
-        }
+    fn dictionary(&mut self, column: &ColumnBlock, extent: &Extent) -> i64 {
+        let Some(distinct) = &extent.distinct else { return 0 };
+        self.put(&distinct.codes);
         let entries = &distinct.rows;
         self.strings(entries.iter().map(|row| column.bytes(*row as usize)));
         entries.len() as i64
