@@ -66,3 +66,5 @@ pub use tree::{Pages, RowOnPage, VisitEnd};
 
 #[cfg(test)]
 mod power_cut_tests;
+#[cfg(test)]
+mod table_model;

@@ -144,9 +144,11 @@ impl Table {
         }
     }
 
-    /// Writes all changed pages and file headers, and syncs.
+    /// Writes all changed pages and file headers, and syncs. Pages that changes have left behind are put on the free list
+    /// first, for nobody finds them again once the table is closed.
     pub fn flush(&self) -> Result<()> {
         for tree in &self.trees {
+            tree.free_unlinked(self.store.counters());
             tree.write_counts(self.store.counters())?;
             self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
             tree.file().sync()?;

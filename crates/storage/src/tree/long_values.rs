@@ -15,7 +15,7 @@ use crate::{Counters, Result, StorageError, page::NO_PAGE};
 impl Tree {
     /// Puts pages that nothing leads to on the free list. Those for which this fails are tried again with the next
     /// change: the change that left them behind is made all the same.
-    pub(super) fn free_unlinked(&self, counters: &Counters) {
+    pub(crate) fn free_unlinked(&self, counters: &Counters) {
         loop {
             // Not locked while the page is latched and read.
             let Some(page_no) = self.unlinked.lock().pop() else { return };

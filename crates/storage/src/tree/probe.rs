@@ -87,3 +87,17 @@ impl Probe {
         page.is_multiple_of(3) || self.skip_posts.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+impl super::Tree {
+    /// What happened to the tree since it was opened: names of events, and how often each was met.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (String, u64)> {
+        Event::ALL.into_iter().map(|event| (format!("{event:?}"), self.probe.hits(event)))
+    }
+
+    /// The largest transaction id of the leaf that has a key, or would have it.
+    pub(crate) fn largest_trx_id_at(&self, key: &[u8]) -> crate::Result<u64> {
+        let page = self.descend(super::descent::Target::Key(key), 0, &crate::Counters::default())?;
+        Ok(page.header().max_trx_id())
+    }
+}

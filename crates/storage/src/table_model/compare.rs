@@ -1,0 +1,287 @@
+//! A table beside its model: every index read in every way that there is, and every tree checked.
+
+use super::{
+    draw::{self, Draw},
+    model::{Model, Parts, Row, part},
+};
+use crate::{
+    Counters, Fetch, Keys, Lookup, LookupRequest, Pages, ReadView, RowVisit, Scan, ScanRequest, Table, VisitCounts,
+    VisitEnd, array_of,
+    key::ByteRange,
+    rows::fixtures::{rows_of, scan_request},
+};
+use muster_types::{KeyRange, Value};
+use std::{
+    fmt::Debug,
+    ops::{Bound, ControlFlow},
+    sync::Arc,
+};
+
+/// Estimates of whole indexes are wrong by a factor of at most so much, and of few rows by so many.
+const ESTIMATE_ERROR: u64 = 4;
+
+/// What is wrong with a table, or that nothing is.
+pub(crate) type Verdict = Result<(), String>;
+
+fn same<T: PartialEq + Debug>(got: &T, want: &T, what: impl Fn() -> String) -> Verdict {
+    if got == want { Ok(()) } else { Err(format!("{}: {got:?}, wanted {want:?}", what())) }
+}
+
+fn same_rows(got: &[Vec<Value>], want: &[Vec<Value>], what: impl Fn() -> String) -> Verdict {
+    if got == want {
+        return Ok(());
+    }
+    let at = got.iter().zip(want).take_while(|(got, want)| got == want).count();
+    let (got_row, want_row) = (got.get(at), want.get(at));
+    Err(format!("{}: {} rows, wanted {}; row {at} is {got_row:?}, wanted {want_row:?}", what(), got.len(), want.len()))
+}
+
+/// Compares all indexes of a table with a model.
+pub(crate) fn compare(table: &Arc<Table>, model: &Model, draw: &mut Draw) -> Verdict {
+    same(&table.row_count(), &(model.rows.len() as u64), || "the count of rows".into())?;
+    for index in 0..model.schema.indexes.len() {
+        let compared = Compared { table, model, index, order: model.in_order(index) };
+        compared.tree_is_sound()?;
+        compared.estimate()?;
+        compared.whole_scans()?;
+        for _ in 0..3 {
+            compared.range(draw)?;
+            compared.lookups(draw)?;
+        }
+        compared.visit(draw)?;
+    }
+    model.rows.values().step_by(7).try_for_each(|row| by_key(table, model, row, draw))
+}
+
+/// A row by its key, also if that is written in other letters.
+fn by_key(table: &Table, model: &Model, row: &Row, draw: &mut Draw) -> Verdict {
+    let own = model.key_values(row);
+    let other: Vec<Value> = own.iter().map(draw::other_case).collect();
+    let parts = &model.schema.indexes[0].parts;
+    let equal = parts
+        .iter()
+        .zip(&own)
+        .zip(&other)
+        .all(|((p, own), other)| part(&model.schema, p, own) == part(&model.schema, p, other));
+    let key = if equal && draw.one_in(2) { other } else { own };
+    let got = table.get(&key, &ReadView::latest(), &Counters::default()).map_err(|e| e.to_string())?;
+    same(&got.as_ref(), &Some(&row.values), || format!("the row with key {key:?}"))
+}
+
+/// One index of a table, with the model's rows in its order.
+struct Compared<'a> {
+    table: &'a Arc<Table>,
+    model: &'a Model,
+    index: usize,
+    order: Vec<(Parts, &'a Row)>,
+}
+
+impl Compared<'_> {
+    fn tree_is_sound(&self) -> Verdict {
+        let (tree, index) = (self.table.tree(self.index), self.index);
+        let report = tree.check(&Counters::default()).map_err(|e| format!("index {index}: {e}"))?;
+        same(&report.lost_pages, &0, || format!("pages that nothing leads to in index {index}"))?;
+        let marked = self.model.marked[index].len() as u64;
+        same(&report.marked_rows, &marked, || format!("marked entries of index {index}"))?;
+        same(&(report.rows - marked), &(self.order.len() as u64), || format!("entries of index {index}"))?;
+        same(&tree.row_count(), &(self.order.len() as u64), || format!("the count of index {index}"))
+    }
+
+    /// How many entries there are by the counts in inner pages: those of a leaf are as old as its last split or merge.
+    fn estimate(&self) -> Verdict {
+        let all = self.table.estimate_rows(self.index, &[KeyRange::all()]).map_err(|e| e.to_string())?;
+        let entries = (self.order.len() + self.model.marked[self.index].len()) as u64;
+        if all / ESTIMATE_ERROR <= entries + ESTIMATE_ERROR && entries / ESTIMATE_ERROR <= all + ESTIMATE_ERROR {
+            return Ok(());
+        }
+        Err(format!("index {} has {entries} entries, by its counts {all}", self.index))
+    }
+
+    fn values(&self, columns: &[usize], keep: impl Fn(&Parts) -> bool) -> Vec<Vec<Value>> {
+        let rows = self.order.iter().filter(|(entry, _)| keep(entry));
+        rows.map(|(_, row)| columns.iter().map(|c| row.values[*c].clone()).collect()).collect()
+    }
+
+    /// The columns that the index holds itself, and all columns.
+    fn column_lists(&self) -> Vec<Vec<usize>> {
+        let all: Vec<usize> = (0..self.model.schema.columns.len()).collect();
+        let layout = self.table.tree(self.index).layout();
+        let own: Vec<usize> = all.iter().copied().filter(|c| layout.covers(&[*c])).collect();
+        if own.is_empty() || own == all { vec![all] } else { vec![all, own] }
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Vec<Vec<Value>>, String> {
+        let types: Vec<_> = request.columns.iter().map(|c| self.model.schema.columns[*c].clone()).collect();
+        let scan = Scan::new(Arc::clone(self.table), request).map_err(|e| e.to_string())?;
+        let mut cursor = scan.cursor();
+        let mut rows = Vec::new();
+        while let Some(batch) = cursor.next_batch().map_err(|e| format!("a scan of index {}: {e}", self.index))? {
+            rows.extend(rows_of(&types, batch.columns(), batch.num_rows()));
+        }
+        Ok(rows)
+    }
+
+    fn whole_scans(&self) -> Verdict {
+        for columns in self.column_lists() {
+            let mut want = self.values(&columns, |_| true);
+            for reverse in [false, true] {
+                let request =
+                    ScanRequest { index: self.index, ordered: true, reverse, ..scan_request(columns.clone()) };
+                let got = self.scan(request)?;
+                same_rows(&got, &want, || format!("index {}, columns {columns:?}, reverse {reverse}", self.index))?;
+                want.reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of some leading parts of an index's key: those of a row that is there, or others.
+    fn bound(&self, draw: &mut Draw, parts: usize) -> Vec<Value> {
+        let row = match self.order.is_empty() || draw.one_in(3) {
+            true => draw::row(draw, &self.model.schema),
+            false => draw.pick(&self.order).1.values.clone(),
+        };
+        let parts = &self.model.schema.indexes[self.index].parts[..parts];
+        parts.iter().map(|p| row[p.column].clone()).collect()
+    }
+
+    fn parts_of(&self, values: &[Value]) -> Parts {
+        let parts = &self.model.schema.indexes[self.index].parts;
+        parts.iter().zip(values).map(|(p, value)| part(&self.model.schema, p, value)).collect()
+    }
+
+    /// A range of the index, forward and backward. Bounds of parts that hold a prefix may let more entries in.
+    fn range(&self, draw: &mut Draw) -> Verdict {
+        let declared = &self.model.schema.indexes[self.index].parts;
+        let bound = |draw: &mut Draw| {
+            if draw.one_in(5) || declared.is_empty() {
+                return Bound::Unbounded;
+            }
+            let parts = 1 + draw.below(declared.len());
+            let values = self.bound(draw, parts);
+            if draw.one_in(2) { Bound::Included(values) } else { Bound::Excluded(values) }
+        };
+        let range = KeyRange { lower: bound(draw), upper: bound(draw) };
+        let inside = |entry: &Parts| {
+            let side = |values: &Vec<Value>| entry[..values.len()].cmp(&self.parts_of(values));
+            let above = match &range.lower {
+                Bound::Included(values) => side(values).is_ge(),
+                Bound::Excluded(values) => side(values).is_gt(),
+                Bound::Unbounded => true,
+            };
+            above
+                && match &range.upper {
+                    Bound::Included(values) => side(values).is_le(),
+                    Bound::Excluded(values) => side(values).is_lt(),
+                    Bound::Unbounded => true,
+                }
+        };
+        let exact = declared.iter().all(|p| p.prefix.is_none());
+        let columns: Vec<usize> = (0..self.model.schema.columns.len()).collect();
+        let (want, all) = (self.values(&columns, inside), self.values(&columns, |_| true));
+        for reverse in [false, true] {
+            let ranges = vec![range.clone()];
+            let request =
+                ScanRequest { index: self.index, ranges, ordered: true, reverse, ..scan_request(columns.clone()) };
+            let mut got = self.scan(request)?;
+            if reverse {
+                got.reverse();
+            }
+            let what = || format!("index {}, {range:?}, reverse {reverse}", self.index);
+            if exact {
+                same_rows(&got, &want, what)?;
+                continue;
+            }
+            let holds = |all: &[Vec<Value>], part: &[Vec<Value>]| {
+                part.is_empty() || all.windows(part.len()).any(|window| window == part)
+            };
+            if !holds(&got, &want) || !holds(&all, &got) {
+                return Err(format!("{}: {} rows, wanted at least {}", what(), got.len(), want.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Some keys at once, together and one by one.
+    fn lookups(&self, draw: &mut Draw) -> Verdict {
+        let schema = &self.model.schema;
+        let declared = &schema.indexes[self.index].parts;
+        if declared.is_empty() {
+            return Ok(());
+        }
+        let parts = 1 + draw.below(declared.len());
+        let wanted: Vec<Vec<Value>> = (0..1 + draw.below(8)).map(|_| self.bound(draw, parts)).collect();
+        let arrays = (0..parts).map(|i| {
+            let ty = schema.columns[declared[i].column].ty;
+            array_of(wanted.iter().map(|values| &values[i]), ty).map_err(|e| e.to_string())
+        });
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        let made = self.table.lookup_keys(self.index, &arrays).map_err(|e| e.to_string())?;
+        let mut keys: Vec<(Vec<u8>, Parts)> =
+            made.iter().map(<[u8]>::to_vec).zip(wanted.iter().map(|values| self.parts_of(values))).collect();
+        keys.sort();
+        keys.dedup_by(|a, b| a.0 == b.0);
+        let columns: Vec<usize> = (0..schema.columns.len()).collect();
+        let mut want = Vec::new();
+        for (number, (_, parts)) in keys.iter().enumerate() {
+            let found = self.values(&columns, |entry| entry[..parts.len()] == **parts);
+            want.extend(found.into_iter().map(|row| (number as u32, row)));
+        }
+        let batched = draw.one_in(2);
+        let mut lookup = Lookup::new(
+            Arc::clone(self.table),
+            LookupRequest {
+                view: ReadView::latest(),
+                index: self.index,
+                columns,
+                index_filter: None,
+                filter: None,
+                fetch: Fetch::EntryOrder,
+                batched,
+                batch_rows: 20,
+                counters: Arc::default(),
+            },
+        )
+        .map_err(|e| e.to_string())?;
+        let mut list = Keys::default();
+        keys.iter().for_each(|(key, _)| list.push(key));
+        lookup.begin(list);
+        let mut got = Vec::new();
+        while let Some((batch, numbers)) = lookup.next_batch().map_err(|e| e.to_string())? {
+            got.extend(numbers.into_iter().zip(rows_of(&schema.columns, batch.columns(), batch.num_rows())));
+        }
+        same(&got, &want, || format!("lookups in index {}, batched {batched}", self.index))
+    }
+
+    /// The entries of a range, one by one, as they lie on their pages.
+    fn visit(&self, draw: &mut Draw) -> Verdict {
+        let tree = self.table.tree(self.index);
+        let counters = Counters::default();
+        let key_of = |row: &Row| {
+            let stored = tree.layout().stored_values(&row.values, row.number);
+            tree.key_of_values(&stored).map_err(|e| e.to_string())
+        };
+        let keys = self.order.iter().map(|(_, row)| key_of(row)).collect::<Result<Vec<_>, _>>()?;
+        let from = draw.below(keys.len() + 1);
+        let lower = keys.get(from).cloned().unwrap_or_default();
+        let want = if from < keys.len() { &keys[from..] } else { &keys };
+        let range = ByteRange { lower, upper: None };
+        let request = RowVisit {
+            index: self.index,
+            range: &range,
+            whole_rows: false,
+            view: ReadView::latest(),
+            pages: Pages::All(&counters),
+            entries_max: usize::MAX,
+        };
+        let mut got = Vec::new();
+        let end = self.table.visit_rows(&request, &mut VisitCounts::default(), &mut |row| {
+            let mut key = Vec::new();
+            row.append_key(&tree.layout().key, &mut key).expect("a page that was checked");
+            got.push(key);
+            ControlFlow::Continue(())
+        });
+        same(&end.map_err(|e| e.to_string())?, &VisitEnd::Done, || "the end of a visit".into())?;
+        same(&got.as_slice(), &want, || format!("a visit of index {}", self.index))
+    }
+}

@@ -1,0 +1,16 @@
+//! Tables beside a model in memory: random rows are inserted, changed, marked and removed, by all kinds of keys, on few
+//! pages and few frames; then every index is read in every way and compared.
+//!
+//! ```text
+//!   draw.rs      tables, rows and values from a seed
+//!   model.rs     the table as a sorted map, with its own idea of order and of duplicates
+//!   history.rs   the life of one table
+//!   compare.rs   scans, ranges, lookups, visits, counts
+//!   tests.rs     many lives
+//! ```
+
+mod compare;
+mod draw;
+mod history;
+mod model;
+mod tests;
