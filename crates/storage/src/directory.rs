@@ -3,10 +3,14 @@
 use crate::{
     Result, StorageError,
     io::{Disk, FileLock},
+    log,
     page::{FORMAT_VERSION, MAX_PAGE_SIZE, MIN_PAGE_SIZE, check_version},
     small_file::{self, ReplaceError},
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 const LOCK: &str = "LOCK";
 const IDENTITY: &str = "MUSTER";
@@ -21,6 +25,8 @@ pub(crate) struct Identity {
     pub page_size: usize,
     /// File numbers below this may have been given out.
     pub next_file: u32,
+    /// A random number, which the directory's log knows too.
+    pub id: u64,
 }
 
 /// Makes the directory if it is not there, and locks it until the lock returned is dropped. Errors: `Foreign` for a
@@ -30,8 +36,9 @@ pub(crate) fn lock(disk: &dyn Disk, directory: &Path) -> Result<FileLock> {
     disk.create_directory(directory).map_err(fail)?;
     if disk.len_of(&directory.join(IDENTITY)).map_err(fail)?.is_none() {
         // What a crash in the middle of making the directory leaves.
-        let left = [LOCK, IDENTITY_NEW].map(|name| directory.join(name));
-        if disk.list(directory).map_err(fail)?.iter().any(|path| !left.contains(path)) {
+        let left = [LOCK, IDENTITY_NEW, log::CHECKPOINT].map(|name| directory.join(name));
+        let is_left = |path: &PathBuf| left.contains(path) || log::is_log_file(path);
+        if !disk.list(directory).map_err(fail)?.iter().all(is_left) {
             return Err(StorageError::Foreign { path: directory.to_path_buf() });
         }
     }
@@ -57,12 +64,16 @@ pub(crate) fn read_identity(disk: &dyn Disk, directory: &Path) -> Result<Option<
     if lines.next() != Some(FIRST_LINE) {
         return Err(StorageError::Foreign { path });
     }
-    let (mut format, mut page_size, mut next_file) = (None, None, None);
+    let (mut format, mut page_size, mut next_file, mut id) = (None, None, None, None);
     for line in lines {
         let field = match line.split_once(' ') {
             Some(("format", n)) => (&mut format, n),
             Some(("page_size", n)) => (&mut page_size, n),
             Some(("next_file", n)) => (&mut next_file, n),
+            Some(("identity", n)) => {
+                id = u64::from_str_radix(n, 16).ok();
+                continue;
+            }
             // A newer version may say more; its number comes first.
             _ => continue,
         };
@@ -71,18 +82,23 @@ pub(crate) fn read_identity(disk: &dyn Disk, directory: &Path) -> Result<Option<
     if let Some(found) = format {
         check_version(&path, found)?;
     }
-    match (format, page_size, next_file) {
-        (Some(_), Some(page_size), Some(next_file)) if valid_page_size(page_size as usize) => {
-            Ok(Some(Identity { page_size: page_size as usize, next_file }))
+    match (format, page_size, next_file, id) {
+        (Some(_), Some(page_size), Some(next_file), Some(id)) if valid_page_size(page_size as usize) => {
+            Ok(Some(Identity { page_size: page_size as usize, next_file, id }))
         }
-        _ => Err(StorageError::Corrupt { path, page: 0, reason: "format, page_size or next_file is missing".into() }),
+        _ => {
+            let reason = "format, page_size, next_file or identity is missing".into();
+            Err(StorageError::Corrupt { path, page: 0, reason })
+        }
     }
 }
 
 /// Replaces `MUSTER`. After an error either content may be there: both are of numbers that are not in use.
 pub(crate) fn write_identity(disk: &dyn Disk, directory: &Path, identity: Identity, sync: bool) -> Result<()> {
-    let Identity { page_size, next_file } = identity;
-    let text = format!("{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\n");
+    let Identity { page_size, next_file, id } = identity;
+    let text = format!(
+        "{FIRST_LINE}\nformat {FORMAT_VERSION}\npage_size {page_size}\nnext_file {next_file}\nidentity {id:016x}\n"
+    );
     small_file::replace(disk, &directory.join(IDENTITY), text.as_bytes(), sync).map_err(|e| match e {
         ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
     })

@@ -6,7 +6,8 @@
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
-//!   Store      the data directory                          store.rs, directory.rs (lock, identity), reserve.rs, small_file.rs
+//!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs
+//!   Log        the redo log                                log/
 //!   Disk       io_uring, pread, a simulated one with faults  io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //!   load_ahead memory ahead of its use, wide registers     processor.rs
@@ -27,7 +28,6 @@ pub mod fuzz;
 pub mod io;
 pub mod key;
 pub mod load;
-#[cfg(test)]
 mod log;
 pub mod lookup;
 pub mod page;
@@ -52,6 +52,7 @@ pub use counters::Counters;
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
+pub use log::{FlushAtCommit, LogStatus};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use reserve::Reserve;
@@ -60,7 +61,7 @@ pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
-pub use store::{IoBackend, Store, StoreOptions};
+pub use store::{IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
 pub use tree::{Pages, RowOnPage, VisitEnd};
 

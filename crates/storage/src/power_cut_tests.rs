@@ -2,8 +2,8 @@
 //! the rows are those that the catalog promises, and files of no table go.
 
 use crate::{
-    ColumnSchema, Counters, DuplicatePolicy, FileId, IndexSchema, LoadOptions, ReadView, Result, Scan, ScanRequest,
-    Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    ColumnSchema, Counters, DuplicatePolicy, FileId, IndexSchema, LoadOptions, LogSettings, ReadView, Result, Scan,
+    ScanRequest, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
     io::{
         Disk,
         simulated::{Fault, FaultKind, Operation, SimulatedDisk},
@@ -131,7 +131,8 @@ impl Scenario {
 }
 
 fn open(disk: &Arc<SimulatedDisk>) -> Result<Arc<Store>> {
-    let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 40 * 4096, ..StoreOptions::default() };
+    let log = LogSettings { capacity: 1 << 20, buffer_bytes: 128 << 10, ..LogSettings::default() };
+    let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 40 * 4096, log, ..StoreOptions::default() };
     Store::open_on(Path::new(DIRECTORY), options, Arc::clone(disk) as _)
 }
 

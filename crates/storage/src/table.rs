@@ -5,7 +5,7 @@ use crate::{
     exclusion::{Exclusion, Inside, Side},
     key::{ByteRange, Keys},
     stripes::Stripes,
-    tree::{Change, ColumnSource, Rest, Tree, TreeLayout},
+    tree::{Change, ColumnSource, Rest, Room, Tree, TreeLayout},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
@@ -195,22 +195,26 @@ impl Table {
     /// allocating pages.
     pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
         self.check_width(row)?;
-        let _changing = self.steps.enter(Side::Writers);
         let number = match self.trees[0].layout().row_number() {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
         };
-        self.change_all(trx_id, counters, |tree, change| change.insert(&tree.layout().stored_values(row, number)))
+        let rooms = self.room_in_log()?;
+        let _changing = self.steps.enter(Side::Writers);
+        self.change_all(trx_id, rooms, counters, |tree, change| {
+            change.insert(&tree.layout().stored_values(row, number))
+        })
     }
 
     /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
     pub fn delete(&self, key: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
+        let rooms = self.room_in_log()?;
         let _changing = self.steps.enter(Side::Writers);
         let Some(range) = self.key_range(key)? else { return Ok(false) };
         let _row = self.rows.lock(&range.lower);
         let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (row, number) = self.split_stored(&stored);
-        self.change_all(trx_id, counters, |tree, change| {
+        self.change_all(trx_id, rooms, counters, |tree, change| {
             let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
             change.delete(&key).map(drop)
         })?;
@@ -221,12 +225,13 @@ impl Table {
     /// such a row. Errors: as [`Table::insert`].
     pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
+        let rooms = self.room_in_log()?;
         let _changing = self.steps.enter(Side::Writers);
         let Some(range) = self.key_range(key)? else { return Ok(false) };
         let _row = self.rows.lock(&range.lower);
         let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
-        self.change_all(trx_id, counters, |tree, change| {
+        self.change_all(trx_id, rooms, counters, |tree, change| {
             let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
             if old == new {
                 return Ok(());
@@ -237,22 +242,28 @@ impl Table {
         Ok(true)
     }
 
+    /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may
+    /// have to wait until pages are written.
+    fn room_in_log(&self) -> Result<Vec<Room>> {
+        self.trees.iter().map(|tree| tree.room()).collect()
+    }
+
     /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before that
     /// or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never the other
     /// way round.
     fn change_all<'a>(
         &'a self,
         trx_id: u64,
+        rooms: Vec<Room>,
         counters: &'a Counters,
         mut change: impl FnMut(&Tree, &mut Change<'a>) -> Result<()>,
     ) -> Result<()> {
-        let changes = self.trees.iter().map(|tree| {
-            let mut ready = tree.begin(trx_id, counters);
+        let changes = self.trees.iter().zip(rooms).map(|(tree, room)| {
+            let mut ready = tree.begin(trx_id, room, counters);
             change(tree, &mut ready)?;
             Ok(ready)
         });
-        let changes = changes.collect::<Result<Vec<_>>>()?;
-        let rests: Vec<Rest<'_>> = changes.into_iter().map(Change::commit).collect();
+        let rests = Change::commit_all(changes.collect::<Result<Vec<_>>>()?)?;
         rests.into_iter().for_each(Rest::finish);
         Ok(())
     }

@@ -80,10 +80,11 @@ impl<'a> Allocation<'a> {
         &mut self.header
     }
 
-    /// Changes the file header.
-    pub fn commit(mut self) {
+    /// Changes the file header. Returns its page, still latched.
+    pub fn commit(mut self) -> PageGuardMut {
         let header = self.header;
         self.file.update_header(&mut self.header_page, |h| *h = header);
+        self.header_page
     }
 }
 

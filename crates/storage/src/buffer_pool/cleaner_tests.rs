@@ -36,7 +36,7 @@ fn the_cleaner_keeps_the_share_of_dirty_pages() {
 fn pages_are_cleaned_in_the_order_of_their_first_change() {
     let f = fixture();
     let log = Arc::new(FakeLog { end: AtomicU64::new(512), ..FakeLog::default() });
-    f.pool.set_log(Arc::clone(&log) as _);
+    f.pool.set_page_log(Arc::clone(&log) as _);
     for page_no in [9, 3, 7, 9, 3, 1] {
         logged_change(&f, &log, page_no);
     }
@@ -81,7 +81,7 @@ fn writers_readers_and_the_cleaner_lose_nothing() {
     let f = fixture();
     f.pool.set_dirty_max(4);
     let log = Arc::new(FakeLog { end: AtomicU64::new(512), ..FakeLog::default() });
-    f.pool.set_log(Arc::clone(&log) as _);
+    f.pool.set_page_log(Arc::clone(&log) as _);
     let durable = Arc::clone(&log);
     let early = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&early);

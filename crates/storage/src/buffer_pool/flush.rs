@@ -74,6 +74,9 @@ impl BufferPool {
 
     /// Forgets the pages of a file that is deleted, unwritten. Those that somebody still holds go later.
     pub fn discard_file(&self, file: &PageFile) {
+        if let Some(doublewrite) = self.write_order.doublewrite() {
+            doublewrite.forget(file.id());
+        }
         for (frame, f) in self.frames.iter() {
             if f.key().file() != file.id() || !f.try_lock_exclusive() {
                 continue;

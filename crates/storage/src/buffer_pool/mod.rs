@@ -29,6 +29,7 @@ mod lists;
 mod page_table;
 mod planted;
 mod read_ahead;
+mod redo;
 mod replacement;
 mod settings;
 mod write_back;
@@ -37,6 +38,7 @@ mod write_order;
 pub use allocation::{Allocation, TakenPage};
 pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
+pub use redo::PageForRedo;
 pub use write_back::BATCH_PAGES;
 pub use write_order::{Doublewrite, OnSyncFailure, PageCopy, PageLog};
 
@@ -45,6 +47,7 @@ use crate::{
     counters::Counter,
     file::{HEADER_PAGE, PageFile},
     io::{Disk, ReadOp},
+    log::Log,
     page,
 };
 use cleaner::Cleaner;
@@ -57,7 +60,7 @@ use replacement::Replacement;
 use std::{
     path::Path,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -110,6 +113,8 @@ pub struct BufferPool {
     dirty: DirtyPages,
     cleaner: Arc<Cleaner>,
     write_order: WriteOrder,
+    /// The redo log that is told of changes of pages, if there is one.
+    log: OnceLock<Arc<Log>>,
     copies: Mutex<CopyBuffer>,
     flushed: AtomicU64,
     doublewrite_pages: AtomicU64,
@@ -155,6 +160,7 @@ impl BufferPool {
             dirty: DirtyPages::default(),
             cleaner: Arc::new(Cleaner::new(count)),
             write_order: WriteOrder::new(),
+            log: OnceLock::new(),
             copies: Mutex::new(None),
             flushed: AtomicU64::new(0),
             doublewrite_pages: AtomicU64::new(0),

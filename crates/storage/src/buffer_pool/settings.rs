@@ -1,6 +1,7 @@
 //! What can be set while the pool is in use, and what it is connected to.
 
 use super::{BufferPool, Doublewrite, OnSyncFailure, PageLog};
+use crate::log::Log;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 impl BufferPool {
@@ -19,9 +20,21 @@ impl BufferPool {
         self.frame_wait_ms.store(ms, Relaxed);
     }
 
+    /// The redo log: those who change pages tell it what they do, and it is durable before the pages are written.
+    pub(crate) fn attach_log(&self, log: Arc<Log>) {
+        self.set_page_log(Arc::clone(&log) as _);
+        assert!(self.log.set(log).is_ok(), "a pool has one log");
+    }
+
+    /// The redo log, if there is one.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
+    }
+
     /// The log that has to be durable before pages that it changed are written. Positions in it must not be below those
     /// of the log before. While a log is repeated, its position is that of the group at hand.
-    pub fn set_log(&self, log: Arc<dyn PageLog>) {
+    pub fn set_page_log(&self, log: Arc<dyn PageLog>) {
         self.write_order.set_log(log);
     }
 

@@ -90,4 +90,7 @@ impl Disk for WatchedDisk {
     fn lock(&self, path: &Path) -> io::Result<FileLock> {
         self.simulated.lock(path)
     }
+    fn fail_stop(&self, reason: &str) {
+        self.simulated.fail_stop(reason);
+    }
 }

@@ -125,13 +125,17 @@ impl BufferPool {
         if !self.planted.has(Fault::PageBeforeLog) {
             self.write_order.make_log_durable(lsn)?;
         }
-        if let Some(doublewrite) = self.write_order.doublewrite() {
+        let doublewrite = self.write_order.doublewrite();
+        if let Some(doublewrite) = &doublewrite {
             doublewrite.save(&copies)?;
             self.doublewrite_pages.fetch_add(copies.len() as u64, Relaxed);
             self.doublewrite_batches.fetch_add(1, Relaxed);
         }
         let failed = self.write_in_place(&copies, durable);
         self.sync_files(batch, durable)?;
+        if let Some(doublewrite) = doublewrite {
+            doublewrite.written(&copies, durable);
+        }
         failed.map_or(Ok(()), Err)
     }
 

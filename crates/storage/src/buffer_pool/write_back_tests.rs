@@ -12,7 +12,7 @@ fn log_comes_first(planted: Option<PlantedFault>) -> bool {
     let f = fixture();
     planted.into_iter().for_each(|fault| f.pool.planted.plant(fault));
     let log = Arc::new(FakeLog { end: AtomicU64::new(512), ..FakeLog::default() });
-    f.pool.set_log(Arc::clone(&log) as _);
+    f.pool.set_page_log(Arc::clone(&log) as _);
     let (durable, early) = (Arc::clone(&log), Arc::new(AtomicU64::new(0)));
     let seen = Arc::clone(&early);
     f.io.on_write(move |bytes| {
@@ -36,7 +36,7 @@ fn the_log_is_durable_before_a_page_is_written() {
 fn a_log_that_has_failed_keeps_pages_from_being_written() {
     let f = fixture();
     let log = Arc::new(FakeLog { end: AtomicU64::new(512), ..FakeLog::default() });
-    f.pool.set_log(Arc::clone(&log) as _);
+    f.pool.set_page_log(Arc::clone(&log) as _);
     logged_change(&f, &log, 5);
     log.fails.store(true, SeqCst);
     let before = f.io.operations();
@@ -89,6 +89,8 @@ impl Doublewrite for FakeDoublewrite {
         *self.kept.lock() = pages.iter().map(|page| (page.page_no, page.bytes.to_vec())).collect();
         Ok(())
     }
+    fn written(&self, _pages: &[PageCopy<'_>], _durable: &[bool]) {}
+    fn forget(&self, _file: crate::FileId) {}
 }
 
 #[test]

@@ -33,6 +33,11 @@ pub struct PageCopy<'a> {
 pub trait Doublewrite: Send + Sync {
     /// Keeps these pages, durably, in the place of those before. At most [`super::BATCH_PAGES`]. Errors: `DiskFull`, I/O.
     fn save(&self, pages: &[PageCopy<'_>]) -> Result<()>;
+    /// Tells which of the pages that were saved last are durable at their places. The others may be torn there: they are
+    /// kept until they are saved again.
+    fn written(&self, pages: &[PageCopy<'_>], durable: &[bool]);
+    /// Forgets the pages of a file that is deleted.
+    fn forget(&self, file: FileId);
 }
 
 /// What is called when pages that were written cannot be made durable. It is not expected to return: nobody knows what is

@@ -116,6 +116,13 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Makes a file if it is not there, and locks it against others. `WouldBlock` if somebody has locked it.
     fn lock(&self, path: &Path) -> io::Result<FileLock>;
 
+    /// Ends the process: a sync has failed, so nobody knows what is durable, and what was promised cannot be kept. A
+    /// simulated disk has a simulated machine around it, whose power it cuts instead, and returns.
+    fn fail_stop(&self, reason: &str) {
+        tracing::error!("{reason}; the server ends");
+        std::process::abort();
+    }
+
     /// Reads a whole file. `FileTooLarge` if it has more than `max` bytes.
     fn read_small(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {
         let file = self.open_buffered(path, OpenMode::Existing)?;

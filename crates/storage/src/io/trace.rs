@@ -178,6 +178,9 @@ impl Disk for TraceIo {
     fn lock(&self, path: &Path) -> io::Result<FileLock> {
         self.inner.lock(path)
     }
+    fn fail_stop(&self, reason: &str) {
+        self.inner.fail_stop(reason);
+    }
 
     // Small files are no pages: they are not recorded.
     fn read_small(&self, path: &Path, max: u64) -> io::Result<Vec<u8>> {

@@ -30,7 +30,13 @@ impl Log {
     /// Waits, for [`super::LogOptions::throttle`] at most, while the log is at its capacity. Errors: `DiskFull` if the
     /// disk has no room for more of the log, `LogFull` if no checkpoint came, I/O.
     pub fn reserve(&self, bytes: u64) -> Result<Room> {
-        self.shared.reserve(bytes)
+        self.shared.reserve(bytes, true)
+    }
+
+    /// As [`Log::reserve`], but does not wait for a checkpoint: for a change that holds pages already, and has waited before
+    /// that. So the log may become older than its capacity by what such changes append.
+    pub fn reserve_at_once(&self, bytes: u64) -> Result<Room> {
+        self.shared.reserve(bytes, false)
     }
 
     /// Appends a group; returns where it begins and ends. It has records, and its bytes are within what `room` was
@@ -49,6 +55,7 @@ impl Log {
     }
 
     /// The log is durable up to here.
+    #[cfg(test)]
     pub fn flushed(&self) -> Lsn {
         self.shared.flushed.load(Ordering::Acquire)
     }

@@ -172,7 +172,7 @@ fn a_future_is_woken_when_the_log_is_durable() {
     let (_, fixture) = fixture();
     let Stepped { shared } = fixture.stepped().unwrap();
     let mut group = group_of(b"x");
-    let mut room = shared.reserve(group.bytes()).unwrap();
+    let mut room = shared.reserve(group.bytes(), true).unwrap();
     let place = shared.append(&mut group, &mut room);
     let mut future = Box::pin(Reached { shared: Arc::clone(&shared), goal: Goal::Durable(place.end) });
     let mut context = Context::from_waker(Waker::noop());

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"MUSTCKPT";
 const BLOCK: usize = 4096;
-const NAME: &str = "CHECKPOINT";
+/// The name of the file.
+pub(crate) const NAME: &str = "CHECKPOINT";
 
 /// The content of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

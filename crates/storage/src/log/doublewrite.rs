@@ -7,11 +7,13 @@ use super::{
 };
 use crate::{
     FileId, Result, StorageError,
+    buffer_pool::{self, BATCH_PAGES, PageCopy},
     file::file_path,
     io::{AlignedBuf, IoFile, OpenMode, WriteOp},
     page::{PAGE_MAGIC, u32_at},
 };
-use std::{collections::BTreeMap, io::ErrorKind};
+use parking_lot::Mutex;
+use std::io::ErrorKind;
 
 const NAME: &str = "DOUBLEWRITE";
 const MAGIC: [u8; 8] = *b"MUSTDBLW";
@@ -20,16 +22,15 @@ const HEADER: usize = 4096;
 /// Where the entries begin in the header, and their size.
 const ENTRIES: usize = 24;
 const ENTRY: usize = 12;
-/// The most pages of a batch.
-const BATCH_MAX: usize = 128;
+/// The most pages in the file: a batch, and those of earlier batches that did not get to their places.
+const ENTRIES_MAX: usize = 2 * BATCH_PAGES;
 
-/// A page on its way to the disk, sealed. Its bytes do not change meanwhile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PageCopy<'a> {
-    pub file: &'a IoFile,
-    pub id: FileId,
-    pub page_no: u32,
-    pub bytes: &'a [u8],
+/// A page of which it is not known what is at its place.
+#[derive(Debug)]
+struct Kept {
+    id: FileId,
+    page_no: u32,
+    bytes: AlignedBuf,
 }
 
 /// The open doublewrite file of a data directory.
@@ -39,8 +40,8 @@ pub(crate) struct Doublewrite {
     file: IoFile,
     page_size: usize,
     planted: Planted,
-    pages_written: u64,
-    batches: u64,
+    /// Pages whose writing failed: they may be torn at their places, so they are saved with each batch.
+    kept: Mutex<Vec<Kept>>,
 }
 
 impl Doublewrite {
@@ -54,74 +55,75 @@ impl Doublewrite {
             made => made,
         };
         let file = made.map_err(|e| StorageError::io(&path, e))?;
-        let mut zeros = AlignedBuf::zeroed(page_size);
-        let mut at = HEADER as u64;
+        let end = (HEADER + BATCH_PAGES * page_size) as u64;
         let len = files.disk.file_len(&file).map_err(|e| StorageError::io(&path, e))?;
-        let end = at + (BATCH_MAX * page_size) as u64;
-        while len < end && at < end {
-            files.write(&file, at, &zeros)?;
-            at += page_size as u64;
+        if len < end {
+            // Written zeros, not only allocated ones: else each sync of a batch would wait for the file system's journal.
+            let zeros = AlignedBuf::zeroed(BATCH_PAGES * page_size);
+            files.write(&file, HEADER as u64, &zeros)?;
         }
-        zeros.fill(0);
-        files.write(&file, 0, &zeros[..HEADER])?;
+        files.write(&file, 0, &AlignedBuf::zeroed(HEADER))?;
         files.sync_file(&file)?;
         files.sync_directory()?;
-        Ok(Doublewrite { files: files.clone(), file, page_size, planted, pages_written: 0, batches: 0 })
+        Ok(Doublewrite { files: files.clone(), file, page_size, planted, kept: Mutex::default() })
     }
 
-    /// Writes pages to their places, durably, each by way of this file. On an error some may be at their places.
-    pub fn write(&mut self, pages: &[PageCopy<'_>]) -> Result<()> {
-        pages.chunks(BATCH_MAX).try_for_each(|batch| self.write_batch(batch))
-    }
-
-    fn write_batch(&mut self, batch: &[PageCopy<'_>]) -> Result<()> {
-        let header = self.header(batch);
-        let mut buffers: Vec<&[u8]> = vec![&header];
-        buffers.extend(batch.iter().map(|page| page.bytes));
-        let mut ops = [WriteOp::new(&self.file, 0, buffers)];
-        self.files.disk.write(&mut ops);
-        let [op] = ops;
-        op.result.map_err(|e| StorageError::io(self.file.path(), e))?;
-        if !self.planted.has(Fault::SkipDoublewriteSync) {
-            self.files.sync_file(&self.file)?;
-        }
-        self.write_in_place(batch)?;
-        self.pages_written += batch.len() as u64;
-        self.batches += 1;
-        Ok(())
-    }
-
-    fn header(&self, batch: &[PageCopy<'_>]) -> AlignedBuf {
+    fn header(&self, batch: &[(FileId, u32, &[u8])]) -> AlignedBuf {
         let mut header = AlignedBuf::zeroed(HEADER);
         header[..8].copy_from_slice(&MAGIC);
         for (i, field) in [VERSION, self.page_size as u32, batch.len() as u32].into_iter().enumerate() {
             header[12 + 4 * i..][..4].copy_from_slice(&field.to_le_bytes());
         }
-        for (entry, page) in header[ENTRIES..].as_chunks_mut::<ENTRY>().0.iter_mut().zip(batch) {
-            debug_assert!(page.bytes.len() == self.page_size && is_intact(page.bytes), "pages are sealed");
-            entry[..4].copy_from_slice(&page.id.0.to_le_bytes());
-            entry[4..8].copy_from_slice(&page.page_no.to_le_bytes());
-            entry[8..].copy_from_slice(&page.bytes[4..8]);
+        for (entry, (id, page_no, bytes)) in header[ENTRIES..].as_chunks_mut::<ENTRY>().0.iter_mut().zip(batch) {
+            debug_assert!(bytes.len() == self.page_size && is_intact(bytes), "pages are sealed");
+            entry[..4].copy_from_slice(&id.0.to_le_bytes());
+            entry[4..8].copy_from_slice(&page_no.to_le_bytes());
+            entry[8..].copy_from_slice(&bytes[4..8]);
         }
         let crc = crc32c::crc32c(&header[12..]);
         header[8..12].copy_from_slice(&crc.to_le_bytes());
         header
     }
+}
 
-    fn write_in_place(&self, batch: &[PageCopy<'_>]) -> Result<()> {
-        let place = |page: &PageCopy<'_>| u64::from(page.page_no) * self.page_size as u64;
-        let mut ops: Vec<_> = batch.iter().map(|p| WriteOp::new(p.file, place(p), vec![p.bytes])).collect();
-        self.files.disk.write(&mut ops);
-        let files: BTreeMap<FileId, &IoFile> = batch.iter().map(|page| (page.id, page.file)).collect();
-        for op in ops {
-            op.result.map_err(|e| StorageError::io(op.file.path(), e))?;
+impl buffer_pool::Doublewrite for Doublewrite {
+    fn save(&self, pages: &[PageCopy<'_>]) -> Result<()> {
+        let kept = self.kept.lock();
+        let is_new = |kept: &&Kept| !pages.iter().any(|page| (page.id, page.page_no) == (kept.id, kept.page_no));
+        let entries = pages.iter().map(|page| (page.id, page.page_no, page.bytes));
+        let kept = kept.iter().filter(is_new).map(|kept| (kept.id, kept.page_no, &kept.bytes[..]));
+        let batch: Vec<(FileId, u32, &[u8])> = entries.chain(kept).collect();
+        if batch.len() > ENTRIES_MAX {
+            let e = std::io::Error::other("too many pages could not be written to their places");
+            return Err(StorageError::io(self.file.path(), e));
         }
-        files.into_values().try_for_each(|file| self.files.sync_file(file))
+        let header = self.header(&batch);
+        let mut buffers: Vec<&[u8]> = vec![&header];
+        buffers.extend(batch.iter().map(|(_, _, bytes)| *bytes));
+        let mut ops = [WriteOp::new(&self.file, 0, buffers)];
+        self.files.disk.write(&mut ops);
+        let [op] = ops;
+        op.result.map_err(|e| StorageError::io(self.file.path(), e))?;
+        if self.planted.has(Fault::SkipDoublewriteSync) { Ok(()) } else { self.files.sync_file(&self.file) }
     }
 
-    /// `Innodb_dblwr_pages_written` and `Innodb_dblwr_writes`.
-    pub fn counters(&self) -> (u64, u64) {
-        (self.pages_written, self.batches)
+    fn written(&self, pages: &[PageCopy<'_>], durable: &[bool]) {
+        let mut kept = self.kept.lock();
+        if kept.is_empty() && durable.iter().all(|durable| *durable) {
+            return;
+        }
+        for (page, durable) in pages.iter().zip(durable) {
+            kept.retain(|kept| (kept.id, kept.page_no) != (page.id, page.page_no));
+            if !durable {
+                let mut bytes = AlignedBuf::zeroed(page.bytes.len());
+                bytes.copy_from_slice(page.bytes);
+                kept.push(Kept { id: page.id, page_no: page.page_no, bytes });
+            }
+        }
+    }
+
+    fn forget(&self, file: FileId) {
+        self.kept.lock().retain(|kept| kept.id != file);
     }
 }
 
@@ -167,7 +169,7 @@ fn entries(header: &[u8], page_size: usize) -> Vec<Entry> {
     let valid = header[..8] == MAGIC
         && u32_at(header, 8) == crc32c::crc32c(&header[12..])
         && (u32_at(header, 12), u32_at(header, 16)) == (VERSION, page_size as u32)
-        && count <= BATCH_MAX;
+        && count <= ENTRIES_MAX;
     let entry = |bytes: &[u8; ENTRY]| Entry {
         file: FileId(u32_at(bytes, 0)),
         page_no: u32_at(bytes, 4),

@@ -1,6 +1,10 @@
 use super::*;
 use crate::{
-    io::{Disk, simulated::SimulatedDisk},
+    buffer_pool::Doublewrite as _,
+    io::{
+        Disk,
+        simulated::{self, FaultKind, Operation, SimulatedDisk},
+    },
     log::fixtures::{Fixture, Random},
     page::{self, PageHeader, PageHeaderMut, PageType},
 };
@@ -49,6 +53,21 @@ fn versions(disk: &SimulatedDisk) -> Result<Vec<u64>> {
         .collect()
 }
 
+/// Writes pages as the buffer pool does: saved, then to their places.
+fn write(fixture: &Fixture, doublewrite: &Doublewrite, pages: &[PageCopy<'_>]) -> Result<()> {
+    doublewrite.save(pages)?;
+    let mut durable = vec![true; pages.len()];
+    let mut outcome = Ok(());
+    for (page, durable) in pages.iter().zip(&mut durable) {
+        let written = fixture.files.write(page.file, u64::from(page.page_no) * PAGE as u64, page.bytes);
+        *durable = written.is_ok();
+        outcome = outcome.and(written);
+    }
+    pages.first().map_or(Ok(()), |page| fixture.files.sync_file(page.file))?;
+    doublewrite.written(pages, &durable);
+    outcome
+}
+
 /// Batches of pages are written until the power goes. Returns how many pages were repaired. Errors: what is wrong then.
 fn survive(seed: u64, fault: Option<Fault>) -> Result<usize, String> {
     let disk = Arc::new(SimulatedDisk::new());
@@ -60,18 +79,18 @@ fn survive(seed: u64, fault: Option<Fault>) -> Result<usize, String> {
     if seed.is_multiple_of(8) {
         disk.cut_power_after(random.below(140));
     }
-    let mut doublewrite = Doublewrite::open(&fixture.files, PAGE, planted);
+    let doublewrite = Doublewrite::open(&fixture.files, PAGE, planted);
     if !seed.is_multiple_of(8) {
         disk.cut_power_after(random.below(60));
     }
     for version in 1..100 {
-        let Ok(doublewrite) = &mut doublewrite else { break };
+        let Ok(doublewrite) = &doublewrite else { break };
         let numbers: Vec<u32> = (0..PAGES).filter(|_| random.below(3) == 0).collect();
         numbers.iter().for_each(|&n| attempted[n as usize] = version);
         let pages: Vec<AlignedBuf> = numbers.iter().map(|&n| page_of(n, version)).collect();
         let copies = numbers.iter().zip(&pages);
         let copies = copies.map(|(&page_no, bytes)| PageCopy { file: &file, id: FileId(1), page_no, bytes });
-        if doublewrite.write(&copies.collect::<Vec<_>>()).is_err() {
+        if write(&fixture, doublewrite, &copies.collect::<Vec<_>>()).is_err() {
             break;
         }
         durable.clone_from(&attempted);
@@ -112,12 +131,11 @@ fn what_is_whole_stays_and_what_is_not_a_batch_is_ignored() {
     let disk = Arc::new(SimulatedDisk::new());
     let fixture = create(&disk);
     assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![], "there is no file yet");
-    let mut doublewrite = Doublewrite::open(&fixture.files, PAGE, Planted::default()).unwrap();
+    let doublewrite = Doublewrite::open(&fixture.files, PAGE, Planted::default()).unwrap();
     assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![], "there was no batch yet");
     let file = disk.open(Path::new(DATA), OpenMode::Existing).unwrap();
     let page = page_of(3, 9);
-    doublewrite.write(&[PageCopy { file: &file, id: FileId(1), page_no: 3, bytes: &page }]).unwrap();
-    assert_eq!(doublewrite.counters(), (1, 1));
+    write(&fixture, &doublewrite, &[PageCopy { file: &file, id: FileId(1), page_no: 3, bytes: &page }]).unwrap();
     assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![]);
     disk.tamper(Path::new(DATA), |bytes| bytes[3 * PAGE + 1000] ^= 1);
     assert!(versions(&disk).is_err());
@@ -129,4 +147,28 @@ fn what_is_whole_stays_and_what_is_not_a_batch_is_ignored() {
     assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![]);
     disk.remove(Path::new(DATA)).unwrap();
     assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![], "the file was dropped");
+}
+
+/// A page was torn at its place by an error, and others were written since: its copy is still there.
+#[test]
+fn a_page_that_was_not_written_is_kept() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let fixture = create(&disk);
+    let doublewrite = Doublewrite::open(&fixture.files, PAGE, Planted::default()).unwrap();
+    let file = disk.open(Path::new(DATA), OpenMode::Existing).unwrap();
+    let (torn, other) = (page_of(3, 9), page_of(4, 10));
+    let copy = |page_no, bytes| PageCopy { file: &file, id: FileId(1), page_no, bytes };
+    disk.inject_for(
+        "01.mus",
+        simulated::Fault { on: Operation::Write, after: 0, kind: FaultKind::Short, forever: false },
+    );
+    assert!(write(&fixture, &doublewrite, &[copy(3, &torn)]).is_err());
+    assert!(versions(&disk).is_err());
+    write(&fixture, &doublewrite, &[copy(4, &other)]).unwrap();
+    assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![(FileId(1), 3)]);
+    assert_eq!(versions(&disk).unwrap()[3..5], [9, 10]);
+    doublewrite.forget(FileId(1));
+    write(&fixture, &doublewrite, &[copy(4, &other)]).unwrap();
+    disk.tamper(Path::new(DATA), |bytes| bytes[3 * PAGE + 1000] ^= 1);
+    assert_eq!(repair(&fixture.files, PAGE).unwrap(), vec![], "a deleted file's pages are not kept");
 }

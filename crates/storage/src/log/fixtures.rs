@@ -92,7 +92,7 @@ impl Stepped {
     /// Appends a group of one record.
     pub fn append(&self, payload: &[u8]) -> Result<Range<Lsn>> {
         let mut group = group_of(payload);
-        let mut room = self.shared.reserve(group.bytes())?;
+        let mut room = self.shared.reserve(group.bytes(), true)?;
         Ok(self.shared.append(&mut group, &mut room))
     }
 

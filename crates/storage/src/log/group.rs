@@ -72,6 +72,7 @@ impl Default for Group {
 impl Group {
     /// Adds a record. Returns its distance from the start of the group: the LSN of the record is that of the group plus
     /// this. A group may hold no more than [`GROUP_MAX`] bytes.
+    #[cfg(test)]
     pub fn push(&mut self, kind: u8, file: FileId, page: u32, payload: &[u8]) -> u64 {
         self.push_parts(kind, file, page, &[payload])
     }
@@ -102,6 +103,7 @@ impl Group {
         self.records == 0
     }
 
+    #[cfg(test)]
     /// Forgets the records; the memory stays for the next group.
     pub fn clear(&mut self) {
         self.bytes.truncate(GROUP_HEADER);
@@ -118,6 +120,7 @@ impl Group {
     }
 }
 
+#[cfg(test)]
 /// Bytes that a group with records of such payloads takes.
 pub(crate) fn group_bytes(payloads: impl IntoIterator<Item = usize>) -> u64 {
     let records = payloads.into_iter().map(|payload| (RECORD_HEADER + payload).next_multiple_of(UNIT) as u64);
@@ -242,6 +245,7 @@ impl<'a> GroupView<'a> {
         })
     }
 
+    #[cfg(test)]
     /// The record at a position of the log, if one of the group's begins there.
     pub fn record_at(&self, lsn: Lsn) -> Option<Record<'a>> {
         self.records().find(|record| record.lsn == lsn)
@@ -259,6 +263,7 @@ pub(crate) struct Record<'a> {
     pub payload: &'a [u8],
 }
 
+#[cfg(test)]
 /// Returns where the group begins that has a record at this position, by what the record's header says.
 pub(crate) fn group_of_record(record: &[u8; RECORD_HEADER], at: Lsn) -> Option<Lsn> {
     let distance = u64::from(u32_at(record, 0) >> 8);

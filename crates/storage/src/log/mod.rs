@@ -6,9 +6,9 @@
 //!   log thread            takes groups out in order, writes whole blocks, syncs         thread.rs, flusher.rs
 //!     wait_durable        who waits for a sync: threads and futures                     waiters.rs
 //!   checkpoint            where redo begins; segments before it are used again          checkpoint.rs, supply.rs
-//!   read                  one record by its LSN, from memory or from a file             read.rs
+//!   read                  one record by its LSN, from memory or from a file (in tests)  read.rs
 //!   Recovery              the end of the log, its groups, a new epoch                   recovery.rs, end.rs, reader.rs
-//!   redo                  a record and its page                                         redo.rs
+//!   PageLog               the log as the buffer pool sees it                           page_log.rs
 //!   Doublewrite           pages on their way to their places                            doublewrite.rs
 //! ```
 //!
@@ -23,11 +23,12 @@ mod flusher;
 mod geometry;
 mod group;
 mod options;
+mod page_log;
 mod planted;
+#[cfg(test)]
 mod read;
 mod reader;
 mod recovery;
-mod redo;
 mod ring;
 mod room;
 mod segment_header;
@@ -39,8 +40,28 @@ mod thread;
 mod waiters;
 
 pub(crate) use append::Log;
-pub(crate) use options::{FlushAtCommit, LogOptions};
-pub(crate) use recovery::Recovery;
+pub(crate) use checkpoint::NAME as CHECKPOINT;
+pub(crate) use doublewrite::{Doublewrite, repair};
+pub(crate) use geometry::{Geometry, SEGMENT_MAX, SEGMENT_MIN};
+pub(crate) use group::{Group, GroupView, Record};
+pub use options::FlushAtCommit;
+pub(crate) use options::{LogOptions, OnFailure};
+pub(crate) use page_log::RepeatedLog;
+pub(crate) use reader::Next;
+pub(crate) use recovery::{Recovery, create};
+pub(crate) use room::Room;
+pub(crate) use segment_header::SegmentFormat;
+pub(crate) use segments::{LogFiles, is_log_file};
+pub use status::LogStatus;
+
+/// What tests of records need.
+#[cfg(test)]
+pub(crate) mod test {
+    pub(crate) use super::{
+        geometry::Geometry,
+        group::{GroupHeader, GroupView, Identity, Stamp},
+    };
+}
 
 /// A position in the log, in bytes from its beginning.
 pub(crate) type Lsn = u64;

@@ -6,14 +6,21 @@ use std::{fmt, sync::Arc, time::Duration};
 
 /// `innodb_flush_log_at_trx_commit`: what a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum FlushAtCommit {
-    /// 0: nothing. The log is written and synced once in [`LogOptions::flush_interval`].
-    Nothing,
+pub enum FlushAtCommit {
+    /// 0: nothing. The log is written and synced once in a second.
+    Nothing = 0,
     /// 1: the log is written and synced.
     #[default]
-    Durable,
-    /// 2: the log is written, and synced once in [`LogOptions::flush_interval`].
-    Written,
+    Durable = 1,
+    /// 2: the log is written, and synced once in a second.
+    Written = 2,
+}
+
+impl FlushAtCommit {
+    /// The setting with MySQL's number.
+    pub fn from_number(number: u8) -> Option<FlushAtCommit> {
+        [FlushAtCommit::Nothing, FlushAtCommit::Durable, FlushAtCommit::Written].get(usize::from(number)).copied()
+    }
 }
 
 /// What is called when the log cannot be made durable. It is not expected to return: what was promised cannot be kept.

@@ -96,18 +96,25 @@ impl Recovery {
         Ok(Log { shared, thread: Some(thread) })
     }
 
+    /// Makes what was found of the log durable: a process that was killed left bytes that are in the operating system's cache
+    /// only.
+    pub fn sync(&self) -> Result<()> {
+        let (last, geometry) = (self.checkpoint(), self.checkpoint().geometry);
+        for number in geometry.segment_of(last.redo)..=geometry.segment_of(self.end.lsn) {
+            if let Some(file) = self.segments.file(number)? {
+                self.segments.files.sync_file(&file)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes what was found durable, and the new epoch with it.
     pub(super) fn prepare(mut self, options: LogOptions) -> Result<Arc<Shared>> {
         let last = self.checkpoint();
         let geometry = last.geometry;
         let end = self.end.lsn;
         if !options.planted.has(Fault::SkipSyncOfRecovery) {
-            // A process that was killed left bytes that are in the operating system's cache only.
-            for number in geometry.segment_of(last.redo)..=geometry.segment_of(end) {
-                if let Some(file) = self.segments.file(number)? {
-                    self.segments.files.sync_file(&file)?;
-                }
-            }
+            self.sync()?;
         }
         let raised = if options.planted.has(Fault::SameEpoch) { 0 } else { 1 };
         let epoch =

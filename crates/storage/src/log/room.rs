@@ -45,7 +45,8 @@ impl Drop for Room {
 }
 
 impl Shared {
-    pub fn reserve(self: &Arc<Self>, bytes: u64) -> Result<Room> {
+    /// `wait`: wait for a checkpoint while the log is at its capacity.
+    pub fn reserve(self: &Arc<Self>, bytes: u64, wait: bool) -> Result<Room> {
         if bytes > self.group_max() {
             return Err(StorageError::GroupTooLarge { bytes, limit: self.group_max() });
         }
@@ -53,7 +54,7 @@ impl Shared {
         self.promised.0.fetch_add(charged, Ordering::SeqCst);
         // Gives back what it has if this fails.
         let room = Room { shared: Arc::clone(self), bytes: charged };
-        if self.age() > self.soft_capacity() {
+        if wait && self.age() > self.soft_capacity() {
             self.throttle(bytes)?;
         }
         if self.needed() > self.made.load(Ordering::SeqCst) {

@@ -188,6 +188,11 @@ impl Segments {
     }
 }
 
+/// Returns true for the path of a file that belongs to a log.
+pub(crate) fn is_log_file(path: &Path) -> bool {
+    segment_number(path).is_some() || segment_number(&path.with_extension("")).is_some()
+}
+
 /// The number in the name of a segment's file; `None` for other names.
 fn segment_number(path: &Path) -> Option<u64> {
     let digits = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;

@@ -16,7 +16,7 @@ pub(super) struct LogCounters {
 
 /// The state of the log at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LogStatus {
+pub struct LogStatus {
     /// `Innodb_os_log_written`: bytes written to the files.
     pub os_log_written: u64,
     /// `Innodb_os_log_fsyncs`.

@@ -91,6 +91,17 @@ impl Log {
         self.shared.take_checkpoint(redo, oldest, next_transaction)
     }
 
+    /// Ends a wait for pressure.
+    pub fn wake_checkpointer(&self) {
+        *self.shared.pressure.lock() = true;
+        self.shared.pressed.notify_all();
+    }
+
+    /// `innodb_redo_log_capacity`.
+    pub fn capacity(&self) -> u64 {
+        self.shared.options.capacity
+    }
+
     /// Waits until the log's age makes a checkpoint wanted, at most so long. Returns true if one is wanted.
     pub fn wait_for_pressure(&self, timeout: Duration) -> bool {
         self.shared.wait_for_pressure(timeout)

@@ -24,7 +24,13 @@ pub(crate) struct Home {
 /// A store in a temporary directory.
 pub(crate) fn home(page_size: usize, pool_bytes: usize) -> Home {
     let directory = tempfile::tempdir().unwrap();
-    let options = StoreOptions { page_size, buffer_pool_bytes: pool_bytes, io: IoBackend::Threads, sync: false };
+    let options = StoreOptions {
+        page_size,
+        buffer_pool_bytes: pool_bytes,
+        io: IoBackend::Threads,
+        sync: false,
+        ..StoreOptions::default()
+    };
     Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
 }
 
@@ -32,7 +38,8 @@ pub(crate) fn home(page_size: usize, pool_bytes: usize) -> Home {
 pub(crate) fn home_with_faults(page_size: usize, frames: usize) -> (Home, Arc<SimulatedDisk>) {
     let directory = tempfile::tempdir().unwrap();
     let buffer_pool_bytes = frames * page_size;
-    let options = StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: true };
+    let options =
+        StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: true, ..StoreOptions::default() };
     let io = Arc::new(SimulatedDisk::new());
     let store = Store::open_on(directory.path(), options, Arc::clone(&io) as _).unwrap();
     store.buffer_pool().set_frame_wait_ms(0);

@@ -124,7 +124,13 @@ fn best_ms(mut f: impl FnMut()) -> f64 {
 #[ignore = "a measurement"]
 fn scan_against_memory() {
     let directory = tempfile::tempdir().unwrap();
-    let options = StoreOptions { page_size: 16384, buffer_pool_bytes: 2 << 30, io: IoBackend::Threads, sync: false };
+    let options = StoreOptions {
+        page_size: 16384,
+        buffer_pool_bytes: 2 << 30,
+        io: IoBackend::Threads,
+        sync: false,
+        ..StoreOptions::default()
+    };
     let store = Store::open(directory.path(), options).unwrap();
     let schema = schema();
     let file = store.new_file(1).unwrap();

@@ -109,7 +109,7 @@ fn measure(row: fn(i64) -> Vec<Value>, tree: &Tree, count: i64, threads: usize) 
     let update = per_change(threads, &changed, |new| assert!(tree.replace(new, 2, &counters).unwrap()));
     let keys: Vec<_> = changed.iter().map(|row| tree.key_of_values(row).unwrap()).collect();
     let delete = per_change(threads, &keys, |key| {
-        let mut change = tree.begin(3, &counters);
+        let mut change = tree.begin(3, tree.room().unwrap(), &counters);
         assert!(change.delete(key).unwrap());
         change.commit().finish();
     });

@@ -4,7 +4,7 @@ use super::{block::OverflowPointer, btree::Tree, leaf::BadPage, overflow};
 use crate::{
     Counters, Result, StorageError,
     file::{HEADER_PAGE, ROOT_PAGE},
-    page::{NO_PAGE, PageHeader},
+    page::{NO_PAGE, PageHeader, PageType},
 };
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub struct TreeReport {
     pub free_pages: u64,
     /// Pages that wait to be put on the free list.
     pub unlinked_pages: u64,
-    /// Pages that nothing leads to any more: room that was lost when a process ended before it could free them.
+    /// Pages of long values that no row has: what a power cut leaves of a row that was to come, or had just gone.
     pub lost_pages: u64,
     /// Pages that are reached through the right link of a neighbour only.
     pub unposted_pages: u64,
@@ -60,7 +60,7 @@ impl Tree {
             check.visit(*page_no)?;
             check.report.unlinked_pages += 1;
         }
-        check.report.lost_pages = u64::from(self.file.page_count()) - check.seen.len() as u64;
+        check.unreached_pages()?;
         Ok(check.report)
     }
 }
@@ -158,6 +158,19 @@ impl Check<'_> {
             rest -= piece.len();
             self.report.overflow_pages += 1;
             page_no = next;
+        }
+        Ok(())
+    }
+
+    /// Pages to which nothing leads are of long values: only those are allocated before their row, and freed after it.
+    fn unreached_pages(&mut self) -> Result<()> {
+        for page_no in (0..self.tree.file.page_count()).filter(|page_no| !self.seen.contains(page_no)) {
+            let page_type = self.tree.fetch(page_no, self.counters)?.header().page_type();
+            let is_lost = page_type == Some(PageType::Overflow);
+            if !is_lost {
+                return Err(self.tree.corrupt(page_no, BadPage("nothing leads to this page")));
+            }
+            self.report.lost_pages += 1;
         }
         Ok(())
     }

@@ -3,41 +3,74 @@
 //! ```text
 //!   latch, allocate    the pages are latched exclusively, one after the other; all that can fail is done here
 //!   change             what will become of each page, as a value; the page is as it was
-//!   commit             the pages change, then the file header: nothing here can fail
+//!   commit             the pages change, then the file header, and the log is told: nothing here can fail
 //! ```
 //!
-//! A group that is dropped before it is committed leaves the tree and its file as they were.
+//! Room in the log is asked for before anything is latched ([`Tree::room`]), and used up by the commit. A group that is
+//! dropped before it is committed leaves the tree and its file as they were.
 
 use super::{
     btree::Tree,
     inner::InnerNode,
-    leaf::changes::{SlotChange, apply},
+    page_change::{PageChange, push_image},
     probe::Event,
 };
 use crate::{
     Counters, Result,
     buffer_pool::{Allocation, PageGuardMut},
-    page::{PageHeader, PageHeaderMut, PageType},
+    file::HEADER_PAGE,
+    log,
 };
 use std::borrow::Cow;
 
-/// The change that a group makes in one page. Drawn in `docs/format.md`, "Log".
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PageChange {
-    /// The whole page, without its identity.
-    Image(Vec<u8>),
-    /// A slot of a leaf, for which there is room.
-    Slot(SlotChange<'static>),
-    /// Some bytes.
-    Bytes { offset: u16, bytes: Vec<u8> },
-    /// It becomes the first page of the free list, before this one.
-    Freed { next: u32 },
+/// Pages that a group changes at most, the file header not counted.
+const PAGES_MAX: usize = 3;
+/// What a page takes in the log beside its bytes, and the file header altogether.
+const RECORD_BYTES: usize = 64;
+const HEADER_BYTES: usize = 512;
+
+/// Room in the log for a group, if there is a log.
+#[derive(Debug, Default)]
+pub struct Room(Option<log::Room>);
+
+impl Room {
+    /// Takes over the room of another.
+    pub fn merge(&mut self, other: Room) {
+        match (&mut self.0, other.0) {
+            (Some(room), Some(other)) => room.merge(other),
+            (None, other) => self.0 = other,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// Bytes that a group takes in the log at most.
+pub(crate) fn group_bytes_max(page_size: usize) -> u64 {
+    (PAGES_MAX * (page_size + RECORD_BYTES) + HEADER_BYTES) as u64
+}
+
+impl Tree {
+    /// Room in the log for a group of this tree. To be asked for before anything is latched, since this waits while the log
+    /// is at its capacity. Errors: `DiskFull`, `LogFull`, I/O.
+    pub(crate) fn room(&self) -> Result<Room> {
+        self.room_with(|log, bytes| log.reserve(bytes))
+    }
+
+    /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page. Errors: `DiskFull`, I/O.
+    pub(super) fn room_at_once(&self) -> Result<Room> {
+        self.room_with(|log, bytes| log.reserve_at_once(bytes))
+    }
+
+    fn room_with(&self, reserve: impl FnOnce(&log::Log, u64) -> Result<log::Room>) -> Result<Room> {
+        let bytes = group_bytes_max(self.file.page_size());
+        self.pool.log().map(|log| reserve(log, bytes)).transpose().map(Room)
+    }
 }
 
 /// A latched page and what becomes of it.
 struct Latched {
     page: PageGuardMut,
-    changes: Vec<PageChange>,
+    changes: Vec<PageChange<'static>>,
     /// The file has the page only once the group is committed.
     is_new: bool,
 }
@@ -114,7 +147,7 @@ impl<'a> Group<'a> {
         }
         let mut copy = page.to_vec();
         for change in changes {
-            change.apply(&mut copy, page.page_no(), self.tree.file.index_id(), self.trx_id);
+            self.apply(change, &mut copy, page.page_no());
         }
         Cow::Owned(copy)
     }
@@ -141,7 +174,7 @@ impl<'a> Group<'a> {
     /// Puts a whole page in the place of the one that is there.
     pub fn image(&mut self, member: Member, image: Vec<u8>) {
         debug_assert_eq!(image.len(), self.page(member).len());
-        self.change(member, PageChange::Image(image));
+        self.change(member, PageChange::Image(Cow::Owned(image)));
     }
 
     /// Puts an inner page in the place of the page.
@@ -151,7 +184,7 @@ impl<'a> Group<'a> {
         self.image(member, image);
     }
 
-    pub fn change(&mut self, member: Member, change: PageChange) {
+    pub fn change(&mut self, member: Member, change: PageChange<'static>) {
         self.pages[member.0].changes.push(change);
     }
 
@@ -175,23 +208,79 @@ impl<'a> Group<'a> {
         self.leaves += leaves;
     }
 
-    /// Makes the changes. Returns the pages, still latched, in the order in which they came to the group.
-    pub fn commit(mut self) -> Vec<PageGuardMut> {
-        let index_id = self.tree.file.index_id();
-        let mut pages = Vec::with_capacity(self.pages.len());
-        for Latched { mut page, changes, .. } in self.pages.drain(..) {
+    /// Bytes that the group takes in the log at most.
+    pub fn log_bytes(&self) -> u64 {
+        let page_size = self.tree.file.page_size();
+        let changes = self.pages.iter().flat_map(|latched| &latched.changes);
+        let bytes = changes.map(|change| RECORD_BYTES + change.bytes(page_size)).sum::<usize>();
+        (bytes + if self.allocation.is_some() { HEADER_BYTES } else { 0 }) as u64
+    }
+
+    /// Makes the changes. Returns the pages, still latched.
+    pub fn commit(self, room: Room) -> Vec<PageGuardMut> {
+        commit_all(vec![self], room)
+    }
+
+    /// Makes the changes in the pages, and adds them to a group of the log if there is one.
+    fn change_pages(&mut self, record: &mut Option<log::Group>, changed: &mut Changed) {
+        let file = &self.tree.file;
+        for Latched { mut page, changes, .. } in std::mem::take(&mut self.pages) {
             let page_no = page.page_no();
-            for change in changes {
-                change.apply(&mut page, page_no, index_id, self.trx_id);
+            for change in &changes {
+                self.apply(change, &mut page, page_no);
             }
-            pages.push(page);
+            if let Some(record) = record {
+                // An image is that of the page as all changes leave it.
+                let image = changes.iter().find(|change| change.is_whole());
+                let told = image.map_or(&changes[..], std::slice::from_ref);
+                told.iter().for_each(|change| change.push_to(record, file.id(), page_no, &page, self.trx_id));
+            }
+            if changes.is_empty() { changed.same.push(page) } else { changed.pages.push(page) }
         }
         if let Some(allocation) = self.allocation.take() {
-            allocation.commit();
+            let header = allocation.commit();
+            if let Some(record) = record {
+                push_image(record, file.id(), HEADER_PAGE, &header);
+            }
+            changed.headers.push(header);
         }
-        self.tree.file.count(self.rows, self.leaves);
-        pages
+        file.count(self.rows, self.leaves);
     }
+
+    /// A change of a latched page is made for the page as it is: it can be made.
+    fn apply(&self, change: &PageChange<'_>, page: &mut [u8], page_no: u32) {
+        let made = change.apply(page, page_no, self.tree.file.index_id(), self.trx_id);
+        made.unwrap_or_else(|e| panic!("a change of latched page {page_no}: {e}"));
+    }
+}
+
+/// Pages of groups that are being committed.
+#[derive(Default)]
+struct Changed {
+    pages: Vec<PageGuardMut>,
+    headers: Vec<PageGuardMut>,
+    same: Vec<PageGuardMut>,
+}
+
+/// Makes the changes of groups of several trees as one group of the log. Returns the pages, still latched.
+pub(super) fn commit_all(groups: Vec<Group<'_>>, mut room: Room) -> Vec<PageGuardMut> {
+    let log = groups.first().and_then(|group| group.tree.pool.log().cloned());
+    let mut record = log.as_ref().map(|_| log::Group::default());
+    let mut changed = Changed::default();
+    for mut group in groups {
+        group.change_pages(&mut record, &mut changed);
+    }
+    // Changing their bytes has made the pages dirty, as the log demands: a checkpoint does not pass them by.
+    if let (Some(log), Some(record), Some(room)) = (log, &mut record, &mut room.0)
+        && !record.is_empty()
+    {
+        let end = log.append(record, room).end;
+        for page in changed.pages.iter_mut().chain(&mut changed.headers) {
+            page.header_mut().set_lsn(end);
+        }
+    }
+    changed.pages.append(&mut changed.same);
+    changed.pages
 }
 
 impl Drop for Group<'_> {
@@ -201,33 +290,5 @@ impl Drop for Group<'_> {
                 self.tree.pool.forget_page(page);
             }
         }
-    }
-}
-
-impl PageChange {
-    /// Changes a page. A page that was free, or was none, begins with the transaction ids of its new content.
-    fn apply(&self, page: &mut [u8], page_no: u32, index_id: u32, trx_id: u64) {
-        let before = match PageHeader(page).page_type() {
-            Some(PageType::Leaf | PageType::Inner) => PageHeader(page).max_trx_id(),
-            _ => 0,
-        };
-        match self {
-            PageChange::Image(image) => page.copy_from_slice(image),
-            PageChange::Slot(change) => {
-                apply(page, change).expect("the room for the slot was seen while the page was latched");
-            }
-            PageChange::Bytes { offset, bytes } => {
-                let offset = usize::from(*offset);
-                page[offset..offset + bytes.len()].copy_from_slice(bytes);
-            }
-            PageChange::Freed { next } => {
-                PageHeaderMut(page).init(PageType::Free, page_no, index_id);
-                PageHeaderMut(page).set_next(*next);
-            }
-        }
-        let max_trx_id = PageHeader(page).max_trx_id().max(before).max(trx_id);
-        let mut header = PageHeaderMut(page);
-        header.set_identity(page_no, index_id);
-        header.set_max_trx_id(max_trx_id);
     }
 }

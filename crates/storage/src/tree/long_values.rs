@@ -28,10 +28,11 @@ impl Tree {
     }
 
     fn free_page(&self, page_no: u32, counters: &Counters) -> Result<()> {
+        let room = self.room_at_once()?;
         let mut group = Group::new(self, counters);
         let page = group.latch(page_no)?;
         group.free(page)?;
-        group.commit();
+        group.commit(room);
         Ok(())
     }
 }
@@ -67,11 +68,12 @@ impl Change<'_> {
             for start in (0..value.len()).step_by(overflow::piece_bytes(page_size)).rev() {
                 let mut image = vec![0; page_size];
                 overflow::write_piece(&value[start..], next, &mut image);
+                let room = tree.room()?;
                 let mut group = Group::new(tree, counters);
                 let page = group.allocate()?;
                 next = group.page_no(page);
                 group.image(page, image);
-                group.commit();
+                group.commit(room);
                 written.push(next);
             }
             Ok(OverflowPointer { page: next, len })

@@ -41,6 +41,7 @@ impl Tree {
         if !self.is_sparse(&self.descend(Target::Key(key), level, counters)?)? {
             return Ok(None);
         }
+        let room = self.room()?;
         let Some((parent, _)) = self.descend_mut(key, level + 1, counters)? else { return Ok(None) };
         let node = self.inner(&parent)?.to_node();
         let mut group = Group::new(self, counters);
@@ -48,7 +49,7 @@ impl Tree {
         let child = node.find(key);
         for left in [Some(child), child.checked_sub(1)].into_iter().flatten() {
             if left + 1 < node.children.len() && self.join(&mut group, parent, &node, left)? {
-                group.commit();
+                group.commit(room);
                 self.probe.hit(Event::Merge);
                 return Ok(Some(node.children[left + 1].key.clone()));
             }
@@ -120,6 +121,7 @@ impl Tree {
                 return Ok(());
             }
             drop(page);
+            let room = self.room()?;
             let mut group = Group::new(self, counters);
             let root = group.latch(ROOT_PAGE)?;
             if PageHeader(group.page(root)).level() == 0 {
@@ -135,7 +137,7 @@ impl Tree {
             let image = group.page(child).to_vec();
             group.image(root, image);
             group.free(child)?;
-            group.commit();
+            group.commit(room);
             self.probe.hit(Event::Shrink);
         }
     }

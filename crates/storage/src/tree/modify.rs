@@ -12,8 +12,14 @@
 //! if the changes of all are made ready before the first is committed, and all are committed before the rest of the first
 //! is done ([`crate::Table::update`]).
 
-use super::{btree::Tree, group::Group, new_row::NewRow, post::note, row_edit::Edit};
-use crate::{Counters, Result, file::ROOT_PAGE};
+use super::{
+    btree::Tree,
+    group::{Group, Room, commit_all},
+    new_row::NewRow,
+    post::note,
+    row_edit::Edit,
+};
+use crate::{Counters, Result, StorageError, file::ROOT_PAGE};
 use muster_types::Value;
 use parking_lot::MutexGuard;
 
@@ -23,6 +29,8 @@ pub struct Change<'a> {
     pub(super) counters: &'a Counters,
     pub(super) trx_id: u64,
     pub(super) group: Group<'a>,
+    /// Room in the log for the group.
+    room: Room,
     /// Pages of long values that were written for the change.
     pub(super) written: Vec<u32>,
     /// Pages of long values that nothing leads to once the change is made.
@@ -45,14 +53,16 @@ pub struct Rest<'a> {
 }
 
 impl Tree {
-    /// Begins a change. The leaves that it changes are latched until it is committed or dropped.
-    pub fn begin<'a>(&'a self, trx_id: u64, counters: &'a Counters) -> Change<'a> {
+    /// Begins a change. The leaves that it changes are latched until it is committed or dropped. `room` was asked for before
+    /// any page was latched.
+    pub fn begin<'a>(&'a self, trx_id: u64, room: Room, counters: &'a Counters) -> Change<'a> {
         self.free_unlinked(counters);
         Change {
             tree: self,
             counters,
             trx_id,
             group: Group::new(self, counters),
+            room,
             written: Vec::new(),
             unlinked: Vec::new(),
             crossed: Vec::new(),
@@ -65,7 +75,7 @@ impl Tree {
     /// whole key), `RowTooLarge`, `WrongType`, and those of reading and allocating pages. On an error the rows are as
     /// they were.
     pub fn insert(&self, values: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
-        let mut change = self.begin(trx_id, counters);
+        let mut change = self.begin(trx_id, self.room()?, counters);
         change.insert(values)?;
         change.commit().finish();
         Ok(())
@@ -74,7 +84,7 @@ impl Tree {
     /// Puts a row in the place of the one with the same key. Returns whether there was one. On an error the rows are as
     /// they were.
     pub fn replace(&self, values: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
-        let mut change = self.begin(trx_id, counters);
+        let mut change = self.begin(trx_id, self.room()?, counters);
         let found = change.replace(values)?;
         change.commit().finish();
         Ok(found)
@@ -83,7 +93,7 @@ impl Tree {
     /// Marks the row with this key as deleted. Returns whether there was one that was not marked. On an error the rows are
     /// as they were.
     pub fn mark(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<bool> {
-        let mut change = self.begin(trx_id, counters);
+        let mut change = self.begin(trx_id, self.room()?, counters);
         let found = change.mark(key)?;
         change.commit().finish();
         Ok(found)
@@ -91,7 +101,7 @@ impl Tree {
 
     /// Removes the row with this key for good, marked or not; returns its values. On an error the rows are as they were.
     pub fn delete(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<Option<Vec<Value>>> {
-        let mut change = self.begin(trx_id, counters);
+        let mut change = self.begin(trx_id, self.room()?, counters);
         let values = change.values(key)?;
         change.delete(key)?;
         change.commit().finish();
@@ -101,9 +111,10 @@ impl Tree {
     /// The next hidden row number, which is then taken. Errors: those of changing the file header.
     pub fn take_row_id(&self, counters: &Counters) -> Result<u64> {
         self.file.take_row_id(|bound| {
+            let room = self.room()?;
             let mut group = Group::new(self, counters);
             group.reserve_row_ids(bound)?;
-            group.commit();
+            group.commit(room);
             Ok(())
         })
     }
@@ -205,10 +216,36 @@ impl<'a> Change<'a> {
 
     /// Makes the change.
     pub fn commit(mut self) -> Rest<'a> {
-        let pages = self.take_group().commit();
+        let (room, group) = (std::mem::take(&mut self.room), self.take_group());
+        let pages = group.commit(room);
         #[cfg(test)]
         self.tree.encode_if_always(&pages);
         drop(pages);
+        self.into_rest()
+    }
+
+    /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Error:
+    /// `GroupTooLarge`, and nothing is changed.
+    pub fn commit_all(mut changes: Vec<Change<'a>>) -> Result<Vec<Rest<'a>>> {
+        let log = changes.first().and_then(|change| change.tree.pool.log());
+        let bytes = changes.iter().map(|change| change.group.log_bytes()).sum();
+        if let Some(limit) = log.map(|log| log.group_max()).filter(|limit| bytes > *limit) {
+            return Err(StorageError::GroupTooLarge { bytes, limit });
+        }
+        let mut room = Room::default();
+        let groups = changes.iter_mut().map(|change| {
+            room.merge(std::mem::take(&mut change.room));
+            change.take_group()
+        });
+        let groups = groups.collect();
+        let pages = commit_all(groups, room);
+        #[cfg(test)]
+        changes.iter().for_each(|change| change.tree.encode_if_always(&pages));
+        drop(pages);
+        Ok(changes.into_iter().map(Change::into_rest).collect())
+    }
+
+    fn into_rest(mut self) -> Rest<'a> {
         self.written.clear();
         self.tree.unlinked.lock().append(&mut self.unlinked);
         Rest {

@@ -3,9 +3,10 @@
 
 use super::{
     btree::Tree,
-    group::{Group, PageChange},
+    group::{Group, Room},
     inner::{self, Child, Inner, InnerNode},
     leaf::BadPage,
+    page_change::PageChange,
     probe::Event,
 };
 use crate::{
@@ -32,6 +33,7 @@ impl Tree {
     pub(super) fn post(&self, key: &[u8], level: u8, counters: &Counters) -> Result<()> {
         let mut parent_unknown = false;
         let rows = loop {
+            let room = self.room()?;
             // Without a parent the page is the root, which has no neighbours.
             let Some((parent, crossed)) = self.descend_mut(key, level + 1, counters)? else { return Ok(()) };
             parent_unknown |= crossed;
@@ -49,13 +51,13 @@ impl Tree {
                 node.children.remove(end);
             }
             if end == first {
-                self.split_inner(parent, node, counters)?;
+                self.split_inner(parent, node, room, counters)?;
                 continue;
             }
             let mut group = Group::new(self, counters);
             let parent = group.add(parent);
             group.inner(parent, &node);
-            group.commit();
+            group.commit(room);
             self.probe.hit(Event::Post);
             if end == first + all {
                 break node.rows();
@@ -107,7 +109,7 @@ impl Tree {
 
     /// Moves the upper half of an inner page to a new one, and posts that. Half of what the root has moves to either of
     /// two new pages.
-    fn split_inner(&self, page: PageGuardMut, mut node: InnerNode, counters: &Counters) -> Result<()> {
+    fn split_inner(&self, page: PageGuardMut, mut node: InnerNode, room: Room, counters: &Counters) -> Result<()> {
         let mut group = Group::new(self, counters);
         let own = group.add(page);
         let level = node.level;
@@ -118,7 +120,7 @@ impl Tree {
             group.inner(left, &node);
             group.inner(right, &upper);
             group.inner(own, &InnerNode { level: level + 1, children, high: None, right: NO_PAGE });
-            group.commit();
+            group.commit(room);
             self.probe.hit(Event::Grow);
             return Ok(());
         }
@@ -126,7 +128,7 @@ impl Tree {
         let upper = node.split(group.page_no(right));
         group.inner(own, &node);
         group.inner(right, &upper);
-        group.commit();
+        group.commit(room);
         self.post(&upper.children[0].key, level, counters)
     }
 
@@ -139,6 +141,7 @@ impl Tree {
             return Ok(());
         }
         drop(above);
+        let room = self.room()?;
         let Some((above, _)) = self.descend_mut(key, level + 1, counters)? else { return Ok(()) };
         let inner = self.inner(&above)?;
         let child = inner.find(key);
@@ -146,8 +149,8 @@ impl Tree {
         let mut group = Group::new(self, counters);
         let above = group.add(above);
         let offset = (PAGE_HEADER + 8 * child) as u16;
-        group.change(above, PageChange::Bytes { offset, bytes: rows.to_le_bytes().to_vec() });
-        group.commit();
+        group.change(above, PageChange::Bytes { offset, bytes: rows.to_le_bytes().to_vec().into() });
+        group.commit(room);
         self.recount(key, level + 1, all, counters)
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     block::RowBlock,
     descent::Target,
-    group::{Group, Member, PageChange},
+    group::{Group, Member},
     leaf::{
         BadPage, Found, SLOT,
         changes::{bytes_needed, free_bytes},
@@ -12,6 +12,7 @@ use super::{
         slot::Version,
     },
     modify::Change,
+    page_change::PageChange,
     probe::Event,
 };
 use crate::{Result, buffer_pool::PageGuardMut, file::ROOT_PAGE};

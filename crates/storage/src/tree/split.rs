@@ -4,7 +4,7 @@
 use super::{
     block::RowBlock,
     btree::Tree,
-    group::Group,
+    group::{Group, Room},
     inner::{self, Child, InnerNode},
     leaf::{
         Found, Leaf, RowExtents,
@@ -36,11 +36,12 @@ impl Tree {
     /// take several calls. Errors: those of allocating pages; the leaf is then as it was.
     pub(super) fn make_room(&self, page: PageGuardMut, key: &[u8], needed: usize, counters: &Counters) -> Result<()> {
         let corrupt = |e| self.corrupt(page.page_no(), e);
+        let room = self.room_at_once()?;
         let leaf = self.leaf(&page)?;
         let found = leaf.find(&self.layout, key).map_err(corrupt)?;
         if leaf.rows() == 1 && found.exact {
             let image = self.row_as_record(&leaf)?;
-            self.put_image(page, image, counters);
+            self.put_image(page, image, room, counters);
             return Ok(());
         }
         let at_end = found.position == leaf.rows() && leaf.right() == NO_PAGE;
@@ -49,19 +50,19 @@ impl Tree {
             let mut image = vec![0; page.len()];
             let fits = encode(&page, &self.layout, self.horizon(), &mut image).map_err(corrupt)?;
             if fits && free_bytes(&image).map_err(corrupt)? >= spare {
-                self.put_image(page, image, counters);
+                self.put_image(page, image, room, counters);
                 self.probe.hit(Event::Encode);
                 return Ok(());
             }
         }
-        self.split_leaf(page, found, key, counters)
+        self.split_leaf(page, found, key, room, counters)
     }
 
-    fn put_image(&self, page: PageGuardMut, image: Vec<u8>, counters: &Counters) {
+    fn put_image(&self, page: PageGuardMut, image: Vec<u8>, room: Room, counters: &Counters) {
         let mut group = Group::new(self, counters);
         let page = group.add(page);
         group.image(page, image);
-        group.commit();
+        group.commit(room);
     }
 
     /// A leaf's only row as a record, beside which another version of the row finds room.
@@ -82,7 +83,7 @@ impl Tree {
 
     /// Moves the upper half of a leaf's rows to a new page, with room for a row with this key, and posts that. Half of what
     /// the root has moves to either of two new pages.
-    fn split_leaf(&self, page: PageGuardMut, found: Found, key: &[u8], counters: &Counters) -> Result<()> {
+    fn split_leaf(&self, page: PageGuardMut, found: Found, key: &[u8], room: Room, counters: &Counters) -> Result<()> {
         let mut group = Group::new(self, counters);
         let old = group.add(page);
         let is_root = group.page_no(old) == ROOT_PAGE;
@@ -119,7 +120,7 @@ impl Tree {
         let new = group.page_no(right);
         group.image(left, halves.left);
         group.image(right, halves.right);
-        drop(group.commit());
+        drop(group.commit(room));
         self.probe.hit(if is_root { Event::Grow } else { Event::Split });
         if !is_root && !self.probe.skips_post(new) {
             note(self.post(&halves.separator, 0, counters));

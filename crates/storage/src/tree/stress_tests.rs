@@ -156,7 +156,7 @@ impl Writer<'_> {
         let to = self.pick();
         let (old, new, row) = (key(self.tree, from), key(self.tree, to), row(to, 5));
         if !self.model.contains_key(&new) {
-            let mut change = self.tree.begin(5, counters);
+            let mut change = self.tree.begin(5, self.tree.room().unwrap(), counters);
             change.relocate(&old, &row).unwrap();
             change.commit().finish();
             self.model.remove(&old);

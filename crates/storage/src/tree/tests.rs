@@ -26,7 +26,8 @@ pub fn home(page_size: usize) -> Home {
 
 pub(super) fn home_of(page_size: usize, buffer_pool_bytes: usize) -> Home {
     let directory = tempfile::tempdir().unwrap();
-    let options = StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: false };
+    let options =
+        StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: false, ..StoreOptions::default() };
     Home { store: Store::open(directory.path(), options).unwrap(), _directory: directory }
 }
 
@@ -95,6 +96,7 @@ pub(super) type Model = BTreeMap<Vec<u8>, Vec<Value>>;
 pub(super) fn compare(tree: &Tree, model: &Model, bounds: &[(usize, usize)], counted: bool) {
     let counters = Counters::default();
     let report = tree.check(&counters).unwrap();
+    assert_eq!(report.lost_pages, 0);
     let rows = report.rows - report.marked_rows;
     assert_eq!((rows, tree.row_count(), report.lost_pages), (model.len() as u64, model.len() as u64, 0));
     assert_eq!(report.leaf_pages, tree.file().header().leaf_count);
@@ -254,6 +256,7 @@ proptest! {
             prop_assert_eq!(tree.delete(&key, 9, &counters).unwrap(), model.remove(&key));
         }
         let report = tree.check(&counters).unwrap();
+    assert_eq!(report.lost_pages, 0);
         prop_assert_eq!((report.leaf_pages, report.inner_pages, report.overflow_pages), (1, 0, 0));
     }
 
@@ -327,6 +330,7 @@ fn rows_in_key_order_leave_full_leaves() {
         tree.insert(&number_row(n), 1, &counters).unwrap();
     }
     let report = tree.check(&counters).unwrap();
+    assert_eq!(report.lost_pages, 0);
     let layout = Arc::clone(tree.layout());
     let (_, shape) = build(&home, &layout, &(0..3000).map(number_row).collect::<Vec<_>>());
     assert!(report.leaf_pages <= shape.leaf_pages, "{report:?} {shape:?}");
@@ -338,6 +342,7 @@ fn rows_in_key_order_leave_full_leaves() {
         }
     }
     let report = tree.check(&counters).unwrap();
+    assert_eq!(report.lost_pages, 0);
     assert_eq!(report.rows, 30);
     assert!(report.leaf_pages <= 3 && report.free_pages > 20, "{report:?}");
 }
@@ -375,6 +380,7 @@ fn rows_and_keys_beyond_a_page_are_refused() {
     assert_eq!(tree.get(&key, &ReadView::latest(), &counters).unwrap().unwrap(), row(20_000));
     assert!(tree.replace(&row(3), 1, &counters).unwrap());
     let report = tree.check(&counters).unwrap();
+    assert_eq!(report.lost_pages, 0);
     assert_eq!((report.overflow_pages, report.free_pages), (0, 5));
 }
 

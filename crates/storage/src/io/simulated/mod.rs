@@ -343,6 +343,10 @@ impl Disk for SimulatedDisk {
         let held = SimulatedLock { path: path.to_path_buf(), locks: Arc::clone(&self.locks) };
         Ok(FileLock { _held: LockKind::Simulated { _held: held } })
     }
+
+    fn fail_stop(&self, _reason: &str) {
+        self.state.lock().is_off = true;
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,16 @@
-//! A data directory: its lock, its files, its buffer pool.
+//! A data directory: its lock, its files, its buffer pool, its log.
+//!
+//! ```text
+//!   Store::open      lock, identity, then recovery: torn pages are put back, the log is repeated     recovery.rs
+//!     Checkpointer   writes what has been dirty longest, and tells where redo begins                 checkpointer.rs
+//!   Store::shut_down all pages are at their places: the next start has nothing to repeat
+//! ```
+
+mod checkpointer;
+mod recovery;
+mod settings;
+
+pub use settings::{IoBackend, LogSettings, RecoveryProgress, StoreOptions};
 
 use crate::{
     Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,
@@ -6,42 +18,21 @@ use crate::{
     directory::{self, Identity},
     file::{self, Companion, PageFile, SequentialWriter},
     io::{self, Disk, FileLock},
+    log::{FlushAtCommit, Log, LogStatus},
     small_file,
     tree::{TreeBuilder, TreeLayout},
 };
+use checkpointer::Checkpointer;
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
 };
-
-/// How pages reach the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IoBackend {
-    /// io_uring where the kernel has it, else threads.
-    #[default]
-    Auto,
-    Uring,
-    Threads,
-}
-
-#[derive(Debug, Clone)]
-pub struct StoreOptions {
-    /// Bytes of a page, a power of two from 4 KiB to 64 KiB; fixed when the directory is made.
-    pub page_size: usize,
-    pub buffer_pool_bytes: usize,
-    pub io: IoBackend,
-    /// True if files are synced before they count as written.
-    pub sync: bool,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        StoreOptions { page_size: 16 * 1024, buffer_pool_bytes: 1 << 30, io: IoBackend::Auto, sync: true }
-    }
-}
 
 /// File numbers that are written down as used at a time, so that not every new file costs a sync.
 const FILE_NUMBERS_AT_ONCE: u32 = 64;
@@ -62,6 +53,11 @@ pub struct Store {
     pool: Arc<BufferPool>,
     page_size: usize,
     sync: bool,
+    log: Arc<Log>,
+    flush_at_commit: AtomicU8,
+    checkpointer: Checkpointer,
+    /// The number by which the directory is known.
+    identity: u64,
     files: Mutex<Files>,
     /// Keeps other processes out as long as it is open.
     _lock: FileLock,
@@ -84,19 +80,19 @@ impl Store {
             return Err(StorageError::io(directory, e));
         }
         let lock = directory::lock(&*disk, directory)?;
+        let log_files = recovery::log_files(&disk, directory, &options);
         let identity = match directory::read_identity(&*disk, directory)? {
             Some(identity) => identity,
-            None => {
-                let identity = Identity { page_size: options.page_size, next_file: 1 };
-                directory::write_identity(&*disk, directory, identity, options.sync)?;
-                identity
-            }
+            None => recovery::create(&log_files, &options)?,
         };
+        let (counters, pool_bytes) = (Arc::<Counters>::default(), options.buffer_pool_bytes);
+        let pool = BufferPool::counting_into(Arc::clone(&counters), pool_bytes, identity.page_size, Arc::clone(&disk))?;
+        let log = recovery::recover(log_files, identity, &options, &pool, &counters)?;
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let (counters, pool_bytes) = (Arc::<Counters>::default(), options.buffer_pool_bytes);
-        let pool = BufferPool::counting_into(Arc::clone(&counters), pool_bytes, identity.page_size, Arc::clone(&disk))?;
+        let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), options.log.checkpoint_interval)
+            .map_err(|e| StorageError::io(directory, e))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
             counters,
@@ -104,6 +100,10 @@ impl Store {
             pool,
             page_size: identity.page_size,
             sync: options.sync,
+            log,
+            flush_at_commit: AtomicU8::new(options.log.flush_at_commit as u8),
+            checkpointer,
+            identity: identity.id,
             files: Mutex::new(Files { next, reserved: identity.next_file, open: HashMap::new() }),
             _lock: lock,
         }))
@@ -145,7 +145,7 @@ impl Store {
         let next = id.0.checked_add(1).ok_or_else(too_many)?;
         if next > files.reserved {
             let reserved = next.saturating_add(FILE_NUMBERS_AT_ONCE - 1);
-            let identity = Identity { page_size: self.page_size, next_file: reserved };
+            let identity = Identity { page_size: self.page_size, next_file: reserved, id: self.identity };
             directory::write_identity(&*self.disk, &self.directory, identity, self.sync)?;
             files.reserved = reserved;
         }
@@ -217,6 +217,43 @@ impl Store {
         Table::open(Arc::clone(self), schema, files, statistics)
     }
 
+    /// Positions and counts of the log.
+    pub fn log_status(&self) -> LogStatus {
+        self.log.status()
+    }
+
+    /// The end of the log: all that was changed before this was called lies before it.
+    pub fn log_position(&self) -> u64 {
+        self.log.current()
+    }
+
+    /// `innodb_flush_log_at_trx_commit`: what [`Store::commit`] waits for.
+    pub fn flush_at_commit(&self) -> FlushAtCommit {
+        FlushAtCommit::from_number(self.flush_at_commit.load(Relaxed)).unwrap_or_default()
+    }
+
+    pub fn set_flush_at_commit(&self, flush: FlushAtCommit) {
+        self.flush_at_commit.store(flush as u8, Relaxed);
+    }
+
+    /// Waits until all changes so far may be told committed. Errors: the log has failed.
+    pub fn commit(&self) -> Result<()> {
+        self.log.wait_committed(self.log.current(), self.flush_at_commit())
+    }
+
+    /// Waits until all changes so far survive a power cut. Errors: the log has failed.
+    pub fn make_durable(&self) -> Result<()> {
+        self.log.wait_durable(self.log.current())
+    }
+
+    /// Writes all changed pages to their places, and a checkpoint: a start has nothing to repeat then. Errors: `DiskFull`,
+    /// I/O, the log has failed.
+    pub fn checkpoint(&self) -> Result<()> {
+        let wanted = self.log.current();
+        self.pool.flush_before(wanted, &self.counters)?;
+        self.checkpointer.checkpoint()
+    }
+
     /// Returns true if there is any table file.
     pub fn has_table_files(&self) -> Result<bool> {
         Ok(!table_files(&*self.disk, &self.directory)?.is_empty())
@@ -245,6 +282,10 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.checkpointer.stop();
+        if let Err(e) = self.checkpoint() {
+            tracing::warn!("the next start repeats the log: {e}");
+        }
         // The directory's lock goes next, and another store may have it then.
         self.pool.stop_cleaner();
     }
@@ -268,3 +309,6 @@ fn list(disk: &dyn Disk, directory: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 #[path = "store_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod recovery_tests;

@@ -1,0 +1,101 @@
+//! Checkpoints: a thread that has pages written which have been dirty longest, and tells where redo begins.
+
+use crate::{Result, buffer_pool::BufferPool, log::Log};
+use parking_lot::Mutex;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// How long to wait for pages to be written before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// The thread, until it is stopped.
+pub(super) struct Checkpointer {
+    work: Arc<Work>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Work {
+    log: Arc<Log>,
+    pool: Arc<BufferPool>,
+    stop: AtomicBool,
+    /// Held while a checkpoint is written.
+    writing: Mutex<()>,
+}
+
+impl Checkpointer {
+    /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log nears its
+    /// capacity.
+    pub fn start(log: Arc<Log>, pool: Arc<BufferPool>, interval: Duration) -> std::io::Result<Checkpointer> {
+        let work = Arc::new(Work { log, pool, stop: AtomicBool::new(false), writing: Mutex::new(()) });
+        let of_thread = Arc::clone(&work);
+        let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
+        Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Takes a checkpoint where redo could begin now.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.work.checkpoint()
+    }
+
+    /// Ends the thread and waits for that.
+    pub fn stop(&self) {
+        let Some(thread) = self.thread.lock().take() else { return };
+        self.work.stop.store(true, Relaxed);
+        self.work.log.wake_checkpointer();
+        // A thread that panicked has said so.
+        let _ = thread.join();
+    }
+}
+
+impl Work {
+    fn run(&self, interval: Duration) {
+        let mut last_end = self.log.current();
+        loop {
+            let is_pressed = self.log.wait_for_pressure(interval);
+            if self.stop.load(Relaxed) {
+                return;
+            }
+            let end = self.log.current();
+            let outcome = match is_pressed {
+                true => self.relieve(),
+                false => {
+                    // Nobody has changed anything for a while: now writing disturbs nobody.
+                    if end == last_end {
+                        self.pool.clean_before(end);
+                    }
+                    self.checkpoint()
+                }
+            };
+            last_end = end;
+            if let Err(e) = outcome {
+                tracing::error!("no checkpoint was taken: {e}");
+                if !self.stop.load(Relaxed) {
+                    self.log.wait_for_pressure(interval);
+                }
+            }
+        }
+    }
+
+    /// Has pages written until the log is half as old as it may be.
+    fn relieve(&self) -> Result<()> {
+        let goal = self.log.current().saturating_sub(self.log.capacity() / 2);
+        while self.log.status().checkpoint < goal && !self.stop.load(Relaxed) {
+            self.pool.clean_before(goal);
+            self.checkpoint()?;
+            thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        let _writing = self.writing.lock();
+        let redo = self.pool.redo_start();
+        if redo > self.log.status().checkpoint { self.log.checkpoint(redo, redo, 1) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,77 @@
+//! Settings of a data directory that is opened.
+
+use crate::log::FlushAtCommit;
+use std::{fmt, sync::Arc, time::Duration};
+
+/// How pages reach the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IoBackend {
+    /// io_uring where the kernel has it, else threads.
+    #[default]
+    Auto,
+    Uring,
+    Threads,
+}
+
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// Bytes of a page, a power of two from 4 KiB to 64 KiB; fixed when the directory is made.
+    pub page_size: usize,
+    pub buffer_pool_bytes: usize,
+    pub io: IoBackend,
+    /// True if files are synced before they count as written.
+    pub sync: bool,
+    pub log: LogSettings,
+    /// `innodb_doublewrite`: pages are saved in the doublewrite file before they are written to their places.
+    pub doublewrite: bool,
+    /// Told how far recovery is.
+    pub progress: RecoveryProgress,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        StoreOptions {
+            page_size: 16 * 1024,
+            buffer_pool_bytes: 1 << 30,
+            io: IoBackend::Auto,
+            sync: true,
+            log: LogSettings::default(),
+            doublewrite: true,
+            progress: RecoveryProgress::default(),
+        }
+    }
+}
+
+/// Settings of the redo log.
+#[derive(Debug, Clone)]
+pub struct LogSettings {
+    /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
+    pub capacity: u64,
+    /// `innodb_log_buffer_size`: bytes of the log buffer. A power of two is taken that is not below it.
+    pub buffer_bytes: u64,
+    /// `innodb_flush_log_at_trx_commit`.
+    pub flush_at_commit: FlushAtCommit,
+    /// How often a checkpoint is taken while there is no need for one.
+    pub checkpoint_interval: Duration,
+}
+
+impl Default for LogSettings {
+    fn default() -> LogSettings {
+        LogSettings {
+            capacity: 100 << 20,
+            buffer_bytes: 16 << 20,
+            flush_at_commit: FlushAtCommit::default(),
+            checkpoint_interval: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Called with how many bytes of the log have been repeated, of how many.
+#[derive(Clone, Default)]
+pub struct RecoveryProgress(pub Option<Arc<dyn Fn(u64, u64) + Send + Sync>>);
+
+impl fmt::Debug for RecoveryProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecoveryProgress")
+    }
+}
