@@ -98,6 +98,7 @@ impl Database {
             buffer_pool_bytes: options.buffer_pool_bytes,
             io: IoBackend::Auto,
             sync,
+            ..StoreOptions::default()
         };
         // Takes the directory's lock, so everything behind it has it alone.
         let store = Store::open_on(directory, store_options, disk)?;

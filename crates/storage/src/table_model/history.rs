@@ -6,7 +6,7 @@ use super::{
     model::{Model, Parts, Row},
 };
 use crate::{
-    Counters, FileId, IoBackend, ReadView, StorageError, Store, StoreOptions, Table, TableStatistics,
+    Counters, FileId, LogSettings, ReadView, StorageError, Store, StoreOptions, Table, TableStatistics,
     io::simulated::SimulatedDisk,
     key::ByteRange,
     tree::{Change, Rest},
@@ -46,8 +46,8 @@ fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
     let options = StoreOptions {
         page_size: PAGE_SIZE,
         buffer_pool_bytes: FRAMES * PAGE_SIZE,
-        io: IoBackend::Threads,
-        sync: true,
+        log: LogSettings { capacity: 1 << 20, buffer_bytes: 128 << 10, ..LogSettings::default() },
+        ..StoreOptions::default()
     };
     Store::open_on(Path::new(DIRECTORY), options, Arc::clone(disk) as _).expect("a store in memory opens")
 }
@@ -277,7 +277,7 @@ impl History {
         for (index, tree) in table.trees().iter().enumerate() {
             let stored = tree.layout().stored_values(&row.values, row.number);
             let key = tree.key_of_values(&stored).map_err(|e| e.to_string())?;
-            let mut change = tree.begin(self.trx_id, &counters);
+            let mut change = tree.begin(self.trx_id, tree.room().unwrap(), &counters);
             if !change.mark(&key).map_err(|e| e.to_string())? {
                 return Err(format!("no entry to mark in index {index}: {row:?}"));
             }
@@ -306,7 +306,7 @@ impl History {
             }
             let counters = Counters::default();
             let table = Arc::clone(self.table());
-            let mut change = table.tree(index).begin(self.trx_id, &counters);
+            let mut change = table.tree(index).begin(self.trx_id, table.tree(index).room().unwrap(), &counters);
             if !change.delete(&key).map_err(|e| e.to_string())? {
                 return Err(format!("a marked entry of index {index} is gone: {entry:?}"));
             }
