@@ -92,9 +92,15 @@ impl Table {
         &self.trees[index]
     }
 
-    /// Rows now.
+    /// Rows now; about as many after a crash.
     pub fn row_count(&self) -> u64 {
         self.trees[0].row_count()
+    }
+
+    /// Returns true if there is no row. [`Table::row_count`] is an estimate after a crash, and does not tell.
+    pub fn is_empty(&self) -> Result<bool> {
+        let all = ByteRange { lower: Vec::new(), upper: None };
+        Ok(self.stored_row(all, &ReadView::latest(), self.store.counters())?.is_none())
     }
 
     /// Rows in these ranges of an index, from the counts that two descents per range see.
@@ -296,6 +302,12 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
+        let dropped = self.dropped.get_mut();
+        for tree in self.trees.iter().filter(|tree| !dropped.contains(&tree.file().id())) {
+            if let Err(e) = tree.write_counts(self.store.counters()) {
+                tracing::debug!("the counts of {} are not written: {e}", tree.file().path().display());
+            }
+        }
         for id in self.dropped.get_mut().drain(..) {
             let removed = self.store.open_file(id).and_then(|file| self.store.delete_file(&file));
             if let Err(e) = removed {

@@ -65,8 +65,9 @@ impl Content {
     fn of_trees(companions: &Companions, entry: &TableEntry, reason: &str) -> Content {
         let store = companions.store();
         let table = store.open_table(entry.schema(), entry.files.clone(), TableStatistics::default());
-        let rows = table.as_ref().map(|table| table.row_count());
-        if let Ok(0) = rows {
+        if let Ok(table) = &table
+            && let Ok(true) = table.is_empty()
+        {
             return Content { statistics: TableStatistics::of_no_rows(&entry.schema()), loaded: None };
         }
         let (database, name) = (&entry.def.database, &entry.def.name);

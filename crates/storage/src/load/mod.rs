@@ -122,7 +122,7 @@ impl TableLoader {
             counters: Arc::clone(store.counters()),
             files: Arc::clone(&files),
         };
-        let old = (old.row_count() > 0).then_some(old);
+        let old = (!table.is_empty()?).then_some(old);
         let mut build = ClusteredBuild::new(Arc::clone(&layout), old, build_options)?;
         let (batches, incoming) = sync_channel::<Option<Vec<ArrayRef>>>(BATCHES_WAITING);
         let thread = std::thread::spawn(move || {

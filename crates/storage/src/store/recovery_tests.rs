@@ -25,7 +25,10 @@ impl Random {
 fn open(disk: &Arc<SimulatedDisk>) -> Result<Arc<Store>> {
     let log = LogSettings { capacity: 1 << 20, buffer_bytes: 128 << 10, ..LogSettings::default() };
     let options = StoreOptions { page_size: 4096, buffer_pool_bytes: 32 * 4096, log, ..StoreOptions::default() };
-    Store::open_on(Path::new("/d"), options, Arc::clone(disk) as _)
+    let store = Store::open_on(Path::new("/d"), options, Arc::clone(disk) as _)?;
+    // Without power, no frame becomes free.
+    store.buffer_pool().set_frame_wait_ms(20);
+    Ok(store)
 }
 
 fn schema() -> TableSchema {
@@ -115,6 +118,7 @@ impl Life {
             tree.check(&Counters::default()).unwrap_or_else(|e| panic!("{context}: {e}"));
         }
         let found = rows_by(&table, 0);
+        assert_eq!(table.is_empty()?, found.is_empty(), "{context}");
         assert_eq!(sortable(&rows_by(&table, 1)), sortable(&found), "{context}");
         let mut changes = std::mem::take(&mut self.since).into_iter();
         while !found.iter().eq(self.durable.values()) {
