@@ -311,4 +311,6 @@ fn list(disk: &dyn Disk, directory: &Path) -> Result<Vec<PathBuf>> {
 mod tests;
 
 #[cfg(test)]
+mod recovery_bench;
+#[cfg(test)]
 mod recovery_tests;
