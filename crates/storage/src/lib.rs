@@ -52,7 +52,7 @@ pub use counters::Counters;
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
-pub use log::{FlushAtCommit, LogStatus};
+pub use log::{FlushAtCommit, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use reserve::Reserve;

@@ -8,6 +8,7 @@
 use super::{
     Lsn,
     checkpoint::Checkpoint,
+    file_records::{FileChanges, SMALL_FILE},
     group::{GROUP_HEADER, UNIT},
     reader::{Groups, Next, Window},
     segments::Segments,
@@ -24,13 +25,19 @@ pub(crate) struct End {
     pub groups: u64,
 }
 
-/// Finds the end of the log, from the start of redo on. Errors: `DamagedLog`, I/O.
-pub(crate) fn find_end(segments: &Segments, checkpoint: &Checkpoint) -> Result<End> {
+/// Finds the end of the log, from the start of redo on, and what the log says of whole files up to there. Errors:
+/// `DamagedLog`, I/O.
+pub(crate) fn find_end(segments: &Segments, checkpoint: &Checkpoint, files: &mut FileChanges) -> Result<End> {
     let mut groups = Groups::new(segments, checkpoint.redo, (checkpoint.synced, checkpoint.epoch));
     let mut count = 0;
     let reason = loop {
         match groups.next()? {
-            Next::Group(_) => count += 1,
+            Next::Group(group) => {
+                count += 1;
+                for record in group.records().filter(|record| record.kind == SMALL_FILE) {
+                    files.add(&record).map_err(|reason| segments.damaged(record.lsn, reason))?;
+                }
+            }
             Next::End(reason) => break reason,
         }
     };

@@ -130,6 +130,7 @@ impl Flusher {
         let file = shared.segments.existing(number)?;
         shared.segments.files.write(&file, shared.geometry().offset(self.start), &self.buffer[..bytes])?;
         shared.counters.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
+        shared.counters.writes.fetch_add(1, Ordering::Relaxed);
         if self.unsynced.last() != Some(&number) {
             self.unsynced.push(number);
         }

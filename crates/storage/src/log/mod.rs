@@ -9,6 +9,7 @@
 //!   read                  one record by its LSN, from memory or from a file (in tests)  read.rs
 //!   Recovery              the end of the log, its groups, a new epoch                   recovery.rs, end.rs, reader.rs
 //!   PageLog               the log as the buffer pool sees it                           page_log.rs
+//!   SmallFiles            definitions and accounts, replaced by a record                  small_files.rs, file_records.rs
 //!   Doublewrite           pages on their way to their places                            doublewrite.rs
 //! ```
 //!
@@ -19,6 +20,7 @@ mod atomic;
 mod checkpoint;
 mod doublewrite;
 mod end;
+mod file_records;
 mod flusher;
 mod geometry;
 mod group;
@@ -34,6 +36,7 @@ mod room;
 mod segment_header;
 mod segments;
 mod shared;
+mod small_files;
 mod status;
 mod supply;
 mod thread;
@@ -42,6 +45,7 @@ mod waiters;
 pub(crate) use append::Log;
 pub(crate) use checkpoint::NAME as CHECKPOINT;
 pub(crate) use doublewrite::{Doublewrite, repair};
+pub(crate) use file_records::FileChanges;
 pub(crate) use geometry::{Geometry, SEGMENT_MAX, SEGMENT_MIN};
 pub(crate) use group::{Group, GroupView, Record};
 pub use options::FlushAtCommit;
@@ -52,6 +56,8 @@ pub(crate) use recovery::{Recovery, create};
 pub(crate) use room::Room;
 pub(crate) use segment_header::SegmentFormat;
 pub(crate) use segments::{LogFiles, is_log_file};
+pub use small_files::RoomUse;
+pub(crate) use small_files::SmallFiles;
 pub use status::LogStatus;
 
 /// What tests of records need.

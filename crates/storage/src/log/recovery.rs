@@ -5,6 +5,7 @@ use super::{
     append::Log,
     checkpoint::{Checkpoint, CheckpointFile},
     end::{End, find_end},
+    file_records::FileChanges,
     flusher::Flusher,
     geometry::{Geometry, SEGMENT_HEADER},
     group::Identity,
@@ -52,6 +53,7 @@ pub(crate) struct Recovery {
     segments: Segments,
     checkpoint: CheckpointFile,
     end: End,
+    file_changes: FileChanges,
 }
 
 impl Recovery {
@@ -66,8 +68,9 @@ impl Recovery {
         }
         let format = SegmentFormat { geometry: last.geometry, page_size, identity };
         let segments = Segments::new(files, format);
-        let end = find_end(&segments, &last)?;
-        Ok(Recovery { segments, checkpoint, end })
+        let mut file_changes = FileChanges::default();
+        let end = find_end(&segments, &last, &mut file_changes)?;
+        Ok(Recovery { segments, checkpoint, end, file_changes })
     }
 
     /// Where redo begins, and what else the last checkpoint says.
@@ -84,6 +87,11 @@ impl Recovery {
     pub fn groups(&self) -> Groups<'_> {
         let last = self.checkpoint();
         Groups::new(&self.segments, last.redo, (last.synced, last.epoch))
+    }
+
+    /// What the log says of whole files.
+    pub fn take_file_changes(&mut self) -> FileChanges {
+        std::mem::take(&mut self.file_changes)
     }
 
     /// Begins a new epoch at the end of the log, and the log thread.
@@ -136,6 +144,7 @@ impl Recovery {
             write_early: AtomicU64::new(end + window / 2),
             made: AtomicU64::new(geometry.start_of(supply.next)),
             redo: AtomicU64::new(last.redo),
+            capacity: AtomicU64::new(options.capacity),
             supply: Mutex::new(supply),
             moved: Default::default(),
             pressure: Default::default(),

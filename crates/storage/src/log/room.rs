@@ -20,11 +20,16 @@ pub(crate) struct Room {
 
 /// What a group takes at most: itself, and the end of a segment that it did not fit, which is shorter than it, with the
 /// header of the next segment.
-fn charge(bytes: u64) -> u64 {
+pub(super) fn charge(bytes: u64) -> u64 {
     2 * bytes + SEGMENT_HEADER
 }
 
 impl Room {
+    /// Bytes of the log that groups may take.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Takes over the room of another.
     pub fn merge(&mut self, mut other: Room) {
         self.bytes += std::mem::take(&mut other.bytes);
@@ -76,7 +81,7 @@ impl Shared {
 
     /// From this age on a checkpoint is wanted.
     fn soft_capacity(&self) -> u64 {
-        self.options.capacity / 4 * 3
+        self.capacity.load(Ordering::Relaxed) / 4 * 3
     }
 
     /// Asks for a checkpoint, and waits for it while the log is at its capacity.
@@ -89,12 +94,12 @@ impl Shared {
         }
         let deadline = Instant::now() + self.options.throttle;
         let mut supply = self.supply.lock();
-        while self.age() + bytes > self.options.capacity {
+        while self.age() + bytes > self.capacity.load(Ordering::Relaxed) {
             if let Some(e) = self.failure() {
                 return Err(e);
             }
             if self.moved.wait_until(&mut supply, deadline).timed_out() {
-                return Err(StorageError::LogFull { capacity: self.options.capacity });
+                return Err(StorageError::LogFull { capacity: self.capacity.load(Ordering::Relaxed) });
             }
         }
         Ok(())

@@ -107,6 +107,17 @@ impl Segments {
         Ok(numbers)
     }
 
+    /// Removes segments that were being made when the power went.
+    pub fn remove_unfinished(&self) -> Result<()> {
+        let directory = &self.files.directory;
+        let names = self.files.disk.list(directory).map_err(|e| StorageError::io(directory, e))?;
+        let is_unfinished = |path: &&PathBuf| {
+            let made = path.to_str().and_then(|path| path.strip_suffix(NEW));
+            made.is_some_and(|path| segment_number(Path::new(path)).is_some())
+        };
+        names.iter().filter(is_unfinished).try_for_each(|path| self.files.remove_if_there(path))
+    }
+
     /// The file of a segment; `None` if there is none that has all of the segment's bytes.
     pub fn file(&self, number: u64) -> Result<Option<Arc<IoFile>>> {
         if let Some(file) = self.open.read().get(&number) {

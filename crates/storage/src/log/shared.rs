@@ -51,6 +51,8 @@ pub(super) struct Shared {
     pub made: AtomicU64,
     /// Where redo would begin.
     pub redo: AtomicU64,
+    /// `innodb_redo_log_capacity` as it is set now.
+    pub capacity: AtomicU64,
     pub supply: Mutex<Supply>,
     /// Notified when a checkpoint has moved.
     pub moved: Condvar,

@@ -15,6 +15,13 @@ pub(super) struct Supply {
     pub free: VecDeque<u64>,
 }
 
+impl Supply {
+    /// Numbers of the first and the last segment that has a file.
+    pub fn numbers(&self) -> (u64, u64) {
+        (self.free.front().copied().unwrap_or(self.first).min(self.first), self.next - 1)
+    }
+}
+
 impl Shared {
     /// Makes segments until there is room for all that is promised. Errors: `DiskFull`, I/O.
     #[cold]
@@ -54,7 +61,7 @@ impl Shared {
             supply.first += 1;
         }
         // A log at its capacity begins and ends within a segment, and room is promised beyond its end.
-        let kept = self.options.capacity.div_ceil(self.geometry().segment_bytes()) + 2;
+        let kept = self.capacity.load(Ordering::Relaxed).div_ceil(self.geometry().segment_bytes()) + 2;
         while let Some(&old) = supply.free.front() {
             if supply.next - supply.first < kept {
                 self.make_segment(&mut supply)?;
@@ -99,7 +106,14 @@ impl Log {
 
     /// `innodb_redo_log_capacity`.
     pub fn capacity(&self) -> u64 {
-        self.shared.options.capacity
+        self.shared.capacity.load(Ordering::Relaxed)
+    }
+
+    /// Sets `innodb_redo_log_capacity`. If the log has become too old for it, changes wait for checkpoints from now on;
+    /// segments that are too many go with the checkpoints to come.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.shared.capacity.store(bytes, Ordering::Relaxed);
+        self.shared.moved.notify_all();
     }
 
     /// Waits until the log's age makes a checkpoint wanted, at most so long. Returns true if one is wanted.
@@ -112,6 +126,7 @@ impl Log {
 /// valid headers. Removes those behind a gap, and remains of segments that were being made.
 pub(super) fn take_stock(segments: &Segments, oldest: Lsn, end: Lsn) -> Result<Supply> {
     let geometry = segments.format.geometry;
+    segments.remove_unfinished()?;
     let numbers = segments.list()?;
     let first = geometry.segment_of(oldest);
     let free = numbers.iter().copied().filter(|&number| number < first).collect();

@@ -1,6 +1,10 @@
 //! Checkpoints: a thread that has pages written which have been dirty longest, and tells where redo begins.
 
-use crate::{Result, buffer_pool::BufferPool, log::Log};
+use crate::{
+    Result,
+    buffer_pool::BufferPool,
+    log::{Log, SmallFiles},
+};
 use parking_lot::Mutex;
 use std::{
     sync::{
@@ -23,6 +27,7 @@ pub(super) struct Checkpointer {
 struct Work {
     log: Arc<Log>,
     pool: Arc<BufferPool>,
+    small_files: Arc<SmallFiles>,
     stop: AtomicBool,
     /// Held while a checkpoint is written.
     writing: Mutex<()>,
@@ -31,8 +36,14 @@ struct Work {
 impl Checkpointer {
     /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log nears its
     /// capacity.
-    pub fn start(log: Arc<Log>, pool: Arc<BufferPool>, interval: Duration) -> std::io::Result<Checkpointer> {
-        let work = Arc::new(Work { log, pool, stop: AtomicBool::new(false), writing: Mutex::new(()) });
+    pub fn start(
+        log: Arc<Log>,
+        pool: Arc<BufferPool>,
+        small_files: Arc<SmallFiles>,
+        interval: Duration,
+    ) -> std::io::Result<Checkpointer> {
+        let (stop, writing) = (AtomicBool::new(false), Mutex::new(()));
+        let work = Arc::new(Work { log, pool, small_files, stop, writing });
         let of_thread = Arc::clone(&work);
         let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
         Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
@@ -95,7 +106,15 @@ impl Work {
 
     fn checkpoint(&self) -> Result<()> {
         let _writing = self.writing.lock();
-        let redo = self.pool.redo_start();
-        if redo > self.log.status().checkpoint { self.log.checkpoint(redo, redo, 1) } else { Ok(()) }
+        let pages = self.pool.redo_start();
+        let written = match self.small_files.redo_start() {
+            Some(from) if from < pages => self.small_files.write_back(&self.log),
+            _ => Ok(()),
+        };
+        let redo = self.small_files.redo_start().unwrap_or(pages).min(pages);
+        if redo > self.log.status().checkpoint {
+            self.log.checkpoint(redo, redo, 1)?;
+        }
+        written
     }
 }

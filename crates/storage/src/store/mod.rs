@@ -3,12 +3,14 @@
 //! ```text
 //!   Store::open      lock, identity, then recovery: torn pages are put back, the log is repeated     recovery.rs
 //!     Checkpointer   writes what has been dirty longest, and tells where redo begins                 checkpointer.rs
+//!   Store::replace_small_file   definitions: a record of the log, then a file                        small_files.rs
 //!   Store::shut_down all pages are at their places: the next start has nothing to repeat
 //! ```
 
 mod checkpointer;
 mod recovery;
 mod settings;
+mod small_files;
 
 pub use settings::{IoBackend, LogSettings, RecoveryProgress, StoreOptions};
 
@@ -18,7 +20,7 @@ use crate::{
     directory::{self, Identity},
     file::{self, Companion, PageFile, SequentialWriter},
     io::{self, Disk, FileLock},
-    log::{FlushAtCommit, Log, LogStatus},
+    log::{FlushAtCommit, Log, LogStatus, SmallFiles},
     small_file,
     tree::{TreeBuilder, TreeLayout},
 };
@@ -55,6 +57,7 @@ pub struct Store {
     sync: bool,
     log: Arc<Log>,
     flush_at_commit: AtomicU8,
+    small_files: Arc<SmallFiles>,
     checkpointer: Checkpointer,
     /// The number by which the directory is known.
     identity: u64,
@@ -87,11 +90,12 @@ impl Store {
         };
         let (counters, pool_bytes) = (Arc::<Counters>::default(), options.buffer_pool_bytes);
         let pool = BufferPool::counting_into(Arc::clone(&counters), pool_bytes, identity.page_size, Arc::clone(&disk))?;
-        let log = recovery::recover(log_files, identity, &options, &pool, &counters)?;
+        let (log, small_files) = recovery::recover(log_files, identity, &options, &pool, &counters)?;
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), options.log.checkpoint_interval)
+        let interval = options.log.checkpoint_interval;
+        let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), interval)
             .map_err(|e| StorageError::io(directory, e))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
@@ -102,6 +106,7 @@ impl Store {
             sync: options.sync,
             log,
             flush_at_commit: AtomicU8::new(options.log.flush_at_commit as u8),
+            small_files,
             checkpointer,
             identity: identity.id,
             files: Mutex::new(Files { next, reserved: identity.next_file, open: HashMap::new() }),
@@ -236,6 +241,11 @@ impl Store {
         self.flush_at_commit.store(flush as u8, Relaxed);
     }
 
+    /// Sets `innodb_redo_log_capacity`.
+    pub fn set_log_capacity(&self, bytes: u64) {
+        self.log.set_capacity(bytes);
+    }
+
     /// Waits until all changes so far may be told committed. Errors: the log has failed.
     pub fn commit(&self) -> Result<()> {
         self.log.wait_committed(self.log.current(), self.flush_at_commit())
@@ -269,6 +279,7 @@ impl Store {
             tracing::warn!("files that no table has stay until the next start: {}: {e}", self.directory.display());
             return Ok(());
         }
+        let _new_ones_are_whole = self.small_files.pause();
         let known: HashSet<FileId> = known.iter().copied().collect();
         for path in list(&*self.disk, &self.directory)? {
             let is_unknown = file::number_in(&path).is_some_and(|id| !known.contains(&id));

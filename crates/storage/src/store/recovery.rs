@@ -17,8 +17,8 @@ use crate::{
     file::PageFile,
     io::Disk,
     log::{
-        self, Doublewrite, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure, Record, Recovery,
-        RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat,
+        self, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure, Record,
+        Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
     },
     page::PageHeader,
     tree::page_change::PageChange,
@@ -70,7 +70,7 @@ pub(super) fn recover(
     options: &StoreOptions,
     pool: &Arc<BufferPool>,
     counters: &Counters,
-) -> Result<Arc<Log>> {
+) -> Result<(Arc<Log>, Arc<SmallFiles>)> {
     let machine = Arc::clone(&files.disk);
     pool.set_on_sync_failure(Arc::new(move |e| {
         machine.fail_stop(&format!("changed pages cannot be made durable: {e}"))
@@ -78,25 +78,32 @@ pub(super) fn recover(
     for (file, page) in log::repair(&files, identity.page_size)? {
         tracing::info!("page {page} of file {} was torn and is put back", file.0);
     }
-    let recovery = Recovery::open(files.clone(), identity.id, identity.page_size as u32)?;
+    let mut recovery = Recovery::open(files.clone(), identity.id, identity.page_size as u32)?;
     if options.doublewrite {
         let doublewrite = Doublewrite::open(&files, identity.page_size, Default::default())?;
         pool.set_doublewrite(Some(Arc::new(doublewrite)));
     }
+    let changes = recovery.take_file_changes();
     if recovery.end().groups > 0 {
         // Pages that redo writes must not be newer than the log.
         recovery.sync()?;
-        let mut redo = Redo::new(&files, options.sync, pool, counters);
+        let mut redo = Redo::new(&files, options.sync, pool, counters, &changes);
         redo.repeat(&recovery, options)?;
         pool.flush_all(counters)?;
         // Files are opened anew by who needs them: their headers may have changed.
         pool.clear(counters)?;
     }
-    let (end, next_transaction) = (recovery.end().lsn, recovery.checkpoint().next_transaction);
+    let (last, end) = (recovery.checkpoint(), recovery.end().lsn);
+    let small_files = Arc::new(SmallFiles::new(files.clone(), changes, last.redo, end));
     let log = Arc::new(recovery.start(log_options(files, &options.log, identity.page_size))?);
     pool.attach_log(Arc::clone(&log));
-    log.checkpoint(end, end, next_transaction)?;
-    Ok(log)
+    if let Err(e) = small_files.write_back(&log) {
+        // Their content is in memory and stays in the log.
+        tracing::warn!("definitions are not written to their files yet: {e}");
+    }
+    let redo = small_files.redo_start().unwrap_or(end).min(end);
+    log.checkpoint(redo, redo, last.next_transaction)?;
+    Ok((log, small_files))
 }
 
 fn log_options(files: LogFiles, settings: &LogSettings, page_size: usize) -> LogOptions {
@@ -112,6 +119,7 @@ struct Redo<'a> {
     pool: &'a Arc<BufferPool>,
     counters: &'a Counters,
     log: Arc<RepeatedLog>,
+    changes: &'a FileChanges,
     /// Files that records name; `None` for one that is gone.
     open: HashMap<FileId, Option<Arc<PageFile>>>,
 }
@@ -128,10 +136,16 @@ struct Touched {
 }
 
 impl<'a> Redo<'a> {
-    fn new(files: &'a LogFiles, sync: bool, pool: &'a Arc<BufferPool>, counters: &'a Counters) -> Redo<'a> {
+    fn new(
+        files: &'a LogFiles,
+        sync: bool,
+        pool: &'a Arc<BufferPool>,
+        counters: &'a Counters,
+        changes: &'a FileChanges,
+    ) -> Redo<'a> {
         let log = Arc::<RepeatedLog>::default();
         pool.set_page_log(Arc::clone(&log) as _);
-        Redo { files, sync, pool, counters, log, open: HashMap::new() }
+        Redo { files, sync, pool, counters, log, changes, open: HashMap::new() }
     }
 
     fn repeat(&mut self, recovery: &Recovery, options: &StoreOptions) -> Result<()> {
@@ -205,6 +219,7 @@ impl<'a> Redo<'a> {
         }
         let path = crate::file::file_path(&self.files.directory, id);
         let there = self.files.disk.len_of(&path).map_err(|e| StorageError::io(&path, e))?;
+        let there = there.filter(|_| !self.changes.is_removed(id));
         let opened = there.map(|_| PageFile::open(Arc::clone(&self.files.disk), &self.files.directory, id, self.sync));
         let opened = opened.transpose()?;
         self.open.insert(id, opened.clone());
