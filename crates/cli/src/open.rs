@@ -1,6 +1,6 @@
 //! Opening a data directory, with the options that all commands share.
 
-use crate::size::Size;
+use crate::{log_arguments::LogArguments, recovery, size::Size};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use muster_engine::{Database, DatabaseOptions, Durability, LocalFiles, Session, SessionOptions};
@@ -23,6 +23,8 @@ pub struct OpenArguments {
     /// Threads of one query
     #[arg(long)]
     pub threads: Option<usize>,
+    #[command(flatten)]
+    pub log: LogArguments,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -45,6 +47,9 @@ impl OpenArguments {
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             },
             threads: self.threads.unwrap_or(threads).clamp(1, 256),
+            log: self.log.settings(),
+            doublewrite: self.log.doublewrite(),
+            progress: recovery::reported(),
         };
         Database::open(directory, options).with_context(|| format!("cannot open {}", directory.display()))
     }

@@ -14,6 +14,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         page_size: 16 << 10,
         durability: Durability::Full,
         threads: std::thread::available_parallelism()?.get(),
+        ..DatabaseOptions::default()
     };
     let database = Database::open(&directory, options)?;
     let mut session = database.session(SessionOptions {

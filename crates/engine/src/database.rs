@@ -5,7 +5,6 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
-    persist::CheckedFiles,
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::Tables,
@@ -13,7 +12,8 @@ use crate::{
 };
 use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
-    DuplicatePolicy, IoBackend, LoadOptions, LoadProgress, Store, StoreOptions,
+    DuplicatePolicy, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings, RecoveryProgress, Store,
+    StoreOptions,
     buffer_pool::BufferPool,
     io::{self, Disk},
 };
@@ -56,6 +56,27 @@ pub struct DatabaseOptions {
     pub page_size: usize,
     pub durability: Durability,
     pub threads: usize,
+    /// Settings of the redo log.
+    pub log: LogSettings,
+    /// `innodb_doublewrite`: pages go by way of the doublewrite file to their places.
+    pub doublewrite: bool,
+    /// Told how far the recovery of the directory is.
+    pub progress: RecoveryProgress,
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> DatabaseOptions {
+        DatabaseOptions {
+            buffer_pool_bytes: 1 << 30,
+            memory_limit_bytes: 2 << 30,
+            page_size: 16 << 10,
+            durability: Durability::default(),
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            log: LogSettings::default(),
+            doublewrite: true,
+            progress: RecoveryProgress::default(),
+        }
+    }
 }
 
 pub struct Database {
@@ -93,12 +114,17 @@ impl Database {
     ) -> Result<Arc<Database>> {
         let directory = directory.as_ref();
         let sync = options.durability == Durability::Full;
+        if !sync && options.log.flush_at_commit == FlushAtCommit::Durable {
+            options.log.flush_at_commit = FlushAtCommit::Written;
+        }
         let store_options = StoreOptions {
             page_size: options.page_size,
             buffer_pool_bytes: options.buffer_pool_bytes,
             io: IoBackend::Auto,
             sync,
-            ..StoreOptions::default()
+            log: options.log.clone(),
+            doublewrite: options.doublewrite,
+            progress: options.progress.clone(),
         };
         // Takes the directory's lock, so everything behind it has it alone.
         let store = Store::open_on(directory, store_options, disk)?;
@@ -109,9 +135,8 @@ impl Database {
         let import_dir = directory.join(IMPORT_DIR);
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
-        let files = CheckedFiles::new(store.disk().clone(), sync);
-        let is_new = !Catalog::exists(&directory, &files)?;
-        let accounts = Accounts::open(&directory, is_new, files)?;
+        let is_new = !Catalog::exists(&store)?;
+        let accounts = Accounts::open(Arc::clone(&store), is_new)?;
         let tables = Tables::open(store.clone())?;
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
@@ -214,12 +239,21 @@ impl Database {
             "plan_cache_size" => {
                 self.plans.set_capacity(usize::try_from(globals.unsigned(name)).unwrap_or(usize::MAX));
             }
+            "innodb_flush_log_at_trx_commit" => {
+                let number = globals.unsigned(name) as u8;
+                self.store.set_flush_at_commit(FlushAtCommit::from_number(number).unwrap_or_default());
+            }
+            "innodb_redo_log_capacity" => self.store.set_log_capacity(globals.unsigned(name)),
             "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
             "admission_queue_size" | "admission_running_max" => {
                 self.admission.set_limits(admission_limits(&globals, &self.options));
             }
             _ => {}
         }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
     }
 
     pub(crate) fn buffer_pool(&self) -> &Arc<BufferPool> {
@@ -317,13 +351,17 @@ fn hostname() -> String {
 fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path) -> Vec<(&'static str, Value)> {
     let text = |s: &str| Value::Text(s.to_owned());
     let path = |p: &Path| Value::Text(format!("{}/", p.display()));
-    let number = |n: usize| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    let bytes = |n: u64| Value::Int(i64::try_from(n).unwrap_or(i64::MAX));
+    let number = |n: usize| bytes(n as u64);
     vec![
         ("datadir", path(directory)),
         ("hostname", Value::Text(hostname())),
         ("innodb_buffer_pool_size", number(options.buffer_pool_bytes)),
-        ("innodb_flush_log_at_trx_commit", Value::Int(if options.durability == Durability::Full { 1 } else { 2 })),
+        ("innodb_doublewrite", text(if options.doublewrite { "ON" } else { "OFF" })),
+        ("innodb_flush_log_at_trx_commit", Value::Int(options.log.flush_at_commit as i64)),
+        ("innodb_log_buffer_size", bytes(options.log.buffer_bytes)),
         ("innodb_page_size", number(options.page_size)),
+        ("innodb_redo_log_capacity", bytes(options.log.capacity)),
         ("innodb_version", text(env!("CARGO_PKG_VERSION"))),
         ("secure_file_priv", path(import)),
         ("system_time_zone", Value::Text(chrono::Local::now().format("%Z").to_string())),

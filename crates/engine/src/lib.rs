@@ -49,7 +49,7 @@ pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};
 pub use muster_exec::{RowStream, Warning};
 pub use muster_sql::split;
-pub use muster_storage::{LoadProgress, arrow_type, io, value_at};
+pub use muster_storage::{FlushAtCommit, LoadProgress, LogSettings, RecoveryProgress, arrow_type, io, value_at};
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use processes::ProcessInfo;

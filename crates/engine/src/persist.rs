@@ -1,4 +1,4 @@
-//! One small file holding one value: checksummed, replaced whole.
+//! One small file holding one value: checksummed, replaced whole, by itself or through the log.
 //!
 //! ```text
 //!   0  magic            8 bytes, names the kind of file
@@ -8,16 +8,24 @@
 //!  24  body             JSON
 //! ```
 //!
-//! After a crash either the old or the new content is there ([`small_file`]).
+//! After a crash either the old or the new content is there: by itself a file is replaced by rename ([`small_file`]); what the
+//! log replaces ([`LoggedFile`]) is there when its record is durable, in one order with the changes of rows.
 
 use muster_storage::{
-    StorageError,
+    FileId, RoomUse, StorageError, Store,
     io::Disk,
     small_file::{self, ReplaceError},
 };
 use muster_types::{ErrorCode, Result, SqlError};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{io::ErrorKind, path::Path, sync::Arc};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 const HEADER: usize = 24;
 /// A body larger than this is taken for corrupt before memory is asked for.
@@ -51,6 +59,18 @@ impl From<SqlError> for ChangeError {
     }
 }
 
+impl From<ReplaceError> for ChangeError {
+    fn from(e: ReplaceError) -> ChangeError {
+        match e {
+            ReplaceError::NotReplaced(e) => ChangeError::NotMade(e.into()),
+            // Never "disk full", after which callers try again: what they asked for is done.
+            e @ ReplaceError::DurabilityUnknown(_) => {
+                ChangeError::DurabilityUnknown(SqlError::new(ErrorCode::Unknown, e.to_string()))
+            }
+        }
+    }
+}
+
 impl From<ChangeError> for SqlError {
     fn from(e: ChangeError) -> SqlError {
         match e {
@@ -72,11 +92,6 @@ impl CheckedFiles {
         CheckedFiles { disk, sync }
     }
 
-    /// Length of a file; `None` when there is none.
-    pub fn len_of(&self, path: &Path) -> Result<Option<u64>> {
-        Ok(self.disk.len_of(path).map_err(|e| StorageError::io(path, e))?)
-    }
-
     /// Reads the value; `None` when there is no such file.
     pub fn read<T: DeserializeOwned>(&self, path: &Path, kind: Kind) -> Result<Option<T>> {
         match self.disk.read_small(path, HEADER as u64 + MAX_BODY) {
@@ -89,26 +104,70 @@ impl CheckedFiles {
 
     /// Replaces the file.
     pub fn write<T: Serialize>(&self, path: &Path, kind: Kind, value: &T) -> Result<(), ChangeError> {
-        let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
-        if body.len() as u64 > MAX_BODY {
-            return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())).into());
-        }
-        let mut bytes = Vec::with_capacity(HEADER + body.len());
-        bytes.extend_from_slice(&kind.magic);
-        bytes.extend_from_slice(&kind.version.to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&body);
-        let checksum = crc32c::crc32c(&bytes[16..]);
-        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-        small_file::replace(&*self.disk, path, &bytes, self.sync).map_err(|e| match e {
-            ReplaceError::NotReplaced(e) => ChangeError::NotMade(e.into()),
-            // Never "disk full", after which callers try again: what they asked for is done.
-            e @ ReplaceError::DurabilityUnknown(_) => {
-                ChangeError::DurabilityUnknown(SqlError::new(ErrorCode::Unknown, e.to_string()))
-            }
-        })
+        let bytes = encode(path, kind, value)?;
+        small_file::replace(&*self.disk, path, &bytes, self.sync).map_err(ChangeError::from)
     }
+}
+
+/// A file of this form that is replaced through the log of a data directory.
+pub struct LoggedFile {
+    store: Arc<Store>,
+    name: &'static str,
+    kind: Kind,
+    /// Bytes of the content as it was last read or written.
+    bytes: AtomicU64,
+}
+
+impl LoggedFile {
+    pub fn new(store: Arc<Store>, name: &'static str, kind: Kind) -> LoggedFile {
+        LoggedFile { store, name, kind, bytes: AtomicU64::new(0) }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.store.directory().join(self.name)
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Reads the value; `None` when there is no such file.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        let Some(bytes) = self.store.read_small_file(self.name, HEADER as u64 + MAX_BODY)? else { return Ok(None) };
+        self.bytes.store(bytes.len() as u64, Relaxed);
+        decode(&bytes, &self.path(), self.kind).map(Some)
+    }
+
+    /// Replaces the value, durably; with it the files of pages in `removed` are not needed any more. What removes files, or
+    /// makes the value shorter, is done on a full disk too.
+    pub fn write<T: Serialize>(&self, value: &T, removed: &[FileId]) -> Result<(), ChangeError> {
+        let bytes = encode(&self.path(), self.kind, value)?;
+        let len = bytes.len() as u64;
+        let room = if removed.is_empty() && len >= self.bytes() { RoomUse::Takes } else { RoomUse::Frees };
+        let replaced = self.store.replace_small_file(self.name, &bytes, removed, room).map_err(ChangeError::from);
+        if !matches!(replaced, Err(ChangeError::NotMade(_))) {
+            self.bytes.store(len, Relaxed);
+        }
+        replaced
+    }
+}
+
+/// A file with this value.
+fn encode<T: Serialize>(path: &Path, kind: Kind, value: &T) -> Result<Vec<u8>> {
+    let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
+    if body.len() as u64 > MAX_BODY {
+        return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())));
+    }
+    let mut bytes = Vec::with_capacity(HEADER + body.len());
+    bytes.extend_from_slice(&kind.magic);
+    bytes.extend_from_slice(&kind.version.to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    let checksum = crc32c::crc32c(&bytes[16..]);
+    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+    Ok(bytes)
 }
 
 /// The value in the bytes of a file.

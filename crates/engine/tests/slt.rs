@@ -101,6 +101,7 @@ fn run(name: &str, short_path: bool) {
         page_size: 16 << 10,
         durability: Durability::Relaxed,
         threads: 2,
+        ..DatabaseOptions::default()
     };
     let database = Database::open(directory.path(), options).unwrap();
     let connect = || {

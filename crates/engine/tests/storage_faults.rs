@@ -4,7 +4,7 @@ mod fixture;
 
 use fixture::rows;
 use muster_engine::{
-    Database, DatabaseOptions, Durability, Session,
+    Database, DatabaseOptions, Durability, LogSettings, Session,
     io::{
         Disk,
         simulated::{Fault, FaultKind, Operation, SimulatedDisk},
@@ -20,18 +20,25 @@ use std::{
 
 /// A data directory on a simulated disk. Files that LOAD DATA reads are in the file system, at the same path.
 struct Home {
-    directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
     disk: Arc<SimulatedDisk>,
 }
 
 impl Home {
     fn new() -> Home {
-        Home { directory: tempfile::tempdir().unwrap(), disk: Arc::new(SimulatedDisk::new()) }
+        Home { directory: Arc::new(tempfile::tempdir().unwrap()), disk: Arc::new(SimulatedDisk::new()) }
     }
 
     fn open(&self) -> Arc<Database> {
-        let options = DatabaseOptions { durability: Durability::Full, ..fixture::options() };
+        // Checkpoints come when a test asks for one, or the database is closed.
+        let log = LogSettings { checkpoint_interval: Duration::from_secs(3600), ..fixture::options().log };
+        let options = DatabaseOptions { durability: Durability::Full, log, ..fixture::options() };
         Database::open_on(self.directory.path(), options, self.disk.clone()).unwrap()
+    }
+
+    /// The same place, with another disk.
+    fn on(&self, disk: SimulatedDisk) -> Home {
+        Home { directory: self.directory.clone(), disk: Arc::new(disk) }
     }
 
     fn path(&self) -> &Path {
@@ -105,15 +112,18 @@ async fn observe_anew(home: &Home) -> String {
     observe(&mut fixture::session(&home.open(), "root")).await
 }
 
-/// One statement with one fault after the other, until it meets none.
-async fn survive(sql: &str, on: Operation) {
-    let (before, after) = {
-        let home = Home::new();
-        let (_database, mut session) = home.with_table().await;
-        let before = observe(&mut session).await;
-        run(&mut session, sql).await;
-        (before, observe(&mut session).await)
-    };
+/// What is seen before a statement and after it.
+async fn before_and_after(sql: &str) -> (String, String) {
+    let home = Home::new();
+    let (_database, mut session) = home.with_table().await;
+    let before = observe(&mut session).await;
+    run(&mut session, sql).await;
+    (before, observe(&mut session).await)
+}
+
+/// One statement with one fault after the other, until it meets none. Returns how many it met.
+async fn survive(sql: &str, on: Operation) -> u64 {
+    let (before, after) = before_and_after(sql).await;
     for position in 0.. {
         let home = Home::new();
         let (database, mut session) = home.with_table().await;
@@ -121,54 +131,102 @@ async fn survive(sql: &str, on: Operation) {
         let result = rows(&mut session, sql).await;
         home.disk.clear_faults();
         let context = format!("{sql}, fault at {on:?} {position}: {result:?}");
-        let unknown = result.as_ref().is_err_and(|e| e.message.contains("not known to be durable"));
-        let wanted = if result.is_ok() || unknown { &after } else { &before };
+        let wanted = if result.is_ok() { &after } else { &before };
         let after_power_cut = home.disk.only_synced();
         assert_eq!(&observe(&mut session).await, wanted, "{context}");
         drop((session, database));
         assert_eq!(&observe_anew(&home).await, wanted, "{context}, opened again");
-        if unknown {
-            // A power cut undoes the rename.
-            let home = Home { disk: Arc::new(after_power_cut), ..home };
-            assert_eq!(observe_anew(&home).await, before, "{context}, undone");
-        }
+        assert_eq!(&observe_anew(&home.on(after_power_cut)).await, wanted, "{context}, after a power cut");
         if result.is_ok() {
-            assert!(position > 0, "{sql} meets no {on:?}");
-            return;
+            return position;
         }
     }
+    unreachable!()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_write_of_the_catalog_leaves_what_the_error_says() {
-    for sql in [
-        &load(1),
-        "CREATE INDEX ks ON t (s)",
-        "DROP INDEX kb ON t",
-        "TRUNCATE TABLE t",
-        "DROP TABLE t",
-        "RENAME TABLE t TO u",
-        "CREATE TABLE u (a INT PRIMARY KEY)",
+async fn a_failed_write_of_a_small_file_leaves_what_the_error_says() {
+    use Operation::{Rename, SyncDirectory, WriteSmall};
+    for (sql, meets) in [
+        (&load(1)[..], &[SyncDirectory, Rename, WriteSmall][..]),
+        ("CREATE INDEX ks ON t (s)", &[SyncDirectory, Rename, WriteSmall]),
+        ("CREATE TABLE u (a INT PRIMARY KEY)", &[SyncDirectory]),
+        ("TRUNCATE TABLE t", &[SyncDirectory]),
+        // All of these is one record of the log.
+        ("DROP INDEX kb ON t", &[]),
+        ("DROP TABLE t", &[]),
+        ("RENAME TABLE t TO u", &[]),
     ] {
-        for on in [Operation::SyncDirectory, Operation::Rename, Operation::WriteSmall] {
-            survive(sql, on).await;
+        for on in [SyncDirectory, Rename, WriteSmall] {
+            let met = survive(sql, on).await;
+            assert_eq!(met > 0, meets.contains(&on), "{sql} meets {met} {on:?}");
         }
     }
 }
 
+/// When the log cannot be made durable the process ends. What it wrote is there afterwards or not, and nothing between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_write_of_the_accounts_leaves_what_the_error_says() {
-    for (on, made) in [(Operation::SyncDirectory, true), (Operation::Rename, false), (Operation::WriteSmall, false)] {
-        let home = Home::new();
-        let database = home.open();
-        let mut session = fixture::session(&database, "root");
-        home.fault(on, 0);
-        let e = rows(&mut session, "CREATE USER u").await.unwrap_err();
-        assert_eq!(e.message.contains("not known to be durable"), made, "{}", e.message);
-        assert_eq!(database.authentication("u", "h").is_some(), made);
-        drop((session, database));
-        assert_eq!(home.open().authentication("u", "h").is_some(), made, "opened again");
+async fn a_log_that_cannot_be_made_durable_ends_the_process() {
+    for sql in [&load(1), "CREATE INDEX ks ON t (s)", "DROP TABLE t", "RENAME TABLE t TO u", "TRUNCATE TABLE t"] {
+        let (before, after) = before_and_after(sql).await;
+        for on in [Operation::Write, Operation::Sync] {
+            let home = Home::new();
+            let (database, mut session) = home.with_table().await;
+            let fault = Fault { on, after: 0, kind: FaultKind::Error(EIO), forever: false };
+            home.disk.inject_for(".log", fault);
+            let e = rows(&mut session, sql).await.unwrap_err();
+            assert!(home.disk.is_off(), "{sql}, {on:?}: the process goes on after {}", e.message);
+            drop((session, database));
+            for seed in 0..8 {
+                let left = match seed {
+                    0 => home.disk.only_synced(),
+                    _ => home.disk.after_power_cut(seed),
+                };
+                let found = observe_anew(&home.on(left)).await;
+                assert!(
+                    found == before || found == after && on == Operation::Sync && seed > 0,
+                    "{sql}, {on:?}, {seed}"
+                );
+            }
+        }
     }
+}
+
+/// The files of definitions and accounts follow the log when they can: until then the log has what is in them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn definitions_that_cannot_be_written_to_their_files_stay_in_the_log() {
+    let home = Home::new();
+    let (database, mut session) = home.with_table().await;
+    drop((session, database));
+    let wanted = {
+        let database = home.open();
+        session = fixture::session(&database, "root");
+        for on in [Operation::WriteSmall, Operation::Rename, Operation::SyncDirectory] {
+            home.disk.inject(Fault { on, after: 0, kind: FaultKind::Error(EIO), forever: true });
+        }
+        for sql in ["USE d", "RENAME TABLE t TO u", "DROP INDEX kb ON u", "CREATE USER u"] {
+            run(&mut session, sql).await;
+        }
+        let wanted = observe(&mut session).await;
+        // Closing the database writes no checkpoint that passes them.
+        drop((session, database));
+        wanted
+    };
+    let catalog = || home.read(&home.path().join("catalog.mus"));
+    assert!(!String::from_utf8_lossy(&catalog()).contains(r#""name":"u""#));
+    for can_write in [false, true] {
+        // A start goes on without writing them.
+        home.disk.clear_faults();
+        if !can_write {
+            home.disk.inject(Fault { on: Operation::WriteSmall, after: 0, kind: FaultKind::Error(EIO), forever: true });
+        }
+        let database = home.open();
+        session = fixture::session(&database, "root");
+        assert_eq!(observe(&mut session).await, wanted);
+        assert!(database.authentication("u", "h").is_some());
+        drop((session, database));
+    }
+    assert!(String::from_utf8_lossy(&catalog()).contains(r#""name":"u""#));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,11 +273,16 @@ async fn a_full_disk_takes_nothing_but_drops() {
     let files = || home.disk.list(home.path()).unwrap();
     let used: u64 = files().iter().filter_map(|file| home.disk.len_of(file).unwrap()).sum();
     home.disk.set_capacity(Some(used));
-    for sql in [&load(1)[..], "CREATE INDEX ks ON t (s)", "CREATE TABLE u (a INT)", "CREATE DATABASE e"] {
+    for sql in [&load(1)[..], "CREATE INDEX ks ON t (s)", "CREATE TABLE u (a INT)"] {
         let e = rows(&mut session, sql).await.unwrap_err();
         assert_eq!(e.code, ErrorCode::DiskFull, "{sql}: {}", e.message);
         assert_eq!(observe(&mut session).await, before, "{sql}");
     }
+    // What takes no room but that of the log is done as long as the log has some, and survives.
+    run(&mut session, "CREATE DATABASE e").await;
+    let databases =
+        run(&mut fixture::session(&home.on(home.disk.only_synced()).open(), "root"), "SHOW DATABASES").await;
+    assert!(databases.contains(&vec!["e".to_string()]), "{databases:?}");
     run(&mut session, "TRUNCATE TABLE t").await;
     run(&mut session, "DROP TABLE t").await;
     run(&mut session, "CREATE TABLE u (a INT)").await;

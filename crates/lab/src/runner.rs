@@ -98,6 +98,7 @@ impl Lab {
             page_size: self.options.page_size,
             durability: Durability::Relaxed,
             threads: self.options.threads,
+            ..DatabaseOptions::default()
         };
         Ok((Database::open_on(&self.options.directory, options, trace.clone())?, trace))
     }

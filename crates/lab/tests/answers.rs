@@ -28,6 +28,7 @@ fn open(directory: &std::path::Path) -> Arc<Database> {
         page_size: 16 << 10,
         durability: Durability::Relaxed,
         threads: 2,
+        ..DatabaseOptions::default()
     };
     Database::open(directory, options).expect("a new data directory opens")
 }

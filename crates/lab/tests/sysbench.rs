@@ -25,6 +25,7 @@ fn session(directory: &std::path::Path) -> Session {
         page_size: 16 << 10,
         durability: Durability::Relaxed,
         threads: 1,
+        ..DatabaseOptions::default()
     };
     let database = Database::open(directory, options).expect("a new data directory opens");
     let local_files = Arc::new(NoLocalFiles);

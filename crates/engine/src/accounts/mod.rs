@@ -17,15 +17,12 @@ pub use privilege::{Privilege, Privileges};
 pub use rights::{AccountKey, Rights};
 pub use statements::resolve;
 
-use crate::persist::{self, ChangeError};
+use crate::persist::{self, ChangeError, LoggedFile};
+use muster_storage::Store;
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTUSER", version: 1 };
 const FILE_NAME: &str = "accounts.mus";
@@ -74,8 +71,7 @@ impl AccountEntry {
 pub type AccountList = Vec<AccountEntry>;
 
 pub struct Accounts {
-    path: PathBuf,
-    files: persist::CheckedFiles,
+    file: LoggedFile,
     current: RwLock<Arc<AccountList>>,
     change: Mutex<()>,
 }
@@ -83,25 +79,25 @@ pub struct Accounts {
 impl Accounts {
     /// Reads the accounts; a new data directory (`create`) has `root@localhost` without a password. Error 1712 when
     /// another one has none: nobody gets in because a file is lost.
-    pub fn open(directory: &Path, create: bool, files: persist::CheckedFiles) -> Result<Accounts> {
-        let path = directory.join(FILE_NAME);
-        let list = match files.read::<AccountList>(&path, KIND)? {
+    pub fn open(store: Arc<Store>, create: bool) -> Result<Accounts> {
+        let file = LoggedFile::new(store, FILE_NAME, KIND);
+        let list = match file.read::<AccountList>()? {
             Some(list) => list,
-            None if !create => return Err(persist::corrupt(&path, "missing: put it back")),
+            None if !create => return Err(persist::corrupt(&file.path(), "missing: put it back")),
             None => {
                 let root = AccountEntry { global: Privileges::all_global(), ..AccountEntry::new("root", "localhost") };
-                files.write(&path, KIND, &vec![root.clone()])?;
+                file.write(&vec![root.clone()], &[])?;
                 vec![root]
             }
         };
-        Ok(Accounts { path, files, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
+        Ok(Accounts { file, current: RwLock::new(Arc::new(list)), change: Mutex::new(()) })
     }
 
     pub fn list(&self) -> Arc<AccountList> {
         self.current.read().clone()
     }
 
-    /// Changes all or nothing: `f` edits a copy, which counts when it returns Ok and the file is written. Error 1396
+    /// Changes all or nothing: `f` edits a copy, which counts when it returns Ok and the log has it. Error 1396
     /// when nobody would be left who can do everything: there would be no way back.
     pub fn change<R>(&self, f: impl FnOnce(&mut AccountList) -> Result<R>) -> Result<R> {
         let _one_at_a_time = self.change.lock();
@@ -111,7 +107,7 @@ impl Accounts {
             let message = "Operation failed: it would leave no account with all privileges";
             return Err(SqlError::new(ErrorCode::CannotUser, message));
         }
-        let written = self.files.write(&self.path, KIND, &next);
+        let written = self.file.write(&next, &[]);
         if let Err(ChangeError::NotMade(e)) = written {
             return Err(e);
         }
@@ -187,14 +183,15 @@ fn like(pattern: &[u8], text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn files() -> persist::CheckedFiles {
-        persist::CheckedFiles::new(Arc::new(muster_storage::io::threads::ThreadsIo::new()), false)
+    fn open(directory: &std::path::Path) -> Accounts {
+        let small = muster_storage::StoreOptions { buffer_pool_bytes: 1 << 20, sync: false, ..Default::default() };
+        Accounts::open(Store::open(directory, small).unwrap(), true).unwrap()
     }
 
     #[test]
     fn the_most_specific_host_wins() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
+        let accounts = open(dir.path());
         accounts
             .change(|list| {
                 list.extend(["%", "10.0.%", "10.0.0.7"].map(|host| AccountEntry::new("u", host)));
@@ -213,11 +210,12 @@ mod tests {
     #[test]
     fn passwords_survive_reopening() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
+        let accounts = open(dir.path());
         assert!(!accounts.root_has_password());
         accounts.set_password("root", "localhost", "secret").unwrap();
         assert_eq!(accounts.set_password("root", "%", "x").unwrap_err().code, ErrorCode::CannotUser);
-        let again = Accounts::open(dir.path(), true, files()).unwrap();
+        drop(accounts);
+        let again = open(dir.path());
         assert!(again.root_has_password());
         let root = again.find("root", "localhost").unwrap();
         assert!(password::verify(&root.plugin, &root.authentication_string, "secret"));
@@ -226,7 +224,7 @@ mod tests {
     #[test]
     fn somebody_can_always_do_everything() {
         let dir = tempfile::tempdir().unwrap();
-        let accounts = Accounts::open(dir.path(), true, files()).unwrap();
+        let accounts = open(dir.path());
         let drop_all = || {
             accounts.change(|list| {
                 list.clear();

@@ -22,10 +22,6 @@ impl Companions {
         &self.store
     }
 
-    pub fn files(&self) -> &CheckedFiles {
-        &self.files
-    }
-
     pub fn read<T: DeserializeOwned>(&self, file: FileId, companion: Companion, kind: Kind) -> Result<Option<T>> {
         self.files.read(&companion.path(self.store.directory(), file), kind)
     }

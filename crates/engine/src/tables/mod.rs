@@ -58,13 +58,13 @@ impl Tables {
     pub fn open(store: Arc<Store>) -> Result<Tables> {
         let companions = Companions::new(store);
         let store = companions.store();
-        let (catalog, former) = match Catalog::read(store.directory(), companions.files())? {
+        let (catalog, former) = match Catalog::read(store)? {
             Some(read) => read,
             None if store.has_table_files()? => {
                 let path = Catalog::path(store.directory());
                 return Err(persist::corrupt(&path, "missing, while files of tables are there: put it back"));
             }
-            None => (Catalog::create(store.directory(), companions.files())?, Former::new()),
+            None => (Catalog::create(store)?, Former::new()),
         };
         take_over(&companions, &catalog, former)?;
         let definitions = catalog.snapshot();

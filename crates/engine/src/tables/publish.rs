@@ -1,4 +1,4 @@
-//! How the tables change: new definitions are written to the catalog, and with them the files of a change become a table's, or
+//! How the tables change: new definitions are written to the log, and with them the files of a change become a table's, or
 //! are deleted.
 
 use super::{AutoIncrement, Content, Tables, companions::Companions};
@@ -7,12 +7,12 @@ use muster_storage::FileId;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::sync::Arc;
 
-/// Room that is kept beside that of the catalog: for the empty files of a truncated table.
+/// Room that is kept on the disk for the empty files of a truncated table. The log keeps its own for the catalog.
 const RESERVE_BYTES: u64 = 4 << 20;
 
 impl Tables {
-    /// Makes a change: `f` edits a copy of the definitions, which become the state when it returns Ok and the catalog
-    /// is written. Files that are no longer named are deleted once nobody reads them.
+    /// Makes a change: `f` edits a copy of the definitions, which become the state when it returns Ok and the log has
+    /// them. Files that are no longer named are deleted once nobody reads them.
     pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R> {
         self.try_change(f).map_err(SqlError::from)
     }
@@ -45,9 +45,13 @@ impl Tables {
     ) -> Result<R> {
         let written = rows.map_or(Ok(()), |rows| rows.write(&self.companions));
         let changed = match written {
-            // Files that nobody names yet are in the directory, which the catalog's own rename syncs again.
-            Ok(()) | Err(ChangeError::DurabilityUnknown(_)) => self.try_change(f),
+            Ok(()) => self.try_change(f),
             Err(ChangeError::NotMade(e)) => Err(ChangeError::NotMade(e)),
+            // Nobody names the files yet, and nothing behind this would make them durable.
+            Err(ChangeError::DurabilityUnknown(_)) => {
+                let message = "the change is not made: the names of its files could not be made durable";
+                Err(ChangeError::NotMade(SqlError::new(ErrorCode::Unknown, message)))
+            }
         };
         if matches!(changed, Err(ChangeError::NotMade(_))) {
             self.discard_unpublished(made);
@@ -70,7 +74,8 @@ impl Tables {
 
     /// Makes the reserve if it is gone or too small, and there is room.
     pub(super) fn keep_reserve(&self) {
-        if let Err(e) = self.reserve.keep(RESERVE_BYTES + self.catalog.file_bytes()) {
+        self.store().keep_room(self.catalog.file_bytes());
+        if let Err(e) = self.reserve.keep(RESERVE_BYTES) {
             tracing::warn!("no room is kept for dropping tables: {e}");
         }
     }

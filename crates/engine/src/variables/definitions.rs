@@ -52,6 +52,7 @@ const fn ro(name: &'static str, scope: Scope, kind: Kind, default: &'static str)
 }
 
 const ISOLATION: Kind = Enum(&["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"]);
+const DOUBLEWRITE: Kind = Enum(&["OFF", "ON", "DETECT_ONLY", "DETECT_AND_RECOVER"]);
 const U32: i128 = u32::MAX as i128;
 const U64: i128 = u64::MAX as i128;
 
@@ -142,14 +143,18 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("innodb_buffer_pool_chunk_size", Global, Int(0, U64), "134217728"),
     ro("innodb_buffer_pool_instances", Global, Int(1, 64), "1"),
     ro("innodb_buffer_pool_size", Global, Int(0, U64), "134217728"),
+    ro("innodb_doublewrite", Global, DOUBLEWRITE, "ON"),
     ro("innodb_file_per_table", Global, Bool, "ON"),
-    ro("innodb_flush_log_at_trx_commit", Global, Int(0, 2), "1"),
+    rw("innodb_flush_log_at_trx_commit", Global, Int(0, 2), "1"),
     ro("innodb_flush_method", Global, Text, "O_DIRECT"),
+    ro("innodb_force_recovery", Global, Int(0, 6), "0"),
     rw("innodb_lock_wait_timeout", Both, Int(1, 1073741824), "50"),
+    ro("innodb_log_buffer_size", Global, Int(262144, U32), "16777216"),
     rw("innodb_old_blocks_pct", Global, Int(5, 95), "5"),
     rw("innodb_old_blocks_time", Global, Int(0, U32), "0"),
     ro("innodb_page_size", Global, Int(4096, 65536), "16384"),
     ro("innodb_read_only", Global, Bool, "OFF"),
+    rw("innodb_redo_log_capacity", Global, Blocks(8388608, 137438953472, 1048576), "104857600"),
     rw("innodb_stats_on_metadata", Global, Bool, "OFF"),
     rw("innodb_strict_mode", Both, Bool, "ON"),
     ro("innodb_version", Global, Text, ""),

@@ -3,6 +3,7 @@
 use super::information_schema::PoolFigures;
 use crate::{Database, statement::StatementContext};
 use muster_exec::QueryCounters;
+use muster_storage::LogStatus;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The status variables of the buffer pool, which are the same for every session.
@@ -18,6 +19,25 @@ fn pool_status(figures: &PoolFigures) -> [(&'static str, u64); 9] {
         ("pages_misc", 0),
         ("pages_total", pool.frames as u64),
         ("read_ahead_evicted", pool.read_ahead_evicted),
+    ]
+}
+
+/// The status variables of the redo log, which are the same for every session.
+fn log_status(log: &LogStatus) -> [(&'static str, u64); 13] {
+    [
+        ("Innodb_log_waits", log.log_waits),
+        ("Innodb_log_write_requests", log.log_write_requests),
+        ("Innodb_log_writes", log.log_writes),
+        ("Innodb_os_log_fsyncs", log.os_log_fsyncs),
+        ("Innodb_os_log_written", log.os_log_written),
+        ("Innodb_redo_log_capacity_resized", log.capacity),
+        ("Innodb_redo_log_checkpoint_lsn", log.checkpoint),
+        ("Innodb_redo_log_current_lsn", log.current),
+        ("Innodb_redo_log_flushed_to_disk_lsn", log.flushed),
+        ("Innodb_redo_log_logical_size", log.checkpoint_age()),
+        ("Innodb_redo_log_physical_size", log.physical_size),
+        ("Innodb_redo_log_segments_made", log.segments_made),
+        ("Innodb_redo_log_segments_recycled", log.segments_recycled),
     ]
 }
 
@@ -89,6 +109,7 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
     let uptime = database.uptime().as_secs().to_string();
     let pool = PoolFigures::of(database);
     out.extend(pool_status(&pool).map(|(name, n)| (format!("Innodb_buffer_pool_{name}"), n.to_string())));
+    out.extend(log_status(&database.store().log_status()).map(|(name, n)| (name.to_owned(), n.to_string())));
     let admission = database.admission().figures();
     let last_query_cost = if global { 0.0 } else { f64::from_bits(session.last_query_cost.load(Relaxed)) };
     out.extend(
@@ -104,6 +125,7 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
             ("Innodb_dblwr_pages_written", pool.pool.doublewrite_pages.to_string()),
             ("Innodb_dblwr_writes", pool.pool.doublewrite_batches.to_string()),
             ("Innodb_page_size", pool.page_size.to_string()),
+            ("Innodb_redo_log_enabled", "ON".into()),
             ("Last_query_cost", format!("{last_query_cost:.6}")),
             ("Threads_connected", sessions.len().to_string()),
             ("Threads_running", sessions.iter().filter(|s| s.is_running()).count().to_string()),

@@ -52,6 +52,7 @@ pub fn open(directory: &Path, buffer_pool_bytes: usize) -> Arc<Database> {
         page_size: 4096,
         durability: Durability::Relaxed,
         threads: 2,
+        ..DatabaseOptions::default()
     };
     Database::open(directory, options).expect("a new data directory opens")
 }

@@ -24,6 +24,7 @@ pub async fn serve(connections_max: usize) -> (std::net::SocketAddr, tempfile::T
         page_size: 16 << 10,
         durability: Durability::Relaxed,
         threads: 1,
+        ..DatabaseOptions::default()
     };
     let database = Database::open(directory.path(), options).unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();

@@ -1,4 +1,4 @@
-//! SHOW ENGINE INNODB STATUS: the part about the buffer pool, in InnoDB's words.
+//! SHOW ENGINE INNODB STATUS: the parts about the log and the buffer pool, in InnoDB's words.
 
 use super::Listing;
 use crate::{
@@ -20,12 +20,14 @@ fn report(context: &StatementContext) -> String {
     let p = &f.pool;
     let per_second = |n: u64| format!("{:.2}", f.per_second(n));
     let now = context.database.uptime().as_secs();
-    let lines = [
+    let head = [
         String::new(),
         "=====================================".into(),
         "INNODB MONITOR OUTPUT".into(),
         "=====================================".into(),
         format!("Per second averages calculated from the last {now} seconds"),
+    ];
+    let buffer_pool = [
         "----------------------".into(),
         "BUFFER POOL AND MEMORY".into(),
         "----------------------".into(),
@@ -62,5 +64,30 @@ fn report(context: &StatementContext) -> String {
         "============================".into(),
         String::new(),
     ];
-    lines.join("\n")
+    head.into_iter().chain(log(context, &f)).chain(buffer_pool).collect::<Vec<_>>().join("\n")
+}
+
+fn log(context: &StatementContext, figures: &PoolFigures) -> Vec<String> {
+    let pages = context.database.buffer_pool().redo_start();
+    // Asked for last: the pages' position is not beyond the end of the log.
+    let log = context.database.store().log_status();
+    let position = |name: &str, lsn: u64| format!("{name:<29}{lsn}");
+    vec![
+        "---".into(),
+        "LOG".into(),
+        "---".into(),
+        position("Log sequence number", log.current),
+        position("Log buffer assigned up to", log.current),
+        position("Log buffer completed up to", log.written),
+        position("Log written up to", log.written),
+        position("Log flushed up to", log.flushed),
+        position("Added dirty pages up to", log.current),
+        position("Pages flushed up to", pages),
+        position("Last checkpoint at", log.checkpoint),
+        position("Checkpoint age", log.checkpoint_age()),
+        position("Checkpoint age target", log.capacity),
+        position("Log minimum file id is", log.segments.0),
+        position("Log maximum file id is", log.segments.1),
+        format!("{} log i/o's done, {:.2} log i/o's/second", log.log_writes, figures.per_second(log.log_writes)),
+    ]
 }
