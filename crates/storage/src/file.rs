@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -58,6 +58,7 @@ pub struct PageFile {
     allocated: Mutex<u32>,
     deleted: AtomicBool,
     resident: AtomicU64,
+    tree: AtomicU32,
 }
 
 /// Path of a file in the data directory.
@@ -197,6 +198,7 @@ impl PageFile {
             allocated: Mutex::new(header.page_count),
             deleted: AtomicBool::new(false),
             resident: AtomicU64::new(0),
+            tree: AtomicU32::new(0),
         }
     }
 
@@ -206,6 +208,15 @@ impl PageFile {
 
     pub fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// The position of the file's tree among those of its table, which is also that of its latches.
+    pub(crate) fn tree(&self) -> u32 {
+        self.tree.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_tree(&self, position: usize) {
+        self.tree.store(position as u32, Ordering::Relaxed);
     }
 
     pub fn page_size(&self) -> usize {

@@ -27,6 +27,7 @@ mod file_header;
 pub mod fuzz;
 pub mod io;
 pub mod key;
+mod latch_order;
 pub mod load;
 mod log;
 pub mod lookup;

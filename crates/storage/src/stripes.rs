@@ -1,5 +1,6 @@
 //! Lock striping: locks by key without a lock for each key.
 
+use crate::latch_order::{Held, Rank};
 use parking_lot::{Mutex, MutexGuard};
 
 /// So many writers of different keys seldom meet in one lock.
@@ -10,6 +11,13 @@ const STRIPES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Stripes([Mutex<()>; STRIPES]);
 
+/// A lock of a key.
+#[must_use]
+pub(crate) struct Stripe<'a> {
+    _guard: MutexGuard<'a, ()>,
+    _held: Held,
+}
+
 impl Default for Stripes {
     fn default() -> Stripes {
         Stripes([const { Mutex::new(()) }; STRIPES])
@@ -18,7 +26,8 @@ impl Default for Stripes {
 
 impl Stripes {
     /// Locks a key, and those that share its lock.
-    pub fn lock(&self, key: &[u8]) -> MutexGuard<'_, ()> {
-        self.0[crc32c::crc32c(key) as usize % STRIPES].lock()
+    pub fn lock(&self, key: &[u8], rank: Rank) -> Stripe<'_> {
+        let held = Held::lock(rank);
+        Stripe { _guard: self.0[crc32c::crc32c(key) as usize % STRIPES].lock(), _held: held }
     }
 }

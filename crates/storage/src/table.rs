@@ -4,6 +4,7 @@ use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     exclusion::{Exclusion, Inside, Side},
     key::{ByteRange, Keys},
+    latch_order::{Held, Rank},
     stripes::Stripes,
     tree::{Change, ColumnSource, Rest, Room, Tree, TreeLayout},
 };
@@ -30,6 +31,13 @@ pub struct Table {
     rows: Stripes,
     /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
+}
+
+/// A step of reading, or a change of a row.
+#[must_use]
+pub(crate) struct Step<'a> {
+    _inside: Inside<'a>,
+    _held: Held,
 }
 
 impl Table {
@@ -164,13 +172,19 @@ impl Table {
 
     /// Keeps rows from changing during one step of reading: while it is held, all trees agree. A reader may hold it
     /// more than once.
-    pub(crate) fn reading(&self) -> Inside<'_> {
-        self.steps.enter(Side::Readers)
+    pub(crate) fn reading(&self) -> Step<'_> {
+        self.step(Side::Readers)
     }
 
     /// The same; `None` if a row is being changed just now.
-    pub(crate) fn try_reading(&self) -> Option<Inside<'_>> {
-        self.steps.try_enter(Side::Readers)
+    pub(crate) fn try_reading(&self) -> Option<Step<'_>> {
+        let inside = self.steps.try_enter(Side::Readers)?;
+        Some(Step { _inside: inside, _held: Held::free_lock(Rank::Steps) })
+    }
+
+    fn step(&self, side: Side) -> Step<'_> {
+        let held = Held::lock(Rank::Steps);
+        Step { _inside: self.steps.enter(side), _held: held }
     }
 
     /// The row with this primary key (one value per part).
@@ -206,7 +220,7 @@ impl Table {
             None => 0,
         };
         let rooms = self.room_in_log()?;
-        let _changing = self.steps.enter(Side::Writers);
+        let _changing = self.step(Side::Writers);
         self.change_all(trx_id, rooms, counters, |tree, change| {
             change.insert(&tree.layout().stored_values(row, number))
         })
@@ -215,9 +229,9 @@ impl Table {
     /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
     pub fn delete(&self, key: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         let rooms = self.room_in_log()?;
-        let _changing = self.steps.enter(Side::Writers);
+        let _changing = self.step(Side::Writers);
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let _row = self.rows.lock(&range.lower);
+        let _row = self.rows.lock(&range.lower, Rank::Row);
         let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (row, number) = self.split_stored(&stored);
         self.change_all(trx_id, rooms, counters, |tree, change| {
@@ -232,9 +246,9 @@ impl Table {
     pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
         let rooms = self.room_in_log()?;
-        let _changing = self.steps.enter(Side::Writers);
+        let _changing = self.step(Side::Writers);
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let _row = self.rows.lock(&range.lower);
+        let _row = self.rows.lock(&range.lower, Rank::Row);
         let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
         self.change_all(trx_id, rooms, counters, |tree, change| {

@@ -8,6 +8,7 @@ use crate::{
     Counters, Result, StorageError,
     counters::Counter,
     file::{FileHeader, PageFile},
+    latch_order::{InTree, Rank},
     page::{self, PageType},
 };
 use parking_lot::MutexGuard;
@@ -47,6 +48,7 @@ impl<'a> Allocation<'a> {
         let free = self.header.free_head;
         if free != page::NO_PAGE {
             let page = pool.fetch_mut(file, free, counters)?;
+            page.place(|| Rank::Tree(file.tree(), InTree::Free));
             let next = page.header().next();
             if page.header().page_type() != Some(PageType::Free) || next >= self.header.page_count {
                 let reason = "the free list leads here, but it is not a free page".to_string();
@@ -65,7 +67,9 @@ impl<'a> Allocation<'a> {
         pool.mark_dirty(frame);
         pool.replacement.insert(&pool.frames, frame, pool.is_filling());
         self.header.page_count = page_no + 1;
-        Ok(TakenPage { page: PageGuardMut::new(Arc::clone(pool), frame), is_new: true })
+        let page = PageGuardMut::new(Arc::clone(pool), frame);
+        page.place(|| Rank::Tree(file.tree(), InTree::Free));
+        Ok(TakenPage { page, is_new: true })
     }
 
     /// Puts a page, which the caller has latched and nothing leads to any more, first on the free list. Returns the free

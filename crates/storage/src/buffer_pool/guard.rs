@@ -3,6 +3,7 @@
 use super::BufferPool;
 use crate::{
     FileId,
+    latch_order::{Held, Rank},
     page::{PageHeader, PageHeaderMut},
 };
 use std::{
@@ -15,20 +16,27 @@ use std::{
 pub struct PageGuard {
     pool: Arc<BufferPool>,
     frame: u32,
+    held: Held,
 }
 
 /// A page latched for changing. It is dirty once its bytes were borrowed for that; a copy of it is sealed and written.
 pub struct PageGuardMut {
     pool: Arc<BufferPool>,
     frame: u32,
-    /// The latch belongs to another guard now.
-    handed_over: bool,
+    /// `None` once the latch belongs to somebody else.
+    held: Option<Held>,
 }
 
 impl PageGuard {
     /// The caller holds the latch shared and hands it over.
     pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuard {
-        PageGuard { pool, frame }
+        let held = Held::page(pool.frames.get(frame).key().0, false);
+        PageGuard { pool, frame, held }
+    }
+
+    /// Tells the place of the latch among others. `waited`: it would have been waited for.
+    pub(crate) fn place(&self, waited: bool, rank: impl FnOnce() -> Rank) {
+        self.held.place(waited, rank);
     }
 
     pub fn page_no(&self) -> u32 {
@@ -70,7 +78,15 @@ impl fmt::Debug for PageGuard {
 impl PageGuardMut {
     /// The caller holds the latch exclusively and hands it over.
     pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuardMut {
-        PageGuardMut { pool, frame, handed_over: false }
+        let held = Held::page(pool.frames.get(frame).key().0, true);
+        PageGuardMut { pool, frame, held: Some(held) }
+    }
+
+    /// Tells the place of the latch, which would have been waited for, among others.
+    pub(crate) fn place(&self, rank: impl FnOnce() -> Rank) {
+        if let Some(held) = &self.held {
+            held.place(true, rank);
+        }
     }
 
     pub fn page_no(&self) -> u32 {
@@ -91,7 +107,7 @@ impl PageGuardMut {
 
     /// Leaves the latch to the caller, who holds it exclusively from now on. Returns the frame.
     pub(super) fn hand_over(mut self) -> u32 {
-        self.handed_over = true;
+        self.held = None;
         self.frame
     }
 
@@ -105,10 +121,11 @@ impl PageGuardMut {
     /// Lets readers in; the page stays latched for reading.
     pub fn downgrade(self) -> PageGuard {
         let mut this = self;
-        this.handed_over = true;
+        let mut held = this.held.take().expect("a guard has its latch until it is gone");
+        held.share();
         // SAFETY: this guard holds the latch exclusively, and leaves it to the new one.
         unsafe { this.pool.frames.get(this.frame).downgrade() };
-        PageGuard::new(Arc::clone(&this.pool), this.frame)
+        PageGuard { pool: Arc::clone(&this.pool), frame: this.frame, held }
     }
 }
 
@@ -133,7 +150,7 @@ impl DerefMut for PageGuardMut {
 impl Drop for PageGuardMut {
     #[inline]
     fn drop(&mut self) {
-        if !self.handed_over {
+        if self.held.is_some() {
             // SAFETY: this guard held the latch exclusively; nobody can use it any more.
             unsafe { self.pool.frames.get(self.frame).unlock_exclusive() }
         }

@@ -47,6 +47,7 @@ use crate::{
     counters::Counter,
     file::{HEADER_PAGE, PageFile},
     io::{Disk, ReadOp},
+    latch_order::{Held, InTree, Rank},
     log::Log,
     page,
 };
@@ -269,7 +270,9 @@ impl BufferPool {
     /// The header page of a file for changing, with [`PageFile::update_header`]. Readers never latch it, so a caller
     /// may hold other pages of the file. Errors: as [`BufferPool::fetch_mut`].
     pub fn header_mut(self: &Arc<Self>, file: &Arc<PageFile>, counters: &Counters) -> Result<PageGuardMut> {
-        self.latch_mut(file, HEADER_PAGE, counters)
+        let page = self.latch_mut(file, HEADER_PAGE, counters)?;
+        page.place(|| Rank::Tree(file.tree(), InTree::Header));
+        Ok(page)
     }
 
     fn latch_mut(self: &Arc<Self>, file: &Arc<PageFile>, page_no: u32, counters: &Counters) -> Result<PageGuardMut> {
@@ -326,6 +329,7 @@ impl BufferPool {
     /// Waits for a latch; whether the frame then still holds the page.
     #[cold]
     fn wait_for(&self, frame: u32, key: PageKey, mode: Mode) -> bool {
+        Held::before_waiting(key.0, mode == Mode::Exclusive);
         let f = self.frames.get(frame);
         match mode {
             Mode::Shared => {

@@ -16,13 +16,15 @@ use super::{
         decode::{DecodeError, OverflowReader},
     },
     overflow,
+    planted::Planted,
     probe::{Event, Probe},
 };
 use crate::{
     Counters, Result, StorageError,
-    buffer_pool::{BufferPool, PageGuard},
+    buffer_pool::{BufferPool, PageGuard, PageGuardMut},
     file::PageFile,
-    page::PageHeader,
+    latch_order::{InTree, Rank},
+    page::{PageHeader, PageType},
     stripes::Stripes,
 };
 use muster_types::Value;
@@ -47,6 +49,7 @@ pub struct Tree {
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
     pub(super) probe: Probe,
+    pub(super) planted: Planted,
 }
 
 impl Tree {
@@ -56,6 +59,7 @@ impl Tree {
             let reason = "the file has no tree".to_string();
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
         }
+        file.set_tree(layout.index);
         let fit = fit(&layout, file.page_size());
         let spills = overflow::may_spill(&layout, file.page_size());
         Ok(Tree {
@@ -68,6 +72,7 @@ impl Tree {
             unique: Stripes::default(),
             unlinked: Mutex::default(),
             probe: Probe::default(),
+            planted: Planted::default(),
         })
     }
 
@@ -115,20 +120,50 @@ impl Tree {
     /// Latches a page for reading. Only who holds no page, or pages above it or to its left, waits for it; others have
     /// `None` if they would have to wait.
     pub(super) fn fetch_if(&self, page: u32, wait: bool, counters: &Counters) -> Result<Option<PageGuard>> {
-        match wait {
-            true => self.fetch(page, counters).map(Some),
-            false => {
-                let page = self.pool.try_fetch(&self.file, page, counters)?;
-                if page.is_none() {
-                    self.probe.hit(Event::Refused);
-                }
-                Ok(page)
-            }
+        if wait {
+            return self.fetch(page, counters).map(Some);
         }
+        let page = self.pool.try_fetch(&self.file, page, counters)?;
+        match &page {
+            Some(page) => page.place(false, || self.rank(page)),
+            None => self.probe.hit(Event::Refused),
+        }
+        Ok(page)
     }
 
+    /// Latches a page for reading, and waits for it.
     pub(super) fn fetch(&self, page: u32, counters: &Counters) -> Result<PageGuard> {
-        self.pool.fetch(&self.file, page, counters)
+        let page = self.pool.fetch(&self.file, page, counters)?;
+        page.place(true, || self.rank(&page));
+        Ok(page)
+    }
+
+    /// Latches a page for changing, and waits for it.
+    pub(super) fn fetch_mut(&self, page: u32, counters: &Counters) -> Result<PageGuardMut> {
+        let page = self.pool.fetch_mut(&self.file, page, counters)?;
+        page.place(|| self.rank(&page));
+        Ok(page)
+    }
+
+    /// Latches a page for reading if that needs no waiting and no disk.
+    pub(super) fn fetch_resident(&self, page: u32) -> Option<PageGuard> {
+        let page = self.pool.fetch_resident(&self.file, page)?;
+        page.place(false, || self.rank(&page));
+        Some(page)
+    }
+
+    /// The place of a page in the order of latches. A page that is damaged has none that matters.
+    fn rank(&self, page: &[u8]) -> Rank {
+        let in_tree = match PageHeader(page).page_type() {
+            Some(PageType::Leaf | PageType::Inner) => InTree::Page {
+                depth: u8::MAX - PageHeader(page).level(),
+                low_fence: self.fences(page).map_or(Vec::new(), |fences| fences.low.to_vec()),
+            },
+            Some(PageType::FileHeader) => InTree::Header,
+            Some(PageType::Overflow) => InTree::LongValue,
+            Some(PageType::Free) | None => InTree::Free,
+        };
+        Rank::Tree(self.file.tree(), in_tree)
     }
 
     /// The leaf in a latched page, or in a copy of its bytes.
@@ -150,7 +185,7 @@ impl Tree {
     }
 
     /// Rows below a bound, about: as the counts in inner pages say.
-    fn rank(&self, bound: Target<'_>, counters: &Counters) -> Result<u64> {
+    fn rows_before(&self, bound: Target<'_>, counters: &Counters) -> Result<u64> {
         let mut before = 0;
         let page = self.descend_with(
             bound,
@@ -169,8 +204,8 @@ impl Tree {
 
     /// Rows in a range of keys, about: from the counts in inner pages. Two descents.
     pub fn count_range(&self, range: &crate::key::ByteRange, counters: &Counters) -> Result<u64> {
-        let before = if range.lower.is_empty() { 0 } else { self.rank(Target::Key(&range.lower), counters)? };
-        let upto = self.rank(Target::Below(range.upper.as_deref()), counters)?;
+        let before = if range.lower.is_empty() { 0 } else { self.rows_before(Target::Key(&range.lower), counters)? };
+        let upto = self.rows_before(Target::Below(range.upper.as_deref()), counters)?;
         Ok(upto.saturating_sub(before))
     }
 

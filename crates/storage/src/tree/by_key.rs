@@ -30,7 +30,7 @@ impl Pages<'_> {
     fn fetch(&self, tree: &Tree, page_no: u32) -> Result<Option<PageGuard>> {
         match self {
             Pages::Resident { requests } => {
-                let page = tree.pool.fetch_resident(&tree.file, page_no);
+                let page = tree.fetch_resident(page_no);
                 requests.set(requests.get() + u64::from(page.is_some()));
                 Ok(page)
             }

@@ -156,14 +156,14 @@ impl Tree {
                 false => ROOT_PAGE,
             };
             let above = (at > level).then_some(above);
-            let page = self.pool.fetch_mut(&self.file, page_no, counters)?;
+            let page = self.fetch_mut(page_no, counters)?;
             if above.is_none() && page.header().level() != level {
                 // The root was let go before it was latched again, and has grown meanwhile or shrunk.
                 continue;
             }
             drop(above);
             self.check_level(&page, level)?;
-            let fetch = |right| self.pool.fetch_mut(&self.file, right, counters).map(Some);
+            let fetch = |right| self.fetch_mut(right, counters).map(Some);
             return self.move_right(page, target, fetch);
         }
     }
@@ -185,13 +185,13 @@ impl Tree {
         let is_known = inner.key(child) > self.fences(held)?.low;
         let start = if is_known { inner.child(child) } else { PageHeader(held).next() };
         // The parent may know of no leaf between the held one and the wanted one: then links lead there.
-        let page = self.pool.fetch_mut(&self.file, start, counters)?;
+        let page = self.fetch_mut(start, counters)?;
         drop(above);
         self.check_level(&page, 0)?;
         if !is_known {
             self.check_neighbour(held, &page)?;
         }
-        let fetch = |right| self.pool.fetch_mut(&self.file, right, counters).map(Some);
+        let fetch = |right| self.fetch_mut(right, counters).map(Some);
         let found = self.move_right(page, target, fetch)?;
         Ok(found.map(|(page, moved)| (page, moved || !is_known)))
     }

@@ -105,7 +105,7 @@ impl<'a> Group<'a> {
 
     /// Latches a page of the tree. Errors: those of reading it.
     pub fn latch(&mut self, page_no: u32) -> Result<Member> {
-        let page = self.tree.pool.fetch_mut(&self.tree.file, page_no, self.counters)?;
+        let page = self.tree.fetch_mut(page_no, self.counters)?;
         Ok(self.add(page))
     }
 

@@ -20,6 +20,7 @@
 //!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
 //!   probe.rs     what tests count and switch
+//!   planted.rs   faults that tests plant
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   gallop.rs    searching near where one is
 //!   cursor.rs    rows one by one, as values
@@ -49,6 +50,7 @@ mod modify;
 mod new_row;
 pub mod overflow;
 pub mod page_change;
+mod planted;
 mod post;
 mod prefixes;
 mod probe;

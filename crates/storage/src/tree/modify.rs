@@ -19,9 +19,8 @@ use super::{
     post::note,
     row_edit::Edit,
 };
-use crate::{Counters, Result, StorageError, file::ROOT_PAGE};
+use crate::{Counters, Result, StorageError, file::ROOT_PAGE, stripes::Stripe};
 use muster_types::Value;
-use parking_lot::MutexGuard;
 
 /// A change of one tree that is being put together.
 pub struct Change<'a> {
@@ -40,7 +39,7 @@ pub struct Change<'a> {
     /// The key of a row that goes: its leaf may become too empty.
     pub(super) removed: Option<Vec<u8>>,
     /// Keeps others from adding an entry with the same declared parts to a unique tree.
-    pub(super) unique: Option<MutexGuard<'a, ()>>,
+    pub(super) unique: Option<Stripe<'a>>,
 }
 
 /// What is left to do when a change is made. The tree is sound without it, and whoever comes by later does it.

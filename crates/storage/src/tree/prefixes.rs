@@ -169,7 +169,7 @@ impl Tree {
         load_ahead(Leaf::directory(&page, &self.layout));
         load_ahead(Fences::expected(&page));
         let target = Target::Key(low);
-        if !self.is_leaf_from(&page, target)? {
+        if !self.is_planned(&page, target, None)? {
             self.probe.hit(Event::Stale);
             return Ok(None);
         }

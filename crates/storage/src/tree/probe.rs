@@ -1,4 +1,4 @@
-//! What tests see of a tree's work, and the faults that they plant in it. Nothing of it is in a build that is not for tests.
+//! What tests see of a tree's work. Nothing of it is in a build that is not for tests.
 
 /// Events of pages and of plans of leaves that tests count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,6 @@ pub(super) struct Probe {
     /// A leaf is encoded anew after each change of a row.
     #[cfg(test)]
     pub encode_always: std::sync::atomic::AtomicBool,
-    /// The next posting takes this child as it is, without looking whether it is still there.
-    #[cfg(test)]
-    pub blind_post: parking_lot::Mutex<Option<super::inner::Child>>,
 }
 
 #[cfg(not(test))]

@@ -1,6 +1,7 @@
 //! The shape of trees that change: unposted pages, merges, roots that grow and shrink, on few frames.
 
 use super::{
+    planted::Fault,
     probe::Event,
     tests::{Model, Op, any_ops, compare, empty_tree, home_of, number_row, number_schema, schema_and_rows, stored_row},
     *,
@@ -151,7 +152,7 @@ fn unposted_pages_are_read_and_then_posted() {
 }
 
 /// A split whose posting comes late: others have posted the page meanwhile, merged it and freed it.
-fn late_post(blind: bool) -> crate::Result<TreeReport> {
+fn late_post(fault: Option<Fault>) -> crate::Result<TreeReport> {
     let home = home_of(4096, FRAMES * 4096);
     let counters = Counters::default();
     let (tree, model) = unposted_tree(&home, 1000);
@@ -173,18 +174,55 @@ fn late_post(blind: bool) -> crate::Result<TreeReport> {
         assert!(!tree.replace(row, 2, &counters).unwrap(), "{key:?} is gone");
         tree.insert(row, 3, &counters).unwrap();
     }
-    if blind {
-        *tree.probe.blind_post.lock() = Some(remembered.clone());
+    if let Some(fault) = fault {
+        tree.planted.plant(fault);
     }
-    tree.post(&remembered.key, 0, &counters)?;
+    tree.post_new(&remembered, 0, &counters)?;
     tree.check(&counters)
 }
 
 #[test]
 fn a_late_post_looks_whether_the_page_is_still_there() {
-    late_post(false).unwrap();
+    late_post(None).unwrap();
     // Without the look the parent has a child that is another page by now.
-    late_post(true).unwrap_err();
+    late_post(Some(Fault::PostUnseen)).unwrap_err();
+}
+
+/// What a run reads whose leaves were planned long ago: since then rows amid it have gone, and others have come to their pages.
+/// Returns the rows that it finds among the first ones.
+fn late_run(fault: Option<Fault>) -> Vec<i64> {
+    let home = home_of(4096, FRAMES * 4096);
+    let counters = Counters::default();
+    let tree = empty_tree(&home, &number_schema(&[0]), 0);
+    if let Some(fault) = fault {
+        tree.planted.plant(fault);
+    }
+    (0..2000).for_each(|n| tree.insert(&number_row(n), 1, &counters).unwrap());
+    let (mut run, rest) = tree.plan(ByteRange::default(), false, 100, &counters).unwrap();
+    assert!(rest.is_none() && run.upcoming().len() > 10);
+    for n in (0..2000).filter(|n| !is_always_there(*n)) {
+        tree.delete(&tree.key_of_values(&number_row(n)).unwrap(), 2, &counters).unwrap().unwrap();
+    }
+    (5000..7000).for_each(|n| tree.insert(&number_row(n), 3, &counters).unwrap());
+    assert!(tree.probe.hits(Event::Reuse) > 10);
+    let mut rows = Vec::new();
+    loop {
+        let leaves = tree.next_leaves(&mut run, 1, &counters).unwrap();
+        let Some(slice) = leaves.first() else { return rows };
+        let block = tree.leaf(&slice.page).unwrap().to_block(tree.layout()).unwrap();
+        rows.extend(slice.rows.clone().map(|row| block.columns[0].int(row)).filter(|n| *n < 2000));
+    }
+}
+
+fn is_always_there(n: i64) -> bool {
+    n < 1000 || n % 100 == 0
+}
+
+#[test]
+fn a_late_run_looks_whether_a_page_is_the_one_that_was_planned() {
+    let always_there: Vec<i64> = (0..2000).filter(|n| is_always_there(*n)).collect();
+    assert_eq!(late_run(None), always_there);
+    assert_ne!(late_run(Some(Fault::TrustPageNumbers)), always_there);
 }
 
 #[test]

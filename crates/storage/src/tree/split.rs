@@ -117,13 +117,14 @@ impl Tree {
             let children = vec![child(Vec::new(), left, &halves.left)?, child(separator, right, &halves.right)?];
             group.inner(old, &InnerNode { level: 1, children, high: None, right: NO_PAGE });
         }
-        let new = group.page_no(right);
+        let rows = self.rows_of(&halves.right)?;
+        let new = Child { key: halves.separator, page: group.page_no(right), rows };
         group.image(left, halves.left);
         group.image(right, halves.right);
         drop(group.commit(room));
         self.probe.hit(if is_root { Event::Grow } else { Event::Split });
-        if !is_root && !self.probe.skips_post(new) {
-            note(self.post(&halves.separator, 0, counters));
+        if !is_root && !self.probe.skips_post(new.page) {
+            note(self.post_new(&new, 0, counters));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     Result, StorageError,
     key::{ByteRange, prefix_end},
+    latch_order::{InTree, Rank},
 };
 
 impl Change<'_> {
@@ -28,7 +29,8 @@ impl Change<'_> {
         }
         let mut declared = Vec::new();
         new.append_key(self.tree, layout.declared_parts, &mut declared);
-        self.unique = Some(self.tree.unique.lock(&declared));
+        let rank = Rank::Tree(self.tree.file.tree(), InTree::Unique);
+        self.unique = Some(self.tree.unique.lock(&declared, rank));
         let range = ByteRange { upper: prefix_end(&declared), lower: declared };
         if self.has_other_than(&range, except)? { Err(self.duplicate(new)) } else { Ok(()) }
     }

@@ -1,0 +1,35 @@
+//! Faults that tests plant in a tree, to see that some test finds them.
+
+/// A fault to plant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A parent takes a page that came by a split as it was then, without looking whether it is still there.
+    PostUnseen,
+    /// A leaf with a remembered page number counts as the one that was meant, whatever its fences are.
+    TrustPageNumbers,
+}
+
+/// The fault that is planted. Outside of tests there is none.
+#[derive(Debug, Default)]
+pub(super) struct Planted {
+    #[cfg(test)]
+    fault: std::sync::OnceLock<Fault>,
+}
+
+impl Planted {
+    #[cfg(test)]
+    pub fn plant(&self, fault: Fault) {
+        self.fault.set(fault).unwrap();
+    }
+
+    #[inline]
+    pub fn has(&self, fault: Fault) -> bool {
+        #[cfg(test)]
+        return self.fault.get() == Some(&fault);
+        #[cfg(not(test))]
+        return {
+            let _ = fault;
+            false
+        };
+    }
+}
