@@ -56,7 +56,8 @@ impl Tree {
         self.room_with(|log, bytes| log.reserve(bytes))
     }
 
-    /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page. Errors: `DiskFull`, I/O.
+    /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page, and for posts, which may
+    /// come while leaves of other trees are latched. Errors: `DiskFull`, I/O.
     pub(super) fn room_at_once(&self) -> Result<Room> {
         self.room_with(|log, bytes| log.reserve_at_once(bytes))
     }

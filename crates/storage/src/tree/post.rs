@@ -38,7 +38,7 @@ impl Tree {
 
     /// What [`Fault::PostUnseen`] does instead of posting.
     fn post_unseen(&self, new: &Child, level: u8, counters: &Counters) -> Result<()> {
-        let room = self.room()?;
+        let room = self.room_at_once()?;
         let Some((parent, _)) = self.descend_mut(&new.key, level + 1, counters)? else { return Ok(()) };
         let mut node = self.inner(&parent)?.to_node();
         node.children.insert(node.find(&new.key) + 1, new.clone());
@@ -57,7 +57,7 @@ impl Tree {
     pub(super) fn post(&self, key: &[u8], level: u8, counters: &Counters) -> Result<()> {
         let mut parent_unknown = false;
         let rows = loop {
-            let room = self.room()?;
+            let room = self.room_at_once()?;
             // Without a parent the page is the root, which has no neighbours.
             let Some((parent, crossed)) = self.descend_mut(key, level + 1, counters)? else { return Ok(()) };
             parent_unknown |= crossed;
@@ -162,7 +162,7 @@ impl Tree {
             return Ok(());
         }
         drop(above);
-        let room = self.room()?;
+        let room = self.room_at_once()?;
         let Some((above, _)) = self.descend_mut(key, level + 1, counters)? else { return Ok(()) };
         let inner = self.inner(&above)?;
         let child = inner.find(key);
