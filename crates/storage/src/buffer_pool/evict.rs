@@ -34,12 +34,17 @@ impl BufferPool {
 
     pub(super) fn take_frame_now(&self) -> Option<u32> {
         let free = self.free.lock().pop();
-        if let Some(frame) = free {
-            // Held by others only as long as they need to see that it is not their page.
-            self.frames.get(frame).lock_exclusive();
-            return Some(frame);
+        let Some(frame) = free else { return self.evict() };
+        let f = self.frames.get(frame);
+        f.lock_exclusive();
+        // Threads that waited for the page that was here need the latch once more, to see that it is gone. No others come.
+        while f.is_waited_for() {
+            // SAFETY: locked above.
+            unsafe { f.unlock_exclusive() };
+            thread::yield_now();
+            f.lock_exclusive();
         }
-        self.evict()
+        Some(frame)
     }
 
     /// Empties the clean frame that is the first to go and not in use; `None` if there is none. Wakes the cleaner if dirty
@@ -66,19 +71,25 @@ impl BufferPool {
         None
     }
 
-    /// Empties a frame unless it is in use or dirty; then it is latched exclusively.
+    /// Empties a frame unless it is in use, waited for or dirty; then it is latched exclusively.
     fn try_evict(&self, frame: u32) -> bool {
         let f = self.frames.get(frame);
         if !f.try_lock_exclusive() {
             return false;
         }
-        if f.key() == PageKey::NONE || !f.state.is_clean() || f.list.load(Relaxed) == List::None as u32 {
+        let is_in_list = f.key() != PageKey::NONE && f.list.load(Relaxed) != List::None as u32;
+        if !is_in_list || !f.state.is_clean() || f.is_waited_for() {
             // SAFETY: locked above.
             unsafe { f.unlock_exclusive() };
             return false;
         }
         self.replacement.evict(&self.frames, frame);
         self.unmap(frame);
+        if f.is_waited_for() {
+            // Somebody has found the page in the table before it left.
+            self.give_back(frame);
+            return false;
+        }
         true
     }
 }

@@ -37,6 +37,9 @@ impl PageKey {
 
 pub(super) struct Frame {
     latch: RawRwLock,
+    /// Threads that wait for the latch because they have found their page here. As long as there are any, no other page comes
+    /// here: a thread would wait for a page that it did not ask for, out of the order of latches.
+    waiting: AtomicU32,
     /// Changed only under the exclusive latch.
     key: AtomicU64,
     pub state: PageState,
@@ -70,6 +73,16 @@ impl Frame {
     }
     pub fn lock_exclusive(&self) {
         self.latch.lock_exclusive();
+    }
+    /// Announces a thread that is going to wait for the latch. The caller has its page's shard of the page table locked.
+    pub fn begin_waiting(&self) {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+    }
+    pub fn end_waiting(&self) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+    pub fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) > 0
     }
     pub fn try_lock_exclusive(&self) -> bool {
         self.latch.try_lock_exclusive()
@@ -132,6 +145,7 @@ impl Frames {
         let frames = (0..count)
             .map(|_| Frame {
                 latch: RawRwLock::INIT,
+                waiting: AtomicU32::new(0),
                 key: AtomicU64::new(PageKey::NONE.0),
                 state: PageState::default(),
                 list: AtomicU32::new(0),

@@ -13,7 +13,8 @@
 //!
 //! Invariants: a frame in the page table has the key it is found under, unless its latch is held exclusively; a
 //! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
-//! the page table or of replacement. So whoever has waited for a latch looks at the key again.
+//! the page table or of replacement. So whoever has waited for a latch looks at the key again. A frame that somebody waits for
+//! gets no other page, so that nobody waits for a page that he has not asked for.
 
 mod allocation;
 mod cleaner;
@@ -310,8 +311,11 @@ impl BufferPool {
                     self.replacement.touch(&self.frames, frame);
                     return Ok(frame);
                 }
+                latch.begin_waiting();
                 drop(shard);
-                if self.wait_for(frame, key, mode) {
+                let is_page = self.wait_for(frame, key, mode);
+                latch.end_waiting();
+                if is_page {
                     self.table.shard(key).hits += 1;
                     self.replacement.touch(&self.frames, frame);
                     return Ok(frame);
