@@ -43,26 +43,32 @@ impl Codes {
                 let code = self.code(value)?;
                 self.rows.resize(self.rows.len() + rows.len(), code);
             }
-            (Data::BytesFixed { width: 1, data }, Rows::Range(range)) if column.overflow.is_none() => {
-                let bytes = &data[range.clone()];
-                let start = self.rows.len();
-                let by_byte = &self.by_byte;
-                self.rows.extend(bytes.iter().map(|byte| by_byte[usize::from(*byte)]));
+            (Data::BytesFixed { width: 1, data }, _) if column.overflow.is_none() => {
+                let (start, by_byte) = (self.rows.len(), &self.by_byte);
+                let code = |byte: &u8| by_byte[usize::from(*byte)];
+                match rows.decoded() {
+                    Rows::Range(range) => self.rows.extend(data[range.clone()].iter().map(code)),
+                    rows => self.rows.extend(rows.iter().map(|row| code(&data[row]))),
+                }
                 if self.rows[start..].contains(&UNKNOWN) {
                     self.rows.truncate(start);
-                    for byte in bytes {
-                        let code = self.code(std::slice::from_ref(byte))?;
+                    for row in rows.iter() {
+                        let code = self.code(&data[row..=row])?;
                         self.rows.push(code);
                     }
                 }
             }
-            (Data::Dictionary { codes, entries }, Rows::Range(range)) if entries.len() <= range.len() => {
+            (Data::Dictionary { codes, entries }, _) if entries.len() <= rows.len() => {
                 // As many as a code can say, so that no code has to be checked.
                 let mut known = [0; 256];
                 for (i, code) in known.iter_mut().enumerate().take(entries.len()) {
                     *code = self.code(entries.get(i))?;
                 }
-                self.rows.extend(codes[range.clone()].iter().map(|code| known[usize::from(*code)]));
+                let code = |code: &u8| known[usize::from(*code)];
+                match rows.decoded() {
+                    Rows::Range(range) => self.rows.extend(codes[range.clone()].iter().map(code)),
+                    rows => self.rows.extend(rows.iter().map(|row| code(&codes[row]))),
+                }
             }
             _ => {
                 for row in rows.iter() {

@@ -90,7 +90,7 @@ impl Rows {
         list.extend(keep.map(|i| self.get(i) as u16));
         match self {
             Rows::Range(_) | Rows::List(_) => Rows::List(list),
-            Rows::Mixed(mixed) => Rows::of(list, mixed.base_rows),
+            Rows::Mixed(mixed) => mixed.pick(list),
         }
     }
 
@@ -104,6 +104,21 @@ impl MixedRows {
     /// The places of rows that lie in records, and their numbers.
     pub fn records(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.records.iter().map(|i| (usize::from(*i), usize::from(self.numbers[usize::from(*i)])))
+    }
+
+    /// Some of the rows, by their numbers: in runs still, if most are picked.
+    fn pick(&self, picked: Vec<u16>) -> Rows {
+        if self.runs.is_empty() && matches!(self.base, Rows::List(_)) || 2 * picked.len() < self.numbers.len() {
+            return Rows::of(picked, self.base_rows);
+        }
+        let mut rows = RowsBuilder::new(self.base_rows, picked.len());
+        for number in picked.into_iter().map(usize::from) {
+            match number < self.base_rows {
+                true => rows.base(number..number + 1),
+                false => rows.inserted(number),
+            }
+        }
+        rows.finish()
     }
 
     /// Puts what was decoded where its row is among these: the values from `start` on are those of the rows of
