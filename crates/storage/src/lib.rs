@@ -16,7 +16,10 @@
 //! `docs/format.md` draws every byte.
 
 mod arrow_value;
+
 pub mod buffer_pool;
+#[cfg(test)]
+mod changed_directory;
 pub mod counters;
 mod directory;
 pub mod error;
