@@ -125,6 +125,7 @@ impl Database {
             log: options.log.clone(),
             doublewrite: options.doublewrite,
             progress: options.progress.clone(),
+            ..StoreOptions::default()
         };
         // Takes the directory's lock, so everything behind it has it alone.
         let store = Store::open_on(directory, store_options, disk)?;

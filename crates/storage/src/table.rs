@@ -56,7 +56,9 @@ impl Table {
                 let reason = format!("the file is of index {}, not {}", file.index_id(), layout.index_id);
                 return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
             }
-            trees.push(Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?));
+            let tree = Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?);
+            store.register_tree(&tree);
+            trees.push(tree);
         }
         if trees.is_empty() || trees.len() != schema.indexes.len() || trees.len() != files.len() {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());

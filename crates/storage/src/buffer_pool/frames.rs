@@ -2,7 +2,7 @@
 //!
 //! A frame's bytes may be read by whoever holds its latch shared, and changed by whoever holds it exclusively.
 
-use super::dirty::PageState;
+use super::{dirty::PageState, rested::Rest};
 use crate::{FileId, file::PageFile};
 use parking_lot::{
     Mutex, RawRwLock,
@@ -43,6 +43,8 @@ pub(super) struct Frame {
     /// Changed only under the exclusive latch.
     key: AtomicU64,
     pub state: PageState,
+    /// Whether the page is noted as a leaf with changes: [`super::rested`].
+    pub rest: Rest,
     /// The list that the frame is in: [`super::lists`].
     pub list: AtomicU32,
     /// When the page was last used, in pages that came into the pool: [`super::replacement`].
@@ -148,6 +150,7 @@ impl Frames {
                 waiting: AtomicU32::new(0),
                 key: AtomicU64::new(PageKey::NONE.0),
                 state: PageState::default(),
+                rest: Rest::default(),
                 list: AtomicU32::new(0),
                 stamp: AtomicU32::new(0),
                 ahead: AtomicBool::new(false),

@@ -50,6 +50,14 @@ impl PageGuard {
     pub fn header(&self) -> PageHeader<'_> {
         PageHeader(self)
     }
+
+    pub(super) fn pool(&self) -> &BufferPool {
+        &self.pool
+    }
+
+    pub(super) fn frame(&self) -> u32 {
+        self.frame
+    }
 }
 
 impl Deref for PageGuard {
@@ -103,6 +111,14 @@ impl PageGuardMut {
 
     pub fn header_mut(&mut self) -> PageHeaderMut<'_> {
         PageHeaderMut(self)
+    }
+
+    pub(super) fn pool(&self) -> &BufferPool {
+        &self.pool
+    }
+
+    pub(super) fn frame(&self) -> u32 {
+        self.frame
     }
 
     /// Leaves the latch to the caller, who holds it exclusively from now on. Returns the frame.

@@ -32,6 +32,7 @@ mod planted;
 mod read_ahead;
 mod redo;
 mod replacement;
+mod rested;
 mod settings;
 mod write_back;
 mod write_order;
@@ -59,6 +60,7 @@ use page_table::PageTable;
 use parking_lot::Mutex;
 use planted::Planted;
 use replacement::Replacement;
+use rested::RestList;
 use std::{
     path::Path,
     sync::{
@@ -114,6 +116,7 @@ pub struct BufferPool {
     frame_wait_ms: AtomicU64,
     dirty: DirtyPages,
     cleaner: Arc<Cleaner>,
+    rested: RestList,
     write_order: WriteOrder,
     /// The redo log that is told of changes of pages, if there is one.
     log: OnceLock<Arc<Log>>,
@@ -161,6 +164,7 @@ impl BufferPool {
             frame_wait_ms: AtomicU64::new(2000),
             dirty: DirtyPages::default(),
             cleaner: Arc::new(Cleaner::new(count)),
+            rested: RestList::default(),
             write_order: WriteOrder::new(),
             log: OnceLock::new(),
             copies: Mutex::new(None),

@@ -38,8 +38,15 @@ pub(crate) fn home(page_size: usize, pool_bytes: usize) -> Home {
 pub(crate) fn home_with_faults(page_size: usize, frames: usize) -> (Home, Arc<SimulatedDisk>) {
     let directory = tempfile::tempdir().unwrap();
     let buffer_pool_bytes = frames * page_size;
-    let options =
-        StoreOptions { page_size, buffer_pool_bytes, io: IoBackend::Threads, sync: true, ..StoreOptions::default() };
+    let options = StoreOptions {
+        page_size,
+        buffer_pool_bytes,
+        io: IoBackend::Threads,
+        sync: true,
+        // Operations are counted.
+        leaf_rest: None,
+        ..StoreOptions::default()
+    };
     let io = Arc::new(SimulatedDisk::new());
     let store = Store::open_on(directory.path(), options, Arc::clone(&io) as _).unwrap();
     store.buffer_pool().set_frame_wait_ms(0);

@@ -296,8 +296,12 @@ fn keep_first(leaves: &mut Vec<LeafRows>, ranges: &[Range<usize>], left: &mut us
 /// Rows of a leaf that the scan's view sees, in reading order.
 fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
     let LeafSlice { page, rows } = slice;
-    let seen = visible(&scan.access.tree.leaf(&page)?, rows, &scan.access.view)
-        .map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
+    let leaf = scan.access.tree.leaf(&page)?;
+    if !leaf.slots().is_empty() {
+        page.note_met();
+    }
+    let seen =
+        visible(&leaf, rows, &scan.access.view).map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
     let rows = match scan.reverse {
         false => seen,
         true => seen.reversed(),

@@ -4,10 +4,12 @@
 //!   Store::open      lock, identity, then recovery: torn pages are put back, the log is repeated     recovery.rs
 //!     Checkpointer   writes what has been dirty longest, and tells where redo begins                 checkpointer.rs
 //!   Store::replace_small_file   definitions: a record of the log, then a file                        small_files.rs
+//!     LeafEncoder    changes of leaves that rest become part of their base                           leaf_encoder.rs
 //!   Store::shut_down all pages are at their places: the next start has nothing to repeat
 //! ```
 
 mod checkpointer;
+mod leaf_encoder;
 mod recovery;
 mod settings;
 mod small_files;
@@ -22,9 +24,10 @@ use crate::{
     io::{self, Disk, FileLock},
     log::{FlushAtCommit, Log, LogStatus, SmallFiles},
     small_file,
-    tree::{TreeBuilder, TreeLayout},
+    tree::{Tree, TreeBuilder, TreeLayout},
 };
 use checkpointer::Checkpointer;
+use leaf_encoder::LeafEncoder;
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
@@ -59,6 +62,7 @@ pub struct Store {
     flush_at_commit: AtomicU8,
     small_files: Arc<SmallFiles>,
     checkpointer: Checkpointer,
+    encoder: LeafEncoder,
     /// The number by which the directory is known.
     identity: u64,
     files: Mutex<Files>,
@@ -97,6 +101,8 @@ impl Store {
         let interval = options.log.checkpoint_interval;
         let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), interval)
             .map_err(|e| StorageError::io(directory, e))?;
+        let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), options.leaf_rest)
+            .map_err(|e| StorageError::io(directory, e))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
             counters,
@@ -108,6 +114,7 @@ impl Store {
             flush_at_commit: AtomicU8::new(options.log.flush_at_commit as u8),
             small_files,
             checkpointer,
+            encoder,
             identity: identity.id,
             files: Mutex::new(Files { next, reserved: identity.next_file, open: HashMap::new() }),
             _lock: lock,
@@ -222,6 +229,17 @@ impl Store {
         Table::open(Arc::clone(self), schema, files, statistics)
     }
 
+    /// Leaves of this tree are encoded anew when they rest.
+    pub(crate) fn register_tree(&self, tree: &Arc<Tree>) {
+        self.encoder.register(tree);
+    }
+
+    /// Encodes leaves anew which have slots and which nobody has changed since the call before, or since their encoder looked at
+    /// them itself ([`StoreOptions::leaf_rest`]). Returns how many it were.
+    pub fn encode_rested_leaves(&self) -> usize {
+        self.encoder.round()
+    }
+
     /// Positions and counts of the log.
     pub fn log_status(&self) -> LogStatus {
         self.log.status()
@@ -293,6 +311,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.encoder.stop();
         self.checkpointer.stop();
         if let Err(e) = self.checkpoint() {
             tracing::warn!("the next start repeats the log: {e}");

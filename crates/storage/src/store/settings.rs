@@ -24,6 +24,8 @@ pub struct StoreOptions {
     pub log: LogSettings,
     /// `innodb_doublewrite`: pages are saved in the doublewrite file before they are written to their places.
     pub doublewrite: bool,
+    /// How long nobody must have changed a leaf, at least, before its changes become part of its base; `None`: they never do.
+    pub leaf_rest: Option<Duration>,
     /// Told how far recovery is.
     pub progress: RecoveryProgress,
 }
@@ -37,6 +39,7 @@ impl Default for StoreOptions {
             sync: true,
             log: LogSettings::default(),
             doublewrite: true,
+            leaf_rest: Some(Duration::from_secs(1)),
             progress: RecoveryProgress::default(),
         }
     }

@@ -12,6 +12,7 @@
 use super::{
     btree::Tree,
     inner::InnerNode,
+    leaf,
     page_change::{PageChange, push_image},
     probe::Event,
 };
@@ -235,6 +236,9 @@ impl<'a> Group<'a> {
                 let image = changes.iter().find(|change| change.is_whole());
                 let told = image.map_or(&changes[..], std::slice::from_ref);
                 told.iter().for_each(|change| change.push_to(record, file.id(), page_no, &page, self.trx_id));
+            }
+            if !changes.is_empty() && leaf::has_slots(&page) {
+                page.note_changed();
             }
             if changes.is_empty() { changed.same.push(page) } else { changed.pages.push(page) }
         }

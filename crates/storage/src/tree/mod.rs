@@ -16,6 +16,7 @@
 //!   long_values.rs  long values of rows that change
 //!   group.rs     changes of several pages, made whole or not at all
 //!   split.rs     leaves that become too full: encoded anew or split
+//!   rested.rs    leaves that nobody changes any more: encoded anew
 //!   post.rs      parents that learn of new pages
 //!   merge.rs     pages that become too empty
 //!   run.rs       ranges of keys as runs of leaves
@@ -54,6 +55,9 @@ mod planted;
 mod post;
 mod prefixes;
 mod probe;
+mod rested;
+#[cfg(test)]
+mod rested_tests;
 mod row_edit;
 mod run;
 #[cfg(test)]

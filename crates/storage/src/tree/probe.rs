@@ -38,6 +38,9 @@ pub(super) struct Probe {
     /// A leaf is encoded anew after each change of a row.
     #[cfg(test)]
     pub encode_always: std::sync::atomic::AtomicBool,
+    /// Leaves that rest are encoded as if all their transactions were of the past.
+    #[cfg(test)]
+    pub forget_horizon: std::sync::atomic::AtomicBool,
 }
 
 #[cfg(not(test))]
@@ -47,6 +50,11 @@ impl Probe {
 
     #[inline]
     pub fn skips_post(&self, _page: u32) -> bool {
+        false
+    }
+
+    #[inline]
+    pub fn forgets_horizon(&self) -> bool {
         false
     }
 }
@@ -76,6 +84,10 @@ impl Probe {
 
     pub fn hits(&self, event: Event) -> u64 {
         self.hits[event as usize].load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    pub fn forgets_horizon(&self) -> bool {
+        self.forget_horizon.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Returns true if a new page is not to be posted by whoever made it: in tests every third one waits for a writer that

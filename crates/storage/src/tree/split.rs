@@ -58,7 +58,7 @@ impl Tree {
         self.split_leaf(page, found, key, room, counters)
     }
 
-    fn put_image(&self, page: PageGuardMut, image: Vec<u8>, room: Room, counters: &Counters) {
+    pub(super) fn put_image(&self, page: PageGuardMut, image: Vec<u8>, room: Room, counters: &Counters) {
         let mut group = Group::new(self, counters);
         let page = group.add(page);
         group.image(page, image);

@@ -256,7 +256,7 @@ fn look_up(tree: &Tree, random: &mut Numbers) {
     }
 }
 
-/// Runs writers and readers of every kind. In each round rows come, and then almost all go. Returns what was met, by event.
+/// Runs writers and readers of every kind, and one who encodes leaves whether they rest or not. In each round rows come, and then almost all go. Returns what was met, by event.
 fn run(seed: u64, rounds: usize, changes: usize) -> [u64; Event::ALL.len()] {
     let home = home_of(4096, 200 * 4096);
     let tree = empty_tree(&home, &schema(), 0);
@@ -295,6 +295,14 @@ fn run(seed: u64, rounds: usize, changes: usize) -> [u64; Event::ALL.len()] {
         threads.spawn(move || {
             let mut random = Numbers(seed);
             course.read(|| look_up(tree, &mut random));
+        });
+        threads.spawn(move || {
+            let (mut encoded, counters) = (0, Counters::default());
+            course.read(|| {
+                let pages = 1..tree.file().page_count();
+                encoded += pages.filter(|page_no| tree.encode_rested(*page_no, &counters).unwrap()).count();
+            });
+            assert!(encoded > 0, "no leaf was encoded beside the others");
         });
         let left: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         course.done.store(true, Relaxed);

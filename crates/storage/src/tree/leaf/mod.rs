@@ -55,7 +55,7 @@ pub use fences::Fences;
 pub use read::Leaf;
 pub use write::write_leaf;
 
-use crate::page::{PAGE_HEADER, TYPE_FIELDS, u16_at, u32_at};
+use crate::page::{PAGE_HEADER, PageHeader, PageType, TYPE_FIELDS, u16_at, u32_at};
 use crate::tree::inner::max_key;
 
 /// The offset of the field that holds the end of the last minipage (4 bytes).
@@ -93,6 +93,11 @@ pub enum Encoding {
 /// A page whose content is impossible; the file and page are added by who read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadPage(pub &'static str);
+
+/// Returns true for a leaf page that has slots.
+pub(crate) fn has_slots(page: &[u8]) -> bool {
+    PageHeader(page).page_type() == Some(PageType::Leaf) && u16_at(page, SLOT_COUNT) > 0
+}
 
 /// Bytes of a leaf page behind its header that are in use, whatever the page holds.
 pub(crate) fn content_bytes(page: &[u8]) -> usize {
