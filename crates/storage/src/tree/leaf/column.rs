@@ -71,9 +71,7 @@ impl<'a> Records<'a> {
         match wanted {
             Wanted::EachChecked => Ok(()),
             Wanted::Few(rows) => rows.iter().filter_map(|row| row.checked_sub(base_rows)).try_for_each(check),
-            Wanted::All => (0..self.slots.len())
-                .filter(|slot| self.slots.get(*slot).is_ok_and(|slot| slot.kind.has_record()))
-                .try_for_each(check),
+            Wanted::All => self.slots.records().try_for_each(|at| self.place.check(record_at(self.page, at)?)),
         }
     }
 }

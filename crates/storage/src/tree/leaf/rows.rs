@@ -126,11 +126,11 @@ impl MixedRows {
     pub fn arrange<T: Copy>(&self, values: &mut Vec<T>, start: usize) {
         let Rows::Range(span) = &self.base else { return };
         if !self.runs.is_empty() {
-            let decoded = values.split_off(start);
-            values.reserve(self.numbers.len());
+            // In place, since this is done for each column of each leaf.
             for run in &self.runs {
-                values.extend_from_slice(&decoded[run.start - span.start..run.end - span.start]);
+                values.extend_from_within(start + run.start - span.start..start + run.end - span.start);
             }
+            values.drain(start..start + span.len());
         }
     }
 }

@@ -148,6 +148,12 @@ impl<'a> Slots<'a> {
         self.slots.get(slot).map_or(0, |slot| usize::from(u16_at(slot, 0)))
     }
 
+    /// The offsets of all records. Slots of unknown kinds count as having none.
+    pub(super) fn records(&self) -> impl Iterator<Item = usize> + 'a {
+        let has_record = |slot: &&[u8; SLOT]| SlotKind::from_byte(slot[6]).is_some_and(SlotKind::has_record);
+        self.slots.iter().filter(has_record).map(|slot| usize::from(u16_at(slot, 0)))
+    }
+
     /// Rows that all slots insert, less those that they remove.
     pub fn shift(&self) -> i16 {
         self.slots.last().and_then(|last| Slot::from_bytes(last).ok()).map_or(0, |last| last.behind())
