@@ -301,12 +301,14 @@ impl<'a> Column<'a> {
     /// Appends the values of rows to a block's column.
     pub(super) fn append_to(&self, rows: &Rows, physical: Physical, to: &mut ColumnBlock) {
         let none_is_null = !rows.iter().any(|row| self.is_null(row));
+        let mut in_records = rows.iter().filter(|row| *row >= self.base_rows);
+        let none_is_long = self.overflow.is_none() && !in_records.any(|row| self.is_overflow(row));
         match (&mut to.values, physical) {
             (BlockValues::Int(values), Physical::Int { .. }) if none_is_null && to.valid.is_empty() => {
                 values.extend(rows.iter().map(|row| self.int(row)));
             }
             (BlockValues::Bytes { ends, heap }, Physical::Bytes { .. })
-                if none_is_null && to.valid.is_empty() && self.overflow.is_none() && self.records.is_none() =>
+                if none_is_null && none_is_long && to.valid.is_empty() && to.overflow.is_empty() =>
             {
                 for row in rows.iter() {
                     heap.extend_from_slice(self.bytes(row));
