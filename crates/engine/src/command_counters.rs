@@ -4,13 +4,14 @@ use muster_sql::Statement;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 42] = [
     "alter_db",
     "alter_table",
     "alter_user",
     "analyze",
     "begin",
     "change_db",
+    "check",
     "commit",
     "create_db",
     "create_index",
@@ -78,6 +79,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::CreateView(_) => "create_view",
         Statement::DropView { .. } => "drop_view",
         Statement::AnalyzeTable(_) => "analyze",
+        Statement::CheckTable(_) => "check",
         Statement::LoadData(_) => "load",
         Statement::Set(_) | Statement::SetPassword { .. } => "set_option",
         Statement::Show(_) => "show_status",

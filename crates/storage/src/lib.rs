@@ -49,6 +49,7 @@ pub mod statistics;
 pub mod store;
 mod stripes;
 pub mod table;
+mod table_check;
 pub mod tree;
 
 pub use arrow_value::{array_of, arrow_type, value_at};
@@ -67,7 +68,7 @@ pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
-pub use tree::{Pages, RowOnPage, VisitEnd};
+pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 
 #[cfg(test)]
 mod power_cut_tests;

@@ -300,7 +300,7 @@ impl Table {
     }
 
     /// A row of the clustered tree as table columns and hidden row number.
-    fn split_stored<'a>(&self, stored: &'a [Value]) -> (&'a [Value], i64) {
+    pub(crate) fn split_stored<'a>(&self, stored: &'a [Value]) -> (&'a [Value], i64) {
         let (row, hidden) = stored.split_at(self.schema.columns.len());
         debug_assert!(
             self.trees[0].layout().columns[..row.len()]

@@ -6,6 +6,7 @@
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
 //!   tables         DROP, TRUNCATE, RENAME, ANALYZE TABLE      tables.rs
+//!   checks         CHECK TABLE                                checks.rs
 //!   indexes        CREATE and DROP INDEX, ALTER TABLE         indexes.rs
 //!   views          CREATE and DROP VIEW                       views.rs
 //!   users          CREATE USER .. REVOKE                      users.rs
@@ -14,6 +15,7 @@
 //!
 //! All of it blocks (files are made and synced) and runs on a blocking thread.
 
+mod checks;
 mod columns;
 mod create_table;
 mod databases;
@@ -25,6 +27,7 @@ mod tables;
 mod users;
 mod views;
 
+pub use checks::check_tables;
 pub use create_table::create_table;
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;

@@ -52,6 +52,7 @@ impl State {
             CreateView(statement) => done(ddl::create_view(context, statement)),
             DropView { names, if_exists } => done(ddl::drop_views(context, names, *if_exists)),
             AnalyzeTable(names) => done(ddl::analyze(context, names)),
+            CheckTable(names) => done(ddl::check_tables(context, names)),
             LoadData(statement) => done(loading::load_data(context, statement, &*self.local_files)),
 
             Set(items) => done(self.set(context, items, parameters)),

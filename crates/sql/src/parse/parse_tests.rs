@@ -264,6 +264,8 @@ fn tables_are_defined() {
         "drop table if exists a, b.c",
         "create or replace algorithm=merge definer=`root`@`%` sql security definer view v (a, b) as select 1, 2",
         "analyze table a, b",
+        "check table a, b.c",
+        "check tables a for upgrade quick extended",
         "create table a like b",
         "rename table a to b",
     ] {

@@ -25,6 +25,7 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::TruncateTable(c.table_name()?))
         }
         "ANALYZE" => analyze(c),
+        "CHECK" => check(c),
         "LOAD" => load::load_data(c),
         "SET" => session::set(c),
         "SHOW" => show::show(c),
@@ -47,11 +48,9 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
         "PREPARE" | "EXECUTE" | "DEALLOCATE" => session::prepared(c),
         "GRANT" => account::grant(c),
         "REVOKE" => account::revoke(c),
-        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "CHECK" | "REPAIR"
-        | "CHECKSUM" | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG"
-        | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" | "SHUTDOWN" => {
-            Err(SqlError::unsupported(first))
-        }
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "REPAIR" | "CHECKSUM"
+        | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG" | "CACHE" | "CLONE"
+        | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" | "SHUTDOWN" => Err(SqlError::unsupported(first)),
         _ => Err(c.error()),
     }
 }
@@ -124,6 +123,22 @@ fn explain(c: &mut Cursor) -> Result<Statement> {
     let table = c.table_name()?;
     let pattern = if c.at_end() { None } else { Some(c.name_or_string()?) };
     Ok(Statement::Describe { table, pattern })
+}
+
+/// `CHECK TABLE`: every option asks for the same, the whole check.
+fn check(c: &mut Cursor) -> Result<Statement> {
+    c.expect("CHECK")?;
+    if c.accept_any(&["TABLE", "TABLES"]).is_none() {
+        return Err(c.error());
+    }
+    let tables = c.list(|c| c.table_name())?;
+    loop {
+        if c.accept("FOR") {
+            c.expect("UPGRADE")?;
+        } else if c.accept_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"]).is_none() {
+            return Ok(Statement::CheckTable(tables));
+        }
+    }
 }
 
 fn analyze(c: &mut Cursor) -> Result<Statement> {

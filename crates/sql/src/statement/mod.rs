@@ -55,6 +55,7 @@ pub enum Statement {
         if_exists: bool,
     },
     AnalyzeTable(Vec<TableName>),
+    CheckTable(Vec<TableName>),
     LoadData(Box<LoadData>),
 
     Set(Vec<SetItem>),

@@ -210,7 +210,7 @@ impl Tree {
     }
 
     /// The values of rows of a block, long ones read from their pages.
-    pub(super) fn row_values(&self, block: &RowBlock, row: usize, counters: &Counters) -> Result<Vec<Value>> {
+    pub(crate) fn row_values(&self, block: &RowBlock, row: usize, counters: &Counters) -> Result<Vec<Value>> {
         let reader = TreeOverflow { tree: self, counters };
         self.layout
             .columns

@@ -1,6 +1,13 @@
-//! Checks that a tree is what it should be: order, fences, right links, levels, every page used once.
+//! Checks that a tree is what it should be: order, unique values, fences, right links, levels, slots and records, long values,
+//! every page used once.
 
-use super::{block::OverflowPointer, btree::Tree, leaf::BadPage, overflow};
+use super::{
+    block::{OverflowPointer, RowBlock},
+    btree::Tree,
+    descent::Target,
+    leaf::BadPage,
+    overflow,
+};
 use crate::{
     Counters, Result, StorageError,
     file::{HEADER_PAGE, ROOT_PAGE},
@@ -36,17 +43,32 @@ struct Check<'a> {
     /// By level, the right link of the last page in key order.
     right_links: Vec<u32>,
     last_key: Option<Vec<u8>>,
+    /// The declared parts of the last entry of a unique tree that is not marked and has no NULL among them.
+    last_unique: Option<Vec<u8>>,
+    /// Gets the rows that are not marked, in key order: a block, and a row of it.
+    visit_row: &'a mut dyn FnMut(&RowBlock, usize) -> Result<()>,
 }
 
 impl Tree {
     /// Walks the whole tree, which nobody must change meanwhile. Errors: `Corrupt` with the first page that is wrong.
     pub fn check(&self, counters: &Counters) -> Result<TreeReport> {
+        self.check_with(counters, &mut |_, _| Ok(()))
+    }
+
+    /// The same; `visit_row` gets all rows that are not marked, in key order: a block, and a row of it. Its errors end the
+    /// check.
+    pub fn check_with(
+        &self,
+        counters: &Counters,
+        visit_row: &mut dyn FnMut(&RowBlock, usize) -> Result<()>,
+    ) -> Result<TreeReport> {
         let root_level = self.fetch(ROOT_PAGE, counters)?.header().level();
         let mut right_links = vec![NO_PAGE; usize::from(root_level) + 1];
         right_links[usize::from(root_level)] = ROOT_PAGE;
         let seen = HashSet::from([HEADER_PAGE]);
         let report = TreeReport::default();
-        let mut check = Check { tree: self, counters, report, seen, right_links, last_key: None };
+        let mut check =
+            Check { tree: self, counters, report, seen, right_links, last_key: None, last_unique: None, visit_row };
         check.page(ROOT_PAGE, root_level, &[], None)?;
         let all_end = check.right_links.iter().all(|right| *right == NO_PAGE);
         check.ensure(all_end, ROOT_PAGE, "the last page of a level has a right link")?;
@@ -62,6 +84,12 @@ impl Tree {
         }
         check.unreached_pages()?;
         Ok(check.report)
+    }
+
+    /// Damage that has to do with a key: names the leaf that has it, or should.
+    pub(crate) fn corrupt_at(&self, key: &[u8], what: &'static str, counters: &Counters) -> Result<StorageError> {
+        let leaf = self.descend(Target::Key(key), 0, counters)?;
+        Ok(self.corrupt(leaf.page_no(), BadPage(what)))
     }
 }
 
@@ -141,12 +169,35 @@ impl Check<'_> {
             self.ensure(key.as_slice() >= low, page_no, "key below the low fence")?;
             self.ensure(high.is_none_or(|high| key.as_slice() < high), page_no, "key above the high fence")?;
             self.last_key = Some(key);
+            let marked = marked > 0 && {
+                let slot = leaf.slot_at(row).map_err(|e| tree.corrupt(page_no, e))?;
+                slot.is_some_and(|slot| slot.marked)
+            };
+            if !marked {
+                self.unique_values(&block, row, page_no)?;
+                (self.visit_row)(&block, row)?;
+            }
             for column in block.columns.iter().filter(|c| c.is_overflow(row)) {
                 let pointer = OverflowPointer::from_bytes(column.bytes(row));
                 self.long_value(pointer.ok_or_else(|| tree.corrupt(page_no, BadPage("bad overflow pointer")))?)?;
             }
         }
         Ok(())
+    }
+
+    /// Entries of a unique tree have different declared parts, unless one of these is NULL.
+    fn unique_values(&mut self, block: &RowBlock, row: usize, page_no: u32) -> Result<()> {
+        let layout = self.tree.layout();
+        let declared = &layout.key.parts[..layout.declared_parts];
+        let nulls = declared.iter().any(|part| part.nullable && block.columns[part.column].is_null(row));
+        if !layout.unique || nulls || layout.declared_parts == layout.key.parts.len() || declared.is_empty() {
+            return Ok(());
+        }
+        let mut key = Vec::new();
+        layout.key.append_row_parts(&block.row(row), layout.declared_parts, &mut key);
+        let differs = self.last_unique.as_ref() != Some(&key);
+        self.last_unique = Some(key);
+        self.ensure(differs, page_no, "two entries with the same values in a unique index")
     }
 
     fn long_value(&mut self, pointer: OverflowPointer) -> Result<()> {
@@ -159,7 +210,7 @@ impl Check<'_> {
             self.report.overflow_pages += 1;
             page_no = next;
         }
-        Ok(())
+        self.ensure(page_no == NO_PAGE, pointer.page, "a long value goes on behind its end")
     }
 
     /// Pages to which nothing leads are of long values: only those are allocated before their row, and freed after it.
@@ -181,13 +232,12 @@ impl Check<'_> {
         while page_no != NO_PAGE {
             self.visit(page_no)?;
             self.report.free_pages += 1;
-            page_no = self.tree.fetch(page_no, self.counters)?.header().next();
+            let page = self.tree.fetch(page_no, self.counters)?;
+            let is_free = page.header().page_type() == Some(PageType::Free);
+            self.ensure(is_free, page_no, "the free list leads here, but it is not a free page")?;
+            page_no = page.header().next();
         }
         let right = self.report.free_pages == u64::from(header.free_count);
-        if right {
-            Ok(())
-        } else {
-            Err::<(), StorageError>(self.tree.corrupt(0, BadPage("wrong number of free pages")))
-        }
+        self.ensure(right, HEADER_PAGE, "wrong number of free pages")
     }
 }

@@ -38,6 +38,8 @@ mod by_key;
 #[cfg(test)]
 mod change_bench;
 mod check;
+#[cfg(test)]
+mod check_tests;
 mod cursor;
 mod descent;
 pub mod gallop;
