@@ -1,7 +1,11 @@
 //! Many histories, and what they met.
 
 use super::history::{History, Met};
-use std::ops::Range;
+use crate::tree::leaf::planted::{self, Fault};
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 /// What no set of seeds may leave out.
 const MUST_MEET: [&str; 18] = [
@@ -58,4 +62,17 @@ fn tables_do_what_the_model_does() {
 #[ignore = "a soak of ten minutes"]
 fn tables_do_what_the_model_does_for_many_seeds() {
     assert_as_modelled(1_000..3_000);
+}
+
+/// A fault in the changes of leaves is not hidden from the model.
+#[test]
+fn each_fault_that_is_planted_in_leaves_is_found() {
+    use Fault::{ForgetFreeBytes, KeepRecord, KeepShift, KeepTrxId, MarkedStays, RemovedStays};
+    for fault in [KeepTrxId, KeepShift, RemovedStays, MarkedStays, ForgetFreeBytes, KeepRecord] {
+        let fails = |seed: u64| {
+            let run = || planted::with(fault, || History::new(seed).run());
+            catch_unwind(AssertUnwindSafe(run)).map_or(true, |outcome| outcome.is_err())
+        };
+        assert!((0..20).any(fails), "no seed finds {fault:?}");
+    }
 }

@@ -2,7 +2,10 @@
 //! asked of the tree's layout.
 
 use super::{
-    BadPage, MINIPAGES_END, RECORDS_DEAD, RECORDS_START, SLOT, SLOT_COUNT, fences::Fences, record::record_at,
+    BadPage, MINIPAGES_END, RECORDS_DEAD, RECORDS_START, SLOT, SLOT_COUNT,
+    fences::Fences,
+    planted::{self, Fault},
+    record::record_at,
     slot::Slot,
 };
 use crate::page::{PAGE_HEADER, PageHeader, PageHeaderMut, u16_at, u32_at};
@@ -159,7 +162,9 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
         SlotChange::Change { slot, record, .. } => {
             let offset = kept.map_or_else(|| put_record(page, record, 0), Ok)?;
             page[place..place + SLOT].copy_from_slice(&Slot { record: offset, ..*slot }.to_bytes());
-            page[usize::from(offset)..][..record.len()].copy_from_slice(record);
+            if kept.is_none() || !planted::has(Fault::KeepRecord) {
+                page[usize::from(offset)..][..record.len()].copy_from_slice(record);
+            }
             place + SLOT
         }
         SlotChange::Add { slot, record, .. } => {
@@ -171,6 +176,9 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
         }
     };
     let end = Areas::of(page)?.slots_end();
+    if planted::has(Fault::KeepShift) {
+        shift = 0;
+    }
     for slot in page[behind..end].as_chunks_mut::<SLOT>().0.iter_mut().filter(|_| shift != 0) {
         let shifted = (u16_at(slot, 4) as i16).wrapping_add(shift);
         slot[4..6].copy_from_slice(&shifted.to_le_bytes());
@@ -183,7 +191,7 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
 
 /// Raises the page's largest transaction id, which never falls.
 pub fn raise_max_trx_id(page: &mut [u8], trx_id: u64) {
-    if PageHeader(page).max_trx_id() < trx_id {
+    if PageHeader(page).max_trx_id() < trx_id && !planted::has(Fault::KeepTrxId) {
         PageHeaderMut(page).set_max_trx_id(trx_id);
     }
 }
@@ -228,7 +236,7 @@ fn free_record(page: &mut [u8], areas: &Areas, at: usize, wanted: usize) -> Resu
     }
     if usize::from(offset) == areas.records {
         set_records(page, areas.records + length);
-    } else {
+    } else if !planted::has(Fault::ForgetFreeBytes) {
         set_dead(page, areas.dead + length);
     }
     // The slot leads nowhere until it is written anew.

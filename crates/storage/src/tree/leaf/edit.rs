@@ -4,6 +4,7 @@
 use super::{
     BadPage, Leaf,
     changes::SlotChange,
+    planted::{self, Fault},
     record::record_at,
     rows::Rows,
     slot::{Slot, SlotKind, Version},
@@ -78,6 +79,7 @@ impl<'a> Leaf<'a> {
 
     fn set_mark(&self, position: usize, version: Version, marked: bool) -> Result<SlotChange<'a>, BadPage> {
         let place = self.row_at(position)?;
+        let marked = marked && !planted::has(Fault::MarkedStays);
         let kind = place.slot.map(|slot| self.slots().get(slot)).transpose()?.map(|slot| slot.kind);
         if let (Some(at), Some(SlotKind::Version), false, 0) = (place.slot, kind, marked, version.trx_id) {
             return Ok(SlotChange::Drop { at });
@@ -95,8 +97,9 @@ impl<'a> Leaf<'a> {
         match place.slot.map(|at| self.slots().get(at).map(|slot| (at, slot))).transpose()? {
             Some((at, Slot { kind: SlotKind::Inserted, .. })) => Ok(SlotChange::Drop { at }),
             _ => {
-                let gone = |slot: Slot| Slot { kind: SlotKind::Removed, marked: false, ..slot };
-                self.change_row(position, SlotKind::Removed, gone, Cow::Borrowed(&[]))
+                let removed = if planted::has(Fault::RemovedStays) { SlotKind::Version } else { SlotKind::Removed };
+                let gone = |slot: Slot| Slot { kind: removed, marked: false, ..slot };
+                self.change_row(position, removed, gone, Cow::Borrowed(&[]))
             }
         }
     }

@@ -29,6 +29,7 @@ pub mod encode;
 mod extent;
 mod fences;
 mod keys;
+pub(crate) mod planted;
 mod read;
 pub mod record;
 pub mod rows;
