@@ -71,6 +71,8 @@ pub use table::Table;
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod power_cut_tests;
 #[cfg(test)]
 mod table_model;

@@ -58,6 +58,8 @@ use dirty::DirtyPages;
 use frames::{Frames, PageKey};
 use page_table::PageTable;
 use parking_lot::Mutex;
+#[cfg(test)]
+pub(crate) use planted::Fault as PlantedFault;
 use planted::Planted;
 use replacement::Replacement;
 use rested::RestList;

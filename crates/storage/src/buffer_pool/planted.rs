@@ -2,7 +2,7 @@
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Pages are written before the log that changed them.
     PageBeforeLog,
     /// Pages count as clean before their files are synced.
@@ -16,6 +16,14 @@ pub(super) enum Fault {
 pub(super) struct Planted {
     #[cfg(test)]
     fault: std::sync::OnceLock<Fault>,
+}
+
+#[cfg(test)]
+impl super::BufferPool {
+    /// Plants a fault, once.
+    pub(crate) fn plant(&self, fault: Fault) {
+        self.planted.plant(fault);
+    }
 }
 
 impl Planted {

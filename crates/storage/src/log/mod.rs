@@ -51,6 +51,9 @@ pub(crate) use group::{Group, GroupView, Record};
 pub use options::FlushAtCommit;
 pub(crate) use options::{LogOptions, OnFailure};
 pub(crate) use page_log::RepeatedLog;
+#[cfg(test)]
+pub(crate) use planted::Fault;
+pub(crate) use planted::Planted;
 pub(crate) use reader::Next;
 pub(crate) use recovery::{Recovery, create};
 pub(crate) use room::Room;

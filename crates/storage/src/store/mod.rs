@@ -9,11 +9,15 @@
 //! ```
 
 mod checkpointer;
+#[cfg(test)]
+mod faults;
 mod leaf_encoder;
 mod recovery;
 mod settings;
 mod small_files;
 
+#[cfg(test)]
+pub(crate) use faults::Faults;
 pub use settings::{IoBackend, LogSettings, RecoveryProgress, StoreOptions};
 
 use crate::{

@@ -9,7 +9,7 @@
 //!
 //! All of it may be cut off and begun again at any time: a page knows by its LSN what it has.
 
-use super::{LogSettings, StoreOptions};
+use super::StoreOptions;
 use crate::{
     Counters, FileId, Result, StorageError,
     buffer_pool::{BufferPool, PageForRedo, PageGuardMut},
@@ -17,8 +17,8 @@ use crate::{
     file::PageFile,
     io::Disk,
     log::{
-        self, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure, Record,
-        Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
+        self, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure, Planted,
+        Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
     },
     page::PageHeader,
     tree::page_change::PageChange,
@@ -71,6 +71,8 @@ pub(super) fn recover(
     pool: &Arc<BufferPool>,
     counters: &Counters,
 ) -> Result<(Arc<Log>, Arc<SmallFiles>)> {
+    #[cfg(test)]
+    options.faults.pool.into_iter().for_each(|fault| pool.plant(fault));
     let machine = Arc::clone(&files.disk);
     pool.set_on_sync_failure(Arc::new(move |e| {
         machine.fail_stop(&format!("changed pages cannot be made durable: {e}"))
@@ -80,7 +82,7 @@ pub(super) fn recover(
     }
     let mut recovery = Recovery::open(files.clone(), identity.id, identity.page_size as u32)?;
     if options.doublewrite {
-        let doublewrite = Doublewrite::open(&files, identity.page_size, Default::default())?;
+        let doublewrite = Doublewrite::open(&files, identity.page_size, planted(options))?;
         pool.set_doublewrite(Some(Arc::new(doublewrite)));
     }
     let changes = recovery.take_file_changes();
@@ -95,7 +97,7 @@ pub(super) fn recover(
     }
     let (last, end) = (recovery.checkpoint(), recovery.end().lsn);
     let small_files = Arc::new(SmallFiles::new(files.clone(), changes, last.redo, end));
-    let log = Arc::new(recovery.start(log_options(files, &options.log, identity.page_size))?);
+    let log = Arc::new(recovery.start(log_options(files, options, identity.page_size))?);
     pool.attach_log(Arc::clone(&log));
     if let Err(e) = small_files.write_back(&log) {
         // Their content is in memory and stays in the log.
@@ -106,10 +108,22 @@ pub(super) fn recover(
     Ok((log, small_files))
 }
 
-fn log_options(files: LogFiles, settings: &LogSettings, page_size: usize) -> LogOptions {
+fn log_options(files: LogFiles, options: &StoreOptions, page_size: usize) -> LogOptions {
     let least = 4 * GROUP_PAGES * page_size as u64;
-    let buffer_bytes = settings.buffer_bytes.max(least).next_power_of_two();
-    LogOptions { buffer_bytes, capacity: settings.capacity, ..LogOptions::new(files) }
+    let buffer_bytes = options.log.buffer_bytes.max(least).next_power_of_two();
+    let planted = planted(options);
+    LogOptions { buffer_bytes, capacity: options.log.capacity, planted, ..LogOptions::new(files) }
+}
+
+/// Faults of the log that a test plants. Outside of tests there are none.
+fn planted(options: &StoreOptions) -> Planted {
+    #[cfg(test)]
+    return Planted { fault: options.faults.log };
+    #[cfg(not(test))]
+    return {
+        let _ = options;
+        Planted::default()
+    };
 }
 
 /// The log is being repeated.

@@ -28,6 +28,9 @@ pub struct StoreOptions {
     pub leaf_rest: Option<Duration>,
     /// Told how far recovery is.
     pub progress: RecoveryProgress,
+    /// Rules that are broken, to see that some test finds it.
+    #[cfg(test)]
+    pub(crate) faults: super::Faults,
 }
 
 impl Default for StoreOptions {
@@ -41,6 +44,8 @@ impl Default for StoreOptions {
             doublewrite: true,
             leaf_rest: Some(Duration::from_secs(1)),
             progress: RecoveryProgress::default(),
+            #[cfg(test)]
+            faults: super::Faults::default(),
         }
     }
 }

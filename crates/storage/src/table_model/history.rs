@@ -1,7 +1,7 @@
 //! The life of one table, drawn from a seed: rows come, change and go, pages leave memory, the table is closed and opened.
 
 use super::{
-    compare::{Verdict, compare},
+    compare::{Compare, Verdict, compare},
     draw::{self, Draw},
     model::{Model, Parts, Row},
 };
@@ -110,7 +110,7 @@ impl History {
 
     pub fn compare(&mut self) -> Verdict {
         let table = Arc::clone(self.table());
-        compare(&table, &self.model, &mut self.draw)?;
+        compare(&table, &self.model, &mut self.draw, Compare::Exactly)?;
         for tree in table.trees() {
             let report = tree.check(&Counters::default()).map_err(|e| e.to_string())?;
             *self.met.entry("overflow pages".into()).or_default() += report.overflow_pages;

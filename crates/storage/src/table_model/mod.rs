@@ -9,8 +9,8 @@
 //!   tests.rs     many lives
 //! ```
 
-mod compare;
-mod draw;
-mod history;
-mod model;
+pub(crate) mod compare;
+pub(crate) mod draw;
+pub(crate) mod history;
+pub(crate) mod model;
 mod tests;

@@ -1,0 +1,106 @@
+//! What a test knows of the tables of a directory: rows that are there for certain, and changes that a power cut may take.
+
+use super::change::Delta;
+use crate::{
+    Counters, ReadView, Result, Table, TableSchema,
+    key::ByteRange,
+    table_model::model::{Model, Row},
+};
+use muster_types::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Tables by the seeds of their schemas.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Tables with the rows that survive for certain.
+    pub durable: BTreeMap<u64, Model>,
+    /// Changes since, in their order: what survives of them are the first so many.
+    since: Vec<(u64, Delta)>,
+    /// Tables with all changes.
+    pub now: BTreeMap<u64, Model>,
+}
+
+impl Known {
+    pub fn changed(&mut self, table: u64, delta: Delta) {
+        delta.apply(self.now.get_mut(&table).expect("a table that there is"));
+        self.since.push((table, delta));
+    }
+
+    /// All changes so far survive.
+    pub fn acknowledged(&mut self) {
+        self.since.clear();
+        self.durable.clone_from(&self.now);
+    }
+
+    /// The table is there with these rows, for certain; or it is gone.
+    pub fn replaced(&mut self, table: u64, model: Option<Model>) {
+        self.since.retain(|(changed, _)| *changed != table);
+        for tables in [&mut self.durable, &mut self.now] {
+            match &model {
+                Some(model) => drop(tables.insert(table, model.clone())),
+                None => drop(tables.remove(&table)),
+            }
+        }
+    }
+
+    /// Finds after how many of the changes since all tables are as they are, and takes that for what survives. Returns how
+    /// many changes were lost.
+    pub fn settle(&mut self, tables: &BTreeMap<u64, Arc<Table>>) -> Result<u64, String> {
+        let mut found = BTreeMap::new();
+        for (id, table) in tables {
+            found.insert(*id, rows_of(table)?);
+        }
+        let mut models = std::mem::take(&mut self.durable);
+        let mut since = std::mem::take(&mut self.since).into_iter();
+        let differs = |models: &BTreeMap<u64, Model>| {
+            let differing = models.iter().find(|(id, model)| !model.rows.values().eq(&found[id]));
+            differing.map(|(id, _)| *id)
+        };
+        let first = differs(&models);
+        while differs(&models).is_some() {
+            let Some((table, delta)) = since.next() else {
+                let id = first.unwrap_or_default();
+                let (rows, last) = (&found[&id], &models[&id]);
+                let missing = last.rows.values().find(|row| !rows.contains(row));
+                let unwanted = rows.iter().find(|row| !last.rows.values().any(|other| other == *row));
+                return Err(format!(
+                    "table {id} is as it never was since the last acknowledgment: {} rows, at last {}; {missing:?} is \
+                     missing, {unwanted:?} is there",
+                    rows.len(),
+                    last.rows.len()
+                ));
+            };
+            if let Some(model) = models.get_mut(&table) {
+                delta.apply(model);
+            }
+        }
+        self.now.clone_from(&models);
+        self.durable = models;
+        Ok(since.count() as u64)
+    }
+}
+
+/// The rows of a table in the order of its clustered tree, with their hidden numbers.
+pub(super) fn rows_of(table: &Table) -> Result<Vec<Row>, String> {
+    let counters = Counters::default();
+    let columns = table.schema().columns.len();
+    let cursor = table.tree(0).rows(ByteRange::default(), false, &ReadView::latest(), &counters);
+    let mut cursor = cursor.map_err(|e| e.to_string())?;
+    let mut rows = Vec::new();
+    while let Some(mut values) = cursor.next().map_err(|e| e.to_string())? {
+        let number = match values.get(columns) {
+            Some(Value::Int(number)) => *number,
+            _ => 0,
+        };
+        values.truncate(columns);
+        rows.push(Row { values, number });
+    }
+    Ok(rows)
+}
+
+/// A model with these rows.
+pub(super) fn model_of(schema: &TableSchema, rows: Vec<Row>) -> Model {
+    let mut model = Model::new(schema.clone());
+    rows.into_iter().for_each(|row| model.put(None, row));
+    model
+}

@@ -1,0 +1,9 @@
+//! Faults that a test plants in what keeps a directory whole.
+
+use crate::{buffer_pool::PlantedFault, log};
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Faults {
+    pub log: Option<log::Fault>,
+    pub pool: Option<PlantedFault>,
+}
