@@ -23,6 +23,9 @@ pub struct OpenArguments {
     /// Threads of one query
     #[arg(long)]
     pub threads: Option<usize>,
+    /// Open a damaged directory to read what can be read; nothing in it changes
+    #[arg(long)]
+    pub force_recovery: bool,
     #[command(flatten)]
     pub log: LogArguments,
 }
@@ -49,6 +52,7 @@ impl OpenArguments {
             threads: self.threads.unwrap_or(threads).clamp(1, 256),
             log: self.log.settings(),
             doublewrite: self.log.doublewrite(),
+            force_recovery: self.force_recovery,
             progress: recovery::reported(),
         };
         Database::open(directory, options).with_context(|| format!("cannot open {}", directory.display()))

@@ -3,7 +3,7 @@
 use crate::{open::OpenArguments, print::print_line};
 use anyhow::Context;
 use muster_server::{DEFAULT_SOCKET_NAME, Server, ServerOptions};
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::Arc};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -36,13 +36,15 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let socket = socket.map_or_else(|| dir.join(DEFAULT_SOCKET_NAME), PathBuf::from);
     let socket = Some(socket).filter(|path| !path.as_os_str().is_empty());
     let options = ServerOptions { listen, socket, connections_max: max_connections, tls_directory: dir };
-    let server = Server::bind(database, options).await?;
+    let server = Server::bind(Arc::clone(&database), options).await?;
     // A server works on without anybody who reads what it says.
     let _ = print_line(format_args!("muster: listening on {}", server.local_addr()?));
     if let Some(path) = server.socket_path() {
         let _ = print_line(format_args!("muster: listening on {}", path.display()));
     }
     server.run(stop_signal()).await;
+    // Sessions may still hold the database: what the next start would have to repeat is written now.
+    database.checkpoint()?;
     let _ = print_line("muster: stopped");
     Ok(())
 }

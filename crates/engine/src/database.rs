@@ -60,6 +60,8 @@ pub struct DatabaseOptions {
     pub log: LogSettings,
     /// `innodb_doublewrite`: pages go by way of the doublewrite file to their places.
     pub doublewrite: bool,
+    /// Opens a damaged directory to read what can be read; all changes are error 1881, and nothing on the disk changes.
+    pub force_recovery: bool,
     /// Told how far the recovery of the directory is.
     pub progress: RecoveryProgress,
 }
@@ -74,6 +76,7 @@ impl Default for DatabaseOptions {
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             log: LogSettings::default(),
             doublewrite: true,
+            force_recovery: false,
             progress: RecoveryProgress::default(),
         }
     }
@@ -124,6 +127,7 @@ impl Database {
             sync,
             log: options.log.clone(),
             doublewrite: options.doublewrite,
+            force_recovery: options.force_recovery,
             progress: options.progress.clone(),
             ..StoreOptions::default()
         };
@@ -165,6 +169,12 @@ impl Database {
     /// Global counters.
     pub fn counters(&self) -> &Arc<QueryCounters> {
         &self.counters
+    }
+
+    /// Writes all changed pages to their places, and a checkpoint: the next start has nothing to repeat. Dropping the last
+    /// reference does so, too; who cannot know when that is calls this.
+    pub fn checkpoint(&self) -> Result<()> {
+        Ok(self.store.checkpoint()?)
     }
 
     /// Drops all pages from the buffer pool that no statement uses just now. Returns how many stayed.
@@ -360,6 +370,8 @@ fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path
         ("innodb_buffer_pool_size", number(options.buffer_pool_bytes)),
         ("innodb_doublewrite", text(if options.doublewrite { "ON" } else { "OFF" })),
         ("innodb_flush_log_at_trx_commit", Value::Int(options.log.flush_at_commit as i64)),
+        ("innodb_force_recovery", Value::Int(options.force_recovery.into())),
+        ("innodb_read_only", Value::Int(options.force_recovery.into())),
         ("innodb_log_buffer_size", bytes(options.log.buffer_bytes)),
         ("innodb_page_size", number(options.page_size)),
         ("innodb_redo_log_capacity", bytes(options.log.capacity)),

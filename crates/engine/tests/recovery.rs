@@ -5,12 +5,17 @@ mod fixture;
 use fixture::rows;
 use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, RecoveryProgress, Session,
-    io::{Disk, simulated::SimulatedDisk},
+    io::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, simulated::SimulatedDisk, threads::ThreadsIo},
     types::{ErrorCode, SqlError},
 };
 use std::{
+    io,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -114,6 +119,164 @@ async fn a_directory_of_format_1_is_refused_with_a_sentence() {
                     into a new directory";
     assert!(e.message.ends_with(sentence), "{}", e.message);
 }
+
+/// A damaged directory is opened to read what can be read. Nothing on the disk changes, and nothing can be changed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forced_recovery_reads_what_can_be_read() {
+    let home = Home::new();
+    let disk = Arc::new(SimulatedDisk::new());
+    let database = home.open(&disk).unwrap();
+    std::fs::write(home.path("import/3.csv"), "1,30\n2,20\n7,10\n").unwrap();
+    let load = "LOAD DATA INFILE '3.csv' INTO TABLE a.t FIELDS TERMINATED BY ','";
+    let mut session = fixture::session(&database, "root");
+    for sql in ["CREATE DATABASE a", "CREATE TABLE a.t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, KEY kb (b))", load] {
+        run(&mut session, sql).await;
+    }
+    drop((session, database));
+    let database = home.open(&disk).unwrap();
+    let mut session = fixture::session(&database, "root");
+    run(&mut session, "CREATE DATABASE b").await;
+    let end = status(&mut session, "Innodb_redo_log_current_lsn").await as usize;
+    run(&mut session, "CREATE DATABASE c").await;
+    run(&mut session, "CREATE DATABASE d").await;
+    let crashed = disk.only_synced();
+    drop((session, database));
+
+    let damage = |name: &str, at: usize| {
+        let disk = crashed.only_synced();
+        disk.tamper(&home.path(name), |bytes| bytes[at..at + 4].iter_mut().for_each(|byte| *byte ^= 1));
+        Arc::new(disk)
+    };
+    // The log is damaged in the middle; there is no checkpoint, so what was written before is there only.
+    let both = damage("CHECKPOINT", 20);
+    both.tamper(&home.path("CHECKPOINT"), |bytes| bytes[4096 + 20] ^= 1);
+    for (disk, there) in [(damage("redo-0000000000.log", end + 40), &["a", "b"][..]), (both, &["a"])] {
+        let contents = || {
+            let mut names = disk.list(home.directory.path()).unwrap();
+            names.sort();
+            names.into_iter().map(|name| disk.read_small(&name, 64 << 20).unwrap()).collect::<Vec<_>>()
+        };
+        let before = contents();
+        let refused = home.open(&Arc::new(disk.only_synced())).err().unwrap();
+        assert_eq!(refused.code, ErrorCode::StorageCorrupt, "{}", refused.message);
+        let options = DatabaseOptions { force_recovery: true, ..Home::options() };
+        let database = Database::open_on(home.directory.path(), options, disk.clone()).unwrap();
+        assert_eq!(databases(&database).await, there);
+        let mut session = fixture::session(&database, "root");
+        assert_eq!(run(&mut session, "SELECT b FROM a.t FORCE INDEX (kb) ORDER BY b").await, [["10"], ["20"], ["30"]]);
+        let columns = "SELECT @@innodb_force_recovery, @@innodb_read_only";
+        assert_eq!(run(&mut session, columns).await, [["1", "1"]]);
+        for sql in [
+            load,
+            "CREATE DATABASE e",
+            "CREATE TABLE a.u (a INT)",
+            "CREATE INDEX kab ON a.t (a, b)",
+            "ALTER TABLE a.t AUTO_INCREMENT = 100",
+            "TRUNCATE TABLE a.t",
+            "DROP TABLE a.t",
+            "CREATE USER u",
+        ] {
+            let e = rows(&mut session, sql).await.unwrap_err();
+            assert_eq!(e.code.number(), 1881, "{sql}: {}", e.message);
+        }
+        drop((session, database));
+        assert!(contents() == before, "a file has changed");
+    }
+}
+
+/// A disk of the operating system whose syncs fail from some moment on.
+#[derive(Debug)]
+struct FailingSyncs {
+    disk: ThreadsIo,
+    fail: AtomicBool,
+}
+
+impl Disk for FailingSyncs {
+    fn sync(&self, file: &IoFile) -> io::Result<()> {
+        if self.fail.load(Relaxed) { Err(io::Error::from_raw_os_error(5)) } else { self.disk.sync(file) }
+    }
+
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        self.disk.open(path, mode)
+    }
+
+    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
+        self.disk.open_buffered(path, mode)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn read(&self, ops: &mut [ReadOp<'_>]) {
+        self.disk.read(ops);
+    }
+
+    fn write(&self, ops: &mut [WriteOp<'_>]) {
+        self.disk.write(ops);
+    }
+
+    fn file_len(&self, file: &IoFile) -> io::Result<u64> {
+        self.disk.file_len(file)
+    }
+
+    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
+        self.disk.allocate(file, bytes)
+    }
+
+    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        self.disk.len_of(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_directory(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.disk.list(directory)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_directory(path)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<FileLock> {
+        self.disk.lock(path)
+    }
+}
+
+/// Where the child process of the test below finds its data directory.
+const CHILD_DIRECTORY: &str = "MUSTER_TEST_FAILING_SYNCS";
+
+/// The process ends when the log cannot be synced, before anybody is told that a change was made. This test runs itself in a
+/// child process. The next start finds the change or not, and all that was there before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_sync_ends_the_process() {
+    if let Some(directory) = std::env::var_os(CHILD_DIRECTORY) {
+        let disk = Arc::new(FailingSyncs { disk: ThreadsIo::new(), fail: AtomicBool::new(false) });
+        let database = Database::open_on(Path::new(&directory), Home::options(), disk.clone()).unwrap();
+        let mut session = fixture::session(&database, "root");
+        run(&mut session, "CREATE DATABASE a").await;
+        disk.fail.store(true, Relaxed);
+        let _ = rows(&mut session, "CREATE DATABASE b").await;
+        std::process::exit(0);
+    }
+    let home = Home::new();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "a_failed_sync_ends_the_process"]).env(CHILD_DIRECTORY, home.directory.path());
+    let ended = child.output().unwrap();
+    assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
+    let database = Database::open(home.directory.path(), Home::options()).unwrap();
+    let found = databases(&database).await;
+    assert!(found == ["a"] || found == ["a", "b"], "{found:?}");
+}
+
+/// The number of the signal by which a process ends itself.
+const SIGABRT: i32 = 6;
 
 /// The value of a status variable.
 async fn status(session: &mut Session, name: &str) -> u64 {

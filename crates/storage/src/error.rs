@@ -42,6 +42,9 @@ pub enum StorageError {
     WrongType { value: String },
     #[error("the buffer pool is full: {frames} frames are all in use")]
     NoFreeFrame { frames: usize },
+    /// A change of a directory that was opened to read what can be read.
+    #[error("Operation not allowed when innodb_force_recovery > 0.")]
+    ForcedRecovery,
     #[error("interrupted")]
     Interrupted,
     /// From a filter that the caller pushed into a scan.
@@ -82,6 +85,7 @@ impl From<StorageError> for SqlError {
             StorageError::Locked { .. } => ErrorCode::CantLock,
             StorageError::RowTooLarge { .. } | StorageError::GroupTooLarge { .. } => ErrorCode::TooBigRowSize,
             StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
+            StorageError::ForcedRecovery => ErrorCode::ForcedRecovery,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }

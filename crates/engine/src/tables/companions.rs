@@ -2,7 +2,7 @@
 
 use crate::persist::{ChangeError, CheckedFiles, Kind};
 use muster_storage::{FileId, Store, file::Companion};
-use muster_types::Result;
+use muster_types::{Result, SqlError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ impl Companions {
         kind: Kind,
         value: &T,
     ) -> Result<(), ChangeError> {
+        self.store.check_writable().map_err(SqlError::from)?;
         self.files.write(&companion.path(self.store.directory(), file), kind, value)
     }
 }

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{OpenMode, simulated::SimulatedFile};
+use super::{OpenMode, overlay::OverlayFile, simulated::SimulatedFile};
 
 /// An open file; only the back end that opened it can use it.
 #[derive(Debug)]
@@ -21,6 +21,7 @@ pub struct IoFile {
 pub(super) enum FileKind {
     Os { file: File, direct: bool },
     Simulated(Arc<SimulatedFile>),
+    Overlay(Arc<OverlayFile>),
 }
 
 impl IoFile {
@@ -55,7 +56,7 @@ impl IoFile {
     pub(super) fn os(&self) -> io::Result<&File> {
         match &self.kind {
             FileKind::Os { file, .. } => Ok(file),
-            FileKind::Simulated(_) => Err(io::ErrorKind::Unsupported.into()),
+            FileKind::Simulated(_) | FileKind::Overlay(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! | `uring` | io_uring: a batch is one system call, the kernel works on all of it at once |
 //! | `threads` | `preadv`/`pwritev`; a batch is shared by a few threads |
 //! | `simulated` | a disk in memory that fails as told and can lose its power, for tests |
+//! | `overlay` | leaves another disk as it is, and keeps in memory what is written, for damaged directories |
 //! | `trace` | records accesses of another back end |
 //! | `file`, `lock`, `aligned` | an open file, a lock on one, memory for direct I/O |
 //!
@@ -14,6 +15,7 @@
 mod aligned;
 mod file;
 mod lock;
+pub mod overlay;
 pub mod simulated;
 pub mod threads;
 pub mod trace;

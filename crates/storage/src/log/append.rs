@@ -86,6 +86,11 @@ impl Log {
         self.shared.group_max()
     }
 
+    /// Returns true if changes are refused.
+    pub fn is_read_only(&self) -> bool {
+        self.shared.options.read_only
+    }
+
     pub fn status(&self) -> LogStatus {
         self.shared.status()
     }

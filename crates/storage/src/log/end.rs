@@ -25,9 +25,23 @@ pub(crate) struct End {
     pub groups: u64,
 }
 
+/// What becomes of a log that is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// It is not opened.
+    IsRefused,
+    /// It ends where it is damaged.
+    IsTheEnd,
+}
+
 /// Finds the end of the log, from the start of redo on, and what the log says of whole files up to there. Errors:
 /// `DamagedLog`, I/O.
-pub(crate) fn find_end(segments: &Segments, checkpoint: &Checkpoint, files: &mut FileChanges) -> Result<End> {
+pub(crate) fn find_end(
+    segments: &Segments,
+    checkpoint: &Checkpoint,
+    files: &mut FileChanges,
+    damage: Damage,
+) -> Result<End> {
     let mut groups = Groups::new(segments, checkpoint.redo, (checkpoint.synced, checkpoint.epoch));
     let mut count = 0;
     let reason = loop {
@@ -42,20 +56,26 @@ pub(crate) fn find_end(segments: &Segments, checkpoint: &Checkpoint, files: &mut
         }
     };
     let end = End { lsn: groups.position(), epoch: groups.epoch().max(checkpoint.epoch), groups: count };
-    let at = segments.format.geometry.place(end.lsn);
-    if end.lsn < checkpoint.synced {
-        let synced = checkpoint.synced;
-        return Err(
-            segments.damaged(at, format!("{reason}, but the checkpoint says that the log was durable up to {synced}"))
-        );
-    }
-    match durable_behind(segments, end.lsn)? {
+    match damage_at(segments, checkpoint, end.lsn)? {
         Some(witness) => {
-            let what = format!("{reason}, but the group at {witness} says that the log was durable beyond {}", end.lsn);
-            Err(segments.damaged(at, what))
+            let e = segments.damaged(segments.format.geometry.place(end.lsn), format!("{reason}, but {witness}"));
+            if damage == Damage::IsRefused {
+                return Err(e);
+            }
+            tracing::error!("the log is read up to here only: {e}");
+            Ok(end)
         }
         None => Ok(end),
     }
+}
+
+/// What says that the log was durable beyond its end; `None` if nothing does.
+fn damage_at(segments: &Segments, checkpoint: &Checkpoint, end: Lsn) -> Result<Option<String>> {
+    if end < checkpoint.synced {
+        return Ok(Some(format!("the checkpoint says that the log was durable up to {}", checkpoint.synced)));
+    }
+    let witness = durable_behind(segments, end)?;
+    Ok(witness.map(|at| format!("the group at {at} says that the log was durable beyond {end}")))
 }
 
 /// A valid group behind the end which says that the log was durable beyond the end, if there is one: its position.

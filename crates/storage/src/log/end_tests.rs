@@ -132,7 +132,7 @@ fn the_checkpoint_bounds_the_epoch_of_what_follows_it() {
 #[test]
 fn a_log_of_another_directory_is_refused() {
     let (_, fixture) = written(100);
-    let opened = Recovery::open(fixture.files.clone(), 1, 4096);
+    let opened = Recovery::open(fixture.files.clone(), 1, 4096, Damage::IsRefused);
     assert!(opened.unwrap_err().to_string().contains("belongs to another data directory"));
 }
 

@@ -1,7 +1,7 @@
 //! A log on a simulated disk, for tests.
 
 use super::{
-    Log, LogOptions, Lsn, Recovery,
+    Damage, Log, LogOptions, Lsn, Recovery,
     geometry::{Geometry, SEGMENT_MIN},
     group::Group,
     options::OnFailure,
@@ -70,7 +70,7 @@ impl Fixture {
     }
 
     pub fn recovery(&self) -> Result<Recovery> {
-        Recovery::open(self.files.clone(), IDENTITY, PAGE_SIZE)
+        Recovery::open(self.files.clone(), IDENTITY, PAGE_SIZE, Damage::IsRefused)
     }
 
     /// A log with its thread.

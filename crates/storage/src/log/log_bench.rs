@@ -28,7 +28,7 @@ fn open(directory: &Path, buffered: bool, sync: bool) -> Log {
     let format = SegmentFormat { geometry, page_size: PAGE_SIZE, identity: IDENTITY };
     recovery::create(&files, format).unwrap();
     let options = LogOptions { capacity: 64 << 20, ..LogOptions::new(files.clone()) };
-    Recovery::open(files, IDENTITY, PAGE_SIZE).unwrap().start(options).unwrap()
+    Recovery::open(files, IDENTITY, PAGE_SIZE, super::Damage::IsRefused).unwrap().start(options).unwrap()
 }
 
 /// Checkpoints at the end of the log, as often as one is wanted.

@@ -45,6 +45,7 @@ mod waiters;
 pub(crate) use append::Log;
 pub(crate) use checkpoint::NAME as CHECKPOINT;
 pub(crate) use doublewrite::{Doublewrite, repair};
+pub(crate) use end::Damage;
 pub(crate) use file_records::FileChanges;
 pub(crate) use geometry::{Geometry, SEGMENT_MAX, SEGMENT_MIN};
 pub(crate) use group::{Group, GroupView, Record};

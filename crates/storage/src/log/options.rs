@@ -49,6 +49,8 @@ pub(crate) struct LogOptions {
     pub buffer_bytes: u64,
     /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
     pub capacity: u64,
+    /// True if nothing is appended: changes are refused.
+    pub read_only: bool,
     /// The longest time that a change waits for a checkpoint when the log is at its capacity.
     pub throttle: Duration,
     /// How often the log is synced if nobody waits for it.
@@ -63,6 +65,7 @@ impl LogOptions {
             files,
             buffer_bytes: 16 << 20,
             capacity: 100 << 20,
+            read_only: false,
             throttle: Duration::from_secs(10),
             flush_interval: Duration::from_secs(1),
             planted: Planted::default(),

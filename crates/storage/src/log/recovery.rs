@@ -4,7 +4,7 @@ use super::{
     Lsn,
     append::Log,
     checkpoint::{Checkpoint, CheckpointFile},
-    end::{End, find_end},
+    end::{Damage, End, find_end},
     file_records::FileChanges,
     flusher::Flusher,
     geometry::{Geometry, SEGMENT_HEADER},
@@ -59,7 +59,7 @@ pub(crate) struct Recovery {
 impl Recovery {
     /// Reads the checkpoint, and the log from the start of redo to its end. `identity` is that of the directory. Errors:
     /// `DamagedLog` names file and position, I/O.
-    pub fn open(files: LogFiles, identity: u64, page_size: u32) -> Result<Recovery> {
+    pub fn open(files: LogFiles, identity: u64, page_size: u32, damage: Damage) -> Result<Recovery> {
         let checkpoint = CheckpointFile::open(&files)?;
         let last = checkpoint.last();
         if last.identity != identity {
@@ -69,7 +69,7 @@ impl Recovery {
         let format = SegmentFormat { geometry: last.geometry, page_size, identity };
         let segments = Segments::new(files, format);
         let mut file_changes = FileChanges::default();
-        let end = find_end(&segments, &last, &mut file_changes)?;
+        let end = find_end(&segments, &last, &mut file_changes, damage)?;
         Ok(Recovery { segments, checkpoint, end, file_changes })
     }
 

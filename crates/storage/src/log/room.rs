@@ -52,6 +52,9 @@ impl Drop for Room {
 impl Shared {
     /// `wait`: wait for a checkpoint while the log is at its capacity.
     pub fn reserve(self: &Arc<Self>, bytes: u64, wait: bool) -> Result<Room> {
+        if self.options.read_only {
+            return Err(StorageError::ForcedRecovery);
+        }
         if bytes > self.group_max() {
             return Err(StorageError::GroupTooLarge { bytes, limit: self.group_max() });
         }

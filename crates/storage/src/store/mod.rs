@@ -25,7 +25,7 @@ use crate::{
     buffer_pool::BufferPool,
     directory::{self, Identity},
     file::{self, Companion, PageFile, SequentialWriter},
-    io::{self, Disk, FileLock},
+    io::{self, Disk, FileLock, overlay::OverlayDisk},
     log::{FlushAtCommit, Log, LogStatus, SmallFiles},
     small_file,
     tree::{Tree, TreeBuilder, TreeLayout},
@@ -90,6 +90,10 @@ impl Store {
             );
             return Err(StorageError::io(directory, e));
         }
+        let disk = match options.force_recovery {
+            true => Arc::new(OverlayDisk::new(disk)) as Arc<dyn Disk>,
+            false => disk,
+        };
         let lock = directory::lock(&*disk, directory)?;
         let log_files = recovery::log_files(&disk, directory, &options);
         let identity = match directory::read_identity(&*disk, directory)? {
@@ -105,7 +109,8 @@ impl Store {
         let interval = options.log.checkpoint_interval;
         let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), interval)
             .map_err(|e| StorageError::io(directory, e))?;
-        let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), options.leaf_rest)
+        let leaf_rest = options.leaf_rest.filter(|_| !options.force_recovery);
+        let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), leaf_rest)
             .map_err(|e| StorageError::io(directory, e))?;
         Ok(Arc::new(Store {
             directory: directory.to_path_buf(),
@@ -144,6 +149,16 @@ impl Store {
         self.sync
     }
 
+    /// Returns true if the directory is one from which what can be read is read: nothing may be changed.
+    pub fn is_read_only(&self) -> bool {
+        self.log.is_read_only()
+    }
+
+    /// Error `ForcedRecovery` if nothing may be changed.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.is_read_only() { Err(StorageError::ForcedRecovery) } else { Ok(()) }
+    }
+
     pub fn buffer_pool(&self) -> &Arc<BufferPool> {
         &self.pool
     }
@@ -155,6 +170,7 @@ impl Store {
 
     /// Makes a file of pages under a number that was never used: header only, not synced.
     pub fn new_file(&self, index_id: u32) -> Result<Arc<PageFile>> {
+        self.check_writable()?;
         let mut files = self.files.lock();
         let id = FileId(files.next);
         let too_many = || StorageError::io(&self.directory, std::io::Error::other("all file numbers are used up"));

@@ -9,7 +9,7 @@
 //!
 //! All of it may be cut off and begun again at any time: a page knows by its LSN what it has.
 
-use super::StoreOptions;
+use super::{LogSettings, StoreOptions};
 use crate::{
     Counters, FileId, Result, StorageError,
     buffer_pool::{BufferPool, PageForRedo, PageGuardMut},
@@ -17,8 +17,8 @@ use crate::{
     file::PageFile,
     io::Disk,
     log::{
-        self, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure, Planted,
-        Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
+        self, Damage, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure,
+        Planted, Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
     },
     page::PageHeader,
     tree::page_change::PageChange,
@@ -55,10 +55,7 @@ pub(super) fn log_files(disk: &Arc<dyn Disk>, directory: &Path, options: &StoreO
 pub(super) fn create(files: &LogFiles, options: &StoreOptions) -> Result<Identity> {
     let id = RandomState::new().hash_one(std::process::id()).max(1);
     let identity = Identity { page_size: options.page_size, next_file: 1, id };
-    let segment = (options.log.capacity / SEGMENTS).max(1).next_power_of_two();
-    let least = SEGMENT_MIN.max((GROUP_PAGES * options.page_size as u64).next_power_of_two());
-    let geometry = Geometry::new(segment.clamp(least, SEGMENT_MAX)).expect("a power of two within the limits");
-    log::create(files, SegmentFormat { geometry, page_size: options.page_size as u32, identity: id })?;
+    log::create(files, segment_format(identity, &options.log))?;
     directory::write_identity(&*files.disk, &files.directory, identity, options.sync)?;
     Ok(identity)
 }
@@ -80,7 +77,7 @@ pub(super) fn recover(
     for (file, page) in log::repair(&files, identity.page_size)? {
         tracing::info!("page {page} of file {} was torn and is put back", file.0);
     }
-    let mut recovery = Recovery::open(files.clone(), identity.id, identity.page_size as u32)?;
+    let mut recovery = open_log(&files, identity, options)?;
     if options.doublewrite {
         let doublewrite = Doublewrite::open(&files, identity.page_size, planted(options))?;
         pool.set_doublewrite(Some(Arc::new(doublewrite)));
@@ -108,11 +105,35 @@ pub(super) fn recover(
     Ok((log, small_files))
 }
 
+/// Finds the end of the log. A forced recovery takes what there is of a damaged one, or none.
+fn open_log(files: &LogFiles, identity: Identity, options: &StoreOptions) -> Result<Recovery> {
+    let page_size = identity.page_size as u32;
+    let open = |damage| Recovery::open(files.clone(), identity.id, page_size, damage);
+    if !options.force_recovery {
+        return open(Damage::IsRefused);
+    }
+    open(Damage::IsTheEnd).or_else(|e| {
+        tracing::error!("the directory is opened without its log: {e}");
+        log::create(files, segment_format(identity, &options.log))?;
+        open(Damage::IsRefused)
+    })
+}
+
+/// The segments of a log with these settings.
+fn segment_format(identity: Identity, settings: &LogSettings) -> SegmentFormat {
+    let page_size = identity.page_size as u64;
+    let segment = (settings.capacity / SEGMENTS).max(1).next_power_of_two();
+    let least = SEGMENT_MIN.max((GROUP_PAGES * page_size).next_power_of_two());
+    let geometry = Geometry::new(segment.clamp(least, SEGMENT_MAX)).expect("a power of two within the limits");
+    SegmentFormat { geometry, page_size: page_size as u32, identity: identity.id }
+}
+
 fn log_options(files: LogFiles, options: &StoreOptions, page_size: usize) -> LogOptions {
     let least = 4 * GROUP_PAGES * page_size as u64;
     let buffer_bytes = options.log.buffer_bytes.max(least).next_power_of_two();
+    let (capacity, read_only) = (options.log.capacity, options.force_recovery);
     let planted = planted(options);
-    LogOptions { buffer_bytes, capacity: options.log.capacity, planted, ..LogOptions::new(files) }
+    LogOptions { buffer_bytes, capacity, read_only, planted, ..LogOptions::new(files) }
 }
 
 /// Faults of the log that a test plants. Outside of tests there are none.
@@ -174,7 +195,12 @@ impl<'a> Redo<'a> {
                 progress(group.header.stamp.lsn - start, end - start);
             }
             count += 1;
-            self.apply(&group)?;
+            match self.apply(&group) {
+                Err(e) if options.force_recovery => {
+                    tracing::error!("the change at {} of the log is lost: {e}", group.header.stamp.lsn);
+                }
+                applied => applied?,
+            }
         }
         if let Some(progress) = &options.progress.0 {
             progress(end - start, end - start);

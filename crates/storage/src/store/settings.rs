@@ -26,6 +26,9 @@ pub struct StoreOptions {
     pub doublewrite: bool,
     /// How long nobody must have changed a leaf, at least, before its changes become part of its base; `None`: they never do.
     pub leaf_rest: Option<Duration>,
+    /// Opens a damaged directory to read what can be read: what is damaged is passed by, nothing on the disk changes, and all
+    /// changes are refused.
+    pub force_recovery: bool,
     /// Told how far recovery is.
     pub progress: RecoveryProgress,
     /// Rules that are broken, to see that some test finds it.
@@ -43,6 +46,7 @@ impl Default for StoreOptions {
             log: LogSettings::default(),
             doublewrite: true,
             leaf_rest: Some(Duration::from_secs(1)),
+            force_recovery: false,
             progress: RecoveryProgress::default(),
             #[cfg(test)]
             faults: super::Faults::default(),

@@ -26,6 +26,8 @@ impl Store {
 
     /// Keeps room in the log for replacing a file of this size when the disk is full ([`RoomUse::Frees`]).
     pub fn keep_room(&self, content_bytes: u64) {
-        self.small_files.keep_room(&self.log, content_bytes);
+        if !self.is_read_only() {
+            self.small_files.keep_room(&self.log, content_bytes);
+        }
     }
 }

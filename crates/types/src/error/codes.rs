@@ -154,6 +154,7 @@ codes! {
     CteMaxRecursion = 3636, "HY000";
     RegexpError = 3685, "HY000";
     ReadOnly = 1290, "HY000";
+    ForcedRecovery = 1881, "HY000";
     TooHighLevelOfNesting = 1473, "HY000";
     TableMustHaveColumns = 1113, "42000";
     WrongColumnName = 1166, "42000";

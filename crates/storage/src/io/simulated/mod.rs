@@ -227,7 +227,7 @@ fn number_of(path: &Path) -> u64 {
 fn simulated(file: &IoFile) -> io::Result<&Arc<SimulatedFile>> {
     match &file.kind {
         FileKind::Simulated(file) => Ok(file),
-        FileKind::Os { .. } => Err(io::ErrorKind::Unsupported.into()),
+        FileKind::Os { .. } | FileKind::Overlay(_) => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
