@@ -1,4 +1,4 @@
-//! The ring with many threads, and its ordering in all interleavings that a model checker finds.
+//! The ring with many threads.
 
 use super::ring::Ring;
 use std::{

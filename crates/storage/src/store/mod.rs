@@ -362,5 +362,3 @@ mod tests;
 
 #[cfg(test)]
 mod recovery_bench;
-#[cfg(test)]
-mod recovery_tests;
