@@ -16,13 +16,15 @@ const NAMES: [&str; 2] = ["catalog.mus", "accounts.mus"];
 struct Opened {
     log: Log,
     small: SmallFiles,
+    /// Held while a checkpoint is written: none may be below the one before.
+    checkpointing: Mutex<()>,
 }
 
 impl Opened {
     fn of(fixture: &Fixture) -> Result<Opened> {
         let mut recovery = fixture.recovery()?;
         let small = small_files(fixture, &mut recovery);
-        Ok(Opened { log: recovery.start(fixture.options())?, small })
+        Ok(Opened { log: recovery.start(fixture.options())?, small, checkpointing: Mutex::default() })
     }
 
     fn replace(&self, name: &str, content: &[u8], use_: RoomUse) -> Result<(), ReplaceError> {
@@ -36,6 +38,7 @@ impl Opened {
     /// Files follow, then a checkpoint passes all that they need not be made of any more.
     fn checkpoint(&self) -> Result<()> {
         self.small.write_back(&self.log)?;
+        let _one_at_a_time = self.checkpointing.lock();
         let end = self.log.current();
         let redo = self.small.redo_start().unwrap_or(end).min(end);
         self.log.checkpoint(redo, redo, 1)
