@@ -57,7 +57,6 @@ fn assert_whole(seeds: Range<u64>) {
 }
 
 #[test]
-#[ignore = "a soak of some seconds, with threads that take turns as they like"]
 fn tables_are_whole_after_power_cuts() {
     assert_whole(0..10);
 }
@@ -70,7 +69,6 @@ fn tables_are_whole_after_many_power_cuts() {
 
 /// What the rules of writing pages are for: without any of them some seed finds a table that is not whole.
 #[test]
-#[ignore = "a soak of some seconds, with threads that take turns as they like"]
 fn each_rule_that_is_broken_is_found() {
     let faults = [
         Faults { log: Some(log::Fault::SkipDoublewriteSync), ..Faults::default() },
