@@ -39,7 +39,7 @@ impl Table {
         let mut rows = 0_u64;
         reports.push(self.tree(0).check_with(counters, &mut |block, row| {
             rows += 1;
-            if rows % ROWS_A_STEP == 0 {
+            if rows.is_multiple_of(ROWS_A_STEP) {
                 step()?;
             }
             if indexes.is_empty() {

@@ -45,7 +45,7 @@ impl OverlayDisk {
         let mut names = self.names.lock();
         let there = match names.get(path) {
             Some(known) => known.clone(),
-            None => self.from_below(path)?,
+            None => self.copied_up(path)?,
         };
         let file = match (there, mode) {
             (Some(_), OpenMode::CreateNew) => return Err(ErrorKind::AlreadyExists.into()),
@@ -59,7 +59,7 @@ impl OverlayDisk {
         Ok(IoFile { path: path.to_path_buf(), kind: FileKind::Overlay(file) })
     }
 
-    fn from_below(&self, path: &Path) -> io::Result<Option<Arc<OverlayFile>>> {
+    fn copied_up(&self, path: &Path) -> io::Result<Option<Arc<OverlayFile>>> {
         let Some(len) = self.below.len_of(path)? else { return Ok(None) };
         // Any offset is read, so not by blocks.
         let below = Some(self.below.open_buffered(path, OpenMode::Existing)?);
