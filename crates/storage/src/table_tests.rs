@@ -154,7 +154,6 @@ fn a_failed_read_leaves_all_rows_where_they_were() {
 #[test]
 fn a_full_disk_leaves_all_rows_where_they_were() {
     survive(&[(Operation::Allocate, FaultKind::Error(libc::ENOSPC))], true, 1);
-    survive(&[(Operation::Sync, FaultKind::Error(libc::EIO))], false, 1);
 }
 
 /// The pool has fewer and fewer frames for a change until it cannot be made.
