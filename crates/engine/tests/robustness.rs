@@ -35,6 +35,9 @@ fn million() -> String {
     format!("(SELECT d0.n + d5.n AS n FROM {})", tables.join(" CROSS JOIN "))
 }
 
+/// Held by each test: what one of them asks of the processors would count as time that another takes.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Longest time from KILL to the end of a statement on a machine that has other work.
 const STOPPED_AFTER_MAX: Duration = Duration::from_millis(500);
 
@@ -53,6 +56,7 @@ fn thousands_of_tables() -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_that_is_planned_is_stopped() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let database = try_open(directory.path()).unwrap();
     let mut first = session(&database);
@@ -78,6 +82,7 @@ async fn a_statement_that_is_planned_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_joins_are_stopped_and_others_answer() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let database = try_open(directory.path()).unwrap();
     let rows = million();
@@ -105,6 +110,7 @@ async fn endless_joins_are_stopped_and_others_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_statements_run_or_are_refused() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let database = try_open(directory.path()).unwrap();
     let mut session = session(&database);
@@ -131,6 +137,7 @@ async fn long_statements_run_or_are_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_directory_that_lost_a_file_is_left_as_it_is() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let database = try_open(at).unwrap();
@@ -161,6 +168,7 @@ async fn a_directory_that_lost_a_file_is_left_as_it_is() {
 /// has what it is to hold, also for a start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn definitions_change_while_their_file_cannot_be_written() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let database = try_open(at).unwrap();
