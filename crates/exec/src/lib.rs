@@ -113,7 +113,7 @@ impl Default for Buffers {
 pub struct ExecContext {
     pub runtime: Arc<Runtime>,
     pub tables: Arc<dyn TableSource>,
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     pub counters: Arc<QueryCounters>,
     pub warnings: Arc<Warnings>,
     pub buffers: Buffers,

@@ -45,6 +45,9 @@ pub enum StorageError {
     /// A change of a directory that was opened to read what can be read.
     #[error("Operation not allowed when innodb_force_recovery > 0.")]
     ForcedRecovery,
+    /// A version of a row that a view needs was in a part of the log that is not kept any more.
+    #[error("snapshot too old")]
+    SnapshotTooOld,
     #[error("interrupted")]
     Interrupted,
     /// From a filter that the caller pushed into a scan.
@@ -86,6 +89,7 @@ impl From<StorageError> for SqlError {
             StorageError::RowTooLarge { .. } | StorageError::GroupTooLarge { .. } => ErrorCode::TooBigRowSize,
             StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
             StorageError::ForcedRecovery => ErrorCode::ForcedRecovery,
+            StorageError::SnapshotTooOld => ErrorCode::TableDefChanged,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }

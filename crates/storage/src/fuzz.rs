@@ -106,7 +106,7 @@ pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
         }
     }
     let _ = leaf.rows().checked_sub(1).map(|last| leaf.key(layout, last));
-    if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView { low_limit: 1 })
+    if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView::new([].into(), 1))
         && let Ok(arrays) = arrays(layout, &leaf, &seen)
     {
         for array in arrays {
@@ -121,7 +121,7 @@ pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
 
 /// Reads a leaf row by row.
 fn single_rows(layout: &TreeLayout, leaf: &Leaf<'_>) {
-    let view = ReadView { low_limit: 1 };
+    let view = ReadView::new([].into(), 1);
     let visibility = Visibility::of(leaf, &view);
     for position in 0..leaf.rows().min(100) {
         let _ = visibility.row(position);

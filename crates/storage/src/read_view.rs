@@ -1,21 +1,103 @@
 //! The versions of rows that a reader sees.
 
-/// A snapshot of committed transactions. Every read takes one; [`crate::tree`]'s leaf pages become rows in one
-/// function, which asks it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+use std::sync::{Arc, LazyLock};
+
+/// A snapshot of the transactions that had committed at one moment, and of the reader's own one.
+///
+/// Whoever commits publishes the next view, and readers take pointers to the newest ([`crate::Store::read_view`]). Versions
+/// of rows that a view needs are kept as long as anybody holds the view.
+#[derive(Debug, PartialEq, Eq)]
 pub struct ReadView {
-    /// Transactions with a number below this had committed when the view was made.
-    pub low_limit: u64,
+    /// All transactions below this one had ended when the view was published.
+    low: u64,
+    /// No transaction from this one on had begun.
+    high: u64,
+    /// The transactions between the two that had not ended, in ascending order.
+    active: Arc<[u64]>,
+    /// The reader's own transaction, whose changes it sees; 0 if it has changed nothing.
+    own: u64,
+    /// The published view that this one was made from, which is kept with it.
+    published: Option<Arc<ReadView>>,
 }
 
+static LATEST: LazyLock<Arc<ReadView>> = LazyLock::new(|| ReadView::new(Arc::default(), u64::MAX));
+
 impl ReadView {
-    /// Sees everything committed. Loaded rows carry transaction 0.
-    pub fn latest() -> ReadView {
-        ReadView { low_limit: u64::MAX }
+    /// The view at a moment at which the transactions in `active`, which ascend, had begun and not ended, and `next` is the
+    /// next that will begin.
+    pub fn new(active: Arc<[u64]>, next: u64) -> Arc<ReadView> {
+        debug_assert!(active.is_sorted() && active.last().is_none_or(|last| *last < next));
+        let low = active.first().copied().unwrap_or(next);
+        Arc::new(ReadView { low, high: next, active, own: 0, published: None })
     }
 
-    /// Returns true if a page changed last by this transaction needs no check of its rows.
+    /// Sees the newest version of every row, whether it is committed or not: for READ UNCOMMITTED, statistics and checks. Rows
+    /// may change and go between two looks at them.
+    pub fn latest() -> Arc<ReadView> {
+        Arc::clone(&LATEST)
+    }
+
+    /// The same view for a reader whose own transaction has changed rows.
+    pub fn with_own(self: &Arc<Self>, trx_id: u64) -> Arc<ReadView> {
+        let (active, published) = (Arc::clone(&self.active), Some(Arc::clone(self)));
+        Arc::new(ReadView { low: self.low, high: self.high, active, own: trx_id, published })
+    }
+
+    /// The least transaction that the view may not see, its own one aside.
+    pub fn low(&self) -> u64 {
+        self.low
+    }
+
+    /// Returns true if the view sees what a transaction has changed. Loaded rows carry transaction 0, which all views see.
+    #[inline]
+    pub fn sees(&self, trx_id: u64) -> bool {
+        trx_id < self.low || trx_id == self.own || trx_id < self.high && self.active.binary_search(&trx_id).is_err()
+    }
+
+    /// Returns true if the view sees all changes of a page whose largest transaction id this is.
+    #[inline]
     pub fn sees_all_of(&self, page_max_trx_id: u64) -> bool {
-        page_max_trx_id < self.low_limit
+        page_max_trx_id < self.low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_sees_what_had_committed() {
+        let view = ReadView::new([5, 8].into(), 10);
+        let seen = (0..12).filter(|trx_id| view.sees(*trx_id)).collect::<Vec<_>>();
+        assert_eq!(seen, [0, 1, 2, 3, 4, 6, 7, 9]);
+        assert!(view.sees_all_of(4) && !view.sees_all_of(5) && !view.sees_all_of(9));
+        assert_eq!(view.low(), 5);
+    }
+
+    #[test]
+    fn a_view_sees_its_own_transaction() {
+        let published = ReadView::new([5, 8].into(), 10);
+        let own = published.with_own(8);
+        assert!(own.sees(8) && !own.sees(5) && !own.sees(10));
+        assert!(published.with_own(11).sees(11));
+        // A page that the transaction has changed is looked at: others may have changed it too.
+        assert!(!own.sees_all_of(8));
+    }
+
+    #[test]
+    fn who_keeps_an_own_view_keeps_the_published_one() {
+        let published = ReadView::new(Arc::default(), 10);
+        let told = Arc::downgrade(&published);
+        let own = published.with_own(10);
+        drop(published);
+        assert!(told.upgrade().is_some());
+        drop(own);
+        assert!(told.upgrade().is_none());
+    }
+
+    #[test]
+    fn the_latest_view_sees_everything() {
+        let view = ReadView::latest();
+        assert!([0, 1, u64::MAX - 1].iter().all(|trx_id| view.sees(*trx_id) && view.sees_all_of(*trx_id)));
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     key::{ByteRange, prefix_end},
     tree::{Pages, RowOnPage, VisitEnd},
 };
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 /// The description of a visit.
 pub struct RowVisit<'a> {
@@ -15,7 +15,7 @@ pub struct RowVisit<'a> {
     pub range: &'a ByteRange,
     /// True if the rows of the clustered tree are visited, not the entries of the index.
     pub whole_rows: bool,
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     pub pages: Pages<'a>,
     /// Most entries of the index to read.
     pub entries_max: usize,

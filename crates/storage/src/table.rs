@@ -190,7 +190,7 @@ impl Table {
     }
 
     /// The row with this primary key (one value per part).
-    pub fn get(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+    pub fn get(&self, key: &[Value], view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let _reading = self.reading();
         Ok(self.get_stored(key, view, counters)?.map(|mut stored| {
             stored.truncate(self.schema.columns.len());
@@ -199,7 +199,7 @@ impl Table {
     }
 
     /// The row with what is stored behind its columns.
-    fn get_stored(&self, key: &[Value], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+    fn get_stored(&self, key: &[Value], view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let Some(range) = self.key_range(key)? else { return Ok(None) };
         self.stored_row(range, view, counters)
     }
@@ -208,7 +208,7 @@ impl Table {
         self.trees[0].layout().key.byte_range(&KeyRange::prefix(key.to_vec()))
     }
 
-    fn stored_row(&self, range: ByteRange, view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+    fn stored_row(&self, range: ByteRange, view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         counters.add(crate::counters::Counter::key_lookups, 1);
         self.trees[0].rows(range, false, view, counters)?.next()
     }

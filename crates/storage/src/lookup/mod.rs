@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// The description of lookups in one index.
 pub struct LookupRequest {
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     /// Position in the schema's indexes; 0 is the clustered tree.
     pub index: usize,
     /// Table column positions to deliver. When the index does not hold all of them (and the filter's), rows are

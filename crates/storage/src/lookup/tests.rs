@@ -567,7 +567,7 @@ fn lookups_go_on_while_a_writer_works() {
             let (table, done) = (&table, &done);
             threads.spawn(move || {
                 // Transaction 1 is not seen.
-                let view = ReadView { low_limit: 1 };
+                let view = ReadView::new([].into(), 1);
                 let r = LookupRequest { view, batched, fetch, ..request(1, vec![0, 2]) };
                 let mut lookup = Lookup::new(Arc::clone(table), r).unwrap();
                 while !done.load(std::sync::atomic::Ordering::Acquire) {

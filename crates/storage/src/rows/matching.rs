@@ -33,13 +33,13 @@ const NUMBERS_ROOM: usize = 1024;
 /// Looks for rows of one tree by beginnings of their keys.
 pub(crate) struct Matcher {
     tree: Arc<Tree>,
-    view: ReadView,
+    view: Arc<ReadView>,
     search: PrefixSearch,
 }
 
 impl Matcher {
     /// Makes a reader for keys of `parts` whole parts; `None` if they do not end where parts do, or differ.
-    pub fn new(tree: &Arc<Tree>, view: ReadView, parts: Option<usize>) -> Matcher {
+    pub fn new(tree: &Arc<Tree>, view: Arc<ReadView>, parts: Option<usize>) -> Matcher {
         Matcher { search: PrefixSearch::new(tree.layout(), parts), tree: Arc::clone(tree), view }
     }
 

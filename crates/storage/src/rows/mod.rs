@@ -99,7 +99,7 @@ pub(crate) struct Condition {
 /// The table, the index and the columns that are read.
 pub(crate) struct RowAccess {
     pub table: Arc<Table>,
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     /// The tree of the index.
     pub tree: Arc<Tree>,
     /// True if the index holds all that is asked for, so that no row has to be fetched.
@@ -117,7 +117,7 @@ impl RowAccess {
     /// dictionaries of other values than texts and byte strings.
     pub fn new(
         table: Arc<Table>,
-        view: ReadView,
+        view: Arc<ReadView>,
         index: usize,
         columns: Vec<usize>,
         coded: &[usize],

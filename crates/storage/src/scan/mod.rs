@@ -36,7 +36,7 @@ use steering::Sets;
 /// The description of a scan.
 #[derive(Clone)]
 pub struct ScanRequest {
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     /// Position in the schema's indexes; 0 is the clustered tree.
     pub index: usize,
     /// Disjoint and ascending; `[KeyRange::all()]` for everything. An empty list yields nothing.

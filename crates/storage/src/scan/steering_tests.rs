@@ -207,7 +207,7 @@ proptest! {
             want.into_iter().map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect()).collect();
 
         let request = ScanRequest {
-            view: ReadView { low_limit: 5 },
+            view: ReadView::new([].into(), 5),
             ranges: vec![range],
             steering,
             distinct_prefix: distinct,

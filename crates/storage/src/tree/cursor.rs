@@ -6,13 +6,13 @@ use crate::{
     key::{ByteRange, prefix_end},
 };
 use muster_types::Value;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// A position between rows of a range. Holds no latch between calls.
 pub struct RowCursor<'a> {
     tree: &'a Tree,
     run: LeafRun,
-    view: ReadView,
+    view: Arc<ReadView>,
     counters: &'a Counters,
     /// Rows of the current leaf that are still to come.
     rows: VecDeque<Vec<Value>>,
@@ -24,16 +24,16 @@ impl Tree {
         &'a self,
         range: ByteRange,
         reverse: bool,
-        view: &ReadView,
+        view: &Arc<ReadView>,
         counters: &'a Counters,
     ) -> Result<RowCursor<'a>> {
         let (mut run, rest) = self.plan(range, reverse, 1, counters)?;
         run.continue_with(rest);
-        Ok(RowCursor { tree: self, run, view: view.clone(), counters, rows: VecDeque::new() })
+        Ok(RowCursor { tree: self, run, view: Arc::clone(view), counters, rows: VecDeque::new() })
     }
 
     /// The row with this key.
-    pub fn get(&self, key: &[u8], view: &ReadView, counters: &Counters) -> Result<Option<Vec<Value>>> {
+    pub fn get(&self, key: &[u8], view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let range = ByteRange { lower: key.to_vec(), upper: prefix_end(key) };
         self.rows(range, false, view, counters)?.next()
     }

@@ -48,7 +48,7 @@ fn seen(tree: &Tree) -> Seen {
         }
     }
     let rows = |low_limit| {
-        let mut rows = tree.rows(ByteRange::default(), false, &ReadView { low_limit }, &counters).unwrap();
+        let mut rows = tree.rows(ByteRange::default(), false, &ReadView::new([].into(), low_limit), &counters).unwrap();
         std::iter::from_fn(move || rows.next().unwrap()).collect()
     };
     Seen { versions, by_view: (HORIZON..=TRANSACTIONS + 1).map(rows).collect(), max_trx_ids }

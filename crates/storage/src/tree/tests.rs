@@ -393,7 +393,7 @@ fn a_view_sees_no_later_rows() {
     for n in 0..100 {
         tree.insert(&number_row(n), n as u64, &counters).unwrap();
     }
-    let view = ReadView { low_limit: 40 };
+    let view = ReadView::new([].into(), 40);
     let key = |n| tree.key_of_values(&number_row(n)).unwrap();
     assert!(tree.get(&key(39), &view, &counters).unwrap().is_some());
     assert!(tree.get(&key(40), &view, &counters).unwrap().is_none());

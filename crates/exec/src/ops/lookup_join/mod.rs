@@ -73,7 +73,7 @@ pub struct LookupJoinSpec {
     pub table: Arc<Table>,
     /// Name for EXPLAIN.
     pub name: String,
-    pub view: ReadView,
+    pub view: Arc<ReadView>,
     pub counters: Arc<QueryCounters>,
     pub index: usize,
     /// An expression over the outer rows for each leading part of the index, in the Arrow type of the part's column.

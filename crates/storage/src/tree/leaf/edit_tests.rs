@@ -159,7 +159,7 @@ impl Leaves {
             self.check_single(&leaf, position, row);
         }
         for low_limit in [HORIZON, 8, u64::MAX] {
-            let view = ReadView { low_limit };
+            let view = ReadView::new([].into(), low_limit);
             for positions in [0..rows.len(), rows.len() / 3..rows.len(), rows.len() / 4..rows.len() / 2] {
                 let seen: Vec<_> = rows[positions.clone()]
                     .iter()

@@ -19,7 +19,6 @@ use std::time::Instant;
 
 const PAGE: usize = 16384;
 const ROUNDS: usize = 15;
-const SEES_ALL: ReadView = ReadView { low_limit: u64::MAX };
 
 /// Leaves as a load writes them.
 fn leaves(layout: &TreeLayout) -> (Vec<Vec<u8>>, RowBlock) {
@@ -81,7 +80,7 @@ fn scan(layout: &TreeLayout, pages: &[Vec<u8>], columns: &[usize]) -> f64 {
             let mut sinks: Vec<_> = columns.iter().map(|c| ColumnSink::new(layout.columns[*c].ty, 8192)).collect();
             for page in group {
                 let leaf = Leaf::of(page, layout).unwrap();
-                let rows = visible(&leaf, 0..leaf.rows(), &SEES_ALL).unwrap();
+                let rows = visible(&leaf, 0..leaf.rows(), &ReadView::latest()).unwrap();
                 rows_read += rows.len();
                 for (sink, column) in sinks.iter_mut().zip(columns) {
                     let cells = leaf.column_of(*column, sink.physical(), &rows).unwrap();

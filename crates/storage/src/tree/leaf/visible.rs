@@ -32,7 +32,7 @@ impl<'a> Visibility<'a> {
     }
 
     fn sees(&self, slot: &Slot) -> bool {
-        !slot.marked && self.view.sees_all_of(slot.version.trx_id)
+        !slot.marked && self.view.sees(slot.version.trx_id)
     }
 }
 
