@@ -1,10 +1,10 @@
 //! Counters of statements by kind, of a session and of the server.
 
-use muster_sql::Statement;
+use muster_sql::{InsertSource, Statement};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Statements counted by kind, as `Com_..`.
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 51] = [
     "alter_db",
     "alter_table",
     "alter_user",
@@ -19,6 +19,8 @@ const COMMANDS: [&str; 42] = [
     "create_user",
     "create_view",
     "dealloc_sql",
+    "delete",
+    "delete_multi",
     "do",
     "drop_db",
     "drop_index",
@@ -29,12 +31,16 @@ const COMMANDS: [&str; 42] = [
     "explain_other",
     "flush",
     "grant",
+    "insert",
+    "insert_select",
     "kill",
     "load",
     "lock_tables",
     "prepare_sql",
     "release_savepoint",
     "rename_table",
+    "replace",
+    "replace_select",
     "revoke",
     "rollback",
     "rollback_to_savepoint",
@@ -42,11 +48,14 @@ const COMMANDS: [&str; 42] = [
     "select",
     "set_option",
     "show_status",
+    "shutdown",
     "stmt_close",
     "stmt_execute",
     "stmt_prepare",
     "truncate",
     "unlock_tables",
+    "update",
+    "update_multi",
 ];
 
 /// Counts of statements, of a session or of all.
@@ -65,6 +74,16 @@ impl Default for CommandCounters {
 fn command(statement: &Statement) -> &'static str {
     match statement {
         Statement::Query(_) | Statement::SelectInto { .. } => "select",
+        Statement::Insert(insert) => match (&insert.source, insert.replace) {
+            (InsertSource::Rows(_), false) => "insert",
+            (InsertSource::Query(_), false) => "insert_select",
+            (InsertSource::Rows(_), true) => "replace",
+            (InsertSource::Query(_), true) => "replace_select",
+        },
+        Statement::Update(update) if update.has_one_table() => "update",
+        Statement::Update(_) => "update_multi",
+        Statement::Delete(delete) if delete.has_one_table() => "delete",
+        Statement::Delete(_) => "delete_multi",
         Statement::Explain(_) | Statement::Describe { .. } => "explain_other",
         Statement::CreateDatabase(_) => "create_db",
         Statement::AlterDatabase(_) => "alter_db",
@@ -87,14 +106,15 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Do(_) => "do",
         Statement::Kill { .. } => "kill",
         Statement::Flush(_) => "flush",
-        Statement::Begin { .. } => "begin",
-        Statement::Commit => "commit",
-        Statement::Rollback => "rollback",
+        Statement::Begin(_) => "begin",
+        Statement::Commit(_) => "commit",
+        Statement::Rollback(_) => "rollback",
         Statement::Savepoint(_) => "savepoint",
         Statement::RollbackToSavepoint(_) => "rollback_to_savepoint",
         Statement::ReleaseSavepoint(_) => "release_savepoint",
         Statement::LockTables(_) => "lock_tables",
         Statement::UnlockTables => "unlock_tables",
+        Statement::Shutdown => "shutdown",
         Statement::Prepare { .. } => "prepare_sql",
         Statement::ExecutePrepared { .. } => "execute_sql",
         Statement::Deallocate { .. } => "dealloc_sql",
@@ -156,7 +176,8 @@ mod tests {
     fn every_command_has_a_counter() {
         assert!(COMMANDS.is_sorted());
         let counters = CommandCounters::default();
-        for statement in [Statement::Commit, Statement::UnlockTables, Statement::Use(String::new())] {
+        for statement in [Statement::Commit(Default::default()), Statement::UnlockTables, Statement::Use(String::new())]
+        {
             counters.count(&statement);
         }
         let mut out = Vec::new();

@@ -64,10 +64,16 @@ impl State {
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             // Every statement reads what is committed and writes nothing that could be taken back.
-            Begin { .. } | Commit | Rollback | UnlockTables => Done::default().outcome(),
+            Commit(after) if after.goes_on() => Err(SqlError::unsupported("COMMIT AND CHAIN or RELEASE")),
+            Rollback(after) if after.goes_on() => Err(SqlError::unsupported("ROLLBACK AND CHAIN or RELEASE")),
+            Begin(_) | Commit(_) | Rollback(_) | UnlockTables => Done::default().outcome(),
             Savepoint(name) => done(self.savepoint(name)),
             RollbackToSavepoint(name) => done(self.rollback_to_savepoint(name)),
             ReleaseSavepoint(name) => done(self.release_savepoint(name)),
+            Insert(insert) => Err(SqlError::unsupported(if insert.replace { "REPLACE" } else { "INSERT" })),
+            Update(_) => Err(SqlError::unsupported("UPDATE")),
+            Delete(_) => Err(SqlError::unsupported("DELETE")),
+            Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
             LockTables(_) => Err(SqlError::unsupported("LOCK TABLES")),
 
             Prepare { name, source } => done(self.prepare_named(name, source)),

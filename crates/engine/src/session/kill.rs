@@ -39,9 +39,15 @@ impl State {
     pub fn flush(&self, context: &StatementContext, options: &[FlushOption]) -> Result<Done> {
         for option in options {
             context.rights.check_global(Privilege::Reload)?;
-            if *option == FlushOption::Status {
-                self.process.counters.reset();
-                self.process.commands.reset();
+            match option {
+                FlushOption::Status => {
+                    self.process.counters.reset();
+                    self.process.commands.reset();
+                }
+                FlushOption::TablesWithReadLock(_) => {
+                    return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK"));
+                }
+                FlushOption::Privileges | FlushOption::Other(_) => {}
             }
         }
         Ok(Done::default())

@@ -1,11 +1,15 @@
 //! Reading tokens: words, names, strings, and expressions through sqlparser.
 
-use super::{dialect::MusterDialect, source::Source};
-use crate::{Query, ScalarExpr, TableName};
+use super::{
+    dialect::MusterDialect,
+    source::{LITERAL_ROWS, ON_DUPLICATE, Source},
+};
+use crate::{InsertRows, Query, ScalarExpr, TableName};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{
+    ast,
     parser::{Parser, ParserError},
-    tokenizer::{Location, Token, Word},
+    tokenizer::{Location, Token, Whitespace, Word},
 };
 
 /// How deep expressions and queries may nest. What recurses over them needs stack in proportion.
@@ -193,9 +197,55 @@ impl<'s, 'a> Cursor<'s, 'a> {
     pub fn query(&mut self) -> Result<Query> {
         let start = self.position();
         let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
-        let text = self.source.text[start..self.last_end().max(start)].to_string();
+        let text = self.source.text[start..self.last_end().max(start)].trim_end().to_string();
         let items = super::items::select_items(self.source);
         Ok(Query { ast, text, items, parameters: self.source.parameters })
+    }
+
+    /// Tables and joins, as in FROM.
+    pub fn table_references(&mut self) -> Result<Vec<ast::TableWithJoins>> {
+        self.list(|c| c.parser.parse_table_and_joins().map_err(|e| c.parser_error(e)))
+    }
+
+    /// A key of ORDER BY.
+    pub fn order_key(&mut self) -> Result<ast::OrderByExpr> {
+        self.parser.parse_order_by_expr().map_err(|e| self.parser_error(e))
+    }
+
+    /// `WITH name AS (..), ..`.
+    pub fn with_clause(&mut self) -> Result<ast::With> {
+        self.expect("WITH")?;
+        let with_token = self.parser.get_current_token().clone().into();
+        let recursive = self.accept("RECURSIVE");
+        let cte_tables = self.list(|c| c.parser.parse_cte().map_err(|e| c.parser_error(e)))?;
+        Ok(ast::With { with_token, recursive, cte_tables })
+    }
+
+    /// The `/*+ .. */` behind the next token, without the signs.
+    pub fn hints(&self) -> Option<String> {
+        let all = &self.source.tokens;
+        let next = (self.parser.index()..all.len()).find(|i| !matches!(all[*i].token, Token::Whitespace(_)))?;
+        all[next + 1..].iter().map_while(|t| if let Token::Whitespace(w) = &t.token { Some(w) } else { None }).find_map(
+            |space| match space {
+                Whitespace::MultiLineComment(text) => text.strip_prefix('+').map(str::to_string),
+                _ => None,
+            },
+        )
+    }
+
+    /// Takes the rows of literals that were cut out of the text here.
+    pub fn accept_literal_rows(&mut self) -> Option<InsertRows> {
+        let here = matches!(self.peek(0), Token::CustomBinaryOperator(name) if name == LITERAL_ROWS);
+        let rows = if here { self.source.literal_rows.take() } else { None };
+        if rows.is_some() {
+            self.advance();
+        }
+        rows
+    }
+
+    /// Takes `ON DUPLICATE KEY UPDATE`.
+    pub fn accept_on_duplicate(&mut self) -> bool {
+        self.accept_token(&Token::CustomBinaryOperator(ON_DUPLICATE.into()))
     }
 
     fn parser_error(&self, error: ParserError) -> SqlError {

@@ -304,8 +304,19 @@ fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Ex
             Some(Ok(call(word.into_ident(span), None)))
         }
         ("CAST", Token::LParen) => Some(cast(parser)),
+        // The value for a column in ON DUPLICATE KEY UPDATE, and the default of a column.
+        ("VALUES" | "DEFAULT", Token::LParen) => Some(call_of_column(word, parser)),
         _ => None,
     }
+}
+
+/// `VALUES(column)` and `DEFAULT(column)`.
+fn call_of_column(name: Word, parser: &mut Parser) -> Result<Expr, ParserError> {
+    let span = parser.next_token().span;
+    parser.expect_token(&Token::LParen)?;
+    let column = parser.parse_expr()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(call(name.into_ident(span), Some(vec![column])))
 }
 
 /// `CAST(x AS CHAR(n) CHARACTER SET cs)` is `CONVERT(CAST(x AS CHAR(n)) USING cs)`.

@@ -5,6 +5,8 @@
 //!   scan       quotes and comments of the raw text; `split`, version comments
 //!   encoding   the bytes that a client sent, as text
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
+//!   literal_rows  rows of literals of an INSERT, which become no tokens
+//!   locking    FOR UPDATE and its kin
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
@@ -17,11 +19,16 @@ mod column;
 mod cursor;
 mod ddl;
 mod dialect;
+mod dml;
+#[cfg(test)]
+mod dml_tests;
 mod encoding;
 mod footprint;
 mod items;
 mod joins;
+mod literal_rows;
 mod load;
+mod locking;
 #[cfg(test)]
 mod parse_tests;
 mod scan;
@@ -29,6 +36,7 @@ mod session;
 mod show;
 mod source;
 mod statement;
+mod transaction;
 
 pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};

@@ -102,9 +102,8 @@ fn errors_name_the_place() {
         assert!(message.ends_with(&format!("near '{near}' at line {line}")), "{sql}: {message}");
     }
     for (sql, construct) in [
-        ("insert into t values (1)", "INSERT"),
-        ("update t set a = 1", "UPDATE"),
-        ("delete from t", "DELETE"),
+        ("insert into t partition (p) values (1)", "PARTITION"),
+        ("xa start 'a'", "XA"),
         ("create table t (a int) partition by hash (a)", "PARTITION BY"),
         ("create table t (a json)", "type JSON"),
         ("create trigger x before insert on t for each row set @a = 1", "CREATE TRIGGER"),

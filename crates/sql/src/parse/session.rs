@@ -1,4 +1,4 @@
-//! SET, FLUSH, transactions, LOCK TABLES, PREPARE.
+//! SET, FLUSH, PREPARE.
 
 use super::{account, cursor::Cursor};
 use crate::{FlushOption, Isolation, PrepareSource, SetItem, SetValue, Statement, VariableScope};
@@ -159,14 +159,15 @@ pub(super) fn flush(c: &mut Cursor) -> Result<Statement> {
             "STATUS" => FlushOption::Status,
             "PRIVILEGES" => FlushOption::Privileges,
             "TABLES" | "TABLE" => {
-                if !c.at_end() && *c.peek(0) != Token::Comma {
-                    if c.accept("WITH READ LOCK") {
-                        return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK"));
-                    }
-                    c.list(|c| c.table_name())?;
-                    if !c.at_end() {
-                        return Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT"));
-                    }
+                let names = match c.at_end() || *c.peek(0) == Token::Comma || c.at("WITH") {
+                    true => Vec::new(),
+                    false => c.list(|c| c.table_name())?,
+                };
+                if c.accept("WITH READ LOCK") {
+                    return Ok(FlushOption::TablesWithReadLock(names));
+                }
+                if c.at("FOR") {
+                    return Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT"));
                 }
                 FlushOption::Other("TABLES".into())
             }
@@ -179,81 +180,6 @@ pub(super) fn flush(c: &mut Cursor) -> Result<Statement> {
         })
     })?;
     Ok(Statement::Flush(options))
-}
-
-pub(super) fn transaction(c: &mut Cursor) -> Result<Statement> {
-    let first = c.word(0);
-    c.advance();
-    Ok(match first.as_str() {
-        "BEGIN" => {
-            c.accept("WORK");
-            Statement::Begin { read_only: false }
-        }
-        "START" => {
-            if c.at("REPLICA") || c.at("SLAVE") || c.at("GROUP_REPLICATION") {
-                return Err(SqlError::unsupported(format!("START {}", c.word(0))));
-            }
-            c.expect("TRANSACTION")?;
-            let mut read_only = false;
-            while !c.at_end() {
-                match c.accept_any(&["WITH CONSISTENT SNAPSHOT", "READ ONLY", "READ WRITE"]) {
-                    Some(mode) => read_only |= mode == "READ ONLY",
-                    None => return Err(c.error()),
-                }
-                if !c.accept_token(&Token::Comma) {
-                    break;
-                }
-            }
-            Statement::Begin { read_only }
-        }
-        "SAVEPOINT" => Statement::Savepoint(c.identifier()?),
-        "RELEASE" => {
-            c.expect("SAVEPOINT")?;
-            Statement::ReleaseSavepoint(c.identifier()?)
-        }
-        _ => {
-            c.accept("WORK");
-            if first == "ROLLBACK" && c.accept("TO") {
-                c.accept("SAVEPOINT");
-                return Ok(Statement::RollbackToSavepoint(c.identifier()?));
-            }
-            if c.accept("AND CHAIN") || c.accept("RELEASE") {
-                return Err(SqlError::unsupported(format!("{first} AND CHAIN or RELEASE")));
-            }
-            c.accept("AND NO CHAIN");
-            c.accept("NO RELEASE");
-            if first == "COMMIT" { Statement::Commit } else { Statement::Rollback }
-        }
-    })
-}
-
-pub(super) fn lock(c: &mut Cursor) -> Result<Statement> {
-    let locks = c.accept("LOCK");
-    if !locks {
-        c.expect("UNLOCK")?;
-    }
-    if c.at("INSTANCE") {
-        return Err(SqlError::unsupported("LOCK INSTANCE"));
-    }
-    if c.accept_any(&["TABLES", "TABLE"]).is_none() {
-        return Err(c.error());
-    }
-    if !locks {
-        return Ok(Statement::UnlockTables);
-    }
-    let tables = c.list(|c| {
-        let table = c.table_name()?;
-        let kinds = ["READ LOCAL", "READ", "WRITE", "LOW_PRIORITY WRITE"];
-        if !kinds.iter().any(|k| c.at(k.split(' ').next().unwrap_or(k))) {
-            c.accept("AS");
-            c.identifier()?;
-        }
-        match c.accept_any(&kinds) {
-            Some(kind) => Ok((table, kind.ends_with("WRITE"))),
-            None => Err(c.error()),
-        }
-    })?;
-    Ok(Statement::LockTables(tables))
 }
 
 pub(super) fn prepared(c: &mut Cursor) -> Result<Statement> {

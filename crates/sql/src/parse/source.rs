@@ -1,10 +1,13 @@
 //! The tokens of one statement, and where they stand in its text.
 
+use super::literal_rows::literal_rows;
+use crate::InsertRows;
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::{
     keywords::Keyword,
-    tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace, Word},
+    tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace, Word},
 };
+use std::cell::Cell;
 
 /// Longest text an error quotes, in characters (MySQL: `%-.80s`).
 const NEAR_CHARS: usize = 80;
@@ -19,26 +22,77 @@ pub(crate) struct Source<'a> {
     pub parameters: usize,
     /// The user variables of `SELECT .. INTO @a, @b`, whose clause is blanked: it may stand in three places.
     pub into: Option<Vec<String>>,
+    /// The rows of literals of an INSERT, for which [`LITERAL_ROWS`] stands among the tokens. Taken by who reads them.
+    pub literal_rows: Cell<Option<InsertRows>>,
 }
+
+/// The token in place of an INSERT's rows of literals.
+pub(super) const LITERAL_ROWS: &str = "VALUES (..)";
+/// The token in place of these words. No join takes its ON for its own.
+pub(super) const ON_DUPLICATE: &str = "ON DUPLICATE KEY UPDATE";
 
 impl<'a> Source<'a> {
     /// Cuts the text into tokens. `readable` is `text` with version comments uncovered, byte for byte in place.
     pub fn new(text: &'a str, readable: &str) -> Result<Source<'a>> {
-        let tokens = match Tokenizer::new(&super::dialect::MusterDialect, readable).tokenize_with_location() {
-            Ok(tokens) => tokens,
-            Err(e) => {
-                let lines = line_starts(text);
-                return Err(syntax_error(text, offset(text, &lines, e.location)));
-            }
+        let mut source = Source {
+            text,
+            tokens: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+            parameters: 0,
+            into: None,
+            literal_rows: Cell::new(None),
         };
-        let (starts, ends) = offsets(text, &tokens);
-        let mut source = Source { text, tokens, starts, ends, parameters: 0, into: None };
-        source.number_parameters()?;
+        match literal_rows(readable) {
+            None => source.tokenize(readable, 0)?,
+            Some(found) => {
+                source.tokenize(&readable[..found.start], 0)?;
+                source.push(Token::CustomBinaryOperator(LITERAL_ROWS.into()), found.start, found.end);
+                source.parameters += found.parameters;
+                source.literal_rows.set(Some(found.rows));
+                source.tokenize(&readable[found.end..], found.end)?;
+            }
+        }
         source.replace_operators();
+        super::locking::rewrite(&mut source);
         source.replace_commas_in_from();
         super::joins::group(&mut source);
         source.take_into()?;
         Ok(source)
+    }
+
+    /// Adds the tokens of a part of the text that begins at the byte `base`. `?` becomes `?0`, `?1` and so on.
+    fn tokenize(&mut self, part: &str, base: usize) -> Result<()> {
+        let tokens = match Tokenizer::new(&super::dialect::MusterDialect, part).tokenize_with_location() {
+            Ok(tokens) => tokens,
+            Err(e) => return Err(syntax_error(self.text, base + offset_of(&self.text[base..], e.location))),
+        };
+        let (starts, ends) = offsets(&self.text[base..], &tokens);
+        self.starts.extend(starts.into_iter().map(|at| base + at));
+        self.ends.extend(ends.into_iter().map(|at| base + at));
+        let from = place_of(self.text, base);
+        for TokenWithSpan { mut token, span } in tokens {
+            let at = self.tokens.len();
+            if let Token::Placeholder(name) = &mut token {
+                if name != "?" {
+                    return Err(syntax_error(self.text, self.starts[at]));
+                }
+                // The binder needs to know which is which.
+                *name = format!("?{}", self.parameters);
+                self.parameters += 1;
+            }
+            let span = Span::new(behind(from, span.start), behind(from, span.end));
+            self.tokens.push(TokenWithSpan { token, span });
+        }
+        Ok(())
+    }
+
+    /// Adds one token that stands for the bytes from `start` to `end`.
+    fn push(&mut self, token: Token, start: usize, end: usize) {
+        let span = Span::new(place_of(self.text, start), place_of(self.text, end));
+        self.tokens.push(TokenWithSpan { token, span });
+        self.starts.push(start);
+        self.ends.push(end);
     }
 
     /// Error 1064 at a byte of the text.
@@ -51,20 +105,7 @@ impl<'a> Source<'a> {
         self.error_at(offset(self.text, &line_starts(self.text), at))
     }
 
-    /// `?` becomes `?0`, `?1` ..: the binder needs to know which is which.
-    fn number_parameters(&mut self) -> Result<()> {
-        for i in 0..self.tokens.len() {
-            let Token::Placeholder(name) = &mut self.tokens[i].token else { continue };
-            if name != "?" {
-                return Err(syntax_error(self.text, self.starts[i]));
-            }
-            *name = format!("?{}", self.parameters);
-            self.parameters += 1;
-        }
-        Ok(())
-    }
-
-    /// `||` is OR and `&&` is AND (without PIPES_AS_CONCAT); LOCK IN SHARE MODE is FOR SHARE.
+    /// `||` is OR and `&&` is AND (without PIPES_AS_CONCAT); `ON DUPLICATE KEY UPDATE` is one token.
     fn replace_operators(&mut self) {
         for token in &mut self.tokens {
             match token.token {
@@ -76,13 +117,9 @@ impl<'a> Source<'a> {
         let significant = self.significant();
         for w in significant.windows(4) {
             let words = w.iter().map(|i| self.keyword(*i));
-            if words.eq([Keyword::LOCK, Keyword::IN, Keyword::SHARE, Keyword::MODE]) {
-                let blank = Token::Whitespace(Whitespace::Space);
-                for (i, token) in
-                    w.iter().zip([Token::make_keyword("FOR"), Token::make_keyword("SHARE"), blank.clone(), blank])
-                {
-                    self.tokens[*i].token = token;
-                }
+            if words.eq([Keyword::ON, Keyword::DUPLICATE, Keyword::KEY, Keyword::UPDATE]) {
+                self.tokens[w[0]].token = Token::CustomBinaryOperator(ON_DUPLICATE.into());
+                w[1..].iter().for_each(|i| self.tokens[*i].token = Token::Whitespace(Whitespace::Space));
             }
         }
     }
@@ -228,6 +265,23 @@ fn syntax_error(text: &str, at: usize) -> SqlError {
 
 fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect()
+}
+
+/// The line and column of a byte.
+fn place_of(text: &str, at: usize) -> Location {
+    let before = &text[..at];
+    let line = before.bytes().filter(|b| *b == b'\n').count() as u64 + 1;
+    let column = before[before.rfind('\n').map_or(0, |i| i + 1)..].chars().count() as u64 + 1;
+    Location::new(line, column)
+}
+
+/// A place in a part of the text that begins at `from`.
+fn behind(from: Location, at: Location) -> Location {
+    match at.line {
+        0 => at,
+        1 => Location::new(from.line, from.column + at.column - 1),
+        line => Location::new(from.line + line - 1, at.column),
+    }
 }
 
 /// The byte of a text at a place that a parser of the text has named.

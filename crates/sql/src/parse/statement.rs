@@ -1,9 +1,9 @@
 //! The first step of parsing: the kind of the statement, by its first words.
 
-use super::{account, cursor::Cursor, ddl, load, session, show};
+use super::{account, cursor::Cursor, ddl, dml, load, session, show, transaction};
 use crate::{Explain, ExplainFormat, Statement};
 use muster_types::{Result, SqlError};
-use sqlparser::tokenizer::Token;
+use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
     if *c.peek(0) == Token::LParen {
@@ -43,19 +43,26 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
             Ok(Statement::Kill { query_only, id: c.expression()? })
         }
         "FLUSH" => session::flush(c),
-        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => session::transaction(c),
-        "LOCK" | "UNLOCK" => session::lock(c),
+        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => transaction::transaction(c),
+        "LOCK" | "UNLOCK" => transaction::lock(c),
         "PREPARE" | "EXECUTE" | "DEALLOCATE" => session::prepared(c),
         "GRANT" => account::grant(c),
         "REVOKE" => account::revoke(c),
-        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "REPAIR" | "CHECKSUM"
-        | "IMPORT" | "INSTALL" | "UNINSTALL" | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG" | "CACHE" | "CLONE"
-        | "SIGNAL" | "RESIGNAL" | "GET" | "HELP" | "RESTART" | "SHUTDOWN" => Err(SqlError::unsupported(first)),
+        "INSERT" | "REPLACE" => dml::insert(c),
+        "UPDATE" => dml::update(c, None),
+        "DELETE" => dml::delete(c, None),
+        "SHUTDOWN" => {
+            c.advance();
+            Ok(Statement::Shutdown)
+        }
+        "CALL" | "HANDLER" | "XA" | "OPTIMIZE" | "REPAIR" | "CHECKSUM" | "IMPORT" | "INSTALL" | "UNINSTALL"
+        | "RESET" | "CHANGE" | "STOP" | "PURGE" | "BINLOG" | "CACHE" | "CLONE" | "SIGNAL" | "RESIGNAL" | "GET"
+        | "HELP" | "RESTART" => Err(SqlError::unsupported(first)),
         _ => Err(c.error()),
     }
 }
 
-/// `WITH .. SELECT`; with another statement behind it, it is not supported.
+/// `WITH ..` in front of a query, an UPDATE or a DELETE.
 fn with(c: &mut Cursor) -> Result<Statement> {
     let significant = c.source.significant();
     let mut depth = 0usize;
@@ -63,9 +70,9 @@ fn with(c: &mut Cursor) -> Result<Statement> {
         match &c.source.tokens[i].token {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
-            Token::Word(w) if depth == 0 && w.quote_style.is_none() => match w.value.to_ascii_uppercase().as_str() {
-                "SELECT" => break,
-                other @ ("UPDATE" | "DELETE") => return Err(SqlError::unsupported(format!("WITH .. {other}"))),
+            Token::Word(_) if depth == 0 => match c.source.keyword(i) {
+                Keyword::SELECT => break,
+                Keyword::UPDATE | Keyword::DELETE => return dml::with(c),
                 _ => {}
             },
             _ => {}

@@ -2,15 +2,19 @@
 
 mod account;
 mod ddl;
+mod dml;
 mod query;
 mod session;
 mod show;
+mod transaction;
 
 pub use account::*;
 pub use ddl::*;
+pub use dml::*;
 pub use query::*;
 pub use session::*;
 pub use show::*;
+pub use transaction::*;
 
 /// One SQL statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +26,9 @@ pub enum Statement {
         /// Names of user variables.
         variables: Vec<String>,
     },
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
     Explain(Explain),
     /// `DESCRIBE table [column | 'pattern']`, `EXPLAIN table`, `SHOW COLUMNS` in short.
     Describe {
@@ -67,16 +74,14 @@ pub enum Statement {
         id: ScalarExpr,
     },
     Flush(Vec<FlushOption>),
-    Begin {
-        read_only: bool,
-    },
-    Commit,
-    Rollback,
+    Shutdown,
+    Begin(Begin),
+    Commit(Completion),
+    Rollback(Completion),
     Savepoint(String),
     RollbackToSavepoint(String),
     ReleaseSavepoint(String),
-    /// Names and whether for writing.
-    LockTables(Vec<(TableName, bool)>),
+    LockTables(Vec<TableLock>),
     UnlockTables,
     Prepare {
         name: String,
@@ -141,6 +146,9 @@ pub fn count_parameters(statement: &Statement) -> usize {
     let most = |exprs: &mut dyn Iterator<Item = &ScalarExpr>| exprs.map(ScalarExpr::parameters).max().unwrap_or(0);
     match statement {
         Statement::Query(query) | Statement::SelectInto { query, .. } => query.parameters(),
+        Statement::Insert(insert) => insert.parameters(),
+        Statement::Update(update) => update.parameters(),
+        Statement::Delete(delete) => delete.parameters(),
         Statement::Explain(explain) => count_parameters(&explain.statement),
         Statement::Do(exprs) => most(&mut exprs.iter()),
         Statement::Kill { id, .. } => id.parameters(),

@@ -44,6 +44,8 @@ pub enum SetItem {
 pub enum FlushOption {
     Status,
     Privileges,
+    /// `FLUSH TABLES [t, ..] WITH READ LOCK`; without names all tables.
+    TablesWithReadLock(Vec<super::TableName>),
     /// `FLUSH TABLES`, `FLUSH LOGS` and others that have nothing to do here: the word.
     Other(String),
 }
