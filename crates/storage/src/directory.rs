@@ -35,7 +35,7 @@ pub(crate) fn lock(disk: &dyn Disk, directory: &Path) -> Result<FileLock> {
     let fail = |e| StorageError::io(directory, e);
     disk.create_directory(directory).map_err(fail)?;
     if disk.len_of(&directory.join(IDENTITY)).map_err(fail)?.is_none() {
-        // What a crash in the middle of making the directory leaves.
+        // A crash in the middle of making the directory leaves these files.
         let left = [LOCK, IDENTITY_NEW, log::CHECKPOINT].map(|name| directory.join(name));
         let is_left = |path: &PathBuf| left.contains(path) || log::is_log_file(path);
         if !disk.list(directory).map_err(fail)?.iter().all(is_left) {

@@ -110,6 +110,6 @@ fn pages_of_trees_are_in_the_record() {
         let _page = pool.fetch_mut(file, ROOT_PAGE, &counters).unwrap();
         drop(pool.fetch(file, ROOT_PAGE, &counters));
     }));
-    // What panicked has let go of all that it held.
+    // The thread that panicked has let go of all that it held.
     assert!(table.delete(&[Value::Int(1999)], 3, &counters).unwrap());
 }

@@ -75,4 +75,6 @@ mod crash;
 #[cfg(test)]
 mod power_cut_tests;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod table_model;

@@ -1,4 +1,4 @@
-//! What locks are built of. Tests compile the same locks with those of a model checker instead.
+//! The primitives that locks are built of. Tests compile the same locks with those of a model checker instead.
 
 pub(crate) use parking_lot::{Condvar, Mutex};
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! What the processor is asked for beyond plain code: memory ahead of its use, and wide registers where it has them.
+//! Requests to the processor beyond plain code: memory ahead of its use, and wide registers if it has them.
 
 /// Bytes that move between memory and the processor's caches at once.
 #[cfg(target_arch = "x86_64")]

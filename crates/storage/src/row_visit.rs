@@ -21,7 +21,7 @@ pub struct RowVisit<'a> {
     pub entries_max: usize,
 }
 
-/// What a visit has read.
+/// Counts of what a visit has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VisitCounts {
     /// Entries of the index.

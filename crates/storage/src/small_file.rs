@@ -92,7 +92,7 @@ mod tests {
             }
         }
         assert!(found.into_iter().all(|n| n > 50), "{found:?}");
-        // What is not asked to be durable may be half a file.
+        // A file that is not asked to be durable may be there by half.
         let disk = SimulatedDisk::new();
         replace(&disk, path, &old, true).unwrap();
         replace(&disk, path, &new, false).unwrap();

@@ -15,7 +15,7 @@ use std::hash::{DefaultHasher, Hasher};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Entries {
     count: u64,
-    /// Of the hashes of all entries, wrapping.
+    /// The wrapping sum of the hashes of all entries.
     sum: u64,
 }
 

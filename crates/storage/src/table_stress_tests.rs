@@ -37,7 +37,7 @@ fn check(key: u64, unique: u64, other: u64) -> u64 {
     key * 1_000_000 + unique * 1000 + other
 }
 
-/// What the changes of a thread came to.
+/// Outcomes of the changes of a thread.
 #[derive(Debug, Default)]
 struct Outcomes {
     inserted: u64,

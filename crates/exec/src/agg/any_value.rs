@@ -159,7 +159,7 @@ impl Bytes {
         let values = places.iter().enumerate().map(|(i, (at, n))| seen.is_valid(i).then(|| &self.arena[*at..at + n]));
         if self.text {
             let mut builder = StringViewBuilder::with_capacity(places.len());
-            // What was taken from texts is text.
+            // Values that were taken from texts are text.
             values.for_each(|v| builder.append_option(v.and_then(|v| std::str::from_utf8(v).ok())));
             Arc::new(builder.finish())
         } else {

@@ -206,7 +206,7 @@ impl Compiler<'_> {
         let operator = match op {
             LogicOp::And => Operator::And,
             LogicOp::Or => Operator::Or,
-            // Of truth values, different ones; NULL if one is NULL.
+            // XOR is true if the truth values differ, and NULL if one is NULL.
             LogicOp::Xor => Operator::NotEq,
         };
         let args: Vec<Physical> = args.iter().map(|a| self.predicate(a)).collect::<Result<_>>()?;

@@ -14,7 +14,7 @@
 //!   text_memory.rs what texts may take
 //! ```
 //!
-//! Where DataFusion's own expressions mean the same as MySQL's (AND, OR, NOT, CASE, IS NULL, comparison of numbers and
+//! If DataFusion's own expressions mean the same as MySQL's (AND, OR, NOT, CASE, IS NULL, comparison of numbers and
 //! dates) they are used.
 
 pub mod arithmetic;

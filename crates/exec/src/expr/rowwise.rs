@@ -61,7 +61,7 @@ impl RowWise {
         let mut results = Vec::with_capacity(rows.len().min(bytes_max));
         let mut values: Vec<Value> = Vec::with_capacity(args.len());
         let (mut bytes, mut reserved) = (0, 0);
-        // Of a row while it is computed.
+        // This memory holds a row while it is computed.
         let inside = memory.new_empty();
         for row in rows {
             values.clear();

@@ -27,7 +27,7 @@ use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Plan, PlanOp
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
-/// What an aggregation is to do, as its node in the plan says.
+/// The task of an aggregation, as its node in the plan says.
 #[derive(Clone, Copy)]
 pub(super) struct Grouping<'a> {
     pub input: &'a Plan,

@@ -101,7 +101,7 @@ impl Values {
         let (Values::Between(a_least, a_greatest), Values::Between(b_least, b_greatest)) = (self, other) else {
             return Values::None;
         };
-        // Of two bounds that do not compare, each is one.
+        // Two bounds that do not compare are both kept.
         let one = |a: Option<ScalarValue>, b: Option<ScalarValue>, wanted: Ordering| match (a, b) {
             (Some(a), Some(b)) => Some(if b.partial_cmp(&a) == Some(wanted) { b } else { a }),
             (a, b) => a.or(b),

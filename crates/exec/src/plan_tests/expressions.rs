@@ -293,7 +293,7 @@ fn errors_have_mysqls_numbers() {
     let e = q.eval(add.clone()).unwrap_err();
     assert_eq!(e.code, ErrorCode::DataOutOfRange);
     assert!(e.message.contains("BIGINT value is out of range"), "{e}");
-    // What is not reached does not fail.
+    // A branch that is not reached does not fail.
     let case =
         Expr::Case { branches: vec![(Expr::bool(false), add)], otherwise: Some(Box::new(Expr::int(1))), ty: INT };
     assert_eq!(q.eval(case).unwrap(), int(1));

@@ -62,7 +62,7 @@ fn clean_pages_after_power_cuts(planted: Option<PlantedFault>) -> (u64, u64) {
     unreachable!("the changes come to an end")
 }
 
-/// What a page has on a disk; `None` if it is damaged.
+/// The count that a page has on a disk; `None` if the page is damaged.
 fn count_on_disk(disk: &Arc<SimulatedDisk>, page_no: u32) -> Option<u64> {
     let file = PageFile::open(Arc::clone(disk) as _, Path::new("/d"), crate::FileId(1), true).ok()?;
     let pool = BufferPool::new(8 * SIZE, SIZE, Arc::clone(disk) as _).unwrap();

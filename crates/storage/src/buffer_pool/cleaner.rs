@@ -217,7 +217,7 @@ impl Cleaner {
             (Some(_), None) => tracing::info!("changed pages are written again"),
             _ => {}
         }
-        // What failed is tried again.
+        // Pages whose write failed are tried again.
         requests.frames_wanted &= failure.is_some() || requests.asked > round.request;
         requests.failure = failure.map(Arc::new);
         requests.ended = round.request;

@@ -65,7 +65,8 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Where redo could begin: the least recovery LSN of all pages, or the end of the log if there is no dirty page.
+    /// The position where redo could begin: the least recovery LSN of all pages, or the end of the log if there is no
+    /// dirty page.
     pub fn redo_start(&self) -> u64 {
         // In this order: a change that is not in the list yet has a position that is not below this one.
         let end = self.write_order.position();

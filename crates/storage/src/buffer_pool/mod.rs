@@ -127,7 +127,7 @@ pub struct BufferPool {
     doublewrite_pages: AtomicU64,
     doublewrite_batches: AtomicU64,
     planted: Planted,
-    /// What the cleaner does is counted here.
+    /// Counters of the cleaner's work.
     counters: Arc<Counters>,
     /// The pool itself, for the cleaner.
     me: Weak<BufferPool>,

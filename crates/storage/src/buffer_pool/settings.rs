@@ -1,4 +1,4 @@
-//! What can be set while the pool is in use, and what it is connected to.
+//! Settings that can change while the pool is in use, and the pool's connections to the log and the doublewrite file.
 
 use super::{BufferPool, Doublewrite, OnSyncFailure, PageLog};
 use crate::log::Log;
@@ -43,7 +43,8 @@ impl BufferPool {
         self.write_order.set_doublewrite(doublewrite);
     }
 
-    /// What is called instead of the end of the process when a sync fails. If it returns, nothing is written any more.
+    /// Sets the hook that is called instead of the end of the process when a sync fails. If it returns, nothing is
+    /// written any more.
     pub fn set_on_sync_failure(&self, hook: OnSyncFailure) {
         self.write_order.set_on_sync_failure(hook);
     }

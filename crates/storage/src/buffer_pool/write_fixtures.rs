@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 pub(super) const SIZE: usize = 4096;
 pub(super) const FRAMES: usize = 32;
 pub(super) const PAGES: u32 = 60;
-/// Where a test keeps the number of changes of a page: at its beginning and at its end.
+/// The offset in a page at which a test keeps the page's number of changes; the same number is at the page's end.
 pub(super) const COUNT: usize = 1000;
 
 pub(super) fn fixture() -> Fixture {

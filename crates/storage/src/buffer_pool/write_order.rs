@@ -1,4 +1,4 @@
-//! What has to be durable before a page is written to its place: the log, and a copy of the page.
+//! The order of writes: the log and a copy of a page are durable before the page is written to its place.
 
 use crate::{FileId, Result, StorageError, io::IoFile};
 use parking_lot::RwLock;
@@ -40,8 +40,8 @@ pub trait Doublewrite: Send + Sync {
     fn forget(&self, file: FileId);
 }
 
-/// What is called when pages that were written cannot be made durable. It is not expected to return: nobody knows what is
-/// on the disk then.
+/// This hook is called when pages that were written cannot be made durable. It is not expected to return: nobody knows
+/// what is on the disk then.
 pub type OnSyncFailure = Arc<dyn Fn(&StorageError) + Send + Sync>;
 
 /// The log of a pool that has none: positions are the numbers of first changes.

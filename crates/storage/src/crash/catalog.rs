@@ -1,10 +1,6 @@
 //! The tables of a directory, as a small file names them.
 
-use crate::{
-    FileId, Result, RoomUse, Store, TableSchema,
-    small_file::ReplaceError,
-    table_model::draw::{self, Draw},
-};
+use crate::{FileId, Result, RoomUse, Store, TableSchema, random::Random, small_file::ReplaceError, table_model::draw};
 use std::collections::BTreeMap;
 
 const NAME: &str = "catalog.mus";
@@ -17,7 +13,7 @@ pub(super) struct Catalog {
 
 /// The schema of a table. It has a primary key: the hidden number of a row that came just before the power went is not known.
 pub(super) fn schema_of(table: u64) -> TableSchema {
-    let mut draw = Draw(table);
+    let mut draw = Random(table);
     loop {
         let schema = draw::schema(&mut draw);
         if !schema.indexes[0].parts.is_empty() {

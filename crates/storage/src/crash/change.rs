@@ -2,13 +2,14 @@
 
 use crate::{
     Counters, Result, StorageError, Table,
+    random::Random,
     table_model::{
-        draw::{self, Draw},
+        draw,
         model::{Model, Parts, Row},
     },
 };
 
-/// What a change does to a model.
+/// The effect of a change on a model.
 #[derive(Debug, Clone)]
 pub(super) struct Delta {
     removed: Option<Parts>,
@@ -40,7 +41,7 @@ impl From<StorageError> for Broken {
 }
 
 /// Changes a row; a model says what must come of it. `None`: it was refused as a duplicate, as it must be.
-pub(super) fn change(table: &Table, model: &Model, draw: &mut Draw, trx_id: u64) -> Result<Option<Delta>, Broken> {
+pub(super) fn change(table: &Table, model: &Model, draw: &mut Random, trx_id: u64) -> Result<Option<Delta>, Broken> {
     let count = model.rows.len();
     // Small tables grow, larger ones shrink.
     let kind = draw.below(100);
@@ -58,7 +59,7 @@ pub(super) fn change(table: &Table, model: &Model, draw: &mut Draw, trx_id: u64)
     }
 }
 
-fn insert(table: &Table, model: &Model, draw: &mut Draw, trx_id: u64) -> Result<Option<Delta>, Broken> {
+fn insert(table: &Table, model: &Model, draw: &mut Random, trx_id: u64) -> Result<Option<Delta>, Broken> {
     let row = Row { values: draw::row(draw, &model.schema), number: 0 };
     let done = table.insert(&row.values, trx_id, &Counters::default()).map(|()| true);
     if !is_made(done, model.duplicate(&row, None), &row)? {
@@ -67,7 +68,7 @@ fn insert(table: &Table, model: &Model, draw: &mut Draw, trx_id: u64) -> Result<
     Ok(Some(Delta { removed: None, put: Some(row) }))
 }
 
-fn update(table: &Table, model: &Model, draw: &mut Draw, old: Row, trx_id: u64) -> Result<Option<Delta>, Broken> {
+fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx_id: u64) -> Result<Option<Delta>, Broken> {
     let drawn = draw::row(draw, &model.schema);
     let mut new = old.clone();
     match draw.below(4) {

@@ -1,4 +1,5 @@
-//! What a test knows of the tables of a directory: rows that are there for certain, and changes that a power cut may take.
+//! The state of a directory's tables as a test knows it: rows that are there for certain, and changes that a power cut
+//! may take.
 
 use super::change::Delta;
 use crate::{

@@ -10,10 +10,11 @@ use crate::{
     TableStatistics, array_of, arrow_type,
     io::{Disk, simulated::SimulatedDisk},
     log::{LogFiles, OnFailure, repair},
+    random::Random,
     store::Faults,
     table_model::{
         compare::{Compare, compare},
-        draw::{self, Draw},
+        draw,
         history::Met,
         model::{Model, Row},
     },
@@ -33,7 +34,7 @@ const DIRECTORY: &str = "/d";
 
 /// A directory that loses its power again and again.
 pub(super) struct Lives {
-    draw: Draw,
+    draw: Random,
     disk: Arc<SimulatedDisk>,
     known: Known,
     catalog: Catalog,
@@ -53,7 +54,7 @@ struct Open {
 impl Lives {
     pub fn new(seed: u64, faults: Faults) -> Lives {
         Lives {
-            draw: Draw(seed),
+            draw: Random(seed),
             disk: Arc::new(SimulatedDisk::new()),
             known: Known::default(),
             catalog: Catalog::default(),
@@ -274,7 +275,7 @@ impl Lives {
             None => drop(open.tables.remove(&id)),
         }
         for file in before {
-            // What stays is removed at the next start.
+            // Files that stay are removed at the next start.
             let _ = open.store.open_file(file).and_then(|file| open.store.delete_file(&file));
         }
         Ok(())

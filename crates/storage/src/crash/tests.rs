@@ -9,7 +9,7 @@ use std::{
 
 const LIVES: usize = 8;
 
-/// What no set of seeds may leave out.
+/// Events that every set of seeds must meet.
 const MUST_MEET: [&str; 17] = [
     "power cuts",
     "cuts within recovery",
@@ -67,7 +67,7 @@ fn tables_are_whole_after_many_power_cuts() {
     assert_whole(1_000..3_000);
 }
 
-/// What the rules of writing pages are for: without any of them some seed finds a table that is not whole.
+/// Without any one of the rules of writing pages some seed finds a table that is not whole.
 #[test]
 fn each_rule_that_is_broken_is_found() {
     let faults = [

@@ -85,7 +85,7 @@ impl<'a> WriteOp<'a> {
 /// Files and their names. All calls block until done; batches of reads and writes run at the same time as far as the back
 /// end can.
 ///
-/// What is written is durable after [`Disk::sync`], a name that was made, removed or changed after
+/// A write is durable after [`Disk::sync`], a name that was made, removed or changed after
 /// [`Disk::sync_directory`]. Until then a power cut may leave any of the old and the new states, sector by sector and name
 /// by name, in any order; a sector is 512 bytes.
 pub trait Disk: Send + Sync + fmt::Debug {

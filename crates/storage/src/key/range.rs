@@ -86,7 +86,7 @@ impl KeyCodec {
                     return (i, Cut::Null { descending: part.descending });
                 }
             } else if part.prefix.is_some() && !is_sort_key(part.kind, &values[i]) {
-                // Where characters do not weigh one by one, the beginning of a value may be below those of smaller ones.
+                // If characters do not weigh one by one, the beginning of a value may be below those of smaller ones.
                 if matches!(part.kind, KeyKind::Text(collation) if !collation.weighs_characters_singly()) {
                     return (i, Cut::Prefix);
                 }

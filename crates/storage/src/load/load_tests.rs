@@ -305,7 +305,7 @@ fn duplicates_are_named_and_nothing_is_left() {
     assert_eq!(error(&mut fixture, &[row(5, "a", None), row(5, "A", None)], Error), ("5-A".into(), 0));
     let apart = [row(5, "a", None), row(4, "b", None), row(5, "á", None)];
     assert_eq!(error(&mut fixture, &apart, Error), ("5-á".into(), 0));
-    // Of a unique index, whatever the policy; NULLs are never the same.
+    // A unique index refuses duplicates under each policy; NULLs are never the same.
     for policy in [Error, Ignore, Replace] {
         assert_eq!(error(&mut fixture, &[row(9, "new", Some(10))], policy), ("10".into(), 1));
     }

@@ -92,7 +92,7 @@ impl RowLayout {
         }
         out.bytes.clear();
         out.bytes.resize(out.starts[rows], 0);
-        // Where the next variable value of each row goes.
+        // The offset of each row's next variable value.
         let mut tails: Vec<usize> = Vec::new();
         for (c, (column, slot)) in columns.iter().zip(&self.slots).enumerate() {
             match slot {

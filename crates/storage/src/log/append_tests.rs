@@ -106,7 +106,7 @@ fn commits_of_many_threads_survive_a_power_cut() {
             last[t] = i;
         }
         for t in 0..THREADS {
-            // What is before the checkpoint is not read.
+            // Groups before the checkpoint are not read.
             assert!(last[t] >= before[t] || last[t] == 0 && redo > 512, "thread {t}: {} of {}", last[t], before[t]);
         }
     }
@@ -219,7 +219,7 @@ fn a_full_disk_is_met_before_the_append_and_undo_has_its_room() {
     let (disk, fixture) = fixture();
     let log = fixture.log();
     let bytes = group_bytes([8000]);
-    // What undoing will need is promised first.
+    // Room for undoing is promised first.
     let mut undo = log.reserve(bytes).unwrap();
     undo.merge(log.reserve(bytes).unwrap());
     disk.set_capacity(Some(100_000));

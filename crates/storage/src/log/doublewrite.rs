@@ -19,7 +19,7 @@ const NAME: &str = "DOUBLEWRITE";
 const MAGIC: [u8; 8] = *b"MUSTDBLW";
 const VERSION: u32 = 2;
 const HEADER: usize = 4096;
-/// Where the entries begin in the header, and their size.
+/// The offset of the first entry in the header, and the size of an entry, in bytes.
 const ENTRIES: usize = 24;
 const ENTRY: usize = 12;
 /// The most pages in the file: a batch, and those of earlier batches that did not get to their places.
@@ -163,7 +163,7 @@ struct Entry {
     crc: u32,
 }
 
-/// What the header lists; nothing if it is not valid: then its batch had not come to its places.
+/// Returns the entries of the header; none if it is not valid: then its batch had not come to its places.
 fn entries(header: &[u8], page_size: usize) -> Vec<Entry> {
     let count = u32_at(header, 20) as usize;
     let valid = header[..8] == MAGIC

@@ -5,8 +5,9 @@ use crate::{
         Disk,
         simulated::{self, FaultKind, Operation, SimulatedDisk},
     },
-    log::fixtures::{Fixture, Random},
+    log::fixtures::Fixture,
     page::{self, PageHeader, PageHeaderMut, PageType},
+    random::Random,
 };
 use std::{path::Path, sync::Arc};
 
@@ -77,15 +78,15 @@ fn survive(seed: u64, fault: Option<Fault>) -> Result<usize, String> {
     let (mut durable, mut attempted) = (vec![0; PAGES as usize], vec![0; PAGES as usize]);
     let file = disk.open(Path::new(DATA), OpenMode::Existing).unwrap();
     if seed.is_multiple_of(8) {
-        disk.cut_power_after(random.below(140));
+        disk.cut_power_after(random.below_u64(140));
     }
     let doublewrite = Doublewrite::open(&fixture.files, PAGE, planted);
     if !seed.is_multiple_of(8) {
-        disk.cut_power_after(random.below(60));
+        disk.cut_power_after(random.below_u64(60));
     }
     for version in 1..100 {
         let Ok(doublewrite) = &doublewrite else { break };
-        let numbers: Vec<u32> = (0..PAGES).filter(|_| random.below(3) == 0).collect();
+        let numbers: Vec<u32> = (0..PAGES).filter(|_| random.below_u64(3) == 0).collect();
         numbers.iter().for_each(|&n| attempted[n as usize] = version);
         let pages: Vec<AlignedBuf> = numbers.iter().map(|&n| page_of(n, version)).collect();
         let copies = numbers.iter().zip(&pages);
@@ -97,9 +98,9 @@ fn survive(seed: u64, fault: Option<Fault>) -> Result<usize, String> {
     }
     assert!(disk.is_off());
     let mut left = Arc::new(disk.after_power_cut(random.next()));
-    if random.below(2) == 0 {
+    if random.below_u64(2) == 0 {
         // The power goes again while pages are put back.
-        left.cut_power_after(random.below(4));
+        left.cut_power_after(random.below_u64(4));
         let _ = repair(&Fixture::new(Arc::clone(&left) as _).files, PAGE);
         left = Arc::new(left.after_power_cut(random.next()));
     }

@@ -1,4 +1,4 @@
-//! Where the log ends, and whether that is the end of what was written or damage.
+//! The end of the log is found, and told apart from damage.
 //!
 //! The log ends at the first position where no valid group begins: its checksum, its length, its LSN and an epoch that is
 //! not below that of the group before. If the checkpoint, or a valid group behind that position, says that bytes
@@ -25,7 +25,7 @@ pub(crate) struct End {
     pub groups: u64,
 }
 
-/// What becomes of a log that is damaged.
+/// The treatment of a log that is damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Damage {
     /// It is not opened.
@@ -69,7 +69,7 @@ pub(crate) fn find_end(
     }
 }
 
-/// What says that the log was durable beyond its end; `None` if nothing does.
+/// Returns the evidence that the log was durable beyond its end; `None` if there is none.
 fn damage_at(segments: &Segments, checkpoint: &Checkpoint, end: Lsn) -> Result<Option<String>> {
     if end < checkpoint.synced {
         return Ok(Some(format!("the checkpoint says that the log was durable up to {}", checkpoint.synced)));

@@ -1,4 +1,4 @@
-//! Where the log ends and what is damage, case by case.
+//! The end of the log and its damage, case by case.
 
 use super::{
     super::{

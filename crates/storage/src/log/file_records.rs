@@ -1,6 +1,6 @@
 //! Records that replace small files, with the files of pages that nobody needs from then on.
 //!
-//! What is replaced and what is removed is one string of bytes: the numbers of the removed files (4 bytes each), then the
+//! A replacement is one string of bytes: the numbers of the removed files (4 bytes each), then the
 //! new content. It is one record, or several in groups of their own if it is longer than a group may be; it counts when
 //! all of it is there.
 //!
@@ -73,7 +73,7 @@ fn is_file_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0'])
 }
 
-/// What the log says of whole files, from the start of redo to its end.
+/// Changes of whole files in the log, from the start of redo to its end.
 #[derive(Debug, Default)]
 pub(crate) struct FileChanges {
     removed: HashSet<FileId>,

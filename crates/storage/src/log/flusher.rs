@@ -16,8 +16,8 @@ use std::{fmt, sync::atomic::Ordering};
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 20;
 
-/// What is between the ring and the files. One thread at a time has it: the log thread, or one that waits for a commit and
-/// finds the log thread at rest.
+/// The flusher moves bytes from the ring to the files. One thread at a time has it: the log thread, or one that waits
+/// for a commit and finds the log thread at rest.
 pub(super) struct Flusher {
     /// Bytes that are to be written, from the start of a block on: the last block was written before if it was not full.
     buffer: AlignedBuf,

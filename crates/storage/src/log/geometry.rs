@@ -1,4 +1,4 @@
-//! Where a position of the log lies: which segment, where in its file, and where a group may begin.
+//! The geometry of the log: the segment of a position, its place in the segment's file, and where a group may begin.
 
 use super::{Lsn, group::GROUP_HEADER};
 
@@ -53,7 +53,7 @@ impl Geometry {
         if self.offset(at) < SEGMENT_HEADER { at - self.offset(at) + SEGMENT_HEADER } else { at }
     }
 
-    /// Where a group of so many bytes goes when the log ends at a position: where it begins, and where a fill goes that
+    /// Places a group of so many bytes behind the end of the log: returns where it begins, and where a fill goes that
     /// keeps the rest of the segment before it free.
     pub fn fit(self, end: Lsn, bytes: u64) -> (Lsn, Option<Lsn>) {
         let at = self.place(end);

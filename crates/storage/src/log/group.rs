@@ -31,7 +31,7 @@ const SYNCED: usize = 16;
 const EPOCH: usize = 24;
 const RECORDS: usize = 28;
 
-/// What ties a group to the log of one data directory: checksums begin with the directory's identity, so that bytes that a
+/// Ties a group to the log of one data directory: checksums begin with the directory's identity, so that bytes that a
 /// user stored, or a group of another directory, are not taken for a group of this log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity(u32);
@@ -46,7 +46,7 @@ impl Identity {
     }
 }
 
-/// What a group learns when its place in the log is known.
+/// The part of a group's header that is known when the group gets its place in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Position of the group's first byte.

@@ -64,7 +64,7 @@ pub use small_files::RoomUse;
 pub(crate) use small_files::SmallFiles;
 pub use status::LogStatus;
 
-/// What tests of records need.
+/// Access for tests of records.
 #[cfg(test)]
 pub(crate) mod test {
     pub(crate) use super::{

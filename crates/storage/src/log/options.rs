@@ -23,7 +23,8 @@ impl FlushAtCommit {
     }
 }
 
-/// What is called when the log cannot be made durable. It is not expected to return: what was promised cannot be kept.
+/// This hook is called when the log cannot be made durable. It is not expected to return: a promise cannot be
+/// kept.
 #[derive(Clone)]
 pub(crate) struct OnFailure(pub Arc<dyn Fn(&StorageError) + Send + Sync>);
 

@@ -3,14 +3,14 @@
 
 use super::{
     Lsn,
-    fixtures::{Fixture, Random, Stepped, groups_of},
+    fixtures::{Fixture, Stepped, groups_of},
     planted::Fault,
     reader::Next,
 };
-use crate::{io::simulated::SimulatedDisk, page::u64_at};
+use crate::{io::simulated::SimulatedDisk, page::u64_at, random::Random};
 use std::{ops::Range, sync::Arc};
 
-/// What the seeds have met. Each must be met at least once, or the test says nothing about it.
+/// Events that the seeds have met. Each must be met at least once, or the test says nothing about it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Met {
     power_cuts: u64,
@@ -37,9 +37,9 @@ struct Run {
     groups: Vec<Appended>,
     /// Everything up to here was acknowledged.
     durable: Lsn,
-    /// Where redo begins by the last checkpoint that succeeded.
+    /// The start of redo by the last checkpoint that succeeded.
     redo: Lsn,
-    /// Where redo would begin by one that did not.
+    /// The start of redo by a checkpoint that did not succeed.
     attempted: Lsn,
     written: u64,
     odd_sizes: bool,
@@ -57,10 +57,10 @@ impl Run {
     /// began. Each has a number of its own.
     fn payload(&mut self) -> Vec<u8> {
         self.written += 1;
-        let bytes = match self.random.below(80) {
-            0 => 64 * self.random.below(180) + 16,
-            1..4 => 64 * self.random.below(10) + 16,
-            4 if self.odd_sizes => self.random.below(3000) + 8,
+        let bytes = match self.random.below_u64(80) {
+            0 => 64 * self.random.below_u64(180) + 16,
+            1..4 => 64 * self.random.below_u64(10) + 16,
+            4 if self.odd_sizes => self.random.below_u64(3000) + 8,
             _ => 16,
         };
         let mut payload = self.written.to_le_bytes().to_vec();
@@ -71,9 +71,9 @@ impl Run {
     /// One step of work. `Err` if the disk fails.
     fn step(&mut self, log: &Stepped) -> Result<(), String> {
         let fail = |e: crate::StorageError| e.to_string();
-        match self.random.below(100) {
+        match self.random.below_u64(100) {
             0..60 => {
-                for _ in 0..self.random.below(60) + 1 {
+                for _ in 0..self.random.below_u64(60) + 1 {
                     let payload = self.payload();
                     if log.shared.reserved() + 30_000 > log.shared.limit.load(std::sync::atomic::Ordering::Relaxed) {
                         log.write().map_err(fail)?;
@@ -99,7 +99,7 @@ impl Run {
     fn checkpoint(&mut self, log: &Stepped) -> Result<(), String> {
         self.durable = log.sync().map_err(|e| e.to_string())?;
         let candidates: Vec<Lsn> = self.groups.iter().map(|g| g.place.start).filter(|&at| at >= self.redo).collect();
-        let pick = self.random.below(candidates.len() as u64 + 1) as usize;
+        let pick = self.random.below_u64(candidates.len() as u64 + 1) as usize;
         self.attempted = candidates.get(pick).copied().unwrap_or(self.durable).max(self.redo);
         log.shared.take_checkpoint(self.attempted, self.attempted, 1).map_err(|e| e.to_string())?;
         self.redo = self.attempted;
@@ -111,7 +111,7 @@ impl Run {
     fn read_back(&mut self, log: &Stepped) {
         let kept: Vec<&Appended> = self.groups.iter().filter(|group| group.place.start >= self.redo).collect();
         for _ in 0..20.min(kept.len()) {
-            let group = kept[self.random.below(kept.len() as u64) as usize];
+            let group = kept[self.random.below_u64(kept.len() as u64) as usize];
             let lsn = group.place.start + 32;
             let in_ring = group.place.start >= log.shared.history.load(std::sync::atomic::Ordering::Relaxed);
             let read = log.shared.read(lsn, |record| record.payload.to_vec());
@@ -164,14 +164,14 @@ fn survive(seed: u64, crashes: u32, fault: Option<Fault>) -> Result<Met, String>
     for _ in 0..crashes {
         let fixture = Fixture::new(Arc::clone(&disk) as _).with_fault(fault);
         run.compare(&fixture)?;
-        let left = if run.random.below(5) == 0 { run.random.below(12) } else { 20 + run.random.below(120) };
+        let left = if run.random.below_u64(5) == 0 { run.random.below_u64(12) } else { 20 + run.random.below_u64(120) };
         disk.cut_power_after(left);
         let mut opened = false;
         if let Ok(log) = fixture.stepped() {
             opened = true;
             // All that was found counts as durable now, and is told to others.
             run.durable = log.taken();
-            let steps = if run.random.below(4) == 0 { run.random.below(40) } else { u64::MAX };
+            let steps = if run.random.below_u64(4) == 0 { run.random.below_u64(40) } else { u64::MAX };
             for _ in 0..steps {
                 if run.step(&log).is_err() {
                     break;

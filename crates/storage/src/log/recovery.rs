@@ -73,7 +73,7 @@ impl Recovery {
         Ok(Recovery { segments, checkpoint, end, file_changes })
     }
 
-    /// Where redo begins, and what else the last checkpoint says.
+    /// The last checkpoint, which has the start of redo.
     pub fn checkpoint(&self) -> Checkpoint {
         self.checkpoint.last()
     }
@@ -89,7 +89,7 @@ impl Recovery {
         Groups::new(&self.segments, last.redo, (last.synced, last.epoch))
     }
 
-    /// What the log says of whole files.
+    /// Takes the changes of whole files that the log has.
     pub fn take_file_changes(&mut self) -> FileChanges {
         std::mem::take(&mut self.file_changes)
     }

@@ -18,8 +18,8 @@ pub(crate) struct Room {
     bytes: u64,
 }
 
-/// What a group takes at most: itself, and the end of a segment that it did not fit, which is shorter than it, with the
-/// header of the next segment.
+/// The most bytes that a group takes: itself, and the end of a segment that it did not fit, which is shorter than it,
+/// with the header of the next segment.
 pub(super) fn charge(bytes: u64) -> u64 {
     2 * bytes + SEGMENT_HEADER
 }

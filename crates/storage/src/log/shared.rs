@@ -1,4 +1,4 @@
-//! What the log thread and all who use the log share.
+//! The state that the log thread and all users of the log share.
 
 use super::{
     Lsn,
@@ -49,7 +49,7 @@ pub(super) struct Shared {
     pub write_early: AtomicU64,
     /// The end of the last segment that is made.
     pub made: AtomicU64,
-    /// Where redo would begin.
+    /// The start of redo if recovery ran now.
     pub redo: AtomicU64,
     /// `innodb_redo_log_capacity` as it is set now.
     pub capacity: AtomicU64,

@@ -22,7 +22,7 @@ use std::{collections::BTreeMap, io::ErrorKind, sync::Arc};
 /// Bytes of groups for which room is kept in any case.
 const KEPT_AT_LEAST: u64 = 4 << 10;
 
-/// What a replacement leads to on the disk.
+/// The outcome of a replacement on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoomUse {
     /// It may need more room than before: on a full disk it fails.
@@ -100,7 +100,7 @@ impl SmallFiles {
         Ok(())
     }
 
-    /// Where redo must begin for what the files do not have yet; `None` if they have all. To be asked after
+    /// The start of redo for changes that the files do not have yet; `None` if they have all. To be asked after
     /// [`Log::current`].
     pub fn redo_start(&self) -> Option<Lsn> {
         self.pending.lock().values().map(|pending| pending.from).min()
@@ -133,7 +133,7 @@ impl SmallFiles {
 
     /// Keeps room in the log for a replacement by so many bytes of content that frees room.
     pub fn keep_room(&self, log: &Log, content_bytes: u64) {
-        // What removes files names them.
+        // A record that removes files names them.
         let bytes = content_bytes + content_bytes / 4 + KEPT_AT_LEAST;
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(of, _)| *of >= bytes) {

@@ -3,10 +3,11 @@ use crate::{
     io::{Disk, simulated::SimulatedDisk},
     log::{
         FlushAtCommit,
-        fixtures::{Fixture, Random, group_of},
+        fixtures::{Fixture, group_of},
         group::group_bytes,
         recovery::Recovery,
     },
+    random::Random,
 };
 use std::path::Path;
 
@@ -87,7 +88,7 @@ fn a_replacement_is_in_the_log_first_and_in_the_file_later() {
     assert!(!recovery.take_file_changes().is_removed(FileId(7)), "the checkpoint has passed it");
 }
 
-/// What pieces of replacements say is checked: nothing is read beyond them, and no piece may be missing.
+/// The pieces of a replacement are checked: nothing is read beyond them, and no piece may be missing.
 #[test]
 fn impossible_records_are_refused() {
     let content: Vec<u8> = (0..40_000).map(|i| i as u8).collect();
@@ -197,7 +198,7 @@ fn life(disk: &Arc<SimulatedDisk>) -> ([u32; 2], bool) {
     let Ok(opened) = Opened::of(&fixture) else { return (acknowledged, false) };
     let mut random = Random(5);
     for step in 0..24 {
-        let which = random.below(2) as usize;
+        let which = random.below_u64(2) as usize;
         if opened.replace(NAMES[which], &content(acknowledged[which] + 1), RoomUse::Takes).is_err() {
             return (acknowledged, false);
         }

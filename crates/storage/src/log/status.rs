@@ -1,4 +1,4 @@
-//! What is told about the log: MySQL's counters, and positions.
+//! The status of the log: MySQL's counters, and positions.
 
 use super::{Lsn, shared::Shared};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -14,7 +14,7 @@ use std::{
 /// How often a thread lets others run before it sleeps while a group that it needs is being copied.
 const YIELDS: u32 = 100;
 
-/// What the log thread is to do next.
+/// The next task of the log thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     Write,

@@ -208,7 +208,7 @@ proptest! {
         let filter_column = on_rows.map(|i| i.index(schema.columns.len()));
         let covering = columns.iter().chain(&filter_column).all(|c| held.contains(c));
 
-        // What they find.
+        // The rows that the lookups must find.
         let sorted = sort_rows(&schema, index, &stored);
         let passes = |column: Option<usize>, row: &[Value]| column.is_none_or(|c| even(&row[c]) == Some(true));
         let (mut want, mut entries, mut onward, mut fetched) = (Vec::new(), 0, 0, Vec::new());

@@ -252,7 +252,7 @@ impl Collector {
     }
 }
 
-/// Of each leaf, the rows whose bit is set, leaf after leaf.
+/// Returns the rows whose bit is set, leaf after leaf.
 fn wanted<'a>(leaves: &'a [LeafRows], passed: &BooleanBuffer) -> Vec<Option<Wanted<'a>>> {
     let mut offset = 0;
     let of_leaf = |leaf: &'a LeafRows| {

@@ -148,7 +148,7 @@ fn scan_against_memory() {
     println!("built {shape:?} in {building:.2} s, {:.1} bytes a row", bytes as f64 / ROWS as f64);
     let table = store.open_table(schema, vec![file.id()], TableStatistics::default()).unwrap();
 
-    // What the machine does: a sum over memory as large as the column is in Arrow.
+    // The machine's limit: a sum over memory as large as the column is in Arrow.
     let memory: Vec<u64> = (0..ROWS as u64).collect();
     let mut total = 0u64;
     let plain = best_ms(|| total = total.wrapping_add(std::hint::black_box(&memory).iter().fold(0, |a, b| a ^ b)));

@@ -8,7 +8,7 @@
 //!     (1, 10, 0) b is above all it may be: behind all keys that begin with  (1)
 //! ```
 //!
-//! Where the next entry is, is known as bytes; how to get there is the cursor's business ([`super::skip`]).
+//! The next entry's place is known as bytes; how to get there is the cursor's business ([`super::skip`]).
 
 use crate::{
     Result, StorageError,
@@ -101,7 +101,7 @@ impl Sets {
             starts.push(key.len());
             KeyCodec { parts: vec![self.codec.parts[i].clone()] }.append_row(row, &mut key);
         }
-        // What the part may be at least (in a reverse scan: what it must be below).
+        // The least value of the part (in a reverse scan: the value that it must be below).
         let mut bound = key.split_off(starts[part]);
         loop {
             let next = match reverse {

@@ -368,7 +368,7 @@ fn the_first_of_each_group() {
         assert!(c.page_requests() < leaves / 2);
         assert_eq!(c.entries_forward() + c.entries_backward(), GROUPS as u64);
     }
-    // Of those that pass.
+    // The filter takes some of the rows that pass.
     let types = vec![table.schema().columns[2].clone()];
     let filter: Arc<dyn BatchFilter> = Arc::new(EvenOnes { columns: vec![2], types, ranges: Vec::new() });
     let first = (0..).find(|n| even(&Value::Int(*n)) == Some(true)).unwrap();

@@ -219,7 +219,7 @@ proptest! {
                 (KeyCodec { parts: layout.key.parts[..declared].to_vec() }, layout)
             })
             .collect();
-        // What must be unique of a row: per unique index its bytes, unless a part is NULL.
+        // The unique keys of a row: the bytes for each unique index, unless a part is NULL.
         let uniques = |row: &[Value]| -> Vec<Option<Vec<u8>>> {
             codecs.iter().map(|(codec, layout)| {
                 let stored = layout.stored_values(row, 0);
@@ -321,7 +321,7 @@ fn handlers_are_counted_as_mysql_does() {
     assert_eq!((counters.entries_tested(), counters.entries_passed()), (50, kept));
     let rows = ScanRequest { filter: Some(Arc::clone(&filter)), ..range(vec![2]) };
     assert_eq!(count(rows), (kept, [0, 0, 1], [50, 0, 0, 50]));
-    // Where no row is fetched, it is a condition like any other.
+    // If no row is fetched, the index filter is a condition like any other.
     let covered = ScanRequest { index_filter: Some(Arc::clone(&filter)), ..range(vec![0]) };
     let counters = Arc::clone(&covered.counters);
     assert_eq!(count(covered), (kept, [0, 0, 1], [50, 0, 0, 0]));

@@ -1,13 +1,14 @@
 //! A table beside its model: every index read in every way that there is, and every tree checked.
 
 use super::{
-    draw::{self, Draw},
+    draw,
     model::{Model, Parts, Row, part},
 };
 use crate::{
     Counters, Fetch, Keys, Lookup, LookupRequest, Pages, ReadView, RowVisit, Scan, ScanRequest, Table, VisitCounts,
     VisitEnd, array_of,
     key::ByteRange,
+    random::Random,
     rows::fixtures::{rows_of, scan_request},
 };
 use muster_types::{KeyRange, Value};
@@ -20,7 +21,7 @@ use std::{
 /// Estimates of whole indexes are wrong by a factor of at most so much, and of few rows by so many.
 const ESTIMATE_ERROR: u64 = 4;
 
-/// What is wrong with a table, or that nothing is.
+/// The finding about a table: an error says what is wrong with it.
 pub(crate) type Verdict = Result<(), String>;
 
 fn same<T: PartialEq + Debug>(got: &T, want: &T, what: impl Fn() -> String) -> Verdict {
@@ -36,7 +37,7 @@ fn same_rows(got: &[Vec<Value>], want: &[Vec<Value>], what: impl Fn() -> String)
     Err(format!("{}: {} rows, wanted {}; row {at} is {got_row:?}, wanted {want_row:?}", what(), got.len(), want.len()))
 }
 
-/// What is expected of a table beside its rows.
+/// The expectation of a table beside its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compare {
     /// Counts are right, and no room is lost.
@@ -46,7 +47,7 @@ pub(crate) enum Compare {
 }
 
 /// Compares all indexes of a table with a model.
-pub(crate) fn compare(table: &Arc<Table>, model: &Model, draw: &mut Draw, how: Compare) -> Verdict {
+pub(crate) fn compare(table: &Arc<Table>, model: &Model, draw: &mut Random, how: Compare) -> Verdict {
     for index in 0..model.schema.indexes.len() {
         let compared = Compared { table, model, how, index, order: model.in_order(index) };
         compared.tree_is_sound()?;
@@ -61,7 +62,7 @@ pub(crate) fn compare(table: &Arc<Table>, model: &Model, draw: &mut Draw, how: C
 }
 
 /// A row by its key, also if that is written in other letters.
-fn by_key(table: &Table, model: &Model, row: &Row, draw: &mut Draw) -> Verdict {
+fn by_key(table: &Table, model: &Model, row: &Row, draw: &mut Random) -> Verdict {
     let own = model.key_values(row);
     let other: Vec<Value> = own.iter().map(draw::other_case).collect();
     let parts = &model.schema.indexes[0].parts;
@@ -148,7 +149,7 @@ impl Compared<'_> {
     }
 
     /// The values of some leading parts of an index's key: those of a row that is there, or others.
-    fn bound(&self, draw: &mut Draw, parts: usize) -> Vec<Value> {
+    fn bound(&self, draw: &mut Random, parts: usize) -> Vec<Value> {
         let row = match self.order.is_empty() || draw.one_in(3) {
             true => draw::row(draw, &self.model.schema),
             false => draw.pick(&self.order).1.values.clone(),
@@ -163,9 +164,9 @@ impl Compared<'_> {
     }
 
     /// A range of the index, forward and backward. Bounds of parts that hold a prefix may let more entries in.
-    fn range(&self, draw: &mut Draw) -> Verdict {
+    fn range(&self, draw: &mut Random) -> Verdict {
         let declared = &self.model.schema.indexes[self.index].parts;
-        let bound = |draw: &mut Draw| {
+        let bound = |draw: &mut Random| {
             if draw.one_in(5) || declared.is_empty() {
                 return Bound::Unbounded;
             }
@@ -215,7 +216,7 @@ impl Compared<'_> {
     }
 
     /// Some keys at once, together and one by one.
-    fn lookups(&self, draw: &mut Draw) -> Verdict {
+    fn lookups(&self, draw: &mut Random) -> Verdict {
         let schema = &self.model.schema;
         let declared = &schema.indexes[self.index].parts;
         if declared.is_empty() {
@@ -266,7 +267,7 @@ impl Compared<'_> {
     }
 
     /// The entries of a range, one by one, as they lie on their pages.
-    fn visit(&self, draw: &mut Draw) -> Verdict {
+    fn visit(&self, draw: &mut Random) -> Verdict {
         let tree = self.table.tree(self.index);
         let counters = Counters::default();
         let key_of = |row: &Row| {

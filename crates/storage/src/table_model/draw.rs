@@ -1,32 +1,7 @@
-//! What is drawn from a seed: numbers, tables, values. The same seed draws the same.
+//! Tables and rows are drawn from a seed. The same seed draws the same.
 
-use crate::{ColumnSchema, IndexSchema, TableSchema};
+use crate::{ColumnSchema, IndexSchema, TableSchema, random::Random};
 use muster_types::{BytesKind, Collation, Decimal, KeyPart, SqlType, TextKind, Value};
-
-/// Numbers that look random, from a seed (SplitMix64).
-pub(crate) struct Draw(pub u64);
-
-impl Draw {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    /// True once in so many draws.
-    pub fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
 
 /// Bytes of the column that fills rows up.
 const FILLER: u32 = 20_000;
@@ -54,7 +29,7 @@ const COLLATIONS: [Collation; 3] = [Collation::Utf8mb4_0900AiCi, Collation::Utf8
 
 /// Draws a table: two texts, some other columns, and bytes that may be too long for a page; a primary key (or none) and one
 /// to four indexes.
-pub(crate) fn schema(draw: &mut Draw) -> TableSchema {
+pub(crate) fn schema(draw: &mut Random) -> TableSchema {
     let mut types: Vec<SqlType> = [*draw.pick(&[50, LONG]), 50].map(|n| text(n, *draw.pick(&COLLATIONS))).to_vec();
     types.extend((0..2 + draw.below(3)).map(|_| *draw.pick(&KEY_TYPES)));
     types.push(SqlType::Bytes { kind: BytesKind::Blob, length: FILLER });
@@ -72,7 +47,7 @@ pub(crate) fn schema(draw: &mut Draw) -> TableSchema {
 }
 
 /// One to three parts of different columns. A primary key's are whole values, and never of the last column.
-fn key_parts(draw: &mut Draw, columns: &[ColumnSchema], primary: bool) -> Vec<KeyPart> {
+fn key_parts(draw: &mut Random, columns: &[ColumnSchema], primary: bool) -> Vec<KeyPart> {
     let mut parts: Vec<KeyPart> = Vec::new();
     for _ in 0..1 + draw.below(3) {
         let column = draw.below(columns.len() - usize::from(primary));
@@ -91,12 +66,12 @@ fn key_parts(draw: &mut Draw, columns: &[ColumnSchema], primary: bool) -> Vec<Ke
 }
 
 /// Draws a row.
-pub(crate) fn row(draw: &mut Draw, schema: &TableSchema) -> Vec<Value> {
+pub(crate) fn row(draw: &mut Random, schema: &TableSchema) -> Vec<Value> {
     schema.columns.iter().map(|column| value(draw, column)).collect()
 }
 
 /// Draws a value of a column.
-pub(crate) fn value(draw: &mut Draw, column: &ColumnSchema) -> Value {
+pub(crate) fn value(draw: &mut Random, column: &ColumnSchema) -> Value {
     if column.nullable && draw.one_in(5) {
         return Value::Null;
     }
@@ -121,14 +96,14 @@ pub(crate) fn value(draw: &mut Draw, column: &ColumnSchema) -> Value {
 }
 
 /// Texts of which some are equal to others but for case, accents and spaces at the end, and some begin alike for long.
-fn string(draw: &mut Draw, number: i64) -> String {
+fn string(draw: &mut Random, number: i64) -> String {
     let start = *draw.pick(&["", "", "a", "É", "ß ", "begins as many others do, and then: "]);
     let end = *draw.pick(&["", "", "", " ", "e", "é", "E", "\u{0}", "😀"]);
     format!("{start}{number}{end}")
 }
 
 /// Bytes of any length: now and then too many for a leaf, or for one page.
-fn filler(draw: &mut Draw) -> Vec<u8> {
+fn filler(draw: &mut Random) -> Vec<u8> {
     let len = match draw.below(20) {
         0 => 900 + draw.below(3000),
         1 => 4000 + draw.below(12_000),

@@ -2,13 +2,14 @@
 
 use super::{
     compare::{Compare, Verdict, compare},
-    draw::{self, Draw},
+    draw,
     model::{Model, Parts, Row},
 };
 use crate::{
     Counters, FileId, LogSettings, ReadView, StorageError, Store, StoreOptions, Table, TableStatistics,
     io::simulated::SimulatedDisk,
     key::ByteRange,
+    random::Random,
     tree::{Change, Rest},
 };
 use muster_types::Value;
@@ -18,7 +19,7 @@ const DIRECTORY: &str = "/d";
 const PAGE_SIZE: usize = 4096;
 const FRAMES: usize = 32;
 
-/// What a history has met, by name.
+/// How often a history has met each event, by the event's name.
 pub(crate) type Met = BTreeMap<String, u64>;
 
 /// An entry that was marked as deleted, with its key.
@@ -29,7 +30,7 @@ struct Grave {
 }
 
 pub(crate) struct History {
-    draw: Draw,
+    draw: Random,
     disk: Arc<SimulatedDisk>,
     /// `None` while it is closed.
     table: Option<Arc<Table>>,
@@ -55,7 +56,7 @@ fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
 impl History {
     /// An empty table.
     pub fn new(seed: u64) -> History {
-        let mut draw = Draw(seed);
+        let mut draw = Random(seed);
         let disk = Arc::new(SimulatedDisk::new());
         let store = open_store(&disk);
         let schema = draw::schema(&mut draw);
@@ -79,7 +80,7 @@ impl History {
     pub fn run(&mut self) -> Verdict {
         let scale = if self.draw.one_in(5) { 4 } else { 1 };
         for time in 0..5 {
-            // Of ten changes, so many inserts, updates and deletes; the rest are marks.
+            // The number of inserts, updates and deletes among ten changes; the rest are marks.
             let (inserts, updates, deletes) = match time {
                 0 | 2 => (6, 3, 1),
                 1 => (2, 5, 2),

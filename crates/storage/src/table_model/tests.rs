@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// What no set of seeds may leave out.
+/// Events that every set of seeds must meet.
 const MUST_MEET: [&str; 18] = [
     "Encode",
     "Split",

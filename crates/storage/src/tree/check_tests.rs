@@ -87,7 +87,7 @@ impl Damaged {
         (u32::from_le_bytes(*page[48..].first_chunk().unwrap()) as usize).next_multiple_of(8)
     }
 
-    /// What a check says.
+    /// The finding of a check, as text.
     fn finding(&self) -> String {
         self.tree.check(&self.counters).map_or_else(|e| e.to_string(), |report| format!("{report:?}"))
     }
@@ -175,7 +175,7 @@ const DAMAGE: [Damage; 17] = [
     ("nothing leads to this page", |d| {
         d.tree.pool.new_page(&d.tree.file, PageType::Free, &d.counters).unwrap();
     }),
-    // What a power cut may leave is room that is lost, and no damage.
+    // A power cut may leave room that is lost, which is no damage.
     ("lost_pages: 1", |d| {
         d.tree.pool.new_page(&d.tree.file, PageType::Overflow, &d.counters).unwrap();
     }),

@@ -12,7 +12,7 @@ use crate::{
     page::{NO_PAGE, PageHeader, PageType},
 };
 
-/// What a descent looks for: one page of each level has it.
+/// The target of a descent: one page of each level has it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Target<'k> {
     /// The page that this key belongs to.

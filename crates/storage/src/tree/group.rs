@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 /// Pages that a group changes at most, the file header not counted.
 const PAGES_MAX: usize = 3;
-/// What a page takes in the log beside its bytes, and the file header altogether.
+/// Bytes that a page takes in the log beside its content, and that the file header takes altogether.
 const RECORD_BYTES: usize = 64;
 const HEADER_BYTES: usize = 512;
 

@@ -68,7 +68,7 @@ pub struct TreeLayout {
     pub unique: bool,
     /// Makes the clustered tree's key from this tree's stored columns.
     pub clustered_key: KeyCodec,
-    /// Where the columns are in records.
+    /// The layout of the columns in records.
     pub record: RecordLayout,
 }
 

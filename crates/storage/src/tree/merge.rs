@@ -16,7 +16,7 @@ use crate::{
 
 /// A page with less than this share of its room is merged with a neighbour.
 const MIN_FILL: usize = 4;
-/// What two pages have leaves this share of one free, so that the next insert does not split it again.
+/// Two pages are joined if their rows leave this share of one page free: so the next insert does not split it again.
 const JOINED_SPARE: usize = 8;
 
 impl Tree {

@@ -42,7 +42,7 @@ pub struct Change<'a> {
     pub(super) unique: Option<Stripe<'a>>,
 }
 
-/// What is left to do when a change is made. The tree is sound without it, and whoever comes by later does it.
+/// The work that is left when a change is made. The tree is sound without it, and whoever comes by later does it.
 #[must_use]
 pub struct Rest<'a> {
     tree: &'a Tree,
@@ -119,7 +119,7 @@ impl Tree {
     }
 }
 
-/// What a tree changes. After an error the change must be dropped, since a part of what was asked may be in it.
+/// Steps of a change. After an error the change must be dropped, since a part of the step may be in it.
 impl<'a> Change<'a> {
     /// Inserts a row as [`Tree::insert`] does.
     pub fn insert(&mut self, values: &[Value]) -> Result<()> {

@@ -36,7 +36,7 @@ impl Tree {
         }
     }
 
-    /// What [`Fault::PostUnseen`] does instead of posting.
+    /// Posts without looking at the page, as [`Fault::PostUnseen`] asks.
     fn post_unseen(&self, new: &Child, level: u8, counters: &Counters) -> Result<()> {
         let room = self.room_at_once()?;
         let Some((parent, _)) = self.descend_mut(&new.key, level + 1, counters)? else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What tests see of a tree's work. Nothing of it is in a build that is not for tests.
+//! Probes that show tests a tree's work. Nothing of it is in a build that is not for tests.
 
 /// Events of pages and of plans of leaves that tests count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Probe {
 
 #[cfg(test)]
 impl super::Tree {
-    /// What happened to the tree since it was opened: names of events, and how often each was met.
+    /// The events of the tree since it was opened: their names, and how often each was met.
     pub(crate) fn events(&self) -> impl Iterator<Item = (String, u64)> {
         Event::ALL.into_iter().map(|event| (format!("{event:?}"), self.probe.hits(event)))
     }

@@ -19,8 +19,8 @@ use std::{
 const HORIZON: u64 = 20;
 const TRANSACTIONS: u64 = 40;
 
-/// What is to stay as it is: the rows by key with their marks and the transactions that still matter, the rows that each view
-/// sees, and the pages' largest transactions.
+/// The content that must stay: the rows by key with their marks and the transactions that still matter, the rows that
+/// each view sees, and the pages' largest transactions.
 #[derive(Debug, PartialEq)]
 struct Seen {
     versions: BTreeMap<Vec<u8>, (bool, u64)>,
@@ -98,7 +98,7 @@ fn encoding_leaves_that_rest_changes_nothing_that_is_seen() {
             let leaf = tree.leaf(&page).unwrap();
             let slots: Vec<_> = leaf.slots().iter().map(|slot| slot.unwrap()).collect();
             let rests = slots.iter().all(|slot| slot.version.trx_id < HORIZON);
-            // What is left of a leaf's changes are marks, of which no version is forgotten.
+            // The changes that are left in a leaf are marks, of which no version is forgotten.
             assert!(!rests || slots.iter().all(|slot| slot.marked && !slot.kind.has_record()), "seed {seed}");
             kept += usize::from(!rests);
         }

@@ -26,7 +26,7 @@ use std::ops::Range;
 /// A range of keys and the leaves that its first part is in.
 #[derive(Debug, Clone)]
 pub struct LeafRun {
-    /// What is still to be read of the range that `pages` belong to.
+    /// The part of the range of `pages` that is still to be read.
     range: ByteRange,
     reverse: bool,
     /// Leaves in reading order; the ones before `next` are done.
@@ -116,7 +116,7 @@ impl LeafRun {
         &self.pages[self.next..]
     }
 
-    /// What the next leaf to read is the one for: the one that has the first key still to be read, or the last one.
+    /// The target of the descent to the next leaf: the leaf that has the first key still to be read, or the last one.
     fn target(&self) -> Target<'_> {
         match self.reverse {
             false => Target::Key(&self.range.lower),

@@ -104,7 +104,7 @@ fn histories_meet_every_change_of_shape() {
             *all += here;
         }
     }
-    // What one thread alone does not meet, or seldom.
+    // Events that one thread alone does not meet, or seldom.
     let of_threads = [Event::Stale, Event::Refused];
     for (event, hits) in Event::ALL.into_iter().zip(hits).filter(|(event, _)| !of_threads.contains(event)) {
         assert!(hits > 0, "no history has met {event:?}");
@@ -188,8 +188,8 @@ fn a_late_post_looks_whether_the_page_is_still_there() {
     late_post(Some(Fault::PostUnseen)).unwrap_err();
 }
 
-/// What a run reads whose leaves were planned long ago: since then rows amid it have gone, and others have come to their pages.
-/// Returns the rows that it finds among the first ones.
+/// Reads a run whose leaves were planned long ago: since then rows amid it have gone, and others have come to their
+/// pages. Returns the rows that it finds among the first ones.
 fn late_run(fault: Option<Fault>) -> Vec<i64> {
     let home = home_of(4096, FRAMES * 4096);
     let counters = Counters::default();

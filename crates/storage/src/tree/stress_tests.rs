@@ -31,7 +31,7 @@ impl Numbers {
     }
 }
 
-/// What threads know of each other.
+/// State that the threads of a test share.
 #[derive(Default)]
 struct Course {
     /// Phases that writers have ended, all together.

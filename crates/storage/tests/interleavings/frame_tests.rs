@@ -15,7 +15,7 @@ use std::{collections::HashMap, ops::Deref};
 /// A frame for each of the pages that threads hold at once, and one more.
 const FRAMES: usize = 3;
 
-/// What is left out.
+/// The step of the protocol that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
@@ -25,7 +25,7 @@ enum Fault {
     IgnoreWaiting,
 }
 
-/// What a frame holds; the page's content is made of its number.
+/// A frame's state; the page's content is made of its number.
 #[derive(Default)]
 struct Content {
     key: Option<usize>,

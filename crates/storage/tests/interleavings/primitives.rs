@@ -1,4 +1,4 @@
-//! What `src/primitives.rs` has, of the model checker.
+//! The primitives of `src/primitives.rs`, taken from the model checker.
 
 pub use shuttle::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use shuttle::sync::{Condvar as Inner, Mutex as InnerMutex, MutexGuard as InnerGuard};

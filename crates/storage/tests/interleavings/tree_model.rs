@@ -12,7 +12,7 @@ pub const END: u8 = u8::MAX;
 const PAGES: usize = 10;
 const MAX_KEYS: usize = 2;
 
-/// What is left out.
+/// The step of the protocol that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,

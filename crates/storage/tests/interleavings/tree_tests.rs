@@ -1,4 +1,4 @@
-//! What threads do to the model of a tree.
+//! Threads change the model of a tree, in every order that the model checker draws.
 
 use super::{
     check, fails,

@@ -1,6 +1,6 @@
 //! Hash aggregation of one partition within the memory it is granted.
 //!
-//! Where groups are only collected for another operator to put together, they are handed on when memory is refused; and
+//! Groups that are only collected for another operator to put together are handed on when memory is refused; and
 //! rows are handed on as they are, when they turn out to be groups of their own.
 
 use super::table::{Accumulators, Contents, Layout, Table};

@@ -59,7 +59,7 @@ impl Bounds {
     }
 }
 
-/// What is known of the keys of a build side beside their bounds.
+/// The filter knows this of the keys of a build side beside their bounds.
 #[derive(Default)]
 pub struct KeySet {
     /// The values that a part of the key has, where a bitmap can say it and it says no to many.

@@ -246,7 +246,7 @@ impl Merge {
                         (self.left.at, self.right.at) = (i, j);
                         return self.collect().await;
                     }
-                    // What comes next of one side may have the same key: the other side stays where it is.
+                    // The next row of one side may have the same key: the other side stays at its place.
                     let next = (if right_goes_on { i } else { i_end }, if left_goes_on { j } else { j_end });
                     self.open_end = right_goes_on.then_some(i_end);
                     if (i_end - i) * (j_end - j) > self.batch_rows {

@@ -49,7 +49,7 @@ impl Case {
         assert_eq!(left, 0, "runs have no names");
         let rows: Vec<Row> = batches?.iter().flat_map(rows_of).collect();
         assert_eq!(counters.operators().sorted_rows(), rows.len() as u64);
-        // What went to disk is merged when it comes back.
+        // Runs that went to disk are merged when they come back.
         assert_eq!(counters.operators().merge_passes() > 0, counters.operators().spill_files() > 0);
         Ok((rows, counters.operators().spill_files()))
     }

@@ -1,6 +1,6 @@
 //! Rows spread over files by a hash of their keys: those with equal keys are in one file.
 //!
-//! What is still too large to be worked on at once is spread again, with another hash at each level.
+//! A partition that is still too large to be worked on at once is spread again, with another hash at each level.
 
 use super::{SpillFile, SpillSpace, SpillWriter};
 use crate::ops::compact::used_bytes;

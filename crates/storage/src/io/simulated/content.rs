@@ -8,7 +8,7 @@ pub(super) const SECTOR: usize = 512;
 /// Versions of a sector that are remembered; the oldest go first.
 const VERSIONS_MAX: usize = 16;
 
-/// What a sector held after a write that is not known to be durable.
+/// The content of a sector after a write that is not known to be durable.
 #[derive(Debug)]
 struct Version {
     /// The number of the operation that wrote it.

@@ -1,4 +1,4 @@
-//! What a power cut takes of that which was not synced: a few ways to lose it, drawn from a seed.
+//! Losses of a power cut: a few ways to lose what was not synced, drawn from a seed.
 //!
 //! A draw depends only on the seed and on the place that it is for, so a place keeps its fate when others come or go.
 

@@ -1,4 +1,4 @@
-//! What a simulated disk holds, how its operations are counted, and when the power goes.
+//! The state of a simulated disk: its content, the count of its operations, and the moment when the power goes.
 
 use super::{
     SimulatedFile,

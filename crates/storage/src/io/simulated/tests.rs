@@ -30,7 +30,7 @@ fn disk_with(bytes: &[u8]) -> (SimulatedDisk, IoFile) {
     (disk, file)
 }
 
-/// What power cuts with many seeds leave, as `look` sees it.
+/// The states that power cuts with many seeds leave, as `look` sees them.
 fn found<T: Ord>(disk: &SimulatedDisk, look: impl Fn(&SimulatedDisk) -> T) -> BTreeSet<T> {
     (0..2000).map(|seed| look(&disk.after_power_cut(seed))).collect()
 }
@@ -252,7 +252,7 @@ fn a_sync_after_a_failed_one_does_not_make_up_for_it() {
     disk.sync(&file).unwrap_err();
     disk.sync(&file).unwrap();
     assert_eq!(found(&disk, sectors), [vec![1, 1], vec![1, 2], vec![2, 1], vec![2, 2]].into());
-    // What is written anew is synced again.
+    // A sector that is written anew is synced again.
     write(&disk, &file, 0, &[3; 512]).unwrap();
     disk.sync(&file).unwrap();
     assert_eq!(found(&disk, sectors), [vec![3, 1], vec![3, 2]].into());

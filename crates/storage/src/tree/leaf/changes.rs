@@ -67,10 +67,10 @@ impl SlotChange<'_> {
 /// The parts of a leaf page that changes move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Areas {
-    /// Where the slots begin.
+    /// The offset of the first slot in the page.
     pub slots: usize,
     pub slot_count: usize,
-    /// Where the records begin, and where they end.
+    /// The offset of the first byte of records, and the offset behind the last one.
     pub records: usize,
     pub records_end: usize,
     /// Bytes of records that no slot leads to.

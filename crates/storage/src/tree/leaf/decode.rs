@@ -205,7 +205,7 @@ impl ColumnSink {
     ) -> Result<(), DecodeError> {
         let start = self.len();
         if column.overflow.is_some() {
-            // What is decoded in the place of another row must not lead to pages that may be gone.
+            // Values that are decoded in the place of another row must not lead to pages that may be gone.
             for row in rows.iter() {
                 each_value!(&mut self.values, out => out.push(Default::default()));
                 self.set(self.nulls.len(), column, row, overflow)?;
@@ -385,7 +385,7 @@ pub(super) fn fixed<const W: usize, T>(data: &[u8], rows: &Rows, out: &mut Vec<T
             let (values, _) = data.as_chunks::<W>();
             out.extend(list.iter().map(|row| convert(le_int::<W>(&values[*row as usize]))));
         }
-        // What is decoded is never mixed.
+        // Decoded rows are never mixed.
         Rows::Mixed(_) => {}
     }
 }

@@ -27,7 +27,7 @@ pub fn encode(page: &[u8], layout: &TreeLayout, horizon: u64, out: &mut [u8]) ->
     rows.write(layout, PageHeader(page), leaf.fences()?, out)
 }
 
-/// What becomes of rows that lie in records.
+/// The treatment of rows that lie in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Records {
     /// They become rows of the base.

@@ -3,7 +3,7 @@
 use super::{BadPage, HIGH_FENCE, LOW_FENCE, RECORDS_START};
 use crate::page::{PAGE_HEADER, u16_at};
 
-/// What stands for the length of a high fence if there is none.
+/// This stands in the place of a high fence's length if there is no high fence.
 const NO_HIGH_FENCE: u16 = u16::MAX;
 
 /// Most fences are no longer than this together.

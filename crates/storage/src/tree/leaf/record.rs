@@ -14,13 +14,13 @@ use crate::{
 /// Bytes of a record's length.
 const LENGTH: usize = 2;
 
-/// Where the columns of a tree's rows are in records.
+/// The layout of the columns of a tree's rows in records.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordLayout {
     columns: Vec<RecordColumn>,
-    /// Where the bits of overflow begin.
+    /// The offset of the bits of overflow.
     overflow_at: usize,
-    /// Where the ends of byte strings begin.
+    /// The offset of the ends of byte strings.
     ends_at: usize,
     /// Columns of byte strings.
     strings: usize,
@@ -59,7 +59,7 @@ impl RecordLayout {
         RecordLayout { columns: places, overflow_at, ends_at: number, strings }
     }
 
-    /// Where a column is; `None` if there is no such column.
+    /// Returns the place of a column; `None` if there is no such column.
     pub fn column(&self, column: usize) -> Option<RecordColumn> {
         self.columns.get(column).copied()
     }

@@ -26,8 +26,8 @@ pub struct MixedRows {
     numbers: Vec<u16>,
     /// Rows of the base that are decoded: one for each of the rows, or what the runs are taken from.
     base: Rows,
-    /// What is wanted of `base`, one behind the other; runs may overlap. Empty if all is wanted. In the place of a row that lies
-    /// in a record is any row of the base.
+    /// Runs of wanted rows of `base`, one behind the other; runs may overlap. Empty if all rows are wanted. In the
+    /// place of a row that lies in a record is any row of the base.
     runs: Vec<Range<usize>>,
     /// Places in `numbers` of rows that lie in records.
     records: Vec<u16>,

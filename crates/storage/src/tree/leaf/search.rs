@@ -127,7 +127,7 @@ fn find<K: PartialEq>(
     begins: impl Fn(usize, &K) -> bool,
     mut found: impl FnMut(usize, Range<usize>),
 ) {
-    // Where neighbouring keys are expected: as far apart as if they were spread over the leaf evenly.
+    // Neighbouring keys are expected as far apart as if they were spread over the leaf evenly.
     let stride = (count / which.len().max(1)).max(1);
     let mut last: Option<(K, Range<usize>)> = None;
     for i in which {

@@ -68,7 +68,7 @@ impl<'a> Leaf<'a> {
 pub struct SingleKeys<'a> {
     leaf: Leaf<'a>,
     columns: Vec<Option<Column<'a>>>,
-    /// What was wrong with the page when a key was made.
+    /// The damage that was met when a key was made.
     bad: Cell<Option<BadPage>>,
 }
 

@@ -6,7 +6,7 @@
 use super::{BadPage, SLOT};
 use crate::page::u16_at;
 
-/// What a slot says of a row.
+/// The kind of a slot's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SlotKind {

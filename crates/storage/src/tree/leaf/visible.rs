@@ -53,7 +53,7 @@ pub(super) fn rows_at(
     }
     let base_rows = leaf.base_rows();
     let mut rows = RowsBuilder::new(base_rows, positions.len());
-    // Where we are: the next row of the base, and its position.
+    // The next row of the base, and its position.
     let (mut base, mut position) = (0, 0usize);
     let base_run = |rows: &mut RowsBuilder, run: Range<usize>, position: usize| {
         let clip = |end: usize| (end.max(position) - position).min(run.len());

@@ -120,7 +120,7 @@ fn each<const W: usize>(data: &[u8], rows: &Rows, marks: &mut [u8], test: impl T
             let (values, _) = data.as_chunks::<W>();
             marks.iter_mut().zip(list).for_each(|(mark, row)| *mark &= test.test(&values[*row as usize]));
         }
-        // What is decoded is never mixed.
+        // Decoded rows are never mixed.
         Rows::Mixed(_) => {}
     }
 }
