@@ -5,6 +5,7 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
+    metadata_locks::MetadataLocks,
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::Tables,
@@ -96,6 +97,7 @@ pub struct Database {
     commands: CommandCounters,
     plans: PlanCache,
     sessions: Registry,
+    metadata_locks: Arc<MetadataLocks>,
     started: Instant,
 }
 
@@ -162,6 +164,7 @@ impl Database {
             commands: CommandCounters::default(),
             plans,
             sessions: Registry::default(),
+            metadata_locks: Arc::default(),
             started: Instant::now(),
         }))
     }
@@ -174,6 +177,7 @@ impl Database {
     /// Writes all changed pages to their places, and a checkpoint: the next start has nothing to repeat. Dropping the last
     /// reference does so, too; who cannot know when that is calls this.
     pub fn checkpoint(&self) -> Result<()> {
+        self.tables.settle();
         Ok(self.store.checkpoint()?)
     }
 
@@ -318,6 +322,11 @@ impl Database {
 
     pub(crate) fn sessions(&self) -> &Registry {
         &self.sessions
+    }
+
+    /// Locks of whole tables.
+    pub(crate) fn metadata_locks(&self) -> &Arc<MetadataLocks> {
+        &self.metadata_locks
     }
 
     pub(crate) fn uptime(&self) -> Duration {

@@ -3,11 +3,14 @@
 //! ```text
 //!   Session             one client, and its statements' dispatch    session/
 //!   virtual_tables      SHOW, information_schema                    virtual_tables/
+//!   dml                 INSERT, UPDATE, DELETE                      dml/
 //!   loading             LOAD DATA, batches and files                loading/
 //!   ddl                 CREATE, DROP, ALTER, GRANT                  ddl/
 //!   statement           context, binding, planning, running         statement/
 //!   Database            an open data directory                      database.rs
 //!   tables              open tables: files, locks                   tables/
+//!   transaction         the transaction of a session                transaction.rs
+//!   metadata_locks      locks of whole tables                       metadata_locks.rs
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
 //!   short_path          statements by key: plans for all values, run in place    short_path/
@@ -30,8 +33,10 @@ mod charset;
 mod command_counters;
 pub mod database;
 mod ddl;
+mod dml;
 pub mod infile;
 mod loading;
+mod metadata_locks;
 pub mod outcome;
 mod persist;
 mod processes;
@@ -42,6 +47,7 @@ mod statement;
 mod system_schema;
 mod tables;
 mod threads;
+mod transaction;
 mod variables;
 mod virtual_tables;
 
@@ -55,3 +61,4 @@ pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use processes::ProcessInfo;
 pub use session::{Session, SessionOptions, ShortStatement};
 pub use threads::STACK_BYTES;
+pub use transaction::TransactionStatus;

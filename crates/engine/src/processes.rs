@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -20,6 +20,8 @@ const STATEMENT_BYTES_MAX: usize = 1 << 20;
 pub const EXECUTING: &str = "executing";
 /// The state of a heavy statement in the queue.
 pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
+/// The state of a statement that waits for a lock of a whole table.
+pub const WAITING_FOR_TABLE: &str = "Waiting for table metadata lock";
 /// Longer texts do not leave their memory to the next statement, in bytes.
 const SPARE_BYTES_MAX: usize = 4096;
 
@@ -62,6 +64,8 @@ pub struct SessionShared {
     activity: Mutex<Activity>,
     /// FOUND_ROWS() and ROW_COUNT().
     pub found_rows: AtomicI64,
+    /// True once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
+    released: AtomicBool,
     pub row_count: AtomicI64,
     pub last_insert_id: AtomicU64,
     /// The optimizer's estimate for the last query: the bits of a number of milliseconds.
@@ -129,6 +133,15 @@ impl SessionShared {
         }
     }
 
+    /// Ends the session once the client has the answer to its statement.
+    pub fn release(&self) {
+        self.released.store(true, Relaxed);
+    }
+
+    pub fn is_released(&self) -> bool {
+        self.released.load(Relaxed)
+    }
+
     pub fn interrupt(&self) {
         self.activity.lock().cancel.cancel();
     }
@@ -194,6 +207,7 @@ impl Registry {
                 cancel: killed.child_token(),
             }),
             killed,
+            released: AtomicBool::new(false),
             found_rows: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),

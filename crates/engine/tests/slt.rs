@@ -151,6 +151,7 @@ macro_rules! files {
 files! {
     access_paths
     accounts
+    autoinc
     collations
     databases
     decimals
@@ -159,6 +160,7 @@ files! {
     grouping
     hints
     indexes
+    insert
     joins
     load
     numbers
@@ -169,6 +171,7 @@ files! {
     tables
     temporal
     timestamps
+    transactions
     variables
     views
 }

@@ -5,7 +5,7 @@ use crate::{
     connection::Connection,
     infile,
     reply::{
-        self, column,
+        self, Status, column,
         result_set::{self, Encoding},
         short_rows::{self, ResultShape},
     },
@@ -78,6 +78,9 @@ pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionE
         }
         connection.dispatch(command, body).await?;
         connection.packets.flush().await?;
+        if connection.session().is_released() {
+            return Ok(());
+        }
     }
 }
 
@@ -180,11 +183,13 @@ impl Connection {
             return Ok(false);
         }
         let mut rows = std::mem::take(&mut self.short_rows);
-        rows.reset(ResultShape { charset: self.charset(), capabilities: self.capabilities, encoding });
+        let Status { flags, .. } = self.status_without_warnings();
+        rows.reset(ResultShape { charset: self.charset(), capabilities: self.capabilities, encoding, flags });
         let (rows, answered) = self.session_mut().execute_short(statement, rows).await;
         if answered {
             self.packets.write_packets(&rows.packets, rows.sequence);
-            result_set::write_end(&mut self.packets, self.capabilities, short_rows::NO_WARNINGS).await?;
+            let status = self.status_without_warnings();
+            result_set::write_end(&mut self.packets, self.capabilities, status).await?;
         }
         self.short_rows = rows;
         Ok(answered)

@@ -175,6 +175,7 @@ impl Connection {
             return refuse(packets, ConnectionError::Refused(denied(&user, &host, had_password)), results).await;
         }
         files_allowed.store(capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES), Relaxed);
+        session.set_counts_found_rows(capabilities.contains(CapabilityFlags::CLIENT_FOUND_ROWS));
         if capabilities.contains(CapabilityFlags::CLIENT_INTERACTIVE) {
             session.set_interactive();
         }
@@ -226,10 +227,23 @@ impl Connection {
     }
 
     pub fn status(&self, more_results: bool) -> reply::Status {
-        let mut flags = StatusFlags::SERVER_STATUS_AUTOCOMMIT;
-        flags.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more_results);
         let warnings = self.session.as_ref().map_or(0, |s| s.warnings().len());
-        reply::Status { flags, warnings: warnings.min(u16::MAX as usize) as u16 }
+        let mut status = self.status_without_warnings();
+        status.flags.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more_results);
+        status.warnings = warnings.min(u16::MAX as usize) as u16;
+        status
+    }
+
+    /// The status behind a statement that had no warning.
+    pub fn status_without_warnings(&self) -> reply::Status {
+        let mut flags = StatusFlags::empty();
+        if let Some(session) = &self.session {
+            let status = session.transaction_status();
+            flags.set(StatusFlags::SERVER_STATUS_AUTOCOMMIT, status.autocommit);
+            flags.set(StatusFlags::SERVER_STATUS_IN_TRANS, status.in_transaction);
+            flags.set(StatusFlags::SERVER_STATUS_IN_TRANS_READONLY, status.in_transaction && status.read_only);
+        }
+        reply::Status { flags, warnings: 0 }
     }
 
     pub async fn ok(

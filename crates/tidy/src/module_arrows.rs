@@ -5,7 +5,7 @@ use crate::{Checkout, Fault, source};
 use std::collections::BTreeMap;
 
 /// The modules of `engine` from the ground up, as docs/design.md explains them.
-pub const ENGINE: [&str; 21] = [
+pub const ENGINE: [&str; 24] = [
     "outcome",
     "rows",
     "infile",
@@ -17,6 +17,8 @@ pub const ENGINE: [&str; 21] = [
     "variables",
     "command_counters",
     "processes",
+    "metadata_locks",
+    "transaction",
     "catalog",
     "accounts",
     "tables",
@@ -24,6 +26,7 @@ pub const ENGINE: [&str; 21] = [
     "database",
     "statement",
     "ddl",
+    "dml",
     "loading",
     "virtual_tables",
     "session",

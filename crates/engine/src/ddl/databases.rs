@@ -5,6 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::Schema,
     charset,
+    metadata_locks::TableUse,
     statement::{Done, StatementContext},
 };
 use muster_sql::CreateDatabase;
@@ -63,6 +64,10 @@ pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) ->
     check_not_virtual(context, name)?;
     context.rights.check_database(name, Privilege::Drop)?;
     let tables = context.database.tables();
+    let definitions = tables.definitions();
+    for entry in definitions.schemas.get(name).iter().flat_map(|schema| schema.tables.values()) {
+        context.lock_table(entry.def.id, &entry.def.name, TableUse::Alone)?;
+    }
     let dropped = tables.in_reserve(|| tables.change(|next| Ok(next.schemas.remove(name))))?;
     let Some(schema) = dropped else {
         let message = format!("Can't drop database '{name}'; database doesn't exist");

@@ -5,15 +5,15 @@ use crate::{
     accounts::Privilege,
     catalog::{TableEntry, schema_of},
     charset,
+    metadata_locks::TableUse,
     statement::{Done, StatementContext, enter_to_build},
-    tables::{Content, Rows, Tables, lock_writer, storage_error},
+    tables::{Content, Rows, storage_error},
     threads,
 };
 use muster_algebra::{IndexDef, TableDef};
 use muster_sql::{AlterAction, AlterTable, CreateIndex, IndexKind, IndexSpec, TableName, TableOptions};
 use muster_storage::DuplicatePolicy;
 use muster_types::{ErrorCode, Result, SqlError};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub fn create_index(context: &StatementContext, statement: &CreateIndex) -> Result<Done> {
@@ -61,19 +61,12 @@ fn open(context: &StatementContext, table: &TableName, p: Privilege, command: &s
     Ok((database, name))
 }
 
-/// The lock of the table's writers.
-fn writer(tables: &Tables, (database, name): &(String, String)) -> Result<Arc<Mutex<()>>> {
-    let current = tables.current();
-    current.writer(current.definitions.table(database, name)?.def.id)
-}
-
 fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) -> Result<()> {
     if spec.kind == IndexKind::Primary {
         return Err(SqlError::unsupported("ALTER TABLE .. ADD PRIMARY KEY"));
     }
     let tables = context.database.tables();
-    let writer = writer(tables, name)?;
-    let _writing = lock_writer(&writer, &context.cancel)?;
+    context.lock_named(&name.0, &name.1, TableUse::Rebuild)?;
     let _admitted = enter_to_build(context)?;
     let current = tables.current();
     let entry = current.definitions.table(&name.0, &name.1)?.clone();
@@ -110,6 +103,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
     }
     let files = next.files.clone();
     let rows = Rows { files: &files, content: &content, auto_increment: None };
+    context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     tables.publish(Some(&rows), &[file], |snapshot| snapshot.replace_table(&entry, next))
 }
 
@@ -123,8 +117,7 @@ fn position(entry: &TableEntry, index: &str) -> Result<usize> {
 
 fn remove(context: &StatementContext, name: &(String, String), index: &str) -> Result<()> {
     let tables = context.database.tables();
-    let writer = writer(tables, name)?;
-    let _writing = lock_writer(&writer, &context.cancel)?;
+    context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     let entry = tables.definitions().table(&name.0, &name.1)?.clone();
     let at = position(&entry, index)?;
     if at == 0 {
@@ -143,8 +136,7 @@ fn remove(context: &StatementContext, name: &(String, String), index: &str) -> R
 
 fn rename(context: &StatementContext, name: &(String, String), from: &str, to: &str) -> Result<()> {
     let tables = context.database.tables();
-    let writer = writer(tables, name)?;
-    let _writing = lock_writer(&writer, &context.cancel)?;
+    context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     tables.change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let missing = || {
@@ -170,8 +162,7 @@ fn rename(context: &StatementContext, name: &(String, String), from: &str, to: &
 fn set_options(context: &StatementContext, name: &(String, String), options: &TableOptions) -> Result<()> {
     let collation = charset::resolve(options.charset.as_deref(), options.collation.as_deref())?;
     let tables = context.database.tables();
-    let writer = writer(tables, name)?;
-    let _writing = lock_writer(&writer, &context.cancel)?;
+    context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     tables.change(|snapshot| {
         let entry = snapshot.table(&name.0, &name.1)?.clone();
         let mut def = TableDef::clone(&entry.def);

@@ -4,14 +4,14 @@ use super::{check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry},
+    metadata_locks::TableUse,
     rows::text_column,
     statement::{Done, StatementContext},
-    tables::lock_writer,
 };
 use muster_algebra::{TableDef, TableId};
 use muster_sql::TableName;
 use muster_types::{Result, SqlError, Value};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
 pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: bool) -> Result<Done> {
@@ -25,6 +25,7 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
         }
         wanted.push((database, name));
     }
+    lock_all(context, wanted.iter())?;
     let remove = |next: &mut Snapshot| {
         let mut missing: Vec<String> = Vec::new();
         for (database, name) in &wanted {
@@ -48,16 +49,23 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
     Ok(Done::rows(0))
 }
 
+/// Locks those tables of these names that there are, in one order, so that two statements do not wait for each other.
+fn lock_all<'a>(context: &StatementContext, names: impl Iterator<Item = &'a (String, String)>) -> Result<()> {
+    let definitions = context.database.tables().definitions();
+    let found = names.filter_map(|(database, name)| definitions.table(database, name).ok());
+    let found: BTreeMap<TableId, &Arc<TableEntry>> = found.map(|entry| (entry.def.id, entry)).collect();
+    for (id, entry) in found {
+        context.lock_table(id, &entry.def.name, TableUse::Alone)?;
+    }
+    Ok(())
+}
+
 pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Done> {
     let (database, name) = context.qualify(name)?;
     context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
     check_not_virtual(context, &database)?;
     let tables = context.database.tables();
-    let before = tables.current();
-    let writer = before.writer(before.definitions.table(&database, &name)?.def.id)?;
-    let _writing = lock_writer(&writer, &context.cancel)?;
-    drop(before);
-    let entry = tables.definitions().table(&database, &name)?.clone();
+    let entry = context.lock_named(&database, &name, TableUse::Alone)?;
     let schema = entry.schema();
     tables.in_reserve(|| {
         let files = tables.store().create_table(&schema)?;
@@ -83,13 +91,8 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
         steps.push((from, to));
     }
     let tables = context.database.tables();
-    let before = tables.current();
-    // In one order, so that two statements do not wait for each other. A table that a step before made is locked by the
-    // name that it has now.
-    let renamed = steps.iter().filter_map(|(from, _)| before.definitions.table(&from.0, &from.1).ok());
-    let ids: BTreeSet<TableId> = renamed.map(|entry| entry.def.id).collect();
-    let writers = ids.iter().map(|id| before.writer(*id)).collect::<Result<Vec<_>>>()?;
-    let _writing = writers.iter().map(|writer| lock_writer(writer, &context.cancel)).collect::<Result<Vec<_>>>()?;
+    // A table that a step before made is locked by the name that it has now.
+    lock_all(context, steps.iter().map(|(from, _)| from))?;
     tables.change(|next| {
         for (from, to) in &steps {
             let entry = next.table(&from.0, &from.1)?.clone();

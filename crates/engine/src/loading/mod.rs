@@ -18,9 +18,10 @@ pub use statement::load_data;
 use crate::{
     accounts::Privilege,
     catalog::{TableEntry, now_utc_micros},
+    metadata_locks::TableUse,
     statement::{StatementContext, enter_to_build},
     system_schema,
-    tables::{Content, Rows, TableSet, least_auto_increment, lock_writer, storage_error},
+    tables::{Content, Rows, TableSet, least_auto_increment, storage_error},
     threads,
 };
 use muster_algebra::TableDef;
@@ -67,10 +68,9 @@ pub fn load_into<R>(
     fill: impl FnOnce(&TableEntry, &mut TableLoader) -> Result<R>,
 ) -> Result<(R, LoadedFiles)> {
     let tables = context.database.tables();
-    let before = tables.current();
-    let writer = before.writer(target(context, &before, name)?.def.id)?;
+    let before = target(context, &tables.current(), name)?;
     // One load at a time per table: each one keeps the rows that it finds.
-    let _writing = lock_writer(&writer, &context.cancel)?;
+    context.lock_named(&before.def.database, &before.def.name, TableUse::Rebuild)?;
     let _admitted = match source {
         RowSource::Files => Some(enter_to_build(context)?),
         RowSource::Caller => None,
@@ -79,7 +79,7 @@ pub fn load_into<R>(
     let entry = target(context, &current, name)?;
     let table = current.storage(entry.def.id, tables.store())?;
     let next = current.auto_increment(entry.def.id)?.next();
-    drop((before, current));
+    drop(current);
     let options = context.database.load_options(duplicates, progress.clone());
     let (filled, loaded) = threads::while_watching_kill(&context.cancel, &progress, || {
         let mut loader = TableLoader::new(table.clone(), options).map_err(|e| storage_error(&entry.def, e))?;
@@ -93,6 +93,7 @@ pub fn load_into<R>(
         None => Some(next),
     };
     let rows = Rows { files: &loaded.files, content: &content, auto_increment };
+    context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
     tables.publish(Some(&rows), &loaded.files, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
     Ok((filled, loaded))

@@ -13,7 +13,7 @@ use muster_algebra::DefaultValue;
 use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
 use muster_storage::{DuplicatePolicy, TableLoader};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
     fs::File,
     io::Read,
@@ -53,7 +53,7 @@ pub fn load_data(context: &StatementContext, statement: &LoadData, local_files: 
     Ok(Done {
         affected_rows: loaded.loaded + deleted,
         info: format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"),
-        result: None,
+        ..Done::default()
     })
 }
 
@@ -80,22 +80,11 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
         default: match &c.default {
             None => None,
             Some(DefaultValue::Value(value)) => Some(value.clone()),
-            Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(now(context, &c.ty))),
+            Some(DefaultValue::CurrentTimestamp) => Some(Value::DateTime(context.clock.now_stored(c.ty))),
         },
         time_zone: context.clock.time_zone,
     };
     Ok(entry.def.columns.iter().map(column).collect())
-}
-
-/// The statement's time as the column stores it: with its digits of fraction, in UTC for a TIMESTAMP.
-fn now(context: &StatementContext, ty: &SqlType) -> i64 {
-    let now = match ty {
-        SqlType::Timestamp { .. } => context.clock.now_utc_micros,
-        _ => context.clock.now_micros(),
-    };
-    let digits = 6 - u32::from(ty.fsp().min(6));
-    let unit = 10i64.pow(digits);
-    now.div_euclid(unit) * unit
 }
 
 fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
@@ -140,14 +129,12 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
     };
     // IGNORE turns errors into warnings; so does a session that is not strict. LOCAL alone does not here: a malformed
     // value must not get into the table unnoticed.
-    let mode = context.session.variables.text("sql_mode");
-    let strict_mode = mode.split(',').any(|m| m == "STRICT_TRANS_TABLES" || m == "STRICT_ALL_TABLES");
     Ok(DelimitedOptions {
         format,
         fields,
         columns,
         file_name: statement.path.clone(),
-        strict: strict_mode && statement.on_duplicate != OnDuplicate::Ignore,
+        strict: context.is_strict() && statement.on_duplicate != OnDuplicate::Ignore,
         threads: context.database.options().threads,
     })
 }

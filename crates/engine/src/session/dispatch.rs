@@ -2,7 +2,7 @@
 
 use super::state::State;
 use crate::{
-    Outcome, ddl, loading,
+    Outcome, ddl, dml, loading,
     statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
@@ -25,6 +25,13 @@ impl State {
         use Statement::*;
         match statement {
             Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
+            Insert(insert) => {
+                self.forget_insert_id();
+                done(dml::insert(context, insert, parameters))
+            }
+            Update(_) => Err(SqlError::unsupported("UPDATE")),
+            Delete(_) => Err(SqlError::unsupported("DELETE")),
+            Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
             Explain(explain) => {
                 self.note_short_path(context, explain);
@@ -63,18 +70,14 @@ impl State {
             })),
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
-            // Every statement reads what is committed and writes nothing that could be taken back.
-            Commit(after) if after.goes_on() => Err(SqlError::unsupported("COMMIT AND CHAIN or RELEASE")),
-            Rollback(after) if after.goes_on() => Err(SqlError::unsupported("ROLLBACK AND CHAIN or RELEASE")),
-            Begin(_) | Commit(_) | Rollback(_) | UnlockTables => Done::default().outcome(),
+            Begin(begin) => done(self.begin(context, *begin)),
+            Commit(completion) => done(self.commit(context, *completion)),
+            Rollback(completion) => done(self.roll_back(*completion)),
             Savepoint(name) => done(self.savepoint(name)),
             RollbackToSavepoint(name) => done(self.rollback_to_savepoint(name)),
             ReleaseSavepoint(name) => done(self.release_savepoint(name)),
-            Insert(insert) => Err(SqlError::unsupported(if insert.replace { "REPLACE" } else { "INSERT" })),
-            Update(_) => Err(SqlError::unsupported("UPDATE")),
-            Delete(_) => Err(SqlError::unsupported("DELETE")),
-            Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
-            LockTables(_) => Err(SqlError::unsupported("LOCK TABLES")),
+            LockTables(tables) => done(self.lock_tables(context, tables)),
+            UnlockTables => done(self.unlock_tables(context)),
 
             Prepare { name, source } => done(self.prepare_named(name, source)),
             ExecutePrepared { name, variables } => self.execute_named(context, name, variables),
@@ -95,6 +98,13 @@ impl State {
             && self.is_short(&query.text)
         {
             context.note(ErrorCode::Yes, "The statement takes the short path: rows are read by key, in place");
+        }
+    }
+
+    /// `insert_id` is for one statement, which has its value already.
+    fn forget_insert_id(&mut self) {
+        if self.variables.unsigned("insert_id") > 0 {
+            self.variables.put("insert_id", Value::Int(0));
         }
     }
 

@@ -36,7 +36,7 @@ impl State {
     }
 
     /// Error 1227 without RELOAD.
-    pub fn flush(&self, context: &StatementContext, options: &[FlushOption]) -> Result<Done> {
+    pub fn flush(&mut self, context: &Arc<StatementContext>, options: &[FlushOption]) -> Result<Done> {
         for option in options {
             context.rights.check_global(Privilege::Reload)?;
             match option {
@@ -44,9 +44,7 @@ impl State {
                     self.process.counters.reset();
                     self.process.commands.reset();
                 }
-                FlushOption::TablesWithReadLock(_) => {
-                    return Err(SqlError::unsupported("FLUSH TABLES WITH READ LOCK"));
-                }
+                FlushOption::TablesWithReadLock(tables) => self.flush_with_read_lock(context, tables)?,
                 FlushOption::Privileges | FlushOption::Other(_) => {}
             }
         }

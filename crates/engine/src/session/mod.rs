@@ -9,7 +9,8 @@
 //!     set_var       variables that a statement's hints change              set_var.rs
 //!     charsets      SET NAMES; what the client speaks and reads            charsets.rs
 //!     prepared      PREPARE, EXECUTE, the protocol's prepared statements   prepared.rs
-//!     savepoints    SAVEPOINT, ROLLBACK TO, RELEASE                        savepoints.rs
+//!     transaction   START TRANSACTION .. COMMIT, savepoints, LOCK TABLES   transaction.rs
+//!     implicit_commit   statements that end a transaction, or need one     implicit_commit.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
 //!     short_path    statements by key, run where they arrive               short_path.rs
 //!     kill          KILL, FLUSH                                            kill.rs
@@ -18,23 +19,25 @@
 
 mod charsets;
 mod dispatch;
+mod implicit_commit;
 mod kill;
 mod loading;
 mod prepared;
-mod savepoints;
 mod select_into;
 mod set;
 mod set_var;
 mod short_path;
 mod state;
 mod statement;
+mod transaction;
 
 pub use crate::statement::Level;
 pub use short_path::ShortStatement;
 
 use crate::{
-    Database, LocalFiles, Outcome, Prepared, processes::SessionShared, rows, short_path::CollectedRows,
-    statement::StatementTables, threads, virtual_tables::status,
+    Database, LocalFiles, Outcome, Prepared, TransactionStatus, processes::SessionShared, rows,
+    short_path::CollectedRows, statement::StatementTables, threads, transaction::SessionTransaction,
+    virtual_tables::status,
 };
 use arrow_array::RecordBatch;
 use futures::StreamExt;
@@ -64,14 +67,16 @@ pub struct Session {
     state: Arc<Mutex<State>>,
     /// The statement that the short path has begun and left to the general one.
     begun_short: Option<Begun>,
+    transaction: Arc<SessionTransaction>,
 }
 
 impl Database {
     /// A new session. Embedded callers are `root`; the server says who it has authenticated.
     pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
         let state = State::new(self.clone(), options);
-        let process = state.process.clone();
-        Session { database: self.clone(), process, state: Arc::new(Mutex::new(state)), begun_short: None }
+        let (process, transaction) = (state.process.clone(), state.transaction.clone());
+        let state = Arc::new(Mutex::new(state));
+        Session { database: self.clone(), process, state, begun_short: None, transaction }
     }
 }
 
@@ -226,6 +231,16 @@ impl Session {
         self.state.lock().is_super()
     }
 
+    /// What OK packets tell of the session's transaction.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.transaction.status()
+    }
+
+    /// The client counts rows that an UPDATE finds, not those that it changes (`CLIENT_FOUND_ROWS`).
+    pub fn set_counts_found_rows(&mut self, on: bool) {
+        self.state.lock().counts_found_rows = on;
+    }
+
     /// COM_CHANGE_USER, after the server has authenticated the new user.
     pub fn change_user(&mut self, user: &str, host: &str, database: Option<&str>) -> Result<()> {
         self.state.lock().change_user(user, host, database)
@@ -250,6 +265,11 @@ impl Session {
     /// and when it says no more than that they are right.
     pub fn set_client_collation(&mut self, id: u16) {
         self.state.lock().set_client_collation(id);
+    }
+
+    /// Returns true once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
+    pub fn is_released(&self) -> bool {
+        self.process.is_released()
     }
 
     /// Cancelled when the session is killed; `KILL QUERY` and [`Session::interrupter`] stop only what runs.

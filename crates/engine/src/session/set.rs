@@ -1,12 +1,12 @@
 //! SET.
 
-use super::state::State;
+use super::{state::State, transaction::NextTransaction};
 use crate::{
     accounts::Privilege,
     statement::{Done, StatementContext, evaluate},
     variables::{self, Variables, definitions::Definition},
 };
-use muster_sql::{Isolation, SetItem, SetValue, VariableScope};
+use muster_sql::{SetItem, SetValue, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
@@ -101,8 +101,7 @@ impl State {
             false => self.checked(definition, value, &self.variables)?,
         };
         if global {
-            self.database.set_global(definition.name, value);
-            return Ok(());
+            return self.set_global(definition.name, value);
         }
         if matches!(definition.name, "last_insert_id" | "identity") {
             let id = match &value {
@@ -112,46 +111,45 @@ impl State {
             };
             self.process.last_insert_id.store(id, Relaxed);
         }
+        if matches!(
+            definition.name,
+            "transaction_isolation" | "transaction_read_only" | "tx_isolation" | "tx_read_only"
+        ) {
+            self.next_transaction = NextTransaction::default();
+        }
         self.variables.put(definition.name, value.clone());
+        if definition.name == "autocommit" {
+            return self.autocommit_set(context);
+        }
         match &value {
             Value::Text(text) => self.keep_charsets_together(definition.name, text),
             _ => Ok(()),
         }
     }
 
-    fn set_transaction(
-        &mut self,
-        context: &StatementContext,
-        scope: Option<VariableScope>,
-        isolation: Option<Isolation>,
-        read_only: Option<bool>,
-    ) -> Result<()> {
-        let level = isolation.map(|i| match i {
-            Isolation::ReadUncommitted => "READ-UNCOMMITTED",
-            Isolation::ReadCommitted => "READ-COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE-READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        });
-        let mut wanted = Vec::new();
-        wanted.extend(level.map(|l| ("transaction_isolation", Value::Text(l.into()))));
-        wanted.extend(read_only.map(|r| ("transaction_read_only", Value::Int(r.into()))));
-        for (name, value) in wanted {
-            match scope {
-                Some(VariableScope::Global) => {
-                    check_variables_admin(context)?;
-                    self.database.set_global(name, value);
-                }
-                Some(VariableScope::Session) => self.variables.put(name, value),
-                // For the next transaction only: every statement reads what is committed, so there is nothing to keep.
-                None => {}
+    /// Sets a global variable. `super_read_only` takes `read_only` with it, and goes with it. Error 1192: a session that has
+    /// locked tables, or a transaction open, would stop itself.
+    fn set_global(&mut self, name: &'static str, value: Value) -> Result<()> {
+        let on = value == Value::Int(1);
+        if matches!(name, "read_only" | "super_read_only") {
+            if on && (self.transaction.is_open() || self.transaction.has_locked_tables()) {
+                let message = "Can't execute the given command because you have active locked tables or an active \
+                               transaction";
+                return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, message));
+            }
+            match (name, on) {
+                ("super_read_only", true) => self.database.set_global("read_only", Value::Int(1)),
+                ("read_only", false) => self.database.set_global("super_read_only", Value::Int(0)),
+                _ => {}
             }
         }
+        self.database.set_global(name, value);
         Ok(())
     }
 }
 
 /// Error 1227.
-fn check_variables_admin(context: &StatementContext) -> Result<()> {
+pub(super) fn check_variables_admin(context: &StatementContext) -> Result<()> {
     if context.rights.global().has(Privilege::Super) {
         return Ok(());
     }

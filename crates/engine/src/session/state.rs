@@ -1,6 +1,6 @@
 //! The state that a session keeps from statement to statement.
 
-use super::{SessionOptions, prepared::PreparedStatements, short_path::ShortPath};
+use super::{SessionOptions, prepared::PreparedStatements, short_path::ShortPath, transaction::NextTransaction};
 use crate::{
     Database, LocalFiles,
     accounts::{Privilege, Rights},
@@ -8,6 +8,7 @@ use crate::{
     processes::SessionShared,
     statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
     system_schema,
+    transaction::SessionTransaction,
     variables::Variables,
     virtual_tables::InformationSchema,
 };
@@ -34,8 +35,11 @@ pub struct State {
     pub user_variables: Arc<HashMap<String, Value>>,
     pub prepared: PreparedStatements,
     pub short_path: ShortPath,
-    /// Names in lower case, in the order in which they were set.
-    pub savepoints: Vec<String>,
+    pub transaction: Arc<SessionTransaction>,
+    /// What SET TRANSACTION has said of the next transaction only.
+    pub next_transaction: NextTransaction,
+    /// The client counts rows that an UPDATE finds, not those that it changes.
+    pub counts_found_rows: bool,
     pub diagnostics: Arc<Diagnostics>,
     /// Warnings and errors of the statement before the last: `@@warning_count` is read by a statement of its own.
     pub condition_counts: (u64, u64),
@@ -48,6 +52,8 @@ impl State {
         let process = database.sessions().add(&user, &host, counters);
         let account_host = database.accounts().find(&user, &host).map_or_else(String::new, |a| a.host);
         let variables = database.globals();
+        let transaction = SessionTransaction::new(process.id, database.metadata_locks().clone());
+        transaction.set_autocommit(variables.is_on("autocommit"));
         let mut state = State {
             database,
             process,
@@ -61,7 +67,9 @@ impl State {
             user_variables: Arc::default(),
             prepared: PreparedStatements::default(),
             short_path: ShortPath::default(),
-            savepoints: Vec::new(),
+            transaction,
+            next_transaction: NextTransaction::default(),
+            counts_found_rows: false,
             diagnostics: Arc::default(),
             condition_counts: (0, 0),
         };
@@ -100,13 +108,14 @@ impl State {
     }
 
     pub fn reset(&mut self) {
+        self.abandon_transaction();
         self.variables = self.database.globals();
         if self.interactive {
             self.variables.put("wait_timeout", self.variables.get("interactive_timeout"));
         }
         self.user_variables = Arc::default();
         self.prepared.clear();
-        self.savepoints.clear();
+        self.transaction.set_autocommit(self.variables.is_on("autocommit"));
         self.diagnostics = Arc::default();
         self.condition_counts = (0, 0);
         self.process.found_rows.store(0, Relaxed);
@@ -162,6 +171,7 @@ impl State {
                 variables,
                 user_variables: self.user_variables.clone(),
                 condition_counts: self.condition_counts,
+                counts_found_rows: self.counts_found_rows,
             },
             rights: self.rights(),
             diagnostics: self.diagnostics.clone(),
@@ -169,6 +179,7 @@ impl State {
             process: self.process.clone(),
             cancel,
             virtual_tables: &InformationSchema,
+            transaction: self.transaction.clone(),
         })
     }
 }

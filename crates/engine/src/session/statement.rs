@@ -108,6 +108,7 @@ impl State {
         }
         let variables = self.hinted_variables(statement);
         let context = self.context_in(database, cancel, variables);
+        self.enter_transaction(&context, statement)?;
         self.run(&context, statement, parameters)
     }
 
@@ -178,6 +179,7 @@ impl State {
             _ => -1,
         };
         self.process.row_count.store(row_count, Relaxed);
+        self.transaction.end_statement();
         if let Err(e) = &outcome {
             self.diagnostics.set_error(e.clone());
         }

@@ -1,10 +1,13 @@
 //! The environment in which one statement runs.
 
 use super::{Diagnostics, VirtualTables};
-use crate::{ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, variables::Variables};
+use crate::{
+    ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, transaction::SessionTransaction,
+    variables::Variables,
+};
 use muster_optimizer::Interrupt;
 use muster_sql::TableName;
-use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -25,6 +28,7 @@ pub struct StatementContext {
     /// Cancelled by KILL.
     pub cancel: CancellationToken,
     pub virtual_tables: &'static dyn VirtualTables,
+    pub transaction: Arc<SessionTransaction>,
 }
 
 /// The session as it was when a statement began. What is large in it is shared with the session until that changes it.
@@ -34,6 +38,8 @@ pub struct SessionSnapshot {
     pub user_variables: Arc<HashMap<String, Value>>,
     /// `@@warning_count` and `@@error_count`: of the statement before.
     pub condition_counts: (u64, u64),
+    /// The client counts rows that an UPDATE finds, not those that it changes (`CLIENT_FOUND_ROWS`).
+    pub counts_found_rows: bool,
 }
 
 /// When a statement began.
@@ -51,6 +57,16 @@ impl Clock {
     pub fn now_micros(&self) -> i64 {
         self.time_zone.from_utc(self.now_utc_micros)
     }
+
+    /// The statement's time as a column of this type stores it: with its digits of fraction, in UTC for a TIMESTAMP.
+    pub fn now_stored(&self, ty: SqlType) -> i64 {
+        let now = match ty {
+            SqlType::Timestamp { .. } => self.now_utc_micros,
+            _ => self.now_micros(),
+        };
+        let unit = 10i64.pow(6 - u32::from(ty.fsp().min(6)));
+        now.div_euclid(unit) * unit
+    }
 }
 
 impl StatementContext {
@@ -63,6 +79,12 @@ impl StatementContext {
     pub fn interrupt(&self) -> Interrupt {
         let (cancel, deadline) = (self.cancel.clone(), self.clock.deadline.get().copied());
         Interrupt::new(move || check_interrupt(&cancel, deadline))
+    }
+
+    /// Returns true if the session's `sql_mode` makes values that do not fit an error.
+    pub fn is_strict(&self) -> bool {
+        let mode = self.session.variables.text("sql_mode");
+        mode.split(',').any(|m| m == "STRICT_TRANS_TABLES" || m == "STRICT_ALL_TABLES")
     }
 
     /// Error 1046 without a current database.
@@ -95,6 +117,8 @@ impl StatementContext {
 #[derive(Debug, Default)]
 pub struct Done {
     pub affected_rows: u64,
+    /// The first AUTO_INCREMENT value that the statement has made, or `LAST_INSERT_ID(expr)`.
+    pub last_insert_id: u64,
     pub info: String,
     /// Columns and rows, for statements that answer with a table (ANALYZE TABLE).
     pub result: Option<(Vec<ColumnInfo>, Vec<Vec<Value>>)>,
@@ -113,7 +137,11 @@ impl Done {
     pub fn outcome(self) -> Result<Outcome> {
         match self.result {
             Some((columns, values)) => rows::outcome(columns, &values),
-            None => Ok(Outcome::Ok { affected_rows: self.affected_rows, last_insert_id: 0, info: self.info }),
+            None => Ok(Outcome::Ok {
+                affected_rows: self.affected_rows,
+                last_insert_id: self.last_insert_id,
+                info: self.info,
+            }),
         }
     }
 }

@@ -8,6 +8,7 @@
 //!     statistics      what the optimizer asks about them              statistics.rs
 //!     table_source    rows of them for operators                      table_source.rs
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
+//!     table_locks     locks of whole tables                           table_locks.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -31,6 +32,7 @@ pub mod query;
 mod rows;
 mod statistics;
 mod system_variable;
+mod table_locks;
 mod table_source;
 mod virtual_tables;
 

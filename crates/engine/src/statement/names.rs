@@ -24,6 +24,8 @@ pub struct StatementTables {
     pub(super) pool_share: OnceLock<f64>,
     /// Rows of `information_schema`'s tables that were read.
     pub(super) virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
+    /// Stored tables that were looked up.
+    used: Mutex<Vec<TableId>>,
 }
 
 impl StatementTables {
@@ -34,6 +36,7 @@ impl StatementTables {
             context: context.clone(),
             pool_share: OnceLock::new(),
             virtual_rows: Mutex::default(),
+            used: Mutex::default(),
         })
     }
 
@@ -43,6 +46,11 @@ impl StatementTables {
 
     pub fn definitions(&self) -> &Snapshot {
         &self.set.definitions
+    }
+
+    /// The stored tables that were looked up, those below views among them.
+    pub fn used(&self) -> Vec<TableId> {
+        self.used.lock().clone()
     }
 
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
@@ -71,7 +79,15 @@ impl Catalog for StatementTables {
             return table.map(Some).ok_or_else(|| unknown_information_schema_table(name));
         }
         self.check_select(database, name, definer)?;
-        Ok(self.definitions().schema(database)?.tables.get(name).map(|e| e.def.clone()))
+        let found = self.definitions().schema(database)?.tables.get(name).map(|e| e.def.clone());
+        if let Some(def) = &found {
+            let mut used = self.used.lock();
+            if !used.contains(&def.id) {
+                self.context.transaction.check_locked(def.id, name, false)?;
+                used.push(def.id);
+            }
+        }
+        Ok(found)
     }
 
     fn view(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<ViewDef>>> {

@@ -32,9 +32,13 @@ pub fn bind(
     query: &Query,
     parameters: Parameters<'_>,
 ) -> Result<(Bound, Arc<StatementTables>)> {
-    let tables = StatementTables::new(context);
-    let bound = muster_sql::bind_query(query, &BindEnvironment::new(context).with(&tables, parameters))?;
-    Ok((bound, tables))
+    loop {
+        let tables = StatementTables::new(context);
+        let bound = muster_sql::bind_query(query, &BindEnvironment::new(context).with(&tables, parameters))?;
+        if tables.lock_to_read()? {
+            return Ok((bound, tables));
+        }
+    }
 }
 
 /// From names to a plan.

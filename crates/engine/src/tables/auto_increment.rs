@@ -1,7 +1,8 @@
 //! The next value of a table's AUTO_INCREMENT column, in a small file of its own beside the clustered tree's.
 //!
-//! The value never goes back: it is on the disk before anybody hears of it, and a file that is lost or damaged is made
-//! anew from the largest value in the table.
+//! The value never goes back. Values are taken from the disk in blocks: the file has a value that is above all that anybody
+//! has heard of, and is written again when that is reached, and when the table is closed. So a restart leaves no gap, and one
+//! after a crash leaves at most a block. A file that is lost or damaged is made anew from the largest value in the table.
 
 use super::Companions;
 use crate::persist::{self, ChangeError};
@@ -19,7 +20,41 @@ const KIND: persist::Kind = persist::Kind { magic: *b"MUSTAUTO", version: 1 };
 pub struct AutoIncrement {
     companions: Companions,
     file: FileId,
-    next: Mutex<u64>,
+    counter: Mutex<Counter>,
+}
+
+struct Counter {
+    next: u64,
+    /// The value in the file: what is below it may be given away.
+    durable: u64,
+    /// Values of the last block; the next one is twice as large.
+    block: u64,
+}
+
+/// Values of the first block, and of the largest one.
+const BLOCK_MIN: u64 = 16;
+const BLOCK_MAX: u64 = 1 << 16;
+
+/// `auto_increment_increment` and `auto_increment_offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    pub increment: u64,
+    pub offset: u64,
+}
+
+impl Steps {
+    /// The first value from `least` on that is the offset or so many increments behind it. As MySQL does, an offset that is
+    /// greater than the increment is not regarded.
+    pub fn at_least(self, least: u64) -> u64 {
+        let Steps { increment, offset } = self;
+        let offset = if offset > increment { 0 } else { offset };
+        let least = least.max(1);
+        match (increment, least.checked_sub(offset)) {
+            (0 | 1, _) => least,
+            (_, None) => offset,
+            (_, Some(above)) => above.div_ceil(increment).saturating_mul(increment).saturating_add(offset),
+        }
+    }
 }
 
 impl AutoIncrement {
@@ -35,7 +70,8 @@ impl AutoIncrement {
                 next
             }
         };
-        AutoIncrement { companions: companions.clone(), file, next: Mutex::new(next) }
+        let counter = Counter { next, durable: next, block: BLOCK_MIN / 2 };
+        AutoIncrement { companions: companions.clone(), file, counter: Mutex::new(counter) }
     }
 
     /// Writes the first value for rows in new files, before the catalog names them.
@@ -45,20 +81,59 @@ impl AutoIncrement {
 
     /// The next value.
     pub fn next(&self) -> u64 {
-        *self.next.lock()
+        self.counter.lock().next
     }
 
-    /// Makes the next value at least `next`, durably.
+    /// Makes the next value at least `next`.
     pub fn raise(&self, next: u64) -> Result<()> {
-        let mut current = self.next.lock();
-        if next <= *current {
+        let mut counter = self.counter.lock();
+        if next <= counter.next {
             return Ok(());
         }
-        let written = AutoIncrement::write(&self.companions, self.file, next);
-        if !matches!(written, Err(ChangeError::NotMade(_))) {
-            *current = next;
+        self.promise(&mut counter, next)
+    }
+
+    /// Takes `count` values, each a step behind the one before, and returns the first.
+    pub fn take(&self, count: u64, steps: Steps) -> Result<u64> {
+        let mut counter = self.counter.lock();
+        let first = steps.at_least(counter.next);
+        let behind = first.saturating_add(steps.increment.max(1).saturating_mul(count.max(1) - 1)).saturating_add(1);
+        self.promise(&mut counter, behind)?;
+        Ok(first)
+    }
+
+    /// Makes `next` the next value, once the file has one that is not below it.
+    fn promise(&self, counter: &mut Counter, next: u64) -> Result<()> {
+        if next > counter.durable {
+            let block = (counter.block * 2).min(BLOCK_MAX);
+            let durable = next.saturating_add(block);
+            let written = AutoIncrement::write(&self.companions, self.file, durable);
+            if !matches!(written, Err(ChangeError::NotMade(_))) {
+                (counter.durable, counter.block) = (durable, block);
+            }
+            written.map_err(SqlError::from)?;
         }
-        written.map_err(SqlError::from)
+        counter.next = next;
+        Ok(())
+    }
+
+    /// Writes the very next value, before the table is closed.
+    pub fn settle(&self) {
+        let mut counter = self.counter.lock();
+        let Counter { next, durable, .. } = *counter;
+        if next == durable || self.companions.store().open_file(self.file).is_err() {
+            return;
+        }
+        match AutoIncrement::write(&self.companions, self.file, next) {
+            Ok(()) => counter.durable = next,
+            Err(e) => tracing::debug!("a gap of AUTO_INCREMENT values is left: {}", SqlError::from(e)),
+        }
+    }
+}
+
+impl Drop for AutoIncrement {
+    fn drop(&mut self) {
+        self.settle();
     }
 }
 
@@ -105,4 +180,18 @@ pub fn largest_value(table: Arc<Table>, column: usize) -> Result<Option<Value>> 
     };
     let batch = Scan::new(table, request)?.cursor().next_batch()?;
     batch.map(|batch| value_at(batch.column(0), 0)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_from_the_offset_on() {
+        let steps = |increment, offset| Steps { increment, offset };
+        assert_eq!([0, 1, 7].map(|n| steps(1, 1).at_least(n)), [1, 1, 7]);
+        assert_eq!([1, 2, 5, 6, 15, 16].map(|n| steps(10, 5).at_least(n)), [5, 5, 5, 15, 15, 25]);
+        assert_eq!([1, 10, 11].map(|n| steps(10, 20).at_least(n)), [10, 10, 20]);
+        assert_eq!(steps(10, 5).at_least(u64::MAX), u64::MAX);
+    }
 }

@@ -19,7 +19,6 @@ pub struct Handle {
     entry: Arc<TableEntry>,
     /// Opened at first use, so that a damaged table hurts only those who read it.
     opened: Mutex<Option<Arc<Table>>>,
-    writer: Arc<Mutex<()>>,
     companions: Companions,
     /// Read at first use.
     content: OnceLock<Arc<Content>>,
@@ -32,7 +31,6 @@ impl Handle {
         Handle {
             entry,
             opened: Mutex::default(),
-            writer: Arc::default(),
             companions: companions.clone(),
             content: OnceLock::new(),
             auto_increment: Arc::default(),
@@ -43,7 +41,7 @@ impl Handle {
     pub fn on_other_files(&self, entry: Arc<TableEntry>) -> Handle {
         let same_rows = entry.clustered_file() == self.entry.clustered_file();
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
-        Handle { writer: self.writer.clone(), auto_increment, ..Handle::new(entry, &self.companions) }
+        Handle { auto_increment, ..Handle::new(entry, &self.companions) }
     }
 
     /// Statistics of the rows.
@@ -55,6 +53,13 @@ impl Handle {
         self.auto_increment.get_or_init(|| {
             AutoIncrement::open(&self.companions, self.entry.clustered_file(), || self.least_auto_increment())
         })
+    }
+
+    /// Writes what is kept in memory only: the next AUTO_INCREMENT value.
+    pub fn settle(&self) {
+        if let Some(counter) = self.auto_increment.get() {
+            counter.settle();
+        }
     }
 
     /// One more than the largest value of the AUTO_INCREMENT column, by the statistics or by the index that the column
@@ -72,10 +77,6 @@ impl Handle {
 
     pub fn files(&self) -> &[FileId] {
         &self.entry.files
-    }
-
-    pub fn writer(&self) -> &Arc<Mutex<()>> {
-        &self.writer
     }
 
     pub fn open(&self, store: &Arc<Store>) -> Result<Arc<Table>> {

@@ -23,7 +23,7 @@ mod publish;
 mod set;
 mod storage_error;
 
-pub use auto_increment::{AutoIncrement, least_auto_increment};
+pub use auto_increment::{AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
 pub use publish::Rows;
 pub use set::TableSet;
@@ -35,13 +35,9 @@ use crate::{
 };
 use companions::Companions;
 use muster_storage::{FileId, Reserve, Store};
-use muster_types::{Result, SqlError};
-use parking_lot::{Mutex, MutexGuard, RwLock};
-use std::{sync::Arc, time::Duration};
-use tokio_util::sync::CancellationToken;
-
-/// Time between the checks of a statement that waits for a lock whether it was killed.
-const KILL_CHECK: Duration = Duration::from_millis(20);
+use muster_types::Result;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
 
 pub struct Tables {
     companions: Companions,
@@ -81,6 +77,11 @@ impl Tables {
         self.companions.store()
     }
 
+    /// Writes what is kept of tables in memory only, before the directory is closed.
+    pub fn settle(&self) {
+        self.current().settle();
+    }
+
     /// The state now.
     pub fn current(&self) -> Arc<TableSet> {
         self.current.read().clone()
@@ -89,18 +90,6 @@ impl Tables {
     /// The definitions as they are now.
     pub fn definitions(&self) -> Arc<Snapshot> {
         self.current.read().definitions.clone()
-    }
-}
-
-/// Waits until nobody else builds new files of a table from its old ones, or until the statement is killed (error 1317).
-pub fn lock_writer<'a>(writer: &'a Mutex<()>, cancel: &CancellationToken) -> Result<MutexGuard<'a, ()>> {
-    loop {
-        if let Some(locked) = writer.try_lock_for(KILL_CHECK) {
-            return Ok(locked);
-        }
-        if cancel.is_cancelled() {
-            return Err(SqlError::interrupted());
-        }
     }
 }
 

@@ -5,7 +5,6 @@ use crate::catalog::{Snapshot, TableEntry};
 use muster_algebra::TableId;
 use muster_storage::{FileId, Store, Table};
 use muster_types::{Result, SqlError};
-use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 
 /// Whoever keeps a set can read its tables as they were, however they change meanwhile.
@@ -43,8 +42,20 @@ impl TableSet {
         found
     }
 
+    /// Writes what is kept in memory only.
+    pub(super) fn settle(&self) {
+        self.handles.values().for_each(|handle| handle.settle());
+    }
+
     fn handle(&self, id: TableId) -> Result<&Arc<Handle>> {
         self.handles.get(&id).ok_or_else(|| SqlError::internal(format!("no table {}", id.0)))
+    }
+
+    /// Returns true if the table is the same in both sets: its definition and its files.
+    pub fn is_same(&self, other: &TableSet, id: TableId) -> bool {
+        let entry = |set: &TableSet| set.handles.get(&id).map(Arc::as_ptr);
+        let def = |set: &TableSet| set.definitions.tables().find(|t| t.def.id == id).map(|t| t.def.clone());
+        entry(self) == entry(other) && (Arc::ptr_eq(&self.definitions, &other.definitions) || def(self) == def(other))
     }
 
     /// The open table of this number.
@@ -60,12 +71,6 @@ impl TableSet {
     /// The next value of a table's AUTO_INCREMENT column.
     pub fn auto_increment(&self, id: TableId) -> Result<&AutoIncrement> {
         Ok(self.handle(id)?.auto_increment())
-    }
-
-    /// The lock that is held by what builds new files from old ones (loads, CREATE INDEX). It goes with the table through
-    /// all its changes.
-    pub fn writer(&self, id: TableId) -> Result<Arc<Mutex<()>>> {
-        Ok(self.handle(id)?.writer().clone())
     }
 
     /// Share of an index's pages that are in memory now.

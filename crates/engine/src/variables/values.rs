@@ -30,9 +30,7 @@ const FIXED: &[&str] = &[
     "explicit_defaults_for_timestamp",
     "group_concat_max_len",
     "lc_time_names",
-    "read_only",
     "sql_auto_is_null",
-    "super_read_only",
     "windowing_use_high_precision",
 ];
 

@@ -20,6 +20,8 @@ pub struct ResultShape {
     pub charset: ResultCharset,
     pub capabilities: CapabilityFlags,
     pub encoding: Encoding,
+    /// What the EOF packet behind the columns says; a statement with warnings does not take the short path.
+    pub flags: StatusFlags,
 }
 
 /// Column count and definitions as packets, and how values are written.
@@ -41,15 +43,12 @@ impl Head {
             packet::write(&column::definition(info, shape.charset), &mut sequence, &mut packets);
         }
         if !shape.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF) {
-            packet::write(&eof(NO_WARNINGS), &mut sequence, &mut packets);
+            packet::write(&eof(Status { flags: shape.flags, warnings: 0 }), &mut sequence, &mut packets);
         }
         let formats = plan.columns().iter().map(|info| Format::of(info, shape.charset)).collect();
         Head { shape, packets, sequence, formats }
     }
 }
-
-/// A statement with warnings does not take the short path.
-pub const NO_WARNINGS: Status = Status { flags: StatusFlags::SERVER_STATUS_AUTOCOMMIT, warnings: 0 };
 
 /// A result as packets.
 #[derive(Default)]

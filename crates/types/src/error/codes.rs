@@ -163,6 +163,15 @@ codes! {
     WrongNameForIndex = 1280, "42000";
     InvalidOnUpdate = 1294, "HY000";
     CantChangeTxCharacteristics = 1568, "25001";
+    /// LOCK TABLES: a table that is to be written was locked to be read.
+    TableNotLockedForWrite = 1099, "HY000";
+    /// LOCK TABLES: a table that the session has not locked.
+    TableNotLocked = 1100, "HY000";
+    LockOrActiveTransaction = 1192, "HY000";
+    LockWaitTimeout = 1205, "HY000";
+    LockDeadlock = 1213, "40001";
+    CantUpdateWithReadLock = 1223, "HY000";
+    ReadOnlyTransaction = 1792, "25006";
     WrongObject = 1347, "HY000";
     TableDefChanged = 1412, "HY000";
     WrongStringLength = 1470, "HY000";

@@ -51,6 +51,23 @@ impl SqlError {
         SqlError::new(ErrorCode::QueryInterrupted, "Query execution was interrupted")
     }
 
+    /// 1205: a lock that others held for too long.
+    pub fn lock_wait_timeout() -> SqlError {
+        SqlError::new(ErrorCode::LockWaitTimeout, "Lock wait timeout exceeded; try restarting transaction")
+    }
+
+    /// 1213: a circle of those who wait for each other's locks.
+    pub fn deadlock() -> SqlError {
+        let message = "Deadlock found when trying to get lock; try restarting transaction";
+        SqlError::new(ErrorCode::LockDeadlock, message)
+    }
+
+    /// 1792: a change within a transaction that only reads.
+    pub fn read_only_transaction() -> SqlError {
+        let message = "Cannot execute statement in a READ ONLY transaction.";
+        SqlError::new(ErrorCode::ReadOnlyTransaction, message)
+    }
+
     /// 1046: a name without a database, and no current one.
     pub fn no_database_selected() -> SqlError {
         SqlError::new(ErrorCode::NoDb, "No database selected")

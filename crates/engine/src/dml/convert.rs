@@ -1,0 +1,113 @@
+//! A value on its way into a column: stored as the column stores it, or an error, or with a warning what MySQL stores instead.
+
+use crate::statement::StatementContext;
+use muster_algebra::ColumnDef;
+use muster_types::{
+    ErrorCode, Result, SqlError, Value,
+    store::{Fault, StoredType, Unfit, implicit_default, store, text::printable},
+};
+
+/// What becomes of values that do not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leniency {
+    /// They are errors.
+    Strict,
+    /// They are warnings, and what MySQL stores instead is stored: without a strict `sql_mode`.
+    Lenient,
+    /// The same, and NULL is no exception: with IGNORE.
+    Ignore,
+}
+
+/// Converts the values of a statement.
+#[derive(Clone, Copy)]
+pub struct Conversion<'a> {
+    pub context: &'a StatementContext,
+    pub leniency: Leniency,
+    /// True for the one row of `INSERT .. VALUES`, where NULL for a NOT NULL column is always an error.
+    pub null_is_error: bool,
+}
+
+impl<'a> Conversion<'a> {
+    pub fn new(context: &'a StatementContext, ignore: bool) -> Conversion<'a> {
+        let leniency = match ignore {
+            true => Leniency::Ignore,
+            false if context.is_strict() => Leniency::Strict,
+            false => Leniency::Lenient,
+        };
+        Conversion { context, leniency, null_is_error: false }
+    }
+
+    pub fn is_strict(&self) -> bool {
+        self.leniency == Leniency::Strict
+    }
+
+    /// Converts a value for a column; `row` counts the statement's rows from 1. Errors: 1048, and those of values that do
+    /// not fit.
+    pub fn stored(&self, column: &ColumnDef, value: &Value, row: u64) -> Result<Value> {
+        if value.is_null() {
+            return if column.nullable { Ok(Value::Null) } else { self.null(column) };
+        }
+        let zone = self.context.clock.time_zone;
+        match store(value, StoredType { ty: column.ty, digits: column.digits, zone }) {
+            Ok(stored) => Ok(stored),
+            Err(unfit) => self.unfit(column, value, unfit, row),
+        }
+    }
+
+    /// NULL for a column that cannot be NULL: error 1048, or with a warning of that number the implicit default.
+    fn null(&self, column: &ColumnDef) -> Result<Value> {
+        let error = SqlError::new(ErrorCode::BadNull, format!("Column '{}' cannot be null", column.name));
+        let refused = match self.leniency {
+            Leniency::Strict => true,
+            Leniency::Lenient => self.null_is_error,
+            Leniency::Ignore => false,
+        };
+        match implicit_default(column.ty).filter(|_| !refused) {
+            None => Err(error),
+            Some(instead) => {
+                self.context.warn(error.code, error.message);
+                Ok(instead)
+            }
+        }
+    }
+
+    /// A column without a value and without a default: error 1364, or with a warning of that number the implicit default.
+    pub fn no_default(&self, column: &ColumnDef) -> Result<Value> {
+        let message = format!("Field '{}' doesn't have a default value", column.name);
+        let error = SqlError::new(ErrorCode::NoDefaultForField, message);
+        match implicit_default(column.ty).filter(|_| !self.is_strict()) {
+            None => Err(error),
+            Some(instead) => {
+                self.context.warn(error.code, error.message);
+                Ok(instead)
+            }
+        }
+    }
+
+    fn unfit(&self, column: &ColumnDef, value: &Value, unfit: Unfit<Value>, row: u64) -> Result<Value> {
+        let shown = match value {
+            Value::Text(text) => printable(text.as_bytes()),
+            Value::Bytes(bytes) => printable(bytes),
+            other => other.to_text(other_digits(other)).unwrap_or_default(),
+        };
+        let message = unfit.fault.message(&column.name, &shown, row);
+        let instead = unfit.instead.or_else(|| column.nullable.then_some(Value::Null));
+        match instead.filter(|_| !self.is_strict()) {
+            None => Err(SqlError::new(unfit.fault.code(), message)),
+            Some(instead) => {
+                // As a warning, a text that is too long is one that was cut.
+                let fault = if unfit.fault == Fault::TooLong { Fault::Truncated } else { unfit.fault };
+                self.context.warn(fault.code(), fault.message(&column.name, &shown, row));
+                Ok(instead)
+            }
+        }
+    }
+}
+
+/// Digits of a fraction of a second that a message shows.
+fn other_digits(value: &Value) -> u8 {
+    match value {
+        Value::DateTime(t) | Value::Time(t) if t % 1_000_000 != 0 => 6,
+        _ => 0,
+    }
+}

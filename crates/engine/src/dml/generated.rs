@@ -1,0 +1,108 @@
+//! Values of the AUTO_INCREMENT column that a statement makes. They are taken in intervals, as MySQL takes them (manual
+//! 17.6.1.6): at first as many as the statement has rows, then twice as many each time.
+
+use super::target::Target;
+use crate::{statement::StatementContext, tables::Steps};
+use muster_types::{Result, SqlType, Value, cast::int_range};
+
+/// Most values of an interval.
+const INTERVAL_MAX: u64 = 65_535;
+
+pub struct Generated<'a> {
+    target: &'a Target,
+    /// The position of the column; `None`: the table has none.
+    pub column: Option<usize>,
+    steps: Steps,
+    /// True unless `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
+    zero_is_next: bool,
+    /// Rows that the statement is known to have; 0: not known.
+    rows: u64,
+    /// Intervals taken so far.
+    intervals: u32,
+    /// The next value, and the end of the interval.
+    next: u64,
+    end: u64,
+    /// The value of `insert_id`, for the first row.
+    set: Option<u64>,
+}
+
+impl<'a> Generated<'a> {
+    pub fn new(context: &StatementContext, target: &'a Target, rows: u64) -> Generated<'a> {
+        let variables = &context.session.variables;
+        let increment = variables.unsigned("auto_increment_increment");
+        let offset = variables.unsigned("auto_increment_offset");
+        Generated {
+            target,
+            column: target.entry.auto_increment_column(),
+            steps: Steps { increment, offset },
+            zero_is_next: !variables.text("sql_mode").split(',').any(|m| m == "NO_AUTO_VALUE_ON_ZERO"),
+            rows,
+            intervals: 0,
+            next: 0,
+            end: 0,
+            set: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
+        }
+    }
+
+    /// Returns true if this value of the column stands for the next number.
+    pub fn is_wanted(&self, value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Int(0) | Value::UInt(0) => self.zero_is_next,
+            Value::Float(x) => *x == 0.0 && self.zero_is_next,
+            Value::Double(x) => *x == 0.0 && self.zero_is_next,
+            _ => false,
+        }
+    }
+
+    /// The next number, and as the column's value: the largest that the column holds when there is no other.
+    pub fn next(&mut self, ty: SqlType) -> Result<(u64, Value)> {
+        let number = match self.set.take() {
+            Some(number) => number,
+            None => self.next_of_interval()?,
+        };
+        let (value, number) = match ty {
+            SqlType::Int { width, unsigned } => {
+                let number = (number as i128).min(int_range(width, unsigned).1) as u64;
+                (if unsigned { Value::UInt(number) } else { Value::Int(number as i64) }, number)
+            }
+            SqlType::Float => (Value::Float(number as f32), number),
+            _ => (Value::Double(number as f64), number),
+        };
+        Ok((number, value))
+    }
+
+    fn next_of_interval(&mut self) -> Result<u64> {
+        if self.next == 0 || self.next > self.end {
+            let count = match (self.intervals, self.rows) {
+                (0, 1..) => self.rows,
+                (before, _) => (1u64 << before.min(16)).min(INTERVAL_MAX),
+            };
+            self.intervals += 1;
+            let counter = self.target.set.auto_increment(self.target.entry.def.id)?;
+            self.next = counter.take(count, self.steps)?;
+            self.end = self.next.saturating_add((count - 1).saturating_mul(self.steps.increment.max(1)));
+        }
+        let number = self.next;
+        self.next = number.saturating_add(self.steps.increment.max(1));
+        Ok(number)
+    }
+
+    /// Notes a value that the statement gave, so that no later one is below it.
+    pub fn given(&mut self, value: &Value) -> Result<()> {
+        let number = match value {
+            Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+            Value::UInt(n) => *n,
+            Value::Float(x) => *x as u64,
+            Value::Double(x) => *x as u64,
+            _ => 0,
+        };
+        if number == 0 {
+            return Ok(());
+        }
+        if self.next > 0 && number >= self.next {
+            self.next = self.steps.at_least(number.saturating_add(1));
+        }
+        self.target.set.auto_increment(self.target.entry.def.id)?.raise(number.saturating_add(1))
+    }
+}

@@ -1,0 +1,78 @@
+//! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change something.
+
+use super::state::State;
+use crate::statement::StatementContext;
+use muster_sql::{FlushOption, Statement};
+use muster_types::{Result, SqlError};
+
+/// What a statement has to do with transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It reads tables: without autocommit it opens a transaction.
+    Reads,
+    /// It changes rows.
+    Writes,
+    /// It changes definitions or accounts, which cannot be taken back: it commits before and after.
+    Defines,
+    /// It commits before, and changes nothing that could be refused.
+    Commits,
+    /// It has nothing to do with them, or does what it has to do itself.
+    None,
+}
+
+fn effect(statement: &Statement) -> Effect {
+    use Statement::*;
+    match statement {
+        Query(_) | SelectInto { .. } | Do(_) => Effect::Reads,
+        Explain(explain) if explain.analyze => effect(&explain.statement),
+        Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
+        CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
+        CreateTable(_) | CreateIndex(_) | DropIndex { .. } | AlterTable(_) | DropTable { .. } => Effect::Defines,
+        TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
+        CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
+        Grant(_) | Revoke(_) => Effect::Defines,
+        AnalyzeTable(_) | CheckTable(_) | LockTables(_) => Effect::Commits,
+        Flush(options) if !options.iter().all(|o| *o == FlushOption::Status) => Effect::Commits,
+        _ => Effect::None,
+    }
+}
+
+impl State {
+    /// What happens to the transaction before a statement runs. Errors: 1290, 1792 and 1223 for statements that may change
+    /// nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
+    pub fn enter_transaction(&mut self, context: &StatementContext, statement: &Statement) -> Result<()> {
+        let executed = match statement {
+            Statement::ExecutePrepared { name, .. } => self.prepared.named(name).map(|p| p.statement.clone()),
+            _ => None,
+        };
+        let effect = effect(executed.as_deref().unwrap_or(statement));
+        if matches!(effect, Effect::Writes | Effect::Defines) {
+            if self.characteristics().read_only {
+                return Err(SqlError::read_only_transaction());
+            }
+            self.check_server_writable(context)?;
+        }
+        if matches!(effect, Effect::Defines | Effect::Commits) {
+            self.commit_open(context)?;
+        }
+        if matches!(effect, Effect::Writes | Effect::Defines) {
+            let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+            context.with_patience(|patience| locks.begin_change(owner, patience))?;
+        }
+        let opens = matches!(effect, Effect::Reads | Effect::Writes);
+        if opens && !self.transaction.status().autocommit && !self.transaction.is_open() {
+            self.open_transaction();
+        }
+        Ok(())
+    }
+
+    /// SET autocommit: switching it on commits.
+    pub fn autocommit_set(&mut self, context: &StatementContext) -> Result<()> {
+        let on = self.variables.is_on("autocommit");
+        if on && !self.transaction.status().autocommit {
+            self.commit_open(context)?;
+        }
+        self.transaction.set_autocommit(on);
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! START TRANSACTION, COMMIT, ROLLBACK and savepoints; LOCK TABLES; SET TRANSACTION.
+
+use super::{set::check_variables_admin, state::State};
+use crate::{
+    accounts::Privilege,
+    statement::{BindEnvironment, Done, StatementContext, StatementTables},
+    transaction::{Characteristics, LockedTable},
+    variables::Variables,
+};
+use muster_sql::{Begin, Completion, Isolation, TableLock, TableName, VariableScope};
+use muster_types::{ErrorCode, Result, SqlError, Value};
+use std::sync::Arc;
+
+/// The characteristics that SET TRANSACTION has given the next transaction only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NextTransaction {
+    isolation: Option<Isolation>,
+    read_only: Option<bool>,
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ-UNCOMMITTED",
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
+/// The characteristics that variables give transactions.
+fn characteristics_of(variables: &Variables) -> Characteristics {
+    let isolation = match variables.text("transaction_isolation").as_str() {
+        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "SERIALIZABLE" => Isolation::Serializable,
+        _ => Isolation::RepeatableRead,
+    };
+    Characteristics { isolation, read_only: variables.is_on("transaction_read_only") }
+}
+
+impl State {
+    /// The characteristics of the transaction that is open, or of the one that would begin now.
+    pub fn characteristics(&self) -> Characteristics {
+        self.transaction.characteristics().unwrap_or_else(|| {
+            let set = characteristics_of(&self.variables);
+            let NextTransaction { isolation, read_only } = self.next_transaction;
+            Characteristics {
+                isolation: isolation.unwrap_or(set.isolation),
+                read_only: read_only.unwrap_or(set.read_only),
+            }
+        })
+    }
+
+    /// Opens a transaction that statements share.
+    pub fn open_transaction(&mut self) {
+        self.transaction.open(self.characteristics());
+        self.next_transaction = NextTransaction::default();
+    }
+
+    /// START TRANSACTION commits the transaction before, and ends LOCK TABLES.
+    pub fn begin(&mut self, context: &StatementContext, begin: Begin) -> Result<Done> {
+        self.commit_open(context)?;
+        if self.transaction.has_locked_tables() {
+            self.transaction.unlock_tables();
+        }
+        if let Some(read_only) = begin.read_only {
+            if !read_only {
+                self.check_server_writable(context)?;
+            }
+            self.next_transaction.read_only = Some(read_only);
+        }
+        self.open_transaction();
+        Ok(Done::default())
+    }
+
+    /// Commits the open transaction, if there is one.
+    pub fn commit_open(&mut self, context: &StatementContext) -> Result<()> {
+        if !self.transaction.is_open() {
+            return Ok(());
+        }
+        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+        // The session's own global read lock is not in its way.
+        match context.with_patience(|patience| locks.begin_change(owner, patience)) {
+            Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
+            begun => begun?,
+        }
+        let committed = self.transaction.commit();
+        self.transaction.locks().end_change(owner);
+        committed
+    }
+
+    pub fn commit(&mut self, context: &StatementContext, completion: Completion) -> Result<Done> {
+        let before = self.transaction.characteristics();
+        self.commit_open(context)?;
+        self.complete(completion, before);
+        Ok(Done::default())
+    }
+
+    pub fn roll_back(&mut self, completion: Completion) -> Result<Done> {
+        let before = self.transaction.characteristics();
+        self.transaction.roll_back()?;
+        self.complete(completion, before);
+        Ok(Done::default())
+    }
+
+    /// CHAIN opens a transaction like the one before; RELEASE ends the session.
+    fn complete(&mut self, completion: Completion, before: Option<Characteristics>) {
+        let set = self.variables.text("completion_type");
+        let chain = completion.chain.unwrap_or(set == "CHAIN" && completion.release != Some(true));
+        let release = completion.release.unwrap_or(set == "RELEASE" && completion.chain != Some(true));
+        // What SET TRANSACTION said was of the transaction that has ended.
+        self.next_transaction = NextTransaction::default();
+        if chain {
+            self.transaction.open(before.unwrap_or_else(|| self.characteristics()));
+        } else if release {
+            self.process.release();
+        }
+    }
+
+    /// Rolls back and unlocks what the session leaves behind when it is reset or closed.
+    pub fn abandon_transaction(&mut self) {
+        if let Err(e) = self.transaction.roll_back() {
+            tracing::warn!("the transaction of session {} is not rolled back: {e}", self.process.id);
+        }
+        self.transaction.unlock_tables();
+        self.transaction.end_statement();
+        self.next_transaction = NextTransaction::default();
+    }
+
+    pub fn savepoint(&mut self, name: &str) -> Result<Done> {
+        self.transaction.savepoint(name);
+        Ok(Done::default())
+    }
+
+    pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<Done> {
+        self.transaction.roll_back_to(name)?;
+        Ok(Done::default())
+    }
+
+    pub fn release_savepoint(&mut self, name: &str) -> Result<Done> {
+        self.transaction.release_savepoint(name)?;
+        Ok(Done::default())
+    }
+
+    /// Error 1290 while `read_only` is on, for accounts without SUPER, and while `super_read_only` is on, for all.
+    pub fn check_server_writable(&self, context: &StatementContext) -> Result<()> {
+        let globals = self.database.globals();
+        let option = match globals.is_on("super_read_only") {
+            true => "--super-read-only",
+            false if globals.is_on("read_only") && !context.rights.global().has(Privilege::Super) => "--read-only",
+            false => return Ok(()),
+        };
+        let message =
+            format!("The MySQL server is running with the {option} option so it cannot execute this statement");
+        Err(SqlError::new(ErrorCode::ReadOnly, message))
+    }
+
+    /// Error 1568 unless there is no transaction whose characteristics would change.
+    pub fn check_characteristics_settable(&self, scope: Option<VariableScope>) -> Result<()> {
+        if scope.is_some() || !self.transaction.is_open() {
+            return Ok(());
+        }
+        let message = "Transaction characteristics can't be changed while a transaction is in progress";
+        Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, message))
+    }
+
+    /// SET TRANSACTION; without a scope it speaks of the next transaction only.
+    pub fn set_transaction(
+        &mut self,
+        context: &StatementContext,
+        scope: Option<VariableScope>,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<()> {
+        self.check_characteristics_settable(scope)?;
+        let mut wanted = Vec::new();
+        wanted.extend(isolation.map(|i| ("transaction_isolation", Value::Text(isolation_name(i).into()))));
+        wanted.extend(read_only.map(|r| ("transaction_read_only", Value::Int(r.into()))));
+        match scope {
+            Some(VariableScope::Global) => {
+                check_variables_admin(context)?;
+                wanted.into_iter().for_each(|(name, value)| self.database.set_global(name, value));
+            }
+            Some(VariableScope::Session) => {
+                wanted.into_iter().for_each(|(name, value)| self.variables.put(name, value));
+                self.next_transaction = NextTransaction::default();
+            }
+            None => {
+                let next = &mut self.next_transaction;
+                next.isolation = isolation.or(next.isolation);
+                next.read_only = read_only.or(next.read_only);
+            }
+        }
+        Ok(())
+    }
+
+    /// LOCK TABLES. A view's tables are locked with it. Errors 1044, 1066, 1142, 1146, and those of the wait.
+    pub fn lock_tables(&mut self, context: &Arc<StatementContext>, tables: &[TableLock]) -> Result<Done> {
+        let mut names = Vec::new();
+        for lock in tables {
+            let name = lock.alias.as_ref().unwrap_or(&lock.table.name);
+            if names.contains(&name) {
+                return Err(SqlError::table_not_unique(name));
+            }
+            names.push(name);
+        }
+        self.transaction.unlock_tables();
+        let found = tables.iter().map(|lock| lockable(context, &lock.table, lock.write));
+        let found: Vec<LockedTable> = found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        context.with_patience(|patience| self.transaction.lock_tables(&found, patience))?;
+        Ok(Done::default())
+    }
+
+    /// UNLOCK TABLES commits only if tables were locked.
+    pub fn unlock_tables(&mut self, context: &StatementContext) -> Result<Done> {
+        if self.transaction.has_locked_tables() {
+            self.commit_open(context)?;
+        }
+        self.transaction.unlock_tables();
+        Ok(Done::default())
+    }
+
+    /// FLUSH TABLES .. WITH READ LOCK: these tables, or without names everything.
+    pub fn flush_with_read_lock(&mut self, context: &Arc<StatementContext>, tables: &[TableName]) -> Result<()> {
+        if tables.is_empty() {
+            let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+            return context.with_patience(|patience| locks.lock_globally(owner, patience));
+        }
+        let locks: Vec<TableLock> =
+            tables.iter().map(|table| TableLock { table: table.clone(), alias: None, write: false }).collect();
+        self.lock_tables(context, &locks).map(drop)
+    }
+}
+
+/// The stored tables that a name of LOCK TABLES stands for: a table, or those that a view reads.
+fn lockable(context: &Arc<StatementContext>, name: &TableName, write: bool) -> Result<Vec<LockedTable>> {
+    let (database, name) = context.qualify(name)?;
+    context.rights.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
+    context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
+    let tables = StatementTables::new(context);
+    let schema = tables.definitions().schema(&database)?;
+    if schema.views.contains_key(&name) {
+        let text = format!("SELECT * FROM `{}`.`{}`", database.replace('`', "``"), name.replace('`', "``"));
+        if let muster_sql::Statement::Query(query) = muster_sql::parse(&text)? {
+            muster_sql::bind_query(&query, &BindEnvironment::new(context).with(&tables, (&[][..]).into()))?;
+        }
+        return Ok(tables.used().into_iter().map(|id| LockedTable { id, write }).collect());
+    }
+    let id = tables.definitions().table(&database, &name)?.def.id;
+    Ok(vec![LockedTable { id, write }])
+}

@@ -1,0 +1,65 @@
+//! The locks of whole tables that a statement takes.
+
+use super::{StatementContext, StatementTables};
+use crate::{
+    catalog::TableEntry,
+    metadata_locks::{Patience, TableUse},
+    processes::{EXECUTING, WAITING_FOR_TABLE},
+};
+use muster_algebra::TableId;
+use muster_types::Result;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+impl StatementContext {
+    /// Runs something that waits for locks of whole tables: as long as `lock_wait_timeout`, and until KILL.
+    pub fn with_patience<R>(&self, wait: impl FnOnce(&Patience<'_>) -> Result<R>) -> Result<R> {
+        let seconds = self.session.variables.unsigned("lock_wait_timeout");
+        let until = Instant::now().checked_add(Duration::from_secs(seconds));
+        let (is_killed, waits) = (|| self.cancel.is_cancelled(), || self.process.set_state(WAITING_FOR_TABLE));
+        let result = wait(&Patience { until, is_killed: &is_killed, waits: &waits });
+        self.process.set_state(EXECUTING);
+        result
+    }
+
+    /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under LOCK
+    /// TABLES; 1205, 1213, 1317.
+    pub fn lock_table(&self, table: TableId, name: &str, of: TableUse) -> Result<bool> {
+        self.transaction.check_locked(table, name, of != TableUse::Read)?;
+        self.with_patience(|patience| self.transaction.use_table(table, of, patience))
+    }
+
+    /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`]; 1049
+    /// and 1146 when there is none, or none any more.
+    pub fn lock_named(&self, database: &str, name: &str, of: TableUse) -> Result<Arc<TableEntry>> {
+        let find =
+            || Ok::<_, muster_types::SqlError>(self.database.tables().definitions().table(database, name)?.clone());
+        let mut entry = find()?;
+        loop {
+            self.lock_table(entry.def.id, name, of)?;
+            let now = find()?;
+            if now.def.id == entry.def.id {
+                return Ok(now);
+            }
+            entry = now;
+        }
+    }
+}
+
+impl StatementTables {
+    /// Locks the tables that were looked up, to be read. Returns false if one of them has changed since, so that names are to be
+    /// resolved anew.
+    pub fn lock_to_read(&self) -> Result<bool> {
+        let (context, used) = (&self.context, self.used());
+        if used.is_empty() || (!context.transaction.is_open() && context.transaction.locks().is_free_for_readers()) {
+            return Ok(true);
+        }
+        for table in &used {
+            context.with_patience(|patience| context.transaction.use_table(*table, TableUse::Read, patience))?;
+        }
+        let now = context.database.tables().current();
+        Ok(Arc::ptr_eq(&now, &self.set) || used.iter().all(|table| now.is_same(&self.set, *table)))
+    }
+}

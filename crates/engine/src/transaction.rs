@@ -1,0 +1,248 @@
+//! The transaction of a session: whether one is open, what kind it is, and the tables that it has used.
+//!
+//! With autocommit every statement is a transaction of its own, which begins and ends with it. START TRANSACTION opens one
+//! that later statements share; so does, while autocommit is off, the first statement that uses a table.
+
+use crate::metadata_locks::{MetadataLocks, Patience, TableUse, Until};
+use muster_algebra::TableId;
+use muster_sql::Isolation;
+use muster_types::{ErrorCode, Result, SqlError};
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
+};
+
+/// What OK packets tell of a session's transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionStatus {
+    pub in_transaction: bool,
+    pub read_only: bool,
+    pub autocommit: bool,
+}
+
+const IN_TRANSACTION: u8 = 1;
+const READ_ONLY: u8 = 2;
+const AUTOCOMMIT: u8 = 4;
+
+/// How a transaction sees others, and whether it may change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Characteristics {
+    pub isolation: Isolation,
+    pub read_only: bool,
+}
+
+/// A transaction that spans statements.
+struct Open {
+    characteristics: Characteristics,
+    /// Names in lower case, in the order in which they were set.
+    savepoints: Vec<String>,
+}
+
+/// A table of LOCK TABLES.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockedTable {
+    pub id: TableId,
+    pub write: bool,
+}
+
+/// The transaction of a session, shared by the session and its statements.
+pub struct SessionTransaction {
+    /// The session's number, which its locks are held under.
+    owner: u32,
+    locks: Arc<MetadataLocks>,
+    status: AtomicU8,
+    open: Mutex<Option<Open>>,
+    /// The tables of LOCK TABLES; `None`: it is not in effect.
+    locked: Mutex<Option<HashMap<TableId, bool>>>,
+}
+
+impl SessionTransaction {
+    pub fn new(owner: u32, locks: Arc<MetadataLocks>) -> Arc<SessionTransaction> {
+        Arc::new(SessionTransaction {
+            owner,
+            locks,
+            status: AtomicU8::new(AUTOCOMMIT),
+            open: Mutex::default(),
+            locked: Mutex::default(),
+        })
+    }
+
+    pub fn status(&self) -> TransactionStatus {
+        let status = self.status.load(Relaxed);
+        let has = |bit| status & bit != 0;
+        TransactionStatus {
+            in_transaction: has(IN_TRANSACTION),
+            read_only: has(READ_ONLY),
+            autocommit: has(AUTOCOMMIT),
+        }
+    }
+
+    fn set_status(&self, bit: u8, on: bool) {
+        if on {
+            self.status.fetch_or(bit, Relaxed);
+        } else {
+            self.status.fetch_and(!bit, Relaxed);
+        }
+    }
+
+    pub fn set_autocommit(&self, on: bool) {
+        self.set_status(AUTOCOMMIT, on);
+    }
+
+    /// Returns true if statements share a transaction just now.
+    pub fn is_open(&self) -> bool {
+        self.status().in_transaction
+    }
+
+    /// The characteristics of the open transaction.
+    pub fn characteristics(&self) -> Option<Characteristics> {
+        self.open.lock().as_ref().map(|open| open.characteristics)
+    }
+
+    /// Opens a transaction that statements share. There must be none.
+    pub fn open(&self, characteristics: Characteristics) {
+        let before = self.open.lock().replace(Open { characteristics, savepoints: Vec::new() });
+        debug_assert!(before.is_none(), "the transaction before is ended first");
+        self.set_status(IN_TRANSACTION, true);
+        self.set_status(READ_ONLY, characteristics.read_only);
+    }
+
+    /// Makes the changes of the open transaction, if there is one, visible and durable.
+    pub fn commit(&self) -> Result<()> {
+        self.end();
+        Ok(())
+    }
+
+    /// Takes the changes of the open transaction back, if there is one.
+    pub fn roll_back(&self) -> Result<()> {
+        self.end();
+        Ok(())
+    }
+
+    fn end(&self) {
+        if self.open.lock().take().is_some() {
+            self.set_status(IN_TRANSACTION | READ_ONLY, false);
+            self.locks.release(self.owner, Until::Transaction);
+        }
+    }
+
+    /// SAVEPOINT: one of the same name before is forgotten. Without a transaction there is nothing to go back to.
+    pub fn savepoint(&self, name: &str) {
+        let name = name.to_lowercase();
+        if let Some(open) = &mut *self.open.lock() {
+            open.savepoints.retain(|other| *other != name);
+            open.savepoints.push(name);
+        }
+    }
+
+    /// ROLLBACK TO: the savepoint itself stays. Error 1305.
+    pub fn roll_back_to(&self, name: &str) -> Result<()> {
+        self.at_savepoint(name, |open, at| open.savepoints.truncate(at + 1))
+    }
+
+    /// RELEASE SAVEPOINT: those behind it go, too. Error 1305.
+    pub fn release_savepoint(&self, name: &str) -> Result<()> {
+        self.at_savepoint(name, |open, at| open.savepoints.truncate(at))
+    }
+
+    fn at_savepoint<R>(&self, name: &str, then: impl FnOnce(&mut Open, usize) -> R) -> Result<R> {
+        let lower = name.to_lowercase();
+        let mut open = self.open.lock();
+        let found = open.as_mut().and_then(|open| {
+            let at = open.savepoints.iter().position(|other| *other == lower)?;
+            Some((open, at))
+        });
+        let Some((open, at)) = found else {
+            return Err(SqlError::new(ErrorCode::FunctionDoesNotExist, format!("SAVEPOINT {name} does not exist")));
+        };
+        Ok(then(open, at))
+    }
+
+    /// Locks a table that a statement uses, until the transaction ends, or with autocommit the statement. A statement outside
+    /// of a transaction that only reads locks nothing. Returns true if it had to wait, so that the table may be another one
+    /// now. Errors 1205, 1213, 1317.
+    pub fn use_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
+        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
+        match (of, until) {
+            (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
+            _ => self.locks.lock(self.owner, table, of, until, patience),
+        }
+    }
+
+    /// Ends the locks that a statement has taken for itself.
+    pub fn end_statement(&self) {
+        self.locks.release(self.owner, Until::Statement);
+        self.locks.end_change(self.owner);
+    }
+
+    pub fn locks(&self) -> &MetadataLocks {
+        &self.locks
+    }
+
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// LOCK TABLES: puts these tables in the place of those before. Errors 1205, 1213, 1317.
+    pub fn lock_tables(&self, tables: &[LockedTable], patience: &Patience<'_>) -> Result<()> {
+        self.unlock_tables();
+        let mut sorted = tables.to_vec();
+        sorted.sort_by_key(|table| table.id);
+        for table in &sorted {
+            let of = if table.write { TableUse::Alone } else { TableUse::ReadOnly };
+            if let Err(e) = self.locks.lock(self.owner, table.id, of, Until::Unlocked, patience) {
+                self.locks.release(self.owner, Until::Unlocked);
+                return Err(e);
+            }
+        }
+        let mut locked = HashMap::new();
+        for table in sorted {
+            *locked.entry(table.id).or_default() |= table.write;
+        }
+        *self.locked.lock() = Some(locked);
+        Ok(())
+    }
+
+    /// UNLOCK TABLES, which ends FLUSH TABLES WITH READ LOCK, too. Returns true if tables were locked.
+    pub fn unlock_tables(&self) -> bool {
+        self.locks.unlock_globally(self.owner);
+        let was_locked = self.locked.lock().take().is_some();
+        if was_locked {
+            self.locks.release(self.owner, Until::Unlocked);
+        }
+        was_locked
+    }
+
+    /// Returns true while LOCK TABLES is in effect.
+    pub fn has_locked_tables(&self) -> bool {
+        self.locked.lock().is_some()
+    }
+
+    /// Errors 1099 and 1100: while LOCK TABLES is in effect, a statement uses the tables that are locked, as they are locked.
+    pub fn check_locked(&self, table: TableId, name: &str, write: bool) -> Result<()> {
+        let locked = self.locked.lock();
+        let Some(locked) = &*locked else { return Ok(()) };
+        match locked.get(&table) {
+            None => {
+                let message = format!("Table '{name}' was not locked with LOCK TABLES");
+                Err(SqlError::new(ErrorCode::TableNotLocked, message))
+            }
+            Some(false) if write => {
+                let message = format!("Table '{name}' was locked with a READ lock and can't be updated");
+                Err(SqlError::new(ErrorCode::TableNotLockedForWrite, message))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl Drop for SessionTransaction {
+    fn drop(&mut self) {
+        self.end();
+        self.locks.release_all(self.owner);
+    }
+}
