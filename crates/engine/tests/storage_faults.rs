@@ -273,9 +273,14 @@ async fn a_full_disk_takes_nothing_but_drops() {
     let files = || home.disk.list(home.path()).unwrap();
     let used: u64 = files().iter().filter_map(|file| home.disk.len_of(file).unwrap()).sum();
     home.disk.set_capacity(Some(used));
-    for sql in [&load(1)[..], "CREATE INDEX ks ON t (s)", "CREATE TABLE u (a INT)"] {
+    for (sql, code, message) in [
+        (&load(1)[..], ErrorCode::RecordFileFull, "The table 't' is full"),
+        ("CREATE INDEX ks ON t (s)", ErrorCode::RecordFileFull, "The table 't' is full"),
+        ("CREATE TABLE u (a INT)", ErrorCode::DiskFull, "no space left"),
+    ] {
         let e = rows(&mut session, sql).await.unwrap_err();
-        assert_eq!(e.code, ErrorCode::DiskFull, "{sql}: {}", e.message);
+        assert_eq!(e.code, code, "{sql}: {}", e.message);
+        assert!(e.message.ends_with(message), "{sql}: {}", e.message);
         assert_eq!(observe(&mut session).await, before, "{sql}");
     }
     // What takes no room but that of the log is done as long as the log has some, and survives.

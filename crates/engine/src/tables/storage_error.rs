@@ -1,4 +1,4 @@
-//! Problems that storage reports while a table's rows are sorted into its trees, in MySQL's words.
+//! Problems that storage reports while it writes a table's rows, in MySQL's words.
 
 use muster_algebra::TableDef;
 use muster_storage::StorageError;
@@ -11,8 +11,10 @@ pub fn storage_error(def: &TableDef, e: StorageError) -> SqlError {
             let message = format!("Duplicate entry '{entry}' for key '{}.{key}'", def.name);
             SqlError::new(ErrorCode::DupEntry, message)
         }
-        StorageError::DiskFull { .. } => {
-            SqlError::new(ErrorCode::DiskFull, format!("Disk full while writing table '{}': {e}", def.name))
+        StorageError::DiskFull { path } => {
+            // The message has no room for the file, which the administrator wants to know.
+            tracing::warn!("table '{}' cannot grow: {}: no space left", def.name, path.display());
+            SqlError::new(ErrorCode::RecordFileFull, format!("The table '{}' is full", def.name))
         }
         other => other.into(),
     }

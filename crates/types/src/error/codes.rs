@@ -78,6 +78,7 @@ codes! {
     InvalidGroupFuncUse = 1111, "HY000";
     UnknownCharacterSet = 1115, "42000";
     TooManyFields = 1117, "HY000";
+    RecordFileFull = 1114, "HY000";
     TooBigRowSize = 1118, "42000";
     WrongValueCountOnRow = 1136, "21S01";
     MixOfGroupFuncAndFields = 1140, "42000";
