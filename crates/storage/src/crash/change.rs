@@ -1,22 +1,44 @@
 //! One random change of a row, made in a table.
 
 use crate::{
-    Counters, Result, StorageError, Table,
+    Counters, ReadView, Result, StorageError, Table,
+    key::ByteRange,
     random::Random,
     table_model::{
         draw,
         model::{Model, Parts, Row},
     },
 };
+use muster_types::Value;
+
+/// The number of rows that have a primary key instead.
+const HAS_PRIMARY_KEY: i64 = 0;
 
 /// The effect of a change on a model.
 #[derive(Debug, Clone)]
 pub(super) struct Delta {
     removed: Option<Parts>,
     put: Option<Row>,
+    /// The hidden row number of `put` is not known: the power went before it was read.
+    number_missing: bool,
 }
 
 impl Delta {
+    /// The hidden row number that the change has given to a row; `None` if it gave none, or it is not known.
+    pub fn given_number(&self) -> Option<i64> {
+        let came = self.put.as_ref().filter(|_| self.removed.is_none() && !self.number_missing);
+        came.map(|row| row.number).filter(|number| *number != HAS_PRIMARY_KEY)
+    }
+
+    /// Takes the number that is missing from the rows that a restart has found: it is larger than `highest`.
+    pub fn complete(&mut self, found: &[Row], highest: i64) {
+        let Some(put) = self.put.as_mut().filter(|_| self.number_missing) else { return };
+        if let Some(row) = found.iter().find(|row| row.number > highest && row.values == put.values) {
+            put.number = row.number;
+            self.number_missing = false;
+        }
+    }
+
     pub fn apply(&self, model: &mut Model) {
         match &self.put {
             Some(row) => model.put(self.removed.as_ref(), row.clone()),
@@ -51,7 +73,7 @@ pub(super) fn change(table: &Table, model: &Model, draw: &mut Random, trx_id: u6
         Some(old) if kind < 25 + count / 3 => {
             let key = model.key_values(&old);
             match table.delete(&key, trx_id, &Counters::default())? {
-                true => Ok(Some(Delta { removed: Some(model.key(&old)), put: None })),
+                true => Ok(Some(Delta { removed: Some(model.key(&old)), put: None, number_missing: false })),
                 false => Err(Broken::Wrong(format!("no row with key {key:?}"))),
             }
         }
@@ -60,12 +82,31 @@ pub(super) fn change(table: &Table, model: &Model, draw: &mut Random, trx_id: u6
 }
 
 fn insert(table: &Table, model: &Model, draw: &mut Random, trx_id: u64) -> Result<Option<Delta>, Broken> {
-    let row = Row { values: draw::row(draw, &model.schema), number: 0 };
+    let mut row = Row { values: draw::row(draw, &model.schema), number: HAS_PRIMARY_KEY };
     let done = table.insert(&row.values, trx_id, &Counters::default()).map(|()| true);
     if !is_made(done, model.duplicate(&row, None), &row)? {
         return Ok(None);
     }
-    Ok(Some(Delta { removed: None, put: Some(row) }))
+    let mut number_missing = false;
+    if !model.has_primary_key() {
+        match last_number(table) {
+            Ok(number) => row.number = number,
+            // The power is gone: nothing more is done before the restart, which shows the number.
+            Err(Broken::Storage(_)) => (row.number, number_missing) = (i64::MAX, true),
+            Err(wrong) => return Err(wrong),
+        }
+    }
+    Ok(Some(Delta { removed: None, put: Some(row), number_missing }))
+}
+
+/// The hidden row number of the row that came last.
+fn last_number(table: &Table) -> Result<i64, Broken> {
+    let counters = Counters::default();
+    let last = table.tree(0).rows(ByteRange::default(), true, &ReadView::latest(), &counters)?.next()?;
+    match last.as_deref().and_then(<[Value]>::last) {
+        Some(Value::Int(number)) => Ok(*number),
+        other => Err(Broken::Wrong(format!("{other:?} in the place of a hidden row number"))),
+    }
 }
 
 fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx_id: u64) -> Result<Option<Delta>, Broken> {
@@ -82,7 +123,7 @@ fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx_id: u64
     let key = model.key(&old);
     let done = table.update(&model.key_values(&old), &new.values, trx_id, &Counters::default());
     match is_made(done, model.duplicate(&new, Some(&key)), &new)? {
-        true => Ok(Some(Delta { removed: Some(key), put: Some(new) })),
+        true => Ok(Some(Delta { removed: Some(key), put: Some(new), number_missing: false })),
         false => Ok(None),
     }
 }

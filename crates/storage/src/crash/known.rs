@@ -19,23 +19,41 @@ pub(super) struct Known {
     since: Vec<(u64, Delta)>,
     /// Tables with all changes.
     pub now: BTreeMap<u64, Model>,
+    /// The highest hidden row number that a row of a table has had, also one that is gone.
+    highest: BTreeMap<u64, i64>,
+    /// The same of the rows that survive for certain.
+    highest_durable: BTreeMap<u64, i64>,
 }
 
 impl Known {
-    pub fn changed(&mut self, table: u64, delta: Delta) {
+    /// Notes a change. Error: it has given a hidden row number that a row has had before.
+    pub fn changed(&mut self, table: u64, delta: Delta) -> Result<(), String> {
+        if let Some(number) = delta.given_number() {
+            let highest = self.highest.insert(table, number).unwrap_or(-1);
+            if number <= highest {
+                return Err(format!("table {table}: a row has got number {number} after one with {highest}"));
+            }
+        }
         delta.apply(self.now.get_mut(&table).expect("a table that there is"));
         self.since.push((table, delta));
+        Ok(())
     }
 
     /// All changes so far survive.
     pub fn acknowledged(&mut self) {
         self.since.clear();
         self.durable.clone_from(&self.now);
+        self.highest_durable.clone_from(&self.highest);
     }
 
     /// The table is there with these rows, for certain; or it is gone.
     pub fn replaced(&mut self, table: u64, model: Option<Model>) {
         self.since.retain(|(changed, _)| *changed != table);
+        // Files that are loaded number their rows anew.
+        let numbers = model.iter().flat_map(|model| model.rows.values().map(|row| row.number));
+        let highest = numbers.max().unwrap_or(-1);
+        self.highest.insert(table, highest);
+        self.highest_durable.insert(table, highest);
         for tables in [&mut self.durable, &mut self.now] {
             match &model {
                 Some(model) => drop(tables.insert(table, model.clone())),
@@ -59,7 +77,7 @@ impl Known {
         };
         let first = differs(&models);
         while differs(&models).is_some() {
-            let Some((table, delta)) = since.next() else {
+            let Some((table, mut delta)) = since.next() else {
                 let id = first.unwrap_or_default();
                 let (rows, last) = (&found[&id], &models[&id]);
                 let missing = last.rows.values().find(|row| !rows.contains(row));
@@ -72,10 +90,14 @@ impl Known {
                 ));
             };
             if let Some(model) = models.get_mut(&table) {
+                let highest = self.highest_durable.entry(table).or_insert(-1);
+                delta.complete(&found[&table], *highest);
+                *highest = delta.given_number().unwrap_or(*highest);
                 delta.apply(model);
             }
         }
         self.now.clone_from(&models);
+        self.highest.clone_from(&self.highest_durable);
         self.durable = models;
         Ok(since.count() as u64)
     }

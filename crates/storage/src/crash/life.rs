@@ -249,7 +249,9 @@ impl Lives {
         let (id, table) = self.any_table(open);
         self.trx_id += 1;
         if let Some(delta) = change::change(&table, &self.known.now[&id], &mut self.draw, self.trx_id)? {
-            self.known.changed(id, delta);
+            self.known.changed(id, delta).map_err(Broken::Wrong)?;
+            let has_numbers = !self.known.now[&id].has_primary_key();
+            self.hit("changes of rows with hidden numbers", u64::from(has_numbers));
             self.hit("changes", 1);
         }
         Ok(())
