@@ -155,6 +155,8 @@ pub struct ViewDef {
     /// Whose rights count for what it reads (`SQL SECURITY DEFINER`); `None`: those of who uses it.
     #[serde(default)]
     pub definer: Option<Definer>,
+    #[serde(default)]
+    pub check_option: Option<CheckOption>,
 }
 
 /// An account, as the definer of a view.

@@ -1,6 +1,6 @@
 //! One state of the catalog.
 
-use muster_algebra::{CheckOption, ColumnDef, TableDef, TableId, ViewDef};
+use muster_algebra::{ColumnDef, TableDef, TableId, ViewDef};
 use muster_storage::{ColumnSchema, FileId, IndexSchema, TableSchema};
 use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,6 @@ pub struct ViewEntry {
     /// True if each row of the view is one row of its tables (manual 27.5.3).
     #[serde(default)]
     pub updatable: bool,
-    #[serde(default)]
-    pub check_option: Option<CheckOption>,
 }
 
 /// Parts of a definition that only SHOW CREATE TABLE and its like need.

@@ -59,7 +59,7 @@ pub fn view(view: &ViewEntry) -> String {
         }
         None => "SQL SECURITY INVOKER".into(),
     };
-    let check = view.check_option.map_or(String::new(), |option| format!(" WITH {} CHECK OPTION", option.name()));
+    let check = view.def.check_option.map_or(String::new(), |option| format!(" WITH {} CHECK OPTION", option.name()));
     let name = identifier(&view.def.name);
     format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {name}{columns} AS {}{check}", view.def.query)
 }

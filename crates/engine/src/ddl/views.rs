@@ -69,6 +69,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         query: muster_sql::without_stars(&statement.query_text, &bound.stars),
         current_database: context.session.current_database.clone(),
         definer: definer(context, &statement.security)?,
+        check_option: statement.check_option,
     };
     context.database.tables().change(|next| {
         let schema = next.schema_mut(&database)?;
@@ -76,7 +77,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         if taken {
             return Err(SqlError::table_exists(&name));
         }
-        let entry = ViewEntry { def: Arc::new(def), columns, updatable, check_option: statement.check_option };
+        let entry = ViewEntry { def: Arc::new(def), columns, updatable };
         schema.views.insert(name.clone(), Arc::new(entry));
         Ok(())
     })?;

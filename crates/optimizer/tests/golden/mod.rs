@@ -113,6 +113,7 @@ impl Workload {
             query: query.into(),
             current_database: Some("test".into()),
             definer: None,
+            check_option: None,
         };
         self.views.insert(view.name.clone(), Arc::new(view));
     }

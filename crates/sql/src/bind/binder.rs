@@ -1,12 +1,14 @@
 //! The state of binding one statement.
 
-use super::{BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, star::Star};
+use super::{
+    BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, scope::FromClause, star::Star,
+};
 use crate::typing::{Derivation, Item, collation, text_type};
-use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel};
+use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel, TableId};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from, sql_type::DECIMAL_MAX_STORED_PRECISION,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Most tables of one FROM clause (MySQL's own limit).
 pub(crate) const MAX_TABLES: usize = 61;
@@ -35,6 +37,15 @@ pub(crate) struct Binder<'a> {
     /// Position of the query block that is being bound.
     pub block: Option<usize>,
     pub tables_bound: usize,
+    /// Stored tables that are read, once for each mention, and whether the rows that the statement changes can be none of
+    /// those that it reads: then they are in a derived table that is computed before.
+    pub reads: Vec<(TableId, bool)>,
+    /// The stored column behind each TIMESTAMP column in local time.
+    pub local_times: HashMap<ColId, ColId>,
+    /// Conditions that the views bound so far in a query check.
+    pub view_checks: Vec<Expr>,
+    /// The row to insert, for `VALUES(column)`.
+    pub inserted_row: Option<FromClause>,
 }
 
 /// A bound query: its rows and what its columns are called.
@@ -72,6 +83,10 @@ impl<'a> Binder<'a> {
             blocks: Vec::new(),
             block: None,
             tables_bound: 0,
+            reads: Vec::new(),
+            local_times: HashMap::new(),
+            view_checks: Vec::new(),
+            inserted_row: None,
         }
     }
 

@@ -109,6 +109,16 @@ impl Binder<'_> {
         self.block.replace(self.blocks.len() - 1)
     }
 
+    /// Begins the query block of an UPDATE or DELETE, with its hints.
+    pub fn begin_statement_block(&mut self, text: Option<&str>) {
+        let mut hints = Vec::new();
+        if let Some(text) = text {
+            crate::hints::collect(text, &mut hints, &mut self.warnings);
+        }
+        self.blocks.push(Block { place: (0, 0, 0), hints, tables: Vec::new() });
+        self.block = Some(self.blocks.len() - 1);
+    }
+
     pub fn end_block(&mut self, around: Option<usize>) {
         self.block = around;
     }

@@ -9,12 +9,14 @@
 //!   star        what `*` stands for            updatable  views that can be written through
 //!   output      DISTINCT, and the columns that sort keys need
 //!   dependency  which columns determine which     hints      /*+ .. */
+//!   dml         INSERT, UPDATE, DELETE
 //!   subquery    subqueries in expressions    expr/      expressions
 //! ```
 
 mod aggregate;
 mod binder;
 mod dependency;
+mod dml;
 mod expr;
 mod from;
 mod hints;
@@ -31,6 +33,10 @@ mod tests;
 mod updatable;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
+pub use dml::{
+    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, NewRows, NewValue, OnDuplicateUpdate,
+    RowSource, Search, Surroundings, TableSearch, Target, ViewCheck, bind_delete, bind_insert, bind_update,
+};
 pub use star::{Star, without_stars};
 pub use updatable::updatable_tables;
 
@@ -199,7 +205,7 @@ pub fn bind_rows(
         .collect();
     let mut rel = Rel::Values { columns: named.iter().map(|(_, id)| *id).collect(), rows: literals };
     let database = env.session.database();
-    let from = FromClause::single(Relation { database: None, alias: String::new() }, named.clone());
+    let from = FromClause::single(Relation::derived(""), named.clone());
     let scope = Scope { from: &from, parent: None };
     let predicates = match filter {
         None => Vec::new(),

@@ -43,7 +43,7 @@ pub(crate) fn limits(binder: &Binder, clause: Option<&LimitClause>) -> Result<Li
 }
 
 /// A number or a parameter; no other expression may stand in LIMIT. Error 1210.
-fn limit_number(binder: &Binder, expr: &ast::Expr) -> Result<u64> {
+pub(crate) fn limit_number(binder: &Binder, expr: &ast::Expr) -> Result<u64> {
     let wrong = || SqlError::wrong_arguments("LIMIT");
     let ast::Expr::Value(value) = expr else { return Err(wrong()) };
     match &value.value {

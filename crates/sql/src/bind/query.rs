@@ -16,15 +16,7 @@ impl Binder<'_> {
     pub fn query(&mut self, query: &ast::Query, names: &Names, ordered: bool) -> Result<BoundQuery> {
         let mut names = names.clone();
         if let Some(with) = &query.with {
-            if with.recursive {
-                return Err(SqlError::unsupported("WITH RECURSIVE"));
-            }
-            for cte in &with.cte_tables {
-                if with.cte_tables.iter().filter(|c| c.alias.name == cte.alias.name).count() > 1 {
-                    return Err(SqlError::table_not_unique(&cte.alias.name.value));
-                }
-                names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
-            }
+            add_ctes(with, &mut names)?;
         }
         if query.fetch.is_some()
             || query.for_clause.is_some()
@@ -247,7 +239,7 @@ impl Binder<'_> {
         ordered: bool,
     ) -> Result<BoundQuery> {
         let columns = bound.outputs.iter().map(|o| (o.name.clone(), o.id)).collect();
-        let from = FromClause::single(Relation { database: None, alias: String::new() }, columns);
+        let from = FromClause::single(Relation::derived(""), columns);
         let scope = Scope { from: &from, parent: names.outer };
         let mut sort = Vec::new();
         for key in keys {
@@ -265,6 +257,20 @@ impl Binder<'_> {
         bound.rel = limits.apply(bound.rel);
         Ok(bound)
     }
+}
+
+/// Adds the tables of a WITH clause to the names.
+pub(super) fn add_ctes<'p>(with: &'p ast::With, names: &mut Names<'p>) -> Result<()> {
+    if with.recursive {
+        return Err(SqlError::unsupported("WITH RECURSIVE"));
+    }
+    for cte in &with.cte_tables {
+        if with.cte_tables.iter().filter(|c| c.alias.name == cte.alias.name).count() > 1 {
+            return Err(SqlError::table_not_unique(&cte.alias.name.value));
+        }
+        names.ctes = Some(Rc::new(Cte { ast: cte, before: names.ctes.take(), outer: names.outer }));
+    }
+    Ok(())
 }
 
 fn order_exprs(query: &ast::Query) -> Result<&[ast::OrderByExpr]> {

@@ -1,5 +1,6 @@
 //! The meaning of names: the columns of a FROM clause, those of the queries around it, and WITH tables.
 
+use super::dml::RelationSource;
 use crate::statement::ItemTexts;
 use muster_algebra::{ColId, Definer};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -7,11 +8,24 @@ use sqlparser::ast;
 use std::rc::Rc;
 
 /// A table of a FROM clause under its name there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Relation {
     /// `None` for a derived table.
     pub database: Option<String>,
     pub alias: String,
+    pub source: RelationSource,
+}
+
+impl Relation {
+    /// A relation whose rows cannot be changed.
+    pub fn derived(alias: &str) -> Relation {
+        Relation { database: None, alias: alias.to_string(), source: RelationSource::Derived }
+    }
+
+    /// Returns true if both have one name.
+    fn has_name_of(&self, other: &Relation) -> bool {
+        (&self.database, &self.alias) == (&other.database, &other.alias)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -44,7 +58,7 @@ impl FromClause {
     /// Both sides of a join. Error 1066 when a name is taken.
     pub fn join(mut self, other: FromClause) -> Result<FromClause> {
         for r in &other.relations {
-            if self.relations.contains(r) {
+            if self.relations.iter().any(|own| own.has_name_of(r)) {
                 return Err(SqlError::table_not_unique(&r.alias));
             }
         }
@@ -83,6 +97,11 @@ impl FromClause {
             self.columns.iter().try_for_each(look)?;
         }
         Ok(found)
+    }
+
+    /// The table that a column is of.
+    pub fn relation_of(&self, id: ColId) -> Option<&Relation> {
+        self.columns.iter().find(|c| c.id == id).map(|c| &self.relations[c.relation])
     }
 
     /// Returns true if `table` or `db.table` names the relation. Table names are exact, as on Linux.

@@ -2,6 +2,7 @@
 
 use super::{
     binder::{Binder, BoundQuery},
+    dml::RelationSource,
     from::{Joined, NamedColumn, name_parts},
     scope::{Cte, FromClause, Names, Relation},
 };
@@ -47,7 +48,9 @@ impl Binder<'_> {
                     ));
                 };
                 self.count_table()?;
+                let reads = self.reads.len();
                 let bound = self.query(subquery, names, false)?;
+                self.shelter(reads, &bound.rel, &alias.name.value);
                 self.derived(bound, &alias.name.value, column_names(alias)?)
             }
             TableFactor::Derived { lateral: true, .. } => Err(SqlError::unsupported("LATERAL")),
@@ -57,7 +60,7 @@ impl Binder<'_> {
         }
     }
 
-    fn named_table(
+    pub fn named_table(
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
@@ -122,7 +125,9 @@ impl Binder<'_> {
         let local = self.local_times(&mut columns);
         self.dependencies.add_table(&table, &columns);
         let named: Vec<NamedColumn> = columns.iter().map(|(id, i)| (table.columns[*i].name.clone(), *id)).collect();
-        let relation = Relation { database: Some(table.database.clone()), alias: alias.to_string() };
+        let (database, source) = (Some(table.database.clone()), RelationSource::Table);
+        let relation = Relation { database, alias: alias.to_string(), source };
+        self.reads.push((table.id, false));
         let from = FromClause::single(relation, named);
         let rel = Rel::Get { table, alias: alias.to_string(), columns: stored, hints };
         let rel = match local {
@@ -149,7 +154,9 @@ impl Binder<'_> {
                 let name = |zone: TimeZone| self.given(Value::Text(zone.to_string())).expr;
                 let args = vec![stored, name(TimeZone::UTC), name(zone)];
                 converted = true;
-                *id = self.columns.add(meta);
+                let local = self.columns.add(meta);
+                self.local_times.insert(local, *id);
+                *id = local;
                 (*id, Expr::Call { function: ScalarFunction::ConvertTz, args, ty })
             })
             .collect();
@@ -165,7 +172,9 @@ impl Binder<'_> {
         }
         let inside =
             Names { ctes: cte.before.clone(), outer: cte.outer, cte_depth: names.cte_depth + 1, ..names.clone() };
+        let reads = self.reads.len();
         let bound = self.query(&cte.ast.query, &inside, false)?;
+        self.shelter(reads, &bound.rel, alias);
         self.derived(bound, alias, column_names(&cte.ast.alias)?)
     }
 
@@ -194,6 +203,7 @@ impl Binder<'_> {
             view_depth: names.view_depth + 1,
             cte_depth: names.cte_depth,
         };
+        let (reads, outside) = (self.reads.len(), std::mem::take(&mut self.view_checks));
         let bound = self.query(&query.ast, &inside, false).map_err(|e| match e.code {
             ErrorCode::NoSuchTable
             | ErrorCode::BadField
@@ -202,9 +212,22 @@ impl Binder<'_> {
             | ErrorCode::TableAccessDenied => invalid(),
             _ => e,
         })?;
+        self.shelter(reads, &bound.rel, alias);
         let mut joined = self.derived(bound, alias, view.columns.clone())?;
-        joined.from.relations[0].database = Some(view.database.clone());
+        let inner = std::mem::replace(&mut self.view_checks, outside);
+        let has_condition = matches!(&*query.ast.body, ast::SetExpr::Select(s) if s.selection.is_some());
+        let source = self.view_source(view, &joined, inner, has_condition);
+        let relation = &mut joined.from.relations[0];
+        (relation.database, relation.source) = (Some(view.database.clone()), RelationSource::View(source));
         Ok(joined)
+    }
+
+    /// Notes that the tables read since there were `reads` of them are read before the statement changes any row, if the
+    /// derived table that they are in is not merged into the query around it.
+    fn shelter(&mut self, reads: usize, rel: &Rel, alias: &str) {
+        if !is_merged(rel) || self.is_kept_apart(alias) {
+            self.reads[reads..].iter_mut().for_each(|(_, sheltered)| *sheltered = true);
+        }
     }
 
     /// A query under a name, noted for hints; one that is not to be merged gets columns of its own.
@@ -246,8 +269,17 @@ fn derived(bound: BoundQuery, alias: &str, given: Vec<String>) -> Result<Joined>
         }
         columns.push((name, output.id));
     }
-    let relation = Relation { database: None, alias: alias.to_string() };
+    let relation = Relation::derived(alias);
     Ok(Joined { rel: bound.rel, from: FromClause::single(relation, columns) })
+}
+
+/// Returns true if a derived table of these rows becomes part of the query around it.
+fn is_merged(rel: &Rel) -> bool {
+    match rel {
+        Rel::Get { .. } | Rel::Values { .. } => true,
+        Rel::Filter { .. } | Rel::Project { .. } | Rel::Join { .. } => rel.inputs().into_iter().all(is_merged),
+        _ => false,
+    }
 }
 
 fn column_names(alias: &ast::TableAlias) -> Result<Vec<String>> {

@@ -57,6 +57,7 @@ codes! {
     WrongAutoKey = 1075, "42000";
     FileNotFound = 29, "HY000";
     CantDropFieldOrKey = 1091, "42000";
+    UpdateTableUsed = 1093, "HY000";
     NoSuchThread = 1094, "HY000";
     KillDenied = 1095, "HY000";
     NoTablesUsed = 1096, "HY000";
@@ -126,6 +127,7 @@ codes! {
     SpecificAccessDenied = 1227, "42000";
     ViewWrongList = 1353, "HY000";
     ViewNonupdatableCheck = 1368, "HY000";
+    ViewCheckFailed = 1369, "HY000";
     NoDefaultForField = 1364, "HY000";
     WrongValue = 1525, "HY000";
     DataTooLong = 1406, "22001";
@@ -190,4 +192,11 @@ codes! {
     ClientInteractionTimeout = 4031, "HY000";
     NoSuchUser = 1449, "HY000";
     VariableIsReadonly = 1621, "HY000";
+    NonUpdatableTable = 1288, "HY000";
+    NonUpdatableColumn = 1348, "HY000";
+    ViewMultiUpdate = 1393, "HY000";
+    ViewNoInsertFieldList = 1394, "HY000";
+    ViewDeleteMergeView = 1395, "HY000";
+    NoDefaultForViewField = 1423, "HY000";
+    NonInsertableTable = 1471, "HY000";
 }

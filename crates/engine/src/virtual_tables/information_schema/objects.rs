@@ -90,7 +90,7 @@ pub(super) fn views(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<
                 } else {
                     ""
                 }),
-                text(v.check_option.map_or("NONE", CheckOption::name)),
+                text(v.def.check_option.map_or("NONE", CheckOption::name)),
                 text(if v.updatable { "YES" } else { "NO" }),
                 text(v.def.definer.as_ref().map_or("root@localhost".into(), |d| format!("{}@{}", d.user, d.host))),
                 text(if v.def.definer.is_some() { "DEFINER" } else { "INVOKER" }),

@@ -245,6 +245,11 @@ impl Binder<'_> {
         if aggregate::is_aggregate(&upper) {
             return self.aggregate(&upper, function, cx);
         }
+        match upper.as_str() {
+            "VALUES" => return self.values_function(&plain_args(function)?),
+            "DEFAULT" => return self.default_function(&plain_args(function)?, cx),
+            _ => {}
+        }
         if !function::is_known(&upper) {
             return Err(function::no_such_function(cx, &name));
         }

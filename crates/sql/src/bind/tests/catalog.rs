@@ -1,8 +1,8 @@
 //! A catalog made from CREATE TABLE texts, and a session that stands still.
 
 use crate::{ColumnSpec, IndexKind, SessionValues, Statement, VariableScope, parse, split};
-use muster_algebra::{Catalog, ColumnDef, Definer, IndexDef, TableDef, TableId, ViewDef};
-use muster_types::{Collation, ErrorCode, KeyPart, Result, SqlError, SqlType, Value, temporal};
+use muster_algebra::{Catalog, CheckOption, ColumnDef, Definer, IndexDef, TableDef, TableId, ViewDef};
+use muster_types::{Collation, ErrorCode, KeyPart, Result, SqlError, SqlType, Value, temporal, time_zone::TimeZone};
 use std::{
     collections::HashMap,
     sync::{Arc, LazyLock},
@@ -48,6 +48,26 @@ impl TestCatalog {
                     query: query.into(),
                     current_database: Some("test".into()),
                     definer: None,
+                    check_option: None,
+                };
+                catalog.views.push(Arc::new(view));
+            }
+            for (name, check_option, query) in [
+                ("positive", Some(CheckOption::Cascaded), "select id, a, b as bee from t where b > 0"),
+                ("local", Some(CheckOption::Local), "select id, a, bee from plain where a > 1"),
+                ("plain", None, "select id, a, bee from positive where a > 0"),
+                ("joined", None, "select t.id, t.a, s.name, s.b from t join s on t.id = s.id"),
+                ("distinct_a", None, "select distinct a from t"),
+                ("computed", None, "select id, a + 1 as next, a from t"),
+            ] {
+                let view = ViewDef {
+                    database: "test".into(),
+                    name: name.into(),
+                    columns: Vec::new(),
+                    query: query.into(),
+                    current_database: Some("test".into()),
+                    definer: None,
+                    check_option,
                 };
                 catalog.views.push(Arc::new(view));
             }
@@ -133,11 +153,12 @@ impl Catalog for TestCatalog {
 pub struct TestSession {
     pub database: Option<String>,
     pub full_group_by: bool,
+    pub zone: TimeZone,
 }
 
 impl Default for TestSession {
     fn default() -> Self {
-        TestSession { database: Some("test".into()), full_group_by: true }
+        TestSession { database: Some("test".into()), full_group_by: true, zone: TimeZone::UTC }
     }
 }
 
@@ -157,6 +178,9 @@ impl SessionValues for TestSession {
     }
     fn now_micros(&self) -> i64 {
         temporal::parse_datetime("2026-11-21 12:34:56.789012").unwrap()
+    }
+    fn time_zone(&self) -> TimeZone {
+        self.zone
     }
     fn user(&self) -> String {
         "root@localhost".into()

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod constructs;
+mod dml;
 mod errors;
 mod print;
 mod types;

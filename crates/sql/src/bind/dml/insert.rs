@@ -1,0 +1,296 @@
+//! INSERT and REPLACE.
+
+use super::{
+    Assignment, BoundInsert, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource, Surroundings, Target,
+    target::{base_tables, computed_columns, refuse_virtual, replaced},
+    update::not_updatable_column,
+};
+use crate::{
+    Insert, InsertRows, InsertSource, Query, TableName,
+    bind::{
+        BindEnv,
+        binder::{Binder, BoundQuery},
+        from::Joined,
+        scope::{Clause, FromClause, Names, Relation, Scope},
+    },
+};
+use muster_algebra::{ColId, Expr, Rel};
+use muster_types::{ErrorCode, Result, SqlError};
+use sqlparser::ast;
+use std::collections::HashMap;
+
+/// The table that an INSERT names, bound once: the columns of one row.
+struct Destination {
+    from: FromClause,
+    target: Target,
+    /// What other columns of the view or table are computed from.
+    computed: HashMap<ColId, Expr>,
+}
+
+/// Looks up all names of an INSERT or REPLACE. Errors: 1054, 1093, 1110 for a column given twice, 1136 for another number of
+/// values, 1348, 1393, 1394 and 1471 for views that cannot be written so.
+pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
+    let mut binder = Binder::new(env);
+    let database = env.session.database();
+    let names = Names::of_statement(database.as_deref(), &insert.written.items);
+    let (row, given) = binder.destination(insert, &names)?;
+    let mut constants = Vec::new();
+    let mut query = None;
+    let mut source = RowSource::Rows(NewRows::default());
+    match &insert.source {
+        InsertSource::Rows(rows) => {
+            let before = binder.reads.len();
+            source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut constants)?);
+            binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
+        }
+        InsertSource::Query(select) => query = Some(binder.source_query(select, given.len(), database.as_deref())?),
+    }
+    let before = binder.reads.len();
+    let on_duplicate = match insert.on_duplicate.is_empty() {
+        true => None,
+        false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut constants)?),
+    };
+    if on_duplicate.is_some() {
+        // The first is the row that is there.
+        binder.refuse_reading_targets(before + 1, std::slice::from_ref(&row.target))?;
+    }
+    let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
+    let outputs = |q: &BoundQuery| q.outputs.iter().map(|o| (o.id, o.name.clone())).collect();
+    let (rel, outputs) = query.map_or((Rel::dual(), Vec::new()), |q| (q.rel.clone(), outputs(&q)));
+    let bound = binder.into_bound(rel, outputs);
+    let surroundings = Surroundings {
+        columns: bound.columns.clone(),
+        tables: bound.tables.clone(),
+        warnings: bound.warnings.clone(),
+        hints: bound.hints.clone(),
+        constants,
+    };
+    if let InsertSource::Query(_) = insert.source {
+        source = RowSource::Query(Box::new(bound));
+    }
+    let (replace, ignore) = (insert.replace, insert.ignore);
+    Ok(BoundInsert { target: row.target, replace, ignore, given, source, on_duplicate, surroundings })
+}
+
+impl Binder<'_> {
+    /// The table, and the positions of the columns that values are given for.
+    fn destination(&mut self, insert: &Insert, names: &Names) -> Result<(Destination, Vec<usize>)> {
+        let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
+        let relation = &joined.from.relations[0];
+        let width = match &insert.source {
+            InsertSource::Rows(rows) => Some(rows.width),
+            InsertSource::Query(_) => None,
+        };
+        let columns = match &insert.columns {
+            Some(columns) => self.listed_columns(columns, &joined)?,
+            None if width == Some(0) => Vec::new(),
+            None => {
+                if let RelationSource::View(view) = &relation.source
+                    && view.table_count() > 1
+                {
+                    let message =
+                        format!("Can not insert into join view '{}.{}' without fields list", view.database, view.name);
+                    return Err(SqlError::new(ErrorCode::ViewNoInsertFieldList, message));
+                }
+                joined.from.columns.iter().map(|c| (c.id, c.name.clone())).collect()
+            }
+        };
+        let destination = self.destination_table(joined, &columns)?;
+        let mut given = Vec::with_capacity(columns.len());
+        for (id, name) in columns {
+            let stored = self.stored_column(id);
+            let Some(position) = destination.target.columns.iter().position(|c| *c == stored) else {
+                return Err(not_updatable_column(&[name]));
+            };
+            if given.contains(&position) {
+                let message = format!("Column '{name}' specified twice");
+                return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, message));
+            }
+            given.push(position);
+        }
+        match &insert.source {
+            InsertSource::Rows(rows) if rows.width != given.len() => Err(SqlError::wrong_value_count(1)),
+            InsertSource::Rows(InsertRows { uneven: Some(row), .. }) => Err(SqlError::wrong_value_count(row)),
+            _ => Ok((destination, given)),
+        }
+    }
+
+    fn listed_columns(&self, columns: &[Vec<String>], joined: &Joined) -> Result<Vec<(ColId, String)>> {
+        let find = |column: &Vec<String>| {
+            let parts: Vec<&str> = column.iter().map(String::as_str).collect();
+            match joined.from.find(&parts, Clause::FieldList.name())? {
+                Some(id) => Ok((id, parts[parts.len() - 1].to_string())),
+                None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
+            }
+        };
+        columns.iter().map(find).collect()
+    }
+
+    /// The base table that rows are inserted into: of a view of several tables, the one whose columns are given.
+    fn destination_table(&mut self, joined: Joined, columns: &[(ColId, String)]) -> Result<Destination> {
+        let relation = &joined.from.relations[0];
+        let not_insertable = || {
+            let message = format!("The target table {} of the INSERT is not insertable-into", relation.alias);
+            SqlError::new(ErrorCode::NonInsertableTable, message)
+        };
+        let tables = base_tables(&joined.rel, true);
+        let mut base = tables.first().ok_or_else(not_insertable)?;
+        if let RelationSource::View(view) = &relation.source {
+            let mut chosen = None;
+            for (id, name) in columns {
+                let Some(table) = view.table_of(self.stored_column(*id)) else {
+                    return Err(not_updatable_column(std::slice::from_ref(name)));
+                };
+                if chosen.is_some_and(|other| other != table) {
+                    return Err(SqlError::new(
+                        ErrorCode::ViewMultiUpdate,
+                        format!(
+                            "Can not modify more than one base table through a join view '{}.{}'",
+                            view.database, view.name
+                        ),
+                    ));
+                }
+                chosen = Some(table);
+            }
+            base = &tables[chosen.unwrap_or(0)];
+        }
+        refuse_virtual(base.table, "INSERT")?;
+        let name = match &relation.source {
+            RelationSource::View(view) => view.name.clone(),
+            _ => base.table.name.clone(),
+        };
+        let computed = computed_columns(&joined.rel);
+        let mut target = self.target(base, &relation.alias, (relation.database.clone().unwrap_or_default(), name));
+        target.check = Self::view_check(&relation.source, &computed);
+        Ok(Destination { target, computed, from: joined.from })
+    }
+
+    /// The rows of VALUES. Their subqueries become columns of `constants`.
+    fn new_rows(
+        &mut self,
+        rows: &InsertRows,
+        row: &Destination,
+        given: &[usize],
+        names: &Names,
+        constants: &mut Vec<(ColId, Expr)>,
+    ) -> Result<NewRows> {
+        let scope = Scope { from: &row.from, parent: None };
+        let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
+        let mut values = Vec::with_capacity(rows.values.len());
+        for (i, value) in rows.values.iter().enumerate() {
+            let mut value = self.new_value(value, types[i % types.len()], &scope, names)?;
+            self.make_evaluable(&mut value, &row.computed, constants)?;
+            values.push(value);
+        }
+        Ok(NewRows { values, rows: rows.rows })
+    }
+
+    /// Leaves a value without subqueries, in terms of stored columns. Error 1235 for a subquery that looks at the row.
+    fn make_evaluable(
+        &mut self,
+        value: &mut NewValue,
+        computed: &HashMap<ColId, Expr>,
+        constants: &mut Vec<(ColId, Expr)>,
+    ) -> Result<()> {
+        let NewValue::Expr(expr) = value else { return Ok(()) };
+        if expr.has_subquery() {
+            let before = constants.len();
+            self.take_subqueries(expr, constants);
+            if constants[before..].iter().any(|(_, subquery)| !subquery.columns().is_empty()) {
+                return Err(SqlError::unsupported("a subquery that looks at the row to insert"));
+            }
+        }
+        *expr = replaced(std::mem::replace(expr, Expr::bool(true)), computed);
+        Ok(())
+    }
+
+    /// The query whose rows are inserted. Error 1136 for another number of columns.
+    fn source_query(&mut self, query: &Query, given: usize, database: Option<&str>) -> Result<BoundQuery> {
+        let names = Names::of_statement(database, &query.items);
+        let bound = self.query(&query.ast, &names, true)?;
+        if bound.outputs.len() != given {
+            return Err(SqlError::wrong_value_count(1));
+        }
+        Ok(bound)
+    }
+
+    fn on_duplicate(
+        &mut self,
+        insert: &Insert,
+        row: &Destination,
+        given: &[usize],
+        names: &Names,
+        constants: &mut Vec<(ColId, Expr)>,
+    ) -> Result<OnDuplicateUpdate> {
+        let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
+        let columns: Vec<(ColId, String)> = match joined.from.relations[0].source {
+            // The same table of the view as before.
+            RelationSource::View(_) => {
+                let same = |c: &(usize, ColId)| given.contains(&c.0);
+                let of_row =
+                    |i: usize| row.from.columns.iter().position(|c| self.stored_column(c.id) == row.target.columns[i]);
+                let positions =
+                    row.target.columns.iter().copied().enumerate().filter(same).filter_map(|(i, _)| of_row(i));
+                positions.map(|i| (joined.from.columns[i].id, joined.from.columns[i].name.clone())).collect()
+            }
+            _ => Vec::new(),
+        };
+        let old = self.destination_table(joined, &columns)?;
+        let mut from = old.from.clone();
+        if let Some(alias) = &insert.row_alias {
+            if alias.name == insert.table.name {
+                return Err(SqlError::table_not_unique(&alias.name));
+            }
+            from = from.join(self.aliased_row(alias, row, given)?)?;
+        }
+        let mut computed = old.computed.clone();
+        computed.extend(row.computed.clone());
+        self.inserted_row = Some(row.from.clone());
+        let scope = Scope { from: &from, parent: None };
+        let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+        for assignment in &insert.on_duplicate {
+            let parts: Vec<&str> = assignment.column.iter().map(String::as_str).collect();
+            let Some(id) = old.from.find(&parts, Clause::FieldList.name())? else {
+                return Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name()));
+            };
+            let stored = self.stored_column(id);
+            let Some(column) = old.target.columns.iter().position(|c| *c == stored) else {
+                return Err(not_updatable_column(&assignment.column));
+            };
+            let ty = old.target.table.columns[column].ty;
+            let mut value = self.new_value(&assignment.value, ty, &scope, names)?;
+            self.make_evaluable(&mut value, &computed, constants)?;
+            assignments.push(Assignment { target: 0, column, value });
+        }
+        self.inserted_row = None;
+        Ok(OnDuplicateUpdate { old: old.target.columns, assignments, check: old.target.check })
+    }
+
+    /// `AS new [(a, b)]`: the row to insert under a name, its columns under other names. Error 1353 for another number.
+    fn aliased_row(&self, alias: &crate::RowAlias, row: &Destination, given: &[usize]) -> Result<FromClause> {
+        let named: Vec<(String, ColId)> = row.from.columns.iter().map(|c| (c.name.clone(), c.id)).collect();
+        let columns = match alias.columns.len() {
+            0 => named,
+            n if n == given.len() => {
+                let column = |i: &usize| {
+                    let stored = row.target.columns[*i];
+                    named.iter().find(|(_, id)| self.stored_column(*id) == stored).map_or(stored, |(_, id)| *id)
+                };
+                alias.columns.iter().cloned().zip(given.iter().map(column)).collect()
+            }
+            _ => {
+                return Err(SqlError::new(
+                    ErrorCode::ViewWrongList,
+                    "In definition of view, derived table or common table expression, SELECT list and column names list \
+                     have different column counts",
+                ));
+            }
+        };
+        Ok(FromClause::single(Relation::derived(&alias.name), columns))
+    }
+}
+
+fn object_name(table: &TableName) -> ast::ObjectName {
+    let parts = table.database.iter().chain([&table.name]);
+    ast::ObjectName::from(parts.map(|part| ast::Ident::with_quote('`', part)).collect::<Vec<_>>())
+}

@@ -1,0 +1,116 @@
+//! UPDATE.
+
+use super::{Assignment, BoundUpdate, NewValue, RelationSource, Target};
+use crate::{
+    InsertValue, Update,
+    bind::{
+        BindEnv,
+        binder::Binder,
+        from::Joined,
+        query::add_ctes,
+        scope::{Clause, Names, Scope},
+    },
+};
+use muster_types::{ErrorCode, Result, SqlError};
+
+/// Looks up all names of an UPDATE. Errors: 1054, 1093, 1221 for ORDER BY or LIMIT with several tables, 1288 and 1348 for
+/// what cannot be changed, 1393 for two tables of one view.
+pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
+    let mut binder = Binder::new(env);
+    let database = env.session.database();
+    let mut names = Names::of_statement(database.as_deref(), &update.written.items);
+    if let Some(with) = &update.with {
+        add_ctes(with, &mut names)?;
+    }
+    binder.begin_statement_block(update.written.hints.as_deref());
+    let joined = binder.tables_of(&update.tables, &names, false)?;
+    let own_reads = binder.reads.len();
+    let (mut targets, mut assignments) = (Vec::new(), Vec::new());
+    for assignment in &update.assignments {
+        let bound = binder.update_assignment(&joined, &assignment.column, &assignment.value, &names, &mut targets)?;
+        assignments.push(bound);
+    }
+    if joined.from.relations.len() > 1 {
+        for (given, what) in [(!update.order_by.is_empty(), "ORDER BY"), (update.limit.is_some(), "LIMIT")] {
+            if given {
+                let message = format!("Incorrect usage of UPDATE and {what}");
+                return Err(SqlError::new(ErrorCode::WrongUsage, message));
+            }
+        }
+    }
+    let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());
+    let clauses = binder.clauses(&joined, condition, &update.order_by, limit, &names)?;
+    binder.refuse_reading_targets(own_reads, &targets)?;
+    let values = assignments.iter_mut().filter_map(|a| match &mut a.value {
+        NewValue::Expr(expr) => Some(expr),
+        NewValue::Value(_) | NewValue::Default => None,
+    });
+    let values = values.collect();
+    let mut search = binder.search(joined, clauses, &targets, values, true);
+    let surroundings = binder.surroundings(&mut search);
+    Ok(BoundUpdate { ignore: update.ignore, targets, assignments, search, surroundings })
+}
+
+impl Binder<'_> {
+    fn update_assignment(
+        &mut self,
+        joined: &Joined,
+        column: &[String],
+        value: &InsertValue,
+        names: &Names,
+        targets: &mut Vec<Target>,
+    ) -> Result<Assignment> {
+        let parts: Vec<&str> = column.iter().map(String::as_str).collect();
+        let clause = Clause::FieldList.name();
+        let Some(id) = joined.from.find(&parts, clause)? else {
+            return Err(SqlError::unknown_column(parts.join("."), clause));
+        };
+        let known = targets.len();
+        self.check_updatable(joined, id, parts[parts.len() - 1])?;
+        let target = self.target_of(joined, id, targets, "UPDATE")?;
+        if targets.len() > known {
+            refuse_second_table_of_view(targets)?;
+        }
+        let stored = self.stored_column(id);
+        let position = targets[target].columns.iter().position(|c| *c == stored);
+        let Some(position) = position else { return Err(not_updatable_column(column)) };
+        let ty = targets[target].table.columns[position].ty;
+        let scope = Scope { from: &joined.from, parent: None };
+        let value = self.new_value(value, ty, &scope, names)?;
+        Ok(Assignment { target, column: position, value })
+    }
+
+    /// Errors: 1288 for a relation whose rows cannot be changed, 1348 for a computed column of a view.
+    fn check_updatable(&self, joined: &Joined, id: muster_algebra::ColId, name: &str) -> Result<()> {
+        let Some(relation) = joined.from.relation_of(id) else { return Ok(()) };
+        match &relation.source {
+            RelationSource::Table => Ok(()),
+            RelationSource::Derived => Err(super::target::not_updatable(&relation.alias, "UPDATE")),
+            RelationSource::View(view) if view.table_count() == 0 => {
+                Err(super::target::not_updatable(&relation.alias, "UPDATE"))
+            }
+            RelationSource::View(view) => match view.table_of(self.stored_column(id)) {
+                Some(_) => Ok(()),
+                None => Err(not_updatable_column(&[name.to_string()])),
+            },
+        }
+    }
+}
+
+/// Error 1348.
+pub(super) fn not_updatable_column(name: &[String]) -> SqlError {
+    let name = name.last().map_or("", String::as_str);
+    SqlError::new(ErrorCode::NonUpdatableColumn, format!("Column '{name}' is not updatable"))
+}
+
+/// Error 1393 if the last target is the second one of its view.
+fn refuse_second_table_of_view(targets: &[Target]) -> Result<()> {
+    let Some((last, others)) = targets.split_last() else { return Ok(()) };
+    if others.iter().any(|t| (&t.alias, &t.named) == (&last.alias, &last.named)) {
+        return Err(SqlError::new(
+            ErrorCode::ViewMultiUpdate,
+            format!("Can not modify more than one base table through a join view '{}.{}'", last.named.0, last.named.1),
+        ));
+    }
+    Ok(())
+}

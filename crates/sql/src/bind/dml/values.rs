@@ -1,0 +1,119 @@
+//! Values for columns, `DEFAULT(column)` and `VALUES(column)`.
+
+use super::NewValue;
+use crate::{
+    InsertValue,
+    bind::{
+        Parameters,
+        binder::Binder,
+        expr::{ExprContext, literal::bytes_as_number},
+        scope::{Clause, Names, Scope},
+    },
+    typing::Item,
+};
+use muster_algebra::{ColId, DefaultValue, Expr, SubqueryKind};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    /// A value for a column of this type.
+    pub(super) fn new_value(
+        &mut self,
+        value: &InsertValue,
+        ty: SqlType,
+        scope: &Scope,
+        names: &Names,
+    ) -> Result<NewValue> {
+        Ok(match value {
+            InsertValue::Literal(value) => NewValue::Value(value.clone()),
+            InsertValue::Hexadecimal(bytes) => NewValue::Value(hexadecimal(bytes, ty)),
+            InsertValue::Parameter(index) => self.parameter_value(*index)?,
+            InsertValue::Default => NewValue::Default,
+            InsertValue::Expr(expr) => {
+                let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
+                let item = if ty.is_numeric() { bytes_as_number(item) } else { item };
+                match item.expr {
+                    Expr::Literal { value, .. } => NewValue::Value(value),
+                    expr => NewValue::Expr(expr),
+                }
+            }
+        })
+    }
+
+    fn parameter_value(&self, index: usize) -> Result<NewValue> {
+        let wrong = || SqlError::wrong_arguments("EXECUTE");
+        Ok(match self.env.parameters {
+            Parameters::Values(values) => NewValue::Value(values.get(index).ok_or_else(wrong)?.clone()),
+            Parameters::Types(types) => {
+                NewValue::Expr(Expr::Parameter { index, ty: *types.get(index).ok_or_else(wrong)? })
+            }
+            Parameters::Unknown => NewValue::Value(Value::Null),
+        })
+    }
+
+    /// `VALUES(column)`: the value for a column of the row that is to be inserted; NULL where there is none.
+    pub fn values_function(&mut self, args: &[&ast::Expr]) -> Result<Item> {
+        let parts = column_argument(args)?;
+        let found = match &self.inserted_row {
+            None => return Ok(Item::null()),
+            Some(row) => row.find(&parts, Clause::FieldList.name())?,
+        };
+        match found {
+            Some(id) => Ok(self.column_item(id)),
+            None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
+        }
+    }
+
+    /// `DEFAULT(column)`. Error 1364 for a column that has none.
+    pub fn default_function(&mut self, args: &[&ast::Expr], cx: &ExprContext) -> Result<Item> {
+        let parts = column_argument(args)?;
+        let Some(id) = cx.scope.find(&parts, cx.clause.name())? else {
+            return Err(SqlError::unknown_column(parts.join("."), cx.clause.name()));
+        };
+        let name = parts.join(".");
+        let no_default =
+            || SqlError::new(ErrorCode::NoDefaultForField, format!("Field '{name}' doesn't have a default value"));
+        let meta = self.columns.get(id).clone();
+        let Some(origin) = meta.origin else { return Err(no_default()) };
+        let table = self.env.catalog.table(&origin.database, &origin.table, cx.names.definer)?;
+        let column = table.as_ref().and_then(|t| t.columns.iter().find(|c| c.name == origin.column));
+        Ok(match column.map(|c| (&c.default, c.nullable)) {
+            Some((Some(DefaultValue::Value(value)), _)) => Item::literal(value.clone(), meta.ty),
+            Some((Some(DefaultValue::CurrentTimestamp), _)) => {
+                Item::literal(Value::DateTime(self.env.session.now_micros()), meta.ty)
+            }
+            Some((None, true)) => Item::literal(Value::Null, meta.ty),
+            _ => return Err(no_default()),
+        })
+    }
+
+    /// Takes the subqueries out of an expression: each becomes a column of `taken`.
+    pub(super) fn take_subqueries(&mut self, expr: &mut Expr, taken: &mut Vec<(ColId, Expr)>) {
+        if let Expr::Subquery(subquery) = expr {
+            let ty = self.type_of(&Expr::Subquery(subquery.clone()));
+            let nullable = !matches!(subquery.kind, SubqueryKind::Exists { .. });
+            let id = self.columns.add_computed("", ty, nullable);
+            taken.push((id, std::mem::replace(expr, Expr::Column(id))));
+            return;
+        }
+        expr.children_mut().into_iter().for_each(|child| self.take_subqueries(child, taken));
+    }
+}
+
+/// A hexadecimal literal: its last eight bytes are a number's, high ones first.
+fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
+    match ty.is_numeric() {
+        true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
+        false => Value::Bytes(bytes.to_vec()),
+    }
+}
+
+/// The only argument, which names a column.
+fn column_argument<'e>(args: &[&'e ast::Expr]) -> Result<Vec<&'e str>> {
+    match args {
+        [ast::Expr::Identifier(name)] => Ok(vec![&name.value]),
+        [ast::Expr::CompoundIdentifier(names)] => Ok(names.iter().map(|n| n.value.as_str()).collect()),
+        [other] => Err(SqlError::syntax(other, 1)),
+        _ => Err(SqlError::syntax("", 1)),
+    }
+}
