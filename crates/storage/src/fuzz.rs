@@ -14,7 +14,7 @@ use crate::{
             rows::Rows,
             slot::Version,
             split::{Cut, join, split},
-            visible::{Visibility, visible},
+            visible::visible,
             within::keep_within,
         },
         overflow::read_piece,
@@ -106,7 +106,7 @@ pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
         }
     }
     let _ = leaf.rows().checked_sub(1).map(|last| leaf.key(layout, last));
-    if let Ok(seen) = visible(&leaf, 0..leaf.rows(), &ReadView::new([].into(), 1))
+    if let Ok(seen) = visible(&leaf, 0..leaf.rows())
         && let Ok(arrays) = arrays(layout, &leaf, &seen)
     {
         for array in arrays {
@@ -121,10 +121,9 @@ pub(crate) fn decode(layout: &TreeLayout, bytes: &[u8]) {
 
 /// Reads a leaf row by row.
 fn single_rows(layout: &TreeLayout, leaf: &Leaf<'_>) {
-    let view = ReadView::new([].into(), 1);
-    let visibility = Visibility::of(leaf, &view);
+    let _ = leaf.unseen_at(&(0..leaf.rows()), &ReadView::new([].into(), 1));
     for position in 0..leaf.rows().min(100) {
-        let _ = visibility.row(position);
+        let _ = leaf.unmarked_row(position);
         let Ok(place) = leaf.row_at(position) else { continue };
         for column in 0..layout.columns.len() {
             let _ = leaf.value(layout, column, place.row);

@@ -6,7 +6,7 @@ use crate::{
     key::{ByteRange, Keys},
     latch_order::{Held, Rank},
     stripes::Stripes,
-    tree::{Change, ColumnSource, Rest, Room, Tree, TreeLayout},
+    tree::{Change, ColumnSource, History, Rest, Room, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value};
@@ -48,7 +48,19 @@ impl Table {
         files: Vec<FileId>,
         statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        let mut trees = Vec::with_capacity(files.len());
+        // Roll pointers are 0 as long as nobody writes undo records.
+        Table::open_with(store, schema, files, statistics, None)
+    }
+
+    /// Opens a table whose versions before the newest ones are found in `undo`.
+    pub(crate) fn open_with(
+        store: Arc<Store>,
+        schema: TableSchema,
+        files: Vec<FileId>,
+        statistics: TableStatistics,
+        undo: Option<Arc<dyn UndoSource>>,
+    ) -> Result<Arc<Table>> {
+        let mut trees: Vec<Arc<Tree>> = Vec::with_capacity(files.len());
         for (index, id) in files.iter().enumerate().take(schema.indexes.len()) {
             let file = store.open_file(*id)?;
             let layout = Arc::new(TreeLayout::new(&schema, index));
@@ -57,6 +69,7 @@ impl Table {
                 return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
             }
             let tree = Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?);
+            tree.set_history(History { undo: undo.clone(), clustered: trees.first().cloned() });
             store.register_tree(&tree);
             trees.push(tree);
         }

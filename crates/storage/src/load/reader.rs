@@ -60,7 +60,7 @@ impl TreeReader {
         let at_once = LEAVES.min(self.tree.pool().frame_count() / FRAMES_PER_LEAF).max(1);
         let mut rows_read = 0;
         while rows_read < BATCH_ROWS {
-            let leaves = self.tree.next_leaves(&mut self.run, at_once, &self.counters)?;
+            let leaves = self.tree.next_leaves(&mut self.run, &ReadView::latest(), at_once, &self.counters)?;
             let upcoming = self.run.upcoming();
             let ahead = &upcoming[..upcoming.len().min(READ_AHEAD_LEAVES)];
             self.tree.pool().prefetch(self.tree.file(), ahead, &self.counters);
@@ -71,7 +71,7 @@ impl TreeReader {
                 let page = slice.page.page_no();
                 let leaf = self.tree.leaf(&slice.page)?;
                 let corrupt = |e| self.tree.decode_error(page, e);
-                let rows = visible(&leaf, slice.rows, &ReadView::latest()).map_err(|e| corrupt(e.into()))?;
+                let rows = visible(&leaf, slice.rows).map_err(|e| corrupt(e.into()))?;
                 for (sink, column) in sinks.iter_mut().zip(&self.columns) {
                     let column = leaf.column(*column, stored[*column].physical).map_err(|e| corrupt(e.into()))?;
                     sink.append(&column, &rows, &overflow).map_err(corrupt)?;

@@ -110,7 +110,7 @@ impl Lookup {
         self.valid = true;
         for i in 1..keys.len() {
             let (before, key) = (keys.get(i - 1), keys.get(i));
-            self.valid &= !self.reading.batched || before < key && !key.starts_with(before);
+            self.valid &= !self.reading.is_batched() || before < key && !key.starts_with(before);
             if parts.is_some() && codec.whole_parts(key) != parts {
                 parts = None;
             }
@@ -118,7 +118,7 @@ impl Lookup {
         self.matcher = Matcher::new(&self.access.tree, self.access.view.clone(), parts);
         self.run = PrefixRun::default();
         self.last_found = None;
-        self.reading = Reading::of(&self.access.tree, self.reading.batched);
+        self.reading = Reading::of(&self.access.tree, self.reading.is_batched());
         self.busy = true;
         self.keys = keys;
         if matches!((&self.output, self.fetch), (Output::Rows(_), Fetch::KeyOrder { .. })) {

@@ -7,10 +7,9 @@ use super::{
 };
 use crate::{
     Counters, Result, StorageError, TableSchema,
-    buffer_pool::PageGuard,
     counters::Counter,
     tree::{
-        Tree, TreeLayout, TreeOverflow,
+        LeafPage, Tree, TreeLayout, TreeOverflow,
         leaf::{
             Leaf,
             decode::{ColumnSink, DecodeError},
@@ -24,9 +23,9 @@ use arrow_schema::{DataType, FieldRef};
 use muster_types::SqlType;
 use std::sync::Arc;
 
-/// A latched leaf and rows of it, in the order they are wanted.
+/// A leaf as a view sees it and rows of it, in the order they are wanted.
 pub(crate) struct LeafRows {
-    pub page: PageGuard,
+    pub page: LeafPage,
     pub rows: Rows,
 }
 

@@ -7,10 +7,9 @@ use super::{
 };
 use crate::{
     Counters, Result,
-    buffer_pool::PageGuard,
     counters::Counter,
     key::{KeyList, Keys},
-    tree::{PrefixRun, Tree, leaf::rows::Rows},
+    tree::{LeafPage, PrefixRun, Tree, leaf::rows::Rows},
 };
 use arrow_array::RecordBatch;
 use std::{ops::Range, sync::Arc};
@@ -94,11 +93,11 @@ impl Fetcher {
         self.tags.clear();
         self.done = 0;
         self.fill_left = None;
-        self.reading = Reading::of(&self.clustered, self.reading.batched);
+        self.reading = Reading::of(&self.clustered, self.reading.is_batched());
     }
 
     /// Takes in entries of a secondary leaf, and their tags (one per entry, or none at all).
-    pub fn add_entries(&mut self, secondary: &Tree, page: &PageGuard, rows: &Rows, tags: &[u32]) -> Result<()> {
+    pub fn add_entries(&mut self, secondary: &Tree, page: &LeafPage, rows: &Rows, tags: &[u32]) -> Result<()> {
         if self.done > 0 && self.pass.is_empty() {
             self.keys.drain(self.done);
             self.tags.drain(..self.done.min(self.tags.len()));

@@ -1,12 +1,12 @@
-//! Rows of a latched leaf that keys find and a view sees.
+//! Rows of a leaf that keys find and a view sees.
 
 use super::{LeafRows, all_resident, max_latched};
 use crate::{
     Counters, ReadView, Result,
     key::KeyList,
     tree::{
-        PrefixLeaf, PrefixRun, Tree,
-        leaf::{rows::Rows, search::PrefixSearch, visible::Visibility},
+        Batching, PrefixLeaf, PrefixRun, Tree,
+        leaf::{rows::Rows, search::PrefixSearch},
     },
 };
 use std::{ops::ControlFlow, sync::Arc};
@@ -14,16 +14,20 @@ use std::{ops::ControlFlow, sync::Arc};
 /// How leaves are found and asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
-    /// Keys ascend and share descents; otherwise each is looked up by itself.
-    pub batched: bool,
-    read_ahead: bool,
+    batching: Batching,
     /// Leaves that may be latched at once.
     max_leaves: usize,
 }
 
 impl Reading {
     pub fn of(tree: &Tree, batched: bool) -> Reading {
-        Reading { batched, read_ahead: !all_resident(tree), max_leaves: max_latched(tree) }
+        let batching = Batching { batched, read_ahead: !all_resident(tree) };
+        Reading { batching, max_leaves: max_latched(tree) }
+    }
+
+    /// Returns true if keys ascend and share descents; otherwise each is looked up by itself.
+    pub fn is_batched(&self) -> bool {
+        self.batching.batched
     }
 }
 
@@ -53,10 +57,10 @@ impl Matcher {
         wanted: usize,
         counters: &Counters,
     ) -> Result<(Vec<LeafRows>, Vec<usize>)> {
-        let tree = Arc::clone(&self.tree);
+        let (tree, view) = (Arc::clone(&self.tree), Arc::clone(&self.view));
         let (mut leaves, mut visited) = (Vec::with_capacity(how.max_leaves), 0);
         let mut numbers = Vec::with_capacity(wanted.min(NUMBERS_ROOM));
-        tree.read_prefixes(run, keys, how.batched, how.read_ahead, counters, |leaf| {
+        tree.read_prefixes(run, keys, &view, how.batching, counters, |leaf| {
             visited += 1;
             let found = self.rows(leaf, keys, &mut numbers)?;
             if !found.rows.is_empty() {
@@ -76,13 +80,12 @@ impl Matcher {
         let corrupt = |e| self.tree.corrupt(page.page_no(), e);
         let layout = self.tree.layout();
         let content = self.tree.leaf(&page)?;
-        let visibility = Visibility::of(&content, &self.view);
         let mut seen = Ok(());
         let mut list: Vec<u16> = Vec::with_capacity(content.rows());
         self.search
             .find(&content, layout, keys, which, first_row, |key, rows| {
                 for position in rows {
-                    match visibility.row(position) {
+                    match content.unmarked_row(position) {
                         Ok(Some(row)) => {
                             list.push(row as u16);
                             numbers.push(key);

@@ -12,15 +12,12 @@ use crate::{
     rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
         LeafSlice, Skipped,
-        leaf::{
-            BadPage,
-            rows::Rows,
-            visible::{Visibility, visible},
-        },
+        leaf::{BadPage, rows::Rows, visible::visible},
     },
 };
 use arrow_array::RecordBatch;
 use std::{
+    collections::VecDeque,
     ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
@@ -38,6 +35,8 @@ pub struct ScanCursor {
     skipper: Option<Skipper>,
     /// The place to continue at, if that is not the next entry.
     onward: Option<Target>,
+    /// What was read of a leaf and not looked at, where entries are left out: a copied leaf may have several pages.
+    slices: VecDeque<LeafSlice>,
     /// Leaves read one behind the other.
     neighbours: usize,
     /// Entries that are still wanted; `None` if all are.
@@ -70,6 +69,7 @@ impl ScanCursor {
             ahead: None,
             skipper: Skipper::new(&access.tree, scan.steering.clone(), scan.distinct_prefix, scan.reverse),
             onward: None,
+            slices: VecDeque::new(),
             neighbours: 0,
             left: scan.entries_max,
             index_tester: access.index_tester(),
@@ -150,7 +150,7 @@ impl ScanCursor {
                 // Before leaves are latched: taking work waits for inner pages.
                 self.ahead = scan.queue.lock().take(&scan.access.tree, counters)?;
             }
-            let slices = scan.access.tree.next_leaves(&mut morsel.run, count, counters)?;
+            let slices = scan.access.tree.next_leaves(&mut morsel.run, &scan.access.view, count, counters)?;
             if slices.is_empty() {
                 self.current = None;
                 continue;
@@ -198,18 +198,20 @@ impl ScanCursor {
     fn next_chosen(&mut self, scan: &Scan, counters: &Counters) -> Result<Option<Vec<LeafRows>>> {
         let tree = &scan.access.tree;
         if let Some(target) = self.onward.take() {
-            self.go_on(scan, target, counters);
+            self.go_on(scan, target, counters)?;
         }
         let Some(skipper) = &mut self.skipper else { return Ok(None) };
         let slice = loop {
+            if let Some(slice) = self.slices.pop_front() {
+                break slice;
+            }
             if self.current.is_none() {
                 self.current = scan.queue.lock().take(tree, counters)?;
             }
             let Some(morsel) = &mut self.current else { return Ok(None) };
-            let slices = tree.next_leaves(&mut morsel.run, 1, counters)?;
-            match slices.into_iter().next() {
-                Some(slice) => break slice,
-                None => self.current = None,
+            self.slices = tree.next_leaves(&mut morsel.run, &scan.access.view, 1, counters)?.into();
+            if self.slices.is_empty() {
+                self.current = None;
             }
         };
         self.neighbours += 1;
@@ -228,10 +230,9 @@ impl ScanCursor {
         let LeafSlice { page, rows } = slice;
         let corrupt = |e: BadPage| tree.decode_error(page.page_no(), e.into());
         let leaf = tree.leaf(&page)?;
-        let visibility = Visibility::of(&leaf, &scan.access.view);
         let base_rows = leaf.base_rows();
         let last_row = if scan.reverse { rows.start } else { rows.end - 1 };
-        let chosen = skipper.choose(&leaf, &visibility, rows).map_err(corrupt)?;
+        let chosen = skipper.choose(&leaf, rows).map_err(corrupt)?;
         self.onward = chosen.onward;
         let mut read = chosen.read;
         let mut leaves = vec![LeafRows { page, rows: Rows::of(chosen.rows, base_rows) }];
@@ -255,11 +256,16 @@ impl ScanCursor {
     }
 
     /// Leaves out what stands before the target. Holds no latch.
-    fn go_on(&mut self, scan: &Scan, target: Target, counters: &Counters) {
+    fn go_on(&mut self, scan: &Scan, target: Target, counters: &Counters) -> Result<()> {
         let Target::Key(key) = target else {
+            self.slices.clear();
             self.current = None;
-            return scan.queue.lock().end();
+            scan.queue.lock().end();
+            return Ok(());
         };
+        for slice in std::mem::take(&mut self.slices) {
+            self.slices.extend(not_before(scan, slice, &key)?);
+        }
         let skipped = self.current.as_mut().map_or(Skipped::All, |morsel| morsel.run.skip_to(&key));
         match skipped {
             Skipped::Leaves(0) => {}
@@ -273,7 +279,20 @@ impl ScanCursor {
                 scan.queue.lock().skip_to(&key);
             }
         }
+        Ok(())
     }
+}
+
+/// The rows of a slice that do not stand before a key, in the order of reading, if there are any.
+fn not_before(scan: &Scan, slice: LeafSlice, key: &[u8]) -> Result<Option<LeafSlice>> {
+    let LeafSlice { page, rows } = slice;
+    let tree = &scan.access.tree;
+    let bound = tree.leaf(&page)?.lower_bound(tree.layout(), key).map_err(|e| tree.corrupt(page.page_no(), e))?;
+    let rows = match scan.reverse {
+        false => rows.start.max(bound)..rows.end,
+        true => rows.start..rows.end.min(bound),
+    };
+    Ok((!rows.is_empty()).then_some(LeafSlice { page, rows }))
 }
 
 /// Keeps the first `left` rows of the leaves' ranges and takes them from `left`. How many entries are read until then.
@@ -300,8 +319,7 @@ fn visible_rows(scan: &Scan, slice: LeafSlice) -> Result<LeafRows> {
     if !leaf.slots().is_empty() {
         page.note_met();
     }
-    let seen =
-        visible(&leaf, rows, &scan.access.view).map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
+    let seen = visible(&leaf, rows).map_err(|e| scan.access.tree.decode_error(page.page_no(), e.into()))?;
     let rows = match scan.reverse {
         false => seen,
         true => seen.reversed(),

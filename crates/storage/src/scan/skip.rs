@@ -9,7 +9,7 @@ use crate::{
     tree::{
         Tree,
         gallop::first_not,
-        leaf::{BadPage, Leaf, rows::Rows, visible::Visibility},
+        leaf::{BadPage, Leaf, rows::Rows},
     },
 };
 use std::{ops::Range, sync::Arc};
@@ -61,12 +61,7 @@ impl Skipper {
 
     /// Chooses among the rows at some positions of a leaf: those that are seen and that steering lets through, without the
     /// rest of the group delivered last.
-    pub fn choose(
-        &mut self,
-        leaf: &Leaf<'_>,
-        visibility: &Visibility<'_>,
-        among: Range<usize>,
-    ) -> Result<Chosen, BadPage> {
+    pub fn choose(&mut self, leaf: &Leaf<'_>, among: Range<usize>) -> Result<Chosen, BadPage> {
         let layout = self.tree.layout();
         let columns = leaf.key_rows(layout, &layout.key)?;
         let (count, reverse, scratch) = (among.len(), self.reverse, &mut self.scratch);
@@ -89,7 +84,7 @@ impl Skipper {
         let Some(sets) = &self.sets else {
             chosen.read = count - place;
             for place in place..count {
-                chosen.rows.extend(visibility.row(position(place))?.map(|row| row as u16));
+                chosen.rows.extend(leaf.unmarked_row(position(place))?.map(|row| row as u16));
             }
             return Ok(chosen);
         };
@@ -98,7 +93,7 @@ impl Skipper {
             let row = row_at(place);
             chosen.read += 1;
             let Some(part) = sets.failing(&columns.row(row), scratch) else {
-                chosen.rows.extend(visibility.row(position(place))?.map(|row| row as u16));
+                chosen.rows.extend(leaf.unmarked_row(position(place))?.map(|row| row as u16));
                 place += 1;
                 continue;
             };

@@ -13,6 +13,7 @@ use crate::{
 };
 use muster_types::{KeyRange, Value};
 use std::{
+    cell::Cell,
     fmt::Debug,
     ops::{Bound, ControlFlow},
     sync::Arc,
@@ -28,7 +29,7 @@ fn same<T: PartialEq + Debug>(got: &T, want: &T, what: impl Fn() -> String) -> V
     if got == want { Ok(()) } else { Err(format!("{}: {got:?}, wanted {want:?}", what())) }
 }
 
-fn same_rows(got: &[Vec<Value>], want: &[Vec<Value>], what: impl Fn() -> String) -> Verdict {
+pub(super) fn same_rows(got: &[Vec<Value>], want: &[Vec<Value>], what: impl Fn() -> String) -> Verdict {
     if got == want {
         return Ok(());
     }
@@ -46,23 +47,43 @@ pub(crate) enum Compare {
     AfterCrash,
 }
 
-/// Compares all indexes of a table with a model.
+/// Compares all indexes of a table, as they are now, with a model.
 pub(crate) fn compare(table: &Arc<Table>, model: &Model, draw: &mut Random, how: Compare) -> Verdict {
     for index in 0..model.schema.indexes.len() {
-        let compared = Compared { table, model, how, index, order: model.in_order(index) };
-        compared.tree_is_sound()?;
-        compared.whole_scans()?;
+        Compared::new(table, model, ReadView::latest(), index).tree_is_sound(how)?;
+    }
+    compare_view(table, model, &ReadView::latest(), draw)
+}
+
+/// Compares all indexes of a table, as a view sees them, with a model.
+pub(crate) fn compare_view(table: &Arc<Table>, model: &Model, view: &Arc<ReadView>, draw: &mut Random) -> Verdict {
+    for index in 0..model.schema.indexes.len() {
+        let compared = Compared::new(table, model, Arc::clone(view), index);
+        compared.whole_scans(draw)?;
         for _ in 0..3 {
             compared.range(draw)?;
             compared.lookups(draw)?;
+            compared.conditions(draw)?;
+            compared.steered(draw)?;
+            compared.first_of_groups(draw)?;
         }
         compared.visit(draw)?;
+        compared.visit_rows(draw)?;
     }
-    model.rows.values().step_by(7).try_for_each(|row| by_key(table, model, row, draw))
+    model.rows.values().step_by(7).try_for_each(|row| by_key(table, model, view, row, draw))
+}
+
+/// A way of fetching rows for entries.
+fn any_fetch(draw: &mut Random) -> Fetch {
+    match draw.below(3) {
+        0 => Fetch::EntryOrder,
+        1 => Fetch::KeyOrder { buffer_bytes: 1 + draw.below(200) },
+        _ => Fetch::KeyOrder { buffer_bytes: 1 << 18 },
+    }
 }
 
 /// A row by its key, also if that is written in other letters.
-fn by_key(table: &Table, model: &Model, row: &Row, draw: &mut Random) -> Verdict {
+fn by_key(table: &Table, model: &Model, view: &Arc<ReadView>, row: &Row, draw: &mut Random) -> Verdict {
     let own = model.key_values(row);
     let other: Vec<Value> = own.iter().map(draw::other_case).collect();
     let parts = &model.schema.indexes[0].parts;
@@ -72,27 +93,31 @@ fn by_key(table: &Table, model: &Model, row: &Row, draw: &mut Random) -> Verdict
         .zip(&other)
         .all(|((p, own), other)| part(&model.schema, p, own) == part(&model.schema, p, other));
     let key = if equal && draw.one_in(2) { other } else { own };
-    let got = table.get(&key, &ReadView::latest(), &Counters::default()).map_err(|e| e.to_string())?;
+    let got = table.get(&key, view, &Counters::default()).map_err(|e| e.to_string())?;
     same(&got.as_ref(), &Some(&row.values), || format!("the row with key {key:?}"))
 }
 
 /// One index of a table, with the model's rows in its order.
-struct Compared<'a> {
-    table: &'a Arc<Table>,
-    model: &'a Model,
-    how: Compare,
-    index: usize,
-    order: Vec<(Parts, &'a Row)>,
+pub(super) struct Compared<'a> {
+    pub table: &'a Arc<Table>,
+    pub model: &'a Model,
+    view: Arc<ReadView>,
+    pub index: usize,
+    pub order: Vec<(Parts, &'a Row)>,
 }
 
-impl Compared<'_> {
-    fn tree_is_sound(&self) -> Verdict {
+impl<'a> Compared<'a> {
+    fn new(table: &'a Arc<Table>, model: &'a Model, view: Arc<ReadView>, index: usize) -> Compared<'a> {
+        Compared { table, model, view, index, order: model.in_order(index) }
+    }
+
+    fn tree_is_sound(&self, how: Compare) -> Verdict {
         let (tree, index) = (self.table.tree(self.index), self.index);
         let report = tree.check(&Counters::default()).map_err(|e| format!("index {index}: {e}"))?;
         let marked = self.model.marked[index].len() as u64;
         same(&report.marked_rows, &marked, || format!("marked entries of index {index}"))?;
         same(&(report.rows - marked), &(self.order.len() as u64), || format!("entries of index {index}"))?;
-        if self.how == Compare::AfterCrash {
+        if how == Compare::AfterCrash {
             return Ok(());
         }
         same(&report.lost_pages, &0, || format!("pages that nothing leads to in index {index}"))?;
@@ -110,7 +135,7 @@ impl Compared<'_> {
         Err(format!("index {} has {entries} entries, by its counts {all}", self.index))
     }
 
-    fn values(&self, columns: &[usize], keep: impl Fn(&Parts) -> bool) -> Vec<Vec<Value>> {
+    pub fn values(&self, columns: &[usize], keep: impl Fn(&Parts) -> bool) -> Vec<Vec<Value>> {
         let rows = self.order.iter().filter(|(entry, _)| keep(entry));
         rows.map(|(_, row)| columns.iter().map(|c| row.values[*c].clone()).collect()).collect()
     }
@@ -123,7 +148,18 @@ impl Compared<'_> {
         if own.is_empty() || own == all { vec![all] } else { vec![all, own] }
     }
 
-    fn scan(&self, request: ScanRequest) -> Result<Vec<Vec<Value>>, String> {
+    pub fn request(&self, columns: &[usize], reverse: bool, draw: &mut Random) -> ScanRequest {
+        ScanRequest {
+            view: Arc::clone(&self.view),
+            index: self.index,
+            fetch: any_fetch(draw),
+            ordered: true,
+            reverse,
+            ..scan_request(columns.to_vec())
+        }
+    }
+
+    pub fn scan(&self, request: ScanRequest) -> Result<Vec<Vec<Value>>, String> {
         let types: Vec<_> = request.columns.iter().map(|c| self.model.schema.columns[*c].clone()).collect();
         let scan = Scan::new(Arc::clone(self.table), request).map_err(|e| e.to_string())?;
         let mut cursor = scan.cursor();
@@ -134,13 +170,11 @@ impl Compared<'_> {
         Ok(rows)
     }
 
-    fn whole_scans(&self) -> Verdict {
+    fn whole_scans(&self, draw: &mut Random) -> Verdict {
         for columns in self.column_lists() {
             let mut want = self.values(&columns, |_| true);
             for reverse in [false, true] {
-                let request =
-                    ScanRequest { index: self.index, ordered: true, reverse, ..scan_request(columns.clone()) };
-                let got = self.scan(request)?;
+                let got = self.scan(self.request(&columns, reverse, draw))?;
                 same_rows(&got, &want, || format!("index {}, columns {columns:?}, reverse {reverse}", self.index))?;
                 want.reverse();
             }
@@ -194,9 +228,7 @@ impl Compared<'_> {
         let (want, all) = (self.values(&columns, inside), self.values(&columns, |_| true));
         for reverse in [false, true] {
             let ranges = vec![range.clone()];
-            let request =
-                ScanRequest { index: self.index, ranges, ordered: true, reverse, ..scan_request(columns.clone()) };
-            let mut got = self.scan(request)?;
+            let mut got = self.scan(ScanRequest { ranges, ..self.request(&columns, reverse, draw) })?;
             if reverse {
                 got.reverse();
             }
@@ -240,16 +272,16 @@ impl Compared<'_> {
             let found = self.values(&columns, |entry| entry[..parts.len()] == **parts);
             want.extend(found.into_iter().map(|row| (number as u32, row)));
         }
-        let batched = draw.one_in(2);
+        let (batched, fetch) = (draw.one_in(2), any_fetch(draw));
         let mut lookup = Lookup::new(
             Arc::clone(self.table),
             LookupRequest {
-                view: ReadView::latest(),
+                view: Arc::clone(&self.view),
                 index: self.index,
                 columns,
                 index_filter: None,
                 filter: None,
-                fetch: Fetch::EntryOrder,
+                fetch,
                 batched,
                 batch_rows: 20,
                 counters: Arc::default(),
@@ -263,7 +295,12 @@ impl Compared<'_> {
         while let Some((batch, numbers)) = lookup.next_batch().map_err(|e| e.to_string())? {
             got.extend(numbers.into_iter().zip(rows_of(&schema.columns, batch.columns(), batch.num_rows())));
         }
-        same(&got, &want, || format!("lookups in index {}, batched {batched}", self.index))
+        if fetch != Fetch::EntryOrder {
+            let text = |row: &(u32, Vec<Value>)| format!("{row:?}");
+            got.sort_by_key(text);
+            want.sort_by_key(text);
+        }
+        same(&got, &want, || format!("lookups in index {}, batched {batched}, {fetch:?}", self.index))
     }
 
     /// The entries of a range, one by one, as they lie on their pages.
@@ -283,7 +320,7 @@ impl Compared<'_> {
             index: self.index,
             range: &range,
             whole_rows: false,
-            view: ReadView::latest(),
+            view: Arc::clone(&self.view),
             pages: Pages::All(&counters),
             entries_max: usize::MAX,
         };
@@ -296,5 +333,39 @@ impl Compared<'_> {
         });
         same(&end.map_err(|e| e.to_string())?, &VisitEnd::Done, || "the end of a visit".into())?;
         same(&got.as_slice(), &want, || format!("a visit of index {}", self.index))
+    }
+
+    /// The rows of all entries, one by one, as they lie on their pages, without waiting if that can be done.
+    fn visit_rows(&self, draw: &mut Random) -> Verdict {
+        let counters = Counters::default();
+        let layout = self.table.tree(0).layout();
+        let range = ByteRange::default();
+        let mut pages = if draw.one_in(2) { Pages::Resident { requests: Cell::new(0) } } else { Pages::All(&counters) };
+        loop {
+            let request = RowVisit {
+                index: self.index,
+                range: &range,
+                whole_rows: true,
+                view: Arc::clone(&self.view),
+                pages,
+                entries_max: usize::MAX,
+            };
+            let mut got = Vec::new();
+            let end = self.table.visit_rows(&request, &mut VisitCounts::default(), &mut |row| {
+                let mut key = Vec::new();
+                row.append_key(&layout.key, &mut key).expect("a page that was checked");
+                got.push((key, row.value(0).expect("a page that was checked").map(|value| value.to_value())));
+                ControlFlow::Continue(())
+            });
+            if end.map_err(|e| e.to_string())? == VisitEnd::MustWait {
+                pages = Pages::All(&counters);
+                continue;
+            }
+            let want = self.order.iter().map(|(_, row)| {
+                let key = self.table.tree(0).key_of_values(&layout.stored_values(&row.values, row.number));
+                key.map(|key| (key, Some(row.values[0].clone()))).map_err(|e| e.to_string())
+            });
+            return same(&got, &want.collect::<Result<Vec<_>, _>>()?, || format!("rows by index {}", self.index));
+        }
     }
 }

@@ -5,12 +5,16 @@
 //!   draw.rs      tables, rows and values from a seed
 //!   model.rs     the table as a sorted map, with its own idea of order and of duplicates
 //!   history.rs   the life of one table
+//!   views.rs     transactions that interleave, and views of every age
+//!   conditions.rs  scans that leave rows out
 //!   compare.rs   scans, ranges, lookups, visits, counts
 //!   tests.rs     many lives
 //! ```
 
 pub(crate) mod compare;
+mod conditions;
 pub(crate) mod draw;
 pub(crate) mod history;
 pub(crate) mod model;
 mod tests;
+mod views;

@@ -18,6 +18,7 @@ use super::{
     overflow,
     planted::Planted,
     probe::{Event, Probe},
+    versions::History,
 };
 use crate::{
     Counters, Result, StorageError,
@@ -30,7 +31,7 @@ use crate::{
 use muster_types::Value;
 use parking_lot::Mutex;
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -46,6 +47,8 @@ pub struct Tree {
     pub(super) unlinked: Mutex<Vec<u32>>,
     /// The oldest transaction whose changes some view may not see, or that may be rolled back.
     horizon: AtomicU64,
+    /// Where versions of rows are found that are not in the pages; known once the tree belongs to a table.
+    pub(super) history: OnceLock<History>,
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
     pub(super) probe: Probe,
@@ -68,6 +71,7 @@ impl Tree {
             layout,
             fit,
             spills,
+            history: OnceLock::new(),
             horizon: AtomicU64::new(u64::MAX),
             unique: Stripes::default(),
             unlinked: Mutex::default(),

@@ -4,7 +4,7 @@ use super::{
     btree::Tree,
     descent::Target,
     layout::TreeLayout,
-    leaf::{BadPage, Leaf, visible::Visibility},
+    leaf::{BadPage, Leaf},
 };
 use crate::{
     Counters, ReadView, Result,
@@ -71,7 +71,10 @@ impl<'a> RowOnPage<'a> {
 }
 
 impl Tree {
-    /// Calls `visit` with the rows of a range that `view` sees, in the order of the key. The caller keeps rows from changing.
+    /// Calls `visit` with the rows of a range that `view` sees, in the order of the key.
+    ///
+    /// From a row on whose newest version the view does not see, a leaf is visited in a copy of its bytes, with nothing latched,
+    /// unless nothing is waited for. Only versions of rows that are visited are looked for.
     pub(crate) fn visit_range(
         &self,
         range: &ByteRange,
@@ -80,44 +83,111 @@ impl Tree {
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
     ) -> Result<VisitEnd> {
         let Some(mut page) = self.leaf_with(&range.lower, pages)? else { return Ok(VisitEnd::MustWait) };
-        let mut scratch = Vec::new();
+        let mut visit = Visit { tree: self, range, view, pages, visit, scratch: Vec::new() };
+        let waits = matches!(pages, Pages::All(_));
         loop {
-            let page_no = page.page_no();
-            let corrupt = |e: BadPage| self.corrupt(page_no, e);
-            let leaf = self.leaf(&page)?;
-            let keys = leaf.single_keys(&self.layout, &self.layout.key).map_err(corrupt)?;
-            let visibility = Visibility::of(&leaf, view);
-            let codec = &self.layout.key;
-            let first = keys.lower_bound(codec, &range.lower, 0, &mut scratch).map_err(corrupt)?;
-            for position in first..leaf.rows() {
-                if let Some(upper) = &range.upper {
-                    scratch.clear();
-                    keys.append(codec, leaf.row_at(position).map_err(corrupt)?.row, &mut scratch).map_err(corrupt)?;
-                    if scratch >= *upper {
-                        return Ok(VisitEnd::Done);
+            let next = match visit.leaf(&page, 0, !waits)? {
+                LeafEnd::Ended(end) => return Ok(end),
+                LeafEnd::Unseen { position } => {
+                    let bytes = page.to_vec();
+                    drop(page);
+                    if let LeafEnd::Ended(end) = visit.leaf(&bytes, position, true)? {
+                        return Ok(end);
                     }
+                    let Some(high) = self.fences(&bytes)?.high else { return Ok(VisitEnd::Done) };
+                    self.leaf_with(high, pages)?
                 }
-                if let Some(row) = visibility.row(position).map_err(corrupt)? {
-                    let row = RowOnPage { layout: &self.layout, leaf: &leaf, row };
-                    if visit(&row).map_err(corrupt)?.is_break() {
-                        return Ok(VisitEnd::Stopped);
-                    }
+                LeafEnd::Onward => {
+                    // Latched before this one is let go, the next leaf stays where it is.
+                    let next = pages.fetch(self, self.leaf(&page)?.right())?;
+                    next.as_ref().map_or(Ok(()), |next| self.check_neighbour(&page, next))?;
+                    next
                 }
-            }
-            match (leaf.fences().map_err(corrupt)?.high, &range.upper) {
-                (None, _) => return Ok(VisitEnd::Done),
-                (Some(high), Some(upper)) if upper.as_slice() <= high => return Ok(VisitEnd::Done),
-                _ => {}
-            }
-            // Latched before this one is let go, the next leaf stays where it is.
-            let Some(next) = pages.fetch(self, leaf.right())? else { return Ok(VisitEnd::MustWait) };
-            self.check_neighbour(&page, &next)?;
+            };
+            let Some(next) = next else { return Ok(VisitEnd::MustWait) };
             page = next;
         }
     }
 
     /// The leaf that has the first row whose key is not less than `key`, or ends before it.
-    fn leaf_with(&self, key: &[u8], pages: &Pages<'_>) -> Result<Option<PageGuard>> {
+    pub(super) fn leaf_with(&self, key: &[u8], pages: &Pages<'_>) -> Result<Option<PageGuard>> {
         self.descend_with(Target::Key(key), 0, |page_no| pages.fetch(self, page_no), |_, _| {})
+    }
+}
+
+/// A visit that is under way.
+struct Visit<'v, 'p> {
+    tree: &'v Tree,
+    range: &'v ByteRange,
+    view: &'v ReadView,
+    pages: &'v Pages<'p>,
+    visit: &'v mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
+    scratch: Vec<u8>,
+}
+
+/// How far a leaf was visited.
+enum LeafEnd {
+    Ended(VisitEnd),
+    /// The range may go on in the next leaf.
+    Onward,
+    /// Up to a row of which another version than the newest is wanted.
+    Unseen {
+        position: usize,
+    },
+}
+
+impl Visit<'_, '_> {
+    /// Visits the rows of a leaf that are in the range, from a position on. `all_versions`: versions that are not in the page
+    /// are looked for.
+    fn leaf(&mut self, page: &[u8], from: usize, all_versions: bool) -> Result<LeafEnd> {
+        let Visit { tree, range, view, .. } = *self;
+        let leaf = tree.leaf(page)?;
+        let corrupt = |e: BadPage| tree.corrupt(leaf.page_no(), e);
+        let codec = &tree.layout.key;
+        let keys = leaf.single_keys(&tree.layout, codec).map_err(corrupt)?;
+        let first = keys.lower_bound(codec, &range.lower, from, &mut self.scratch).map_err(corrupt)?;
+        for position in first..leaf.rows() {
+            if let Some(upper) = &range.upper {
+                self.scratch.clear();
+                let row = leaf.row_at(position).map_err(corrupt)?.row;
+                keys.append(codec, row, &mut self.scratch).map_err(corrupt)?;
+                if self.scratch >= *upper {
+                    return Ok(LeafEnd::Ended(VisitEnd::Done));
+                }
+            }
+            let flow = if !tree.has_unseen(&leaf, &(position..position + 1), view)? {
+                match leaf.unmarked_row(position).map_err(corrupt)? {
+                    Some(row) => {
+                        (self.visit)(&RowOnPage { layout: &tree.layout, leaf: &leaf, row }).map_err(corrupt)?
+                    }
+                    None => ControlFlow::Continue(()),
+                }
+            } else if all_versions {
+                match self.version(page, position)? {
+                    Some(flow) => flow,
+                    None => return Ok(LeafEnd::Ended(VisitEnd::MustWait)),
+                }
+            } else {
+                return Ok(LeafEnd::Unseen { position });
+            };
+            if flow.is_break() {
+                return Ok(LeafEnd::Ended(VisitEnd::Stopped));
+            }
+        }
+        Ok(match (leaf.fences().map_err(corrupt)?.high, &range.upper) {
+            (None, _) => LeafEnd::Ended(VisitEnd::Done),
+            (Some(high), Some(upper)) if upper.as_slice() <= high => LeafEnd::Ended(VisitEnd::Done),
+            _ => LeafEnd::Onward,
+        })
+    }
+
+    /// Visits a row whose newest version the view does not see, if it sees another one. `None` if that would have to be waited
+    /// for.
+    fn version(&mut self, page: &[u8], position: usize) -> Result<Option<ControlFlow<()>>> {
+        let tree = self.tree;
+        let Some(copy) = tree.copied(page, position..position + 1, self.view, self.pages)? else { return Ok(None) };
+        let Some(copy) = copy.first() else { return Ok(Some(ControlFlow::Continue(()))) };
+        let row = RowOnPage { layout: &tree.layout, leaf: &tree.leaf(copy)?, row: 0 };
+        (self.visit)(&row).map(Some).map_err(|e| tree.corrupt(copy.page_no(), e))
     }
 }

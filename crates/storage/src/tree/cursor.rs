@@ -1,6 +1,10 @@
 //! Rows one by one, as values: for lookups and small work. Scans decode to Arrow instead ([`crate::scan`]).
 
-use super::{btree::Tree, leaf::visible::visible, run::LeafRun};
+use super::{
+    btree::Tree,
+    leaf::visible::visible,
+    run::{LeafRun, LeafSlice},
+};
 use crate::{
     Counters, ReadView, Result,
     key::{ByteRange, prefix_end},
@@ -47,16 +51,21 @@ impl RowCursor<'_> {
             if let Some(row) = self.rows.pop_front() {
                 return Ok(Some(row));
             }
-            let leaves = self.tree.next_leaves(&mut self.run, 1, self.counters)?;
-            let Some(slice) = leaves.first() else { return Ok(None) };
-            let corrupt = |e| self.tree.corrupt(slice.page.page_no(), e);
-            let leaf = self.tree.leaf(&slice.page)?;
-            let rows = visible(&leaf, slice.rows.clone(), &self.view).map_err(corrupt)?;
-            let block = leaf.to_block_of(self.tree.layout(), &rows).map_err(corrupt)?;
-            // Long values too are read while the leaf is latched: a writer frees their pages after it.
-            for row in 0..block.rows() {
-                let values = self.tree.row_values(&block, row, self.counters)?;
-                if self.run.is_reverse() { self.rows.push_front(values) } else { self.rows.push_back(values) }
+            let leaves = self.tree.next_leaves(&mut self.run, &self.view, 1, self.counters)?;
+            if leaves.is_empty() {
+                return Ok(None);
+            }
+            for LeafSlice { page, rows } in leaves {
+                let corrupt = |e| self.tree.corrupt(page.page_no(), e);
+                let leaf = self.tree.leaf(&page)?;
+                let rows = visible(&leaf, rows).map_err(corrupt)?;
+                let block =
+                    leaf.to_block_of(self.tree.layout(), &if self.run.is_reverse() { rows.reversed() } else { rows });
+                let block = block.map_err(corrupt)?;
+                // Long values too are read while the leaf is latched: a writer frees their pages after it.
+                for row in 0..block.rows() {
+                    self.rows.push_back(self.tree.row_values(&block, row, self.counters)?);
+                }
             }
         }
     }

@@ -23,6 +23,7 @@
 //!   probe.rs     what tests count and switch
 //!   planted.rs   faults that tests plant
 //!   prefixes.rs  leaves of many beginnings of keys
+//!   versions/    rows in other versions than the newest, for a view
 //!   gallop.rs    searching near where one is
 //!   cursor.rs    rows one by one, as values
 //!   by_key.rs    rows of a short range, one by one, on their pages
@@ -70,6 +71,7 @@ mod stress_tests;
 #[cfg(test)]
 mod tests;
 mod unique;
+mod versions;
 
 pub use btree::{Tree, TreeOverflow};
 pub use builder::{TreeBuilder, TreeShape};
@@ -79,5 +81,9 @@ pub use cursor::RowCursor;
 pub use group::Room;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use modify::{Change, Rest, fsp};
-pub use prefixes::{PrefixLeaf, PrefixRun};
+pub use prefixes::{Batching, PrefixLeaf, PrefixRun};
 pub use run::{LeafRun, LeafSlice, Skipped};
+#[cfg(test)]
+pub(crate) use versions::FakeUndo;
+pub(crate) use versions::History;
+pub use versions::{Before, LeafPage, UndoSource};

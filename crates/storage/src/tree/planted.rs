@@ -7,6 +7,8 @@ pub(super) enum Fault {
     PostUnseen,
     /// A leaf with a remembered page number counts as the one that was meant, whatever its fences are.
     TrustPageNumbers,
+    /// An entry of a secondary tree counts as it is, though the view does not see its last change.
+    TrustEntries,
 }
 
 /// The fault that is planted. Outside of tests there is none.

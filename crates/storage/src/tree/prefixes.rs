@@ -11,12 +11,20 @@
 
 use super::{
     btree::Tree,
+    by_key::Pages,
     descent::{STALE_PLANS_MAX, Target},
     gallop::first_not,
     leaf::{BadPage, Fences, Leaf},
     probe::Event,
+    versions::LeafPage,
 };
-use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE, key::KeyList, processor::load_ahead};
+use crate::{
+    Counters, ReadView, Result,
+    buffer_pool::PageGuard,
+    file::ROOT_PAGE,
+    key::{KeyList, prefix_end},
+    processor::load_ahead,
+};
 use std::{
     collections::VecDeque,
     ops::{ControlFlow, Range},
@@ -26,6 +34,16 @@ use std::{
 const PLAN_LEAVES: usize = 512;
 /// Leaves that are read ahead.
 const AHEAD_LEAVES: usize = 128;
+
+/// How keys are looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// Keys ascend: inner pages are read once for neighbours. Otherwise they come in any order, and each is looked up by
+    /// itself, from the root.
+    pub batched: bool,
+    /// Leaves are asked for ahead, if keys ascend.
+    pub read_ahead: bool,
+}
 
 /// How far a list of keys has been looked up.
 #[derive(Debug, Default)]
@@ -49,9 +67,9 @@ struct Planned {
     from: Option<Vec<u8>>,
 }
 
-/// A latched leaf.
+/// A leaf as a view sees it.
 pub struct PrefixLeaf {
-    pub page: PageGuard,
+    pub page: LeafPage,
     /// Positions of the keys whose entries may be here.
     pub keys: Range<usize>,
     /// The first row that was not given out with a leaf before.
@@ -89,24 +107,22 @@ impl PrefixRun {
 }
 
 impl Tree {
-    /// Gives latched leaves that hold entries beginning with `keys` to `take` until it breaks or all keys are done; the
-    /// next call goes on behind.
+    /// Gives leaves that hold entries beginning with `keys`, as a view sees them, to `take` until it breaks or all keys are
+    /// done; the next call goes on behind. A copied leaf that takes several pages is given as a whole even if `take` breaks.
     ///
-    /// If `batched`, keys ascend; inner pages are read once for neighbours, and leaves are asked for ahead if
-    /// `read_ahead`. Otherwise they come in any order, and each is looked up by itself, from the root.
-    ///
-    /// Do not hold latches of this tree when calling; `take` must not use the tree either, but may keep the latches.
+    /// Do not hold latches when calling; `take` must not use the tree either, but may keep the latches.
     pub fn read_prefixes(
         &self,
         run: &mut PrefixRun,
         keys: KeyList<'_>,
-        batched: bool,
-        read_ahead: bool,
+        view: &ReadView,
+        how: Batching,
         counters: &Counters,
         mut take: impl FnMut(PrefixLeaf) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         // Who keeps leaves does not wait for other pages.
         let mut wait = true;
+        let Batching { batched, read_ahead } = how;
         let read_ahead = read_ahead && batched;
         let depth = if read_ahead { AHEAD_LEAVES.min(self.pool.frame_count() / 8) } else { 0 };
         let mut stale_plans = 0;
@@ -150,15 +166,60 @@ impl Tree {
             let end = if batched { keys.len() } else { next.keys.start + 1 };
             let high = self.fences(&page)?.high;
             let (last, onward) = keys_within(keys, next.keys.start..end, high);
+            let found = next.keys.start..last;
+            let in_doubt = self.found_unseen(&leaf, first_row, keys, &found, view)?;
+            if in_doubt.is_some() && !wait {
+                // Nothing is latched while a leaf is copied.
+                run.plan.push_front(next);
+                run.ahead += 1;
+                return Ok(());
+            }
             if !run.goes_on_from(&onward) {
                 run.replan(onward);
             }
             stale_plans = 0;
-            wait = false;
-            if take(PrefixLeaf { page, keys: next.keys.start..last, first_row })?.is_break() {
+            let mut flow = ControlFlow::Continue(());
+            match in_doubt {
+                None => {
+                    wait = false;
+                    flow = take(PrefixLeaf { page: LeafPage::Latched(page), keys: found, first_row })?;
+                }
+                Some(rows) => {
+                    let bytes = page.to_vec();
+                    drop(page);
+                    for page in self.copied(&bytes, rows, view, &Pages::All(counters))?.unwrap_or_default() {
+                        let here = take(PrefixLeaf { page, keys: found.clone(), first_row: 0 })?;
+                        flow = if flow.is_break() { flow } else { here };
+                    }
+                }
+            }
+            if flow.is_break() {
                 return Ok(());
             }
         }
+    }
+
+    /// The positions from `first` on between which entries of a leaf are that begin with some of the keys, if the leaf must be
+    /// copied for them.
+    fn found_unseen(
+        &self,
+        leaf: &Leaf<'_>,
+        first: usize,
+        keys: KeyList<'_>,
+        which: &Range<usize>,
+        view: &ReadView,
+    ) -> Result<Option<Range<usize>>> {
+        if !self.has_unseen(leaf, &(first..leaf.rows()), view)? {
+            return Ok(None);
+        }
+        let bound = |key: &[u8]| leaf.lower_bound(&self.layout, key).map_err(|e| self.corrupt(leaf.page_no(), e));
+        let start = bound(keys.get(which.start))?.max(first);
+        let end = match prefix_end(keys.get(which.end - 1)) {
+            Some(end) => bound(&end)?,
+            None => leaf.rows(),
+        };
+        let rows = start..end.max(start);
+        Ok(self.has_unseen(leaf, &rows, view)?.then_some(rows))
     }
 
     /// The leaf that has the first entry not below `low`, from the page that was planned for it; `None` if that page is

@@ -26,6 +26,14 @@ pub(super) enum Event {
     Posted,
     /// A page that had been free was used again.
     Reuse,
+    /// Rows of a leaf were copied for a view.
+    Copied,
+    /// They took several pages.
+    CopiedToSeveral,
+    /// The view saw an entry whose last change it did not see.
+    DoubtedSeen,
+    /// It saw none.
+    DoubtedNot,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +49,9 @@ pub(super) struct Probe {
     /// Leaves that rest are encoded as if all their transactions were of the past.
     #[cfg(test)]
     pub forget_horizon: std::sync::atomic::AtomicBool,
+    /// Pages of copies have few rows.
+    #[cfg(test)]
+    pub small_copies: std::sync::atomic::AtomicBool,
 }
 
 #[cfg(not(test))]
@@ -57,11 +68,16 @@ impl Probe {
     pub fn forgets_horizon(&self) -> bool {
         false
     }
+
+    #[inline]
+    pub fn copy_rows_max(&self) -> usize {
+        usize::MAX
+    }
 }
 
 #[cfg(test)]
 impl Event {
-    pub const ALL: [Event; 11] = [
+    pub const ALL: [Event; 15] = [
         Event::Encode,
         Event::Split,
         Event::Post,
@@ -73,6 +89,10 @@ impl Event {
         Event::Refused,
         Event::Posted,
         Event::Reuse,
+        Event::Copied,
+        Event::CopiedToSeveral,
+        Event::DoubtedSeen,
+        Event::DoubtedNot,
     ];
 }
 
@@ -88,6 +108,11 @@ impl Probe {
 
     pub fn forgets_horizon(&self) -> bool {
         self.forget_horizon.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// Most rows of a page of a copy.
+    pub fn copy_rows_max(&self) -> usize {
+        if self.small_copies.load(std::sync::atomic::Ordering::Relaxed) { 3 } else { usize::MAX }
     }
 
     /// Returns true if a new page is not to be posted by whoever made it: in tests every third one waits for a writer that

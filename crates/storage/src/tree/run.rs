@@ -7,14 +7,16 @@
 
 use super::{
     btree::Tree,
+    by_key::Pages,
     descent::{STALE_PLANS_MAX, Target},
     gallop::first_not,
-    leaf::{BadPage, Fences, Leaf},
+    leaf::{self, BadPage, Fences, Leaf},
     planted::Fault,
     probe::Event,
+    versions::LeafPage,
 };
 use crate::{
-    Counters, Result,
+    Counters, ReadView, Result,
     buffer_pool::PageGuard,
     file::ROOT_PAGE,
     key::{ByteRange, Keys},
@@ -46,9 +48,9 @@ pub enum Skipped {
     All,
 }
 
-/// A latched leaf and its rows within the range.
+/// A leaf as a view sees it, and its rows within the range.
 pub struct LeafSlice {
-    pub page: PageGuard,
+    pub page: LeafPage,
     pub rows: Range<usize>,
 }
 
@@ -153,6 +155,16 @@ impl LeafRun {
     }
 }
 
+/// What was read of a plan.
+#[derive(Default)]
+struct PlannedLeaves {
+    leaves: Vec<LeafSlice>,
+    /// The bytes of a leaf of which a copy must be read, and its rows within the range. Nothing is latched then.
+    to_copy: Option<(Vec<u8>, Range<usize>)>,
+    /// True if the plan is out of date.
+    is_stale: bool,
+}
+
 impl Tree {
     /// Plans the first leaves (the last ones if `reverse`) of a range, at most `max`; returns them and what is left
     /// of the range. Reads inner pages only.
@@ -199,63 +211,38 @@ impl Tree {
         Ok((run, rest))
     }
 
-    /// Latches the next leaves of a run, at most `max`. None at the end. Do not hold latches of this tree when calling.
-    pub fn next_leaves(&self, run: &mut LeafRun, max: usize, counters: &Counters) -> Result<Vec<LeafSlice>> {
-        let mut leaves = Vec::new();
+    /// The next leaves of a run as a view sees them, at most `max` or, of a leaf that is copied, its copy. None at the end. Do
+    /// not hold latches when calling.
+    pub fn next_leaves(
+        &self,
+        run: &mut LeafRun,
+        view: &ReadView,
+        max: usize,
+        counters: &Counters,
+    ) -> Result<Vec<LeafSlice>> {
         let mut stale_plans = 0;
         loop {
             if run.range.is_empty() {
                 match run.rest.take() {
                     Some(rest) if !rest.is_empty() => *run = self.replan(rest, run.reverse, counters)?,
-                    _ => return Ok(leaves),
+                    _ => return Ok(Vec::new()),
                 }
             }
-            let end = run.pages.len().min(run.next + max.max(1));
-            let mut pages = Vec::with_capacity(end - run.next);
-            for page_no in &run.pages[run.next..end] {
-                let Some(page) = self.fetch_if(*page_no, pages.is_empty(), counters)? else { break };
-                load_ahead(Leaf::directory(&page, &self.layout));
-                load_ahead(Fences::expected(&page));
-                pages.push(page);
+            let read = self.read_planned(run, view, max, counters)?;
+            if !read.leaves.is_empty() {
+                return Ok(read.leaves);
             }
-            leaves.reserve(pages.len());
-            let mut is_stale = pages.is_empty();
-            let mut pages = pages.into_iter();
-            while let Some(page) = pages.next() {
-                let page_no = page.page_no();
-                let planned_low = run.fences.get(run.next);
-                if !self.is_planned(&page, run.target(), Some(planned_low))? {
-                    self.probe.hit(Event::Stale);
-                    is_stale = true;
-                    break;
+            if let Some((page, rows)) = read.to_copy {
+                let copy = self.copied(&page, rows, view, &Pages::All(counters))?.unwrap_or_default();
+                let slice = |page: LeafPage| Ok(LeafSlice { rows: 0..self.leaf(&page)?.rows(), page });
+                let mut slices = copy.into_iter().map(slice).collect::<Result<Vec<_>>>()?;
+                if run.reverse {
+                    slices.reverse();
                 }
-                let moves = run.target().is_right_of(self.fences(&page)?);
-                if moves && !leaves.is_empty() {
-                    break;
+                if !slices.is_empty() {
+                    return Ok(slices);
                 }
-                if moves {
-                    // No other page is held on the way to the right.
-                    pages = Vec::new().into_iter();
-                }
-                let target = run.target();
-                let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;
-                let Some((page, _)) = found else { break };
-                let fences = self.fences(&page)?;
-                let rows = self.rows_within(&page, fences, &run.range)?;
-                let planned = page.page_no() == page_no;
-                run.advance(fences, planned);
-                if !rows.is_empty() {
-                    leaves.push(LeafSlice { page, rows });
-                }
-                if run.range.is_empty() {
-                    break;
-                }
-            }
-            drop(pages);
-            if !leaves.is_empty() {
-                return Ok(leaves);
-            }
-            if is_stale {
+            } else if read.is_stale {
                 stale_plans += 1;
                 if stale_plans > STALE_PLANS_MAX {
                     return Err(self.corrupt(ROOT_PAGE, BadPage("leaves without the keys that their parents have")));
@@ -264,6 +251,83 @@ impl Tree {
                 *run = self.replan(range, run.reverse, counters)?;
             }
         }
+    }
+
+    /// Reads the next leaves that are planned, up to one that must be copied.
+    fn read_planned(
+        &self,
+        run: &mut LeafRun,
+        view: &ReadView,
+        max: usize,
+        counters: &Counters,
+    ) -> Result<PlannedLeaves> {
+        let mut read = PlannedLeaves::default();
+        let pages = self.latch_planned(run, view, max, counters)?;
+        read.leaves.reserve(pages.len());
+        read.is_stale = pages.is_empty();
+        let mut pages = pages.into_iter();
+        while let Some(page) = pages.next() {
+            let page_no = page.page_no();
+            let planned_low = run.fences.get(run.next);
+            if !self.is_planned(&page, run.target(), Some(planned_low))? {
+                self.probe.hit(Event::Stale);
+                read.is_stale = true;
+                break;
+            }
+            let moves = run.target().is_right_of(self.fences(&page)?);
+            if moves && !read.leaves.is_empty() {
+                break;
+            }
+            if moves {
+                // No other page is held on the way to the right.
+                pages = Vec::new().into_iter();
+            }
+            let target = run.target();
+            let found = self.move_right(page, target, |right| self.fetch(right, counters).map(Some))?;
+            let Some((page, _)) = found else { break };
+            let fences = self.fences(&page)?;
+            let rows = self.rows_within(&page, fences, &run.range)?;
+            let is_copied = self.has_unseen(&self.leaf(&page)?, &rows, view)?;
+            if is_copied && !read.leaves.is_empty() {
+                // It is the first one of the next call: nothing is latched while it is copied.
+                break;
+            }
+            let planned = page.page_no() == page_no;
+            run.advance(fences, planned);
+            if is_copied {
+                read.to_copy = Some((page.to_vec(), rows));
+                break;
+            }
+            if !rows.is_empty() {
+                read.leaves.push(LeafSlice { page: LeafPage::Latched(page), rows });
+            }
+            if run.range.is_empty() {
+                break;
+            }
+        }
+        Ok(read)
+    }
+
+    /// Latches the next pages that are planned, at most `max`: up to one that must be copied, which comes alone.
+    fn latch_planned(&self, run: &LeafRun, view: &ReadView, max: usize, counters: &Counters) -> Result<Vec<PageGuard>> {
+        let end = run.pages.len().min(run.next + max.max(1));
+        let mut pages = Vec::with_capacity(end - run.next);
+        for page_no in &run.pages[run.next..end] {
+            let Some(page) = self.fetch_if(*page_no, pages.is_empty(), counters)? else { break };
+            load_ahead(Leaf::directory(&page, &self.layout));
+            load_ahead(Fences::expected(&page));
+            if leaf::has_slots(&page) && !view.sees_all_of(page.header().max_trx_id()) {
+                let leaf = self.leaf(&page)?;
+                if self.has_unseen(&leaf, &(0..leaf.rows()), view)? {
+                    if pages.is_empty() {
+                        pages.push(page);
+                    }
+                    break;
+                }
+            }
+            pages.push(page);
+        }
+        Ok(pages)
     }
 
     fn replan(&self, range: ByteRange, reverse: bool, counters: &Counters) -> Result<LeafRun> {

@@ -207,7 +207,7 @@ fn late_run(fault: Option<Fault>) -> Vec<i64> {
     assert!(tree.probe.hits(Event::Reuse) > 10);
     let mut rows = Vec::new();
     loop {
-        let leaves = tree.next_leaves(&mut run, 1, &counters).unwrap();
+        let leaves = tree.next_leaves(&mut run, &ReadView::latest(), 1, &counters).unwrap();
         let Some(slice) = leaves.first() else { return rows };
         let block = tree.leaf(&slice.page).unwrap().to_block(tree.layout()).unwrap();
         rows.extend(slice.rows.clone().map(|row| block.columns[0].int(row)).filter(|n| *n < 2000));

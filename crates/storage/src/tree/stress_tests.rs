@@ -203,7 +203,7 @@ fn scan_in_batches(tree: &Tree, reverse: bool) {
     run.continue_with(rest);
     let mut seen = Vec::new();
     loop {
-        let leaves = tree.next_leaves(&mut run, 4, &counters).unwrap();
+        let leaves = tree.next_leaves(&mut run, &ReadView::latest(), 4, &counters).unwrap();
         if leaves.is_empty() {
             break;
         }
@@ -243,7 +243,8 @@ fn look_up(tree: &Tree, random: &mut Numbers) {
     for batched in [true, false] {
         let (mut run, mut kept, mut found) = (PrefixRun::default(), Vec::new(), 0);
         while !run.is_done(keys.len()) {
-            tree.read_prefixes(&mut run, KeyList::all(&keys), batched, batched, &counters, |leaf| {
+            let how = Batching { batched, read_ahead: batched };
+            tree.read_prefixes(&mut run, KeyList::all(&keys), &ReadView::latest(), how, &counters, |leaf| {
                 let page = tree.leaf(&leaf.page)?;
                 found += leaf.keys.clone().filter(|i| page.find(tree.layout(), &all[*i]).unwrap().exact).count();
                 kept.push(leaf.page);

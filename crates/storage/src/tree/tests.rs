@@ -453,7 +453,7 @@ fn runs_go_on_behind_an_inner_page() {
         let mut read = 0;
         let mut changed = false;
         loop {
-            let leaves = tree.next_leaves(&mut run, 7, &counters).unwrap();
+            let leaves = tree.next_leaves(&mut run, &ReadView::latest(), 7, &counters).unwrap();
             if leaves.is_empty() {
                 break;
             }

@@ -8,7 +8,7 @@ use super::{
     search::PrefixSearch,
     slot::Version,
     split::{Cut, join, split},
-    visible::{Visibility, visible},
+    visible::visible,
     within::keep_within,
     *,
 };
@@ -158,26 +158,23 @@ impl Leaves {
             }
             self.check_single(&leaf, position, row);
         }
-        for low_limit in [HORIZON, 8, u64::MAX] {
-            let view = ReadView::new([].into(), low_limit);
-            for positions in [0..rows.len(), rows.len() / 3..rows.len(), rows.len() / 4..rows.len() / 2] {
-                let seen: Vec<_> = rows[positions.clone()]
-                    .iter()
-                    .filter(|(_, row)| !row.marked && row.version.trx_id < low_limit)
-                    .collect();
-                let found = visible(&leaf, positions.clone(), &view).unwrap();
-                let want: Vec<_> = seen.iter().map(|(_, row)| row.values.clone()).collect();
-                self.check_columns(&leaf, &found, &want);
-                let picked = found.pick((0..found.len()).filter(|i| pick[i % pick.len()]));
-                let want: Vec<_> =
-                    want.into_iter().enumerate().filter(|(i, _)| pick[i % pick.len()]).map(|w| w.1).collect();
-                self.check_columns(&leaf, &picked, &want);
-                let reversed: Vec<_> = want.into_iter().rev().collect();
-                self.check_columns(&leaf, &picked.reversed(), &reversed);
-                let visibility = Visibility::of(&leaf, &view);
-                let one_by_one = positions.filter_map(|position| visibility.row(position).unwrap());
-                assert!(one_by_one.eq(found.iter()));
+        for positions in [0..rows.len(), rows.len() / 3..rows.len(), rows.len() / 4..rows.len() / 2] {
+            for next in [HORIZON, 8, u64::MAX] {
+                let unseen = rows[positions.clone()].iter().any(|(_, row)| row.version.trx_id >= next);
+                assert_eq!(leaf.unseen_at(&positions, &ReadView::new([].into(), next)).unwrap(), unseen);
             }
+            let unmarked: Vec<_> = rows[positions.clone()].iter().filter(|(_, row)| !row.marked).collect();
+            let found = visible(&leaf, positions.clone()).unwrap();
+            let want: Vec<_> = unmarked.iter().map(|(_, row)| row.values.clone()).collect();
+            self.check_columns(&leaf, &found, &want);
+            let picked = found.pick((0..found.len()).filter(|i| pick[i % pick.len()]));
+            let want: Vec<_> =
+                want.into_iter().enumerate().filter(|(i, _)| pick[i % pick.len()]).map(|w| w.1).collect();
+            self.check_columns(&leaf, &picked, &want);
+            let reversed: Vec<_> = want.into_iter().rev().collect();
+            self.check_columns(&leaf, &picked.reversed(), &reversed);
+            let one_by_one = positions.filter_map(|position| leaf.unmarked_row(position).unwrap());
+            assert!(one_by_one.eq(found.iter()));
         }
         self.check_search(&leaf, &rows);
     }

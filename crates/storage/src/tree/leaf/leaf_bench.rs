@@ -11,7 +11,7 @@ use super::{
     *,
 };
 use crate::{
-    ReadView, fuzz,
+    fuzz,
     scan::scan_bench::{Numbers, PIECE, piece, schema},
     tree::{block::RowBlock, builder::fit, layout::TreeLayout},
 };
@@ -80,7 +80,7 @@ fn scan(layout: &TreeLayout, pages: &[Vec<u8>], columns: &[usize]) -> f64 {
             let mut sinks: Vec<_> = columns.iter().map(|c| ColumnSink::new(layout.columns[*c].ty, 8192)).collect();
             for page in group {
                 let leaf = Leaf::of(page, layout).unwrap();
-                let rows = visible(&leaf, 0..leaf.rows(), &ReadView::latest()).unwrap();
+                let rows = visible(&leaf, 0..leaf.rows()).unwrap();
                 rows_read += rows.len();
                 for (sink, column) in sinks.iter_mut().zip(columns) {
                     let cells = leaf.column_of(*column, sink.physical(), &rows).unwrap();

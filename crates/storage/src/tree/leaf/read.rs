@@ -108,6 +108,11 @@ impl<'a> Leaf<'a> {
         PageHeader(self.page).next()
     }
 
+    /// The number of the page.
+    pub fn page_no(&self) -> u32 {
+        PageHeader(self.page).page_no()
+    }
+
     pub fn max_trx_id(&self) -> u64 {
         PageHeader(self.page).max_trx_id()
     }

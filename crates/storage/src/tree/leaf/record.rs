@@ -123,6 +123,20 @@ impl RecordLayout {
         self.end(&mut record);
         record
     }
+
+    /// Appends the row of a record to a block.
+    pub fn append_to(&self, record: &[u8], block: &mut RowBlock) -> Result<(), BadPage> {
+        for (place, column) in self.columns.iter().zip(&mut block.columns) {
+            place.check(record)?;
+            match place.physical {
+                _ if place.is_null(record) => column.push_null(),
+                Physical::Int { .. } => column.push_int(place.int(record)),
+                Physical::Wide => column.push_wide(place.wide(record)),
+                Physical::Bytes { .. } => column.push_bytes(place.checked_bytes(record)?, place.is_overflow(record)),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The record that begins at an offset of a page.

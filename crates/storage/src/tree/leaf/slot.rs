@@ -143,6 +143,11 @@ impl<'a> Slots<'a> {
         self.slots.iter().map(Slot::from_bytes)
     }
 
+    /// The slots from one on.
+    pub fn from(&self, first: usize) -> impl Iterator<Item = Result<Slot, BadPage>> + use<'a> {
+        self.slots.iter().skip(first).map(Slot::from_bytes)
+    }
+
     /// The offset of a slot's record.
     pub(super) fn record(&self, slot: usize) -> usize {
         self.slots.get(slot).map_or(0, |slot| usize::from(u16_at(slot, 0)))

@@ -1,4 +1,5 @@
-//! The rows of a page that a read view sees. Every read of leaves goes through [`Visibility`].
+//! The rows of a page that a read view sees. Where the newest version of a row is not the one, its leaf is copied first
+//! ([`crate::tree::LeafPage`]); of all others only the mark matters.
 
 use super::{
     BadPage, Leaf,
@@ -8,42 +9,50 @@ use super::{
 use crate::ReadView;
 use std::ops::Range;
 
-/// Which rows of a leaf a view sees.
-#[derive(Debug, Clone, Copy)]
-pub struct Visibility<'a> {
-    leaf: Leaf<'a>,
-    view: &'a ReadView,
-}
-
-impl<'a> Visibility<'a> {
-    pub fn of(leaf: &Leaf<'a>, view: &'a ReadView) -> Visibility<'a> {
-        Visibility { leaf: *leaf, view }
-    }
-
-    /// The number of the row at a position, if the view sees it. Rows without a slot were made by transactions that
-    /// every view sees.
-    pub fn row(&self, position: usize) -> Result<Option<usize>, BadPage> {
-        let place = self.leaf.row_at(position)?;
-        let seen = match place.slot {
-            None => true,
-            Some(slot) => self.sees(&self.leaf.slots().get(slot)?),
+impl<'a> Leaf<'a> {
+    /// The number of the row at a position, unless it is marked.
+    pub fn unmarked_row(&self, position: usize) -> Result<Option<usize>, BadPage> {
+        let place = self.row_at(position)?;
+        let marked = match place.slot {
+            None => false,
+            Some(slot) => self.slots().get(slot)?.marked,
         };
-        Ok(seen.then_some(place.row))
+        Ok((!marked).then_some(place.row))
     }
 
-    fn sees(&self, slot: &Slot) -> bool {
-        !slot.marked && self.view.sees(slot.version.trx_id)
+    /// The slots of the rows at these positions, each with its position.
+    pub fn slots_at(&self, positions: &Range<usize>) -> impl Iterator<Item = Result<(usize, Slot), BadPage>> + use<'a> {
+        let first = positions.start.checked_sub(1).map_or(0, |before| self.slots().upto(before));
+        let (start, end) = (positions.start as i64, positions.end as i64);
+        self.slots().from(first).filter_map(move |slot| {
+            let slot = match slot {
+                Ok(slot) => slot,
+                Err(e) => return Some(Err(e)),
+            };
+            let position = i64::from(slot.place) + i64::from(slot.shift);
+            let is_row = !slot.is_removed() && (start..end).contains(&position);
+            is_row.then_some(Ok((position as usize, slot)))
+        })
+    }
+
+    /// Returns true if a row at these positions has a newest version that the view does not see.
+    pub fn unseen_at(&self, positions: &Range<usize>, view: &ReadView) -> Result<bool, BadPage> {
+        for slot in self.slots_at(positions) {
+            if !view.sees(slot?.1.version.trx_id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
-/// The rows at these positions of a leaf that a view sees.
-pub fn visible(leaf: &Leaf<'_>, positions: Range<usize>, view: &ReadView) -> Result<Rows, BadPage> {
-    let visibility = Visibility::of(leaf, view);
-    rows_at(leaf, positions, |slot| visibility.sees(slot))
+/// The rows at these positions of a leaf that are not marked.
+pub fn visible(leaf: &Leaf<'_>, positions: Range<usize>) -> Result<Rows, BadPage> {
+    rows_at(leaf, positions, |slot| !slot.marked)
 }
 
 /// The rows at these positions of a leaf, marked ones too, but for those of which `wanted` says no to their slot.
-pub(super) fn rows_at(
+pub(in crate::tree) fn rows_at(
     leaf: &Leaf<'_>,
     positions: Range<usize>,
     wanted: impl Fn(&Slot) -> bool,

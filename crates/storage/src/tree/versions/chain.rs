@@ -1,0 +1,45 @@
+//! Versions of a row before its newest one: a chain of undo records.
+
+use super::{Before, Seen};
+use crate::{
+    ReadView, Result, StorageError,
+    tree::{
+        btree::Tree,
+        by_key::Pages,
+        leaf::{BadPage, slot::Version},
+    },
+};
+
+/// Undo records that are looked at for a row by who may not wait.
+const STEPS_AT_ONCE: usize = 32;
+
+impl Tree {
+    /// The version that a view sees of a row of this clustered tree whose newest version, which the view does not see, is
+    /// given. Errors: `SnapshotTooOld`, and those of reading the log.
+    pub(super) fn seen_before(&self, newest: Version, view: &ReadView, pages: &Pages<'_>) -> Result<Seen> {
+        let may_wait = matches!(pages, Pages::All(_));
+        let mut at = newest.roll_pointer;
+        let mut steps = 0;
+        while at != 0 {
+            if !may_wait && steps == STEPS_AT_ONCE {
+                return Ok(Seen::MustWait);
+            }
+            steps += 1;
+            let undo = self.history.get().and_then(|history| history.undo.as_ref());
+            let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
+            let Some(Before { version, marked, record }) = before else {
+                return Ok(Seen::MustWait);
+            };
+            let Some(record) = record else { return Ok(Seen::Nothing) };
+            if view.sees(version.trx_id) {
+                return Ok(if marked { Seen::Nothing } else { Seen::Row(record) });
+            }
+            if version.roll_pointer >= at {
+                return Err(self.corrupt(0, BadPage("a version is older than the one before it")));
+            }
+            at = version.roll_pointer;
+        }
+        // Nobody can have seen what was before.
+        Ok(Seen::Nothing)
+    }
+}

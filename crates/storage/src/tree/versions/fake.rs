@@ -1,0 +1,81 @@
+//! Undo records in memory, and the way to give a slot its roll pointer, for tests of views without transactions.
+
+use super::{Before, UndoSource};
+use crate::{
+    Counters, Result, StorageError,
+    tree::{
+        btree::Tree,
+        leaf::{changes::apply, slot::Version},
+        planted::Fault,
+    },
+};
+use parking_lot::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A roll pointer is the number of a record, from 1.
+#[derive(Default)]
+pub(crate) struct FakeUndo {
+    records: Mutex<Vec<Before>>,
+}
+
+impl FakeUndo {
+    /// Adds a record. Returns its roll pointer.
+    pub fn push(&self, before: Before) -> u64 {
+        let mut records = self.records.lock();
+        records.push(before);
+        records.len() as u64
+    }
+}
+
+impl UndoSource for FakeUndo {
+    /// Every seventh record is one that must be waited for.
+    fn before(&self, roll_pointer: u64, may_wait: bool) -> Result<Option<Before>> {
+        if !may_wait && roll_pointer.is_multiple_of(7) {
+            return Ok(None);
+        }
+        self.records.lock().get(roll_pointer as usize - 1).cloned().map(Some).ok_or(StorageError::SnapshotTooOld)
+    }
+}
+
+impl Tree {
+    /// Has views take entries as they are.
+    pub(crate) fn trust_entries(&self) {
+        self.planted.plant(Fault::TrustEntries);
+    }
+
+    /// Has copies of leaves take several pages.
+    pub(crate) fn make_small_copies(&self) {
+        self.probe.small_copies.store(true, Relaxed);
+    }
+
+    /// The newest version of the row with a key, as the one before a change that comes.
+    pub(crate) fn newest(&self, key: &[u8]) -> Before {
+        let page = self.descend_mut(key, 0, &Counters::default()).unwrap().unwrap().0;
+        let leaf = self.leaf(&page).unwrap();
+        let found = leaf.find(&self.layout, key).unwrap();
+        if !found.exact {
+            return Before { version: Version::default(), marked: false, record: None };
+        }
+        let record = leaf.record_of(&self.layout, found.position).unwrap().into_owned();
+        let slot = leaf.slot_at(found.position).unwrap();
+        Before {
+            version: slot.map_or(Version::default(), |slot| slot.version),
+            marked: slot.is_some_and(|slot| slot.marked),
+            record: Some(record),
+        }
+    }
+
+    /// Gives the row with a key, which has a slot, a roll pointer.
+    pub(crate) fn set_roll_pointer(&self, key: &[u8], roll_pointer: u64) {
+        let (mut page, _) = self.descend_mut(key, 0, &Counters::default()).unwrap().unwrap();
+        let change = {
+            let leaf = self.leaf(&page).unwrap();
+            let position = leaf.find(&self.layout, key).unwrap().position;
+            let slot = leaf.slot_at(position).unwrap().unwrap();
+            let version = Version { roll_pointer, ..slot.version };
+            let change = if slot.marked { leaf.mark(position, version) } else { leaf.unmark(position, version) };
+            change.unwrap().into_owned()
+        };
+        apply(&mut page, &change).unwrap();
+    }
+}

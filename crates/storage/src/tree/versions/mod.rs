@@ -1,0 +1,102 @@
+//! Rows as a view sees them, where the newest version is not the one that it sees. See "Views" in `docs/transactions.md`.
+//!
+//! ```text
+//!   page.rs    a leaf as a view sees it: the latched page, or a copy
+//!   copy.rs    copies: rows of a leaf, each in the version that the view sees
+//!   chain.rs   versions before the newest one, from undo records
+//!   entry.rs   entries of secondary trees of which the view does not see the last change
+//! ```
+//!
+//! Nothing is latched while a copy is made, unless what it needs is in memory and not waited for ([`Pages::Resident`]).
+
+mod chain;
+mod copy;
+mod entry;
+#[cfg(test)]
+mod fake;
+mod page;
+
+#[cfg(test)]
+pub(crate) use fake::FakeUndo;
+pub use page::LeafPage;
+
+use super::{
+    btree::Tree,
+    by_key::Pages,
+    leaf::{BadPage, Leaf, slot::Version},
+};
+use crate::{ReadView, Result};
+use std::{ops::Range, sync::Arc};
+
+/// Where undo records are read.
+pub trait UndoSource: Send + Sync {
+    /// The version of a row before one that has this roll pointer, which is not 0. `None` if a file would have to be read
+    /// for it and `may_wait` is false. Errors: `SnapshotTooOld`, `Corrupt`, I/O.
+    fn before(&self, roll_pointer: u64, may_wait: bool) -> Result<Option<Before>>;
+}
+
+/// The version of a row before another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    pub version: Version,
+    pub marked: bool,
+    /// The row as a record of the clustered tree; `None` if there was no row.
+    pub record: Option<Vec<u8>>,
+}
+
+/// Where a tree finds versions that are not in its pages.
+pub(crate) struct History {
+    pub undo: Option<Arc<dyn UndoSource>>,
+    /// The clustered tree of a secondary one.
+    pub clustered: Option<Arc<Tree>>,
+}
+
+/// A row as a view sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The row, as a record.
+    Row(Vec<u8>),
+    /// There is no row, or it was deleted.
+    Nothing,
+    /// Something would have to be waited for.
+    MustWait,
+}
+
+impl Tree {
+    /// Tells the tree where versions of its rows are found that are not in its pages. To be called once, before anybody reads
+    /// with a view that does not see everything.
+    pub(crate) fn set_history(&self, history: History) {
+        let first = self.history.set(history).is_ok();
+        debug_assert!(first, "a tree has one history");
+    }
+
+    /// Returns true if a leaf has a row at these positions whose newest version the view does not see. A leaf without slots
+    /// costs one test.
+    #[inline]
+    pub(super) fn has_unseen(&self, leaf: &Leaf<'_>, positions: &Range<usize>, view: &ReadView) -> Result<bool> {
+        if leaf.slots().is_empty() || view.sees_all_of(leaf.max_trx_id()) {
+            return Ok(false);
+        }
+        let unseen = leaf.unseen_at(positions, view);
+        unseen.map_err(|e| self.corrupt(leaf.page_no(), e))
+    }
+
+    /// The version of a row of this clustered tree that a view sees. Holds nothing while it waits for undo records.
+    pub(super) fn seen_row(&self, key: &[u8], view: &ReadView, pages: &Pages<'_>) -> Result<Seen> {
+        let Some(page) = self.leaf_with(key, pages)? else { return Ok(Seen::MustWait) };
+        let corrupt = |e: BadPage| self.corrupt(page.page_no(), e);
+        let leaf = self.leaf(&page)?;
+        let found = leaf.find(&self.layout, key).map_err(corrupt)?;
+        if !found.exact {
+            return Ok(Seen::Nothing);
+        }
+        match leaf.slot_at(found.position).map_err(corrupt)? {
+            Some(slot) if !view.sees(slot.version.trx_id) => {
+                drop(page);
+                self.seen_before(slot.version, view, pages)
+            }
+            Some(slot) if slot.marked => Ok(Seen::Nothing),
+            _ => leaf.record_of(&self.layout, found.position).map(|row| Seen::Row(row.into_owned())).map_err(corrupt),
+        }
+    }
+}
