@@ -1,7 +1,10 @@
 //! The memory that a statement takes until it runs, by estimate: as tokens, syntax tree, expressions and plan, and as the
 //! copies that are made on the way.
 
-use super::scan::{Piece, piece, uncover};
+use super::{
+    literal_rows::extent_and_values,
+    scan::{Piece, piece, uncover},
+};
 
 /// Bytes for each token. Measured: 400 bytes in `VALUES ROW`, 500 in `IN` lists, 700 in conditions joined by OR, 1,250
 /// in select lists.
@@ -9,14 +12,27 @@ const TOKEN_BYTES: usize = 1024;
 /// Bytes for each byte of text, which is what a long literal takes.
 const TEXT_BYTES: usize = 16;
 
+/// Bytes for each literal in the rows of an INSERT: the value as parsed and as bound.
+const LITERAL_BYTES: usize = 128;
+/// Bytes for each byte of text of such rows.
+const LITERAL_TEXT_BYTES: usize = 4;
+
 /// Bytes that parsing, binding and planning this statement take.
 pub fn footprint(sql: &str) -> usize {
-    sql.len().saturating_mul(TEXT_BYTES).saturating_add(tokens(sql).saturating_mul(TOKEN_BYTES))
+    let readable = uncover(sql);
+    let general =
+        |text: &str| text.len().saturating_mul(TEXT_BYTES).saturating_add(tokens(text).saturating_mul(TOKEN_BYTES));
+    match extent_and_values(&readable) {
+        None => general(&readable),
+        Some((rows, values)) => general(&readable[..rows.start])
+            .saturating_add(general(&readable[rows.end..]))
+            .saturating_add(values.saturating_mul(LITERAL_BYTES))
+            .saturating_add(rows.len().saturating_mul(LITERAL_TEXT_BYTES)),
+    }
 }
 
-fn tokens(sql: &str) -> usize {
-    let readable = uncover(sql);
-    let text = readable.as_bytes();
+fn tokens(text: &str) -> usize {
+    let text = text.as_bytes();
     let (mut tokens, mut at, mut in_word) = (0, 0, false);
     while at < text.len() {
         let (kind, end) = piece(text, at);
@@ -49,8 +65,9 @@ mod tests {
             ("(1,2.5)<=@a", 8),
             ("/*!40101 SET */ x = 1;", 5),
         ] {
-            assert_eq!(tokens(sql), want, "{sql}");
+            assert_eq!(tokens(&uncover(sql)), want, "{sql}");
         }
         assert_eq!(footprint("select 1"), 8 * 16 + 2 * 1024);
+        assert_eq!(footprint("insert t values (1, 'a'), (2, 'b')"), 16 * 16 + 3 * 1024 + 4 * 128 + 18 * 4);
     }
 }

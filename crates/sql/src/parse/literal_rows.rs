@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{InsertRows, InsertValue};
 use muster_types::Value;
+use std::ops::Range;
 
 /// The rows of literals of an INSERT, and the bytes of the text that they stand in.
 #[derive(Debug)]
@@ -24,25 +25,47 @@ pub(super) struct LiteralRows {
 /// The rows of literals that the VALUES of an INSERT or REPLACE begins with; `None` for any other statement, and when the
 /// first row is no such row.
 pub(super) fn literal_rows(text: &str) -> Option<LiteralRows> {
+    let mut rows = InsertRows::default();
+    let extent = each_row(text, |values| {
+        let begin = rows.values.len();
+        rows.values.append(values);
+        rows.end_row(begin);
+    })?;
+    Some(LiteralRows { rows, start: extent.start, end: extent.end, parameters: extent.parameters })
+}
+
+/// The bytes that these rows stand in, and the number of their values.
+pub(super) fn extent_and_values(text: &str) -> Option<(Range<usize>, usize)> {
+    let mut count = 0;
+    let extent = each_row(text, |values| {
+        count += values.len();
+        values.clear();
+    })?;
+    Some((extent.start..extent.end, count))
+}
+
+struct Extent {
+    start: usize,
+    end: usize,
+    parameters: usize,
+}
+
+/// Reads row after row; `take` leaves nothing in what it is given.
+fn each_row(text: &str, mut take: impl FnMut(&mut Vec<InsertValue>)) -> Option<Extent> {
     let start = first_row(text.as_bytes())?;
     let mut scan = Scan { text, at: start, parameters: 0 };
-    let mut rows = InsertRows::default();
-    let (mut end, mut parameters) = (start, 0);
-    loop {
-        let begin = rows.values.len();
-        if scan.row(&mut rows.values).is_none() {
-            rows.values.truncate(begin);
-            break;
-        }
-        rows.end_row(begin);
-        (end, parameters) = (scan.at, scan.parameters);
+    let mut extent = Extent { start, end: start, parameters: 0 };
+    let mut values = Vec::new();
+    while scan.row(&mut values).is_some() {
+        take(&mut values);
+        (extent.end, extent.parameters) = (scan.at, scan.parameters);
         scan.skip_space();
         if !scan.take(b',') {
             break;
         }
         scan.skip_space();
     }
-    (rows.rows > 0).then_some(LiteralRows { rows, start, end, parameters })
+    (extent.end > start).then_some(extent)
 }
 
 /// Where the first row of VALUES begins: `INSERT .. t [(names)] VALUES (`.
