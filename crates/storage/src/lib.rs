@@ -73,6 +73,8 @@ pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod linearizable;
+#[cfg(test)]
 mod power_cut_tests;
 #[cfg(test)]
 mod random;
