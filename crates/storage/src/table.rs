@@ -9,9 +9,12 @@ use crate::{
     tree::{Change, ColumnSource, History, Rest, Room, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
-use muster_types::{KeyRange, Value};
+use muster_types::{KeyRange, Value, collation::TextTraits};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// Ranges that an estimate descends to; the rest is taken to be like them.
 const DIVES_MAX: usize = 200;
@@ -22,6 +25,8 @@ pub struct Table {
     schema: TableSchema,
     files: Vec<FileId>,
     statistics: TableStatistics,
+    /// Traits of the texts of each column, as [`TextTraits::to_bits`]; empty: nothing is known. They follow the rows.
+    texts: Box<[AtomicU64]>,
     trees: Vec<Arc<Tree>>,
     /// Keeps writers out during a step of reading, so that no step sees a row in some trees as it was and in others as it
     /// will be. Entered before any lock of a row and any latch of a page.
@@ -77,11 +82,13 @@ impl Table {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
             return Err(StorageError::Corrupt { path: store.directory().to_path_buf(), page: 0, reason });
         }
+        let texts = statistics.columns.iter().map(|column| AtomicU64::new(column.text.to_bits())).collect();
         Ok(Arc::new(Table {
             store,
             schema,
             files,
             statistics,
+            texts,
             trees,
             steps: Exclusion::default(),
             rows: Stripes::default(),
@@ -103,6 +110,19 @@ impl Table {
 
     pub fn statistics(&self) -> &TableStatistics {
         &self.statistics
+    }
+
+    /// The traits of all texts of a column that anybody can see; `None`: nothing is known of them.
+    pub fn text_traits(&self, column: usize) -> Option<TextTraits> {
+        self.texts.get(column).map(|bits| TextTraits::from_bits(bits.load(Ordering::Acquire)))
+    }
+
+    /// Notes that texts with these traits may come. Whoever adds one notes that before, and before that makes sure that
+    /// the traits with which the table is opened next have them.
+    pub fn widen_text_traits(&self, column: usize, traits: TextTraits) {
+        if let Some(bits) = self.texts.get(column) {
+            bits.fetch_or(traits.to_bits(), Ordering::AcqRel);
+        }
     }
 
     /// The trees, in the schema's order of indexes.

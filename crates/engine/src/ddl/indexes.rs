@@ -77,7 +77,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
     let at = def.indexes.len() - 1;
 
     let table = current.storage(entry.def.id, tables.store())?;
-    let content = current.content(entry.def.id)?.clone();
+    let content = current.content(entry.def.id)?;
     drop(current);
     let options = context.database.load_options(DuplicatePolicy::Error, Default::default());
     let built = threads::while_watching_kill(&context.cancel, &options.progress, || {

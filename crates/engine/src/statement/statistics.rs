@@ -12,8 +12,8 @@ impl StatementTables {
     fn pool_share(&self) -> f64 {
         *self.pool_share.get_or_init(|| {
             let pages = |entry: &Arc<TableEntry>| {
-                let content = self.set.content(entry.def.id).ok();
-                content.and_then(|c| c.statistics.indexes.first()).map_or(0, |i| i.leaf_pages)
+                let statistics = self.set.statistics(entry.def.id).ok();
+                statistics.and_then(|s| Some(s.indexes.first()?.leaf_pages)).unwrap_or(0)
             };
             let all: u64 = self.definitions().tables().map(pages).sum();
             let frames = self.context.database.buffer_pool().frame_count();
@@ -22,8 +22,8 @@ impl StatementTables {
     }
 
     /// Statistics of a stored table.
-    fn statistics(&self, table: &TableDef) -> Option<&TableStatistics> {
-        self.set.content(table.id).ok().map(|content| &content.statistics)
+    fn statistics(&self, table: &TableDef) -> Option<Arc<TableStatistics>> {
+        self.set.statistics(table.id).ok()
     }
 }
 
@@ -44,7 +44,8 @@ impl Statistics for StatementTables {
     }
 
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics> {
-        let i = self.statistics(table)?.indexes.get(index)?;
+        let statistics = self.statistics(table)?;
+        let i = statistics.indexes.get(index)?;
         Some(IndexStatistics {
             distinct: i.distinct.clone(),
             leaf_pages: i.leaf_pages as f64,

@@ -121,19 +121,13 @@ impl AutoIncrement {
     pub fn settle(&self) {
         let mut counter = self.counter.lock();
         let Counter { next, durable, .. } = *counter;
-        if next == durable || self.companions.store().open_file(self.file).is_err() {
+        if next == durable {
             return;
         }
         match AutoIncrement::write(&self.companions, self.file, next) {
             Ok(()) => counter.durable = next,
             Err(e) => tracing::debug!("a gap of AUTO_INCREMENT values is left: {}", SqlError::from(e)),
         }
-    }
-}
-
-impl Drop for AutoIncrement {
-    fn drop(&mut self) {
-        self.settle();
     }
 }
 

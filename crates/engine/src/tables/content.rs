@@ -76,13 +76,6 @@ impl Content {
         let statistics = table.map_or_else(|_| TableStatistics::default(), |table| without_values(&table));
         Content { statistics, loaded: None }
     }
-
-    /// Bytes of leaf pages of the clustered index, and of all others (an estimate, as in MySQL).
-    pub fn data_and_index_bytes(&self, page_size: u64) -> (u64, u64) {
-        let bytes = |i: &IndexStats| i.leaf_pages.max(1) * page_size;
-        let mut sizes = self.statistics.indexes.iter().map(bytes);
-        (sizes.next().unwrap_or(page_size), sizes.sum())
-    }
 }
 
 /// Statistics without anything that only the values tell: nothing of columns, and as many distinct keys as MySQL takes

@@ -2,17 +2,21 @@
 
 use super::{
     Companions,
-    auto_increment::{AutoIncrement, following, largest_value, least_auto_increment},
+    auto_increment::{AutoIncrement, following, largest_value},
     content::Content,
+    fresh,
 };
 use crate::catalog::TableEntry;
-use muster_storage::{FileId, Store, Table};
-use muster_types::Result;
-use parking_lot::Mutex;
+use muster_storage::{FileId, Store, Table, TableStatistics};
+use muster_types::{Result, SqlError, collation::TextTraits};
+use parking_lot::{Mutex, RwLock};
 use std::sync::{Arc, OnceLock};
 
 /// A plan changes with what is in memory only when this share of an index has come or gone.
 const RESIDENT_STEP: f64 = 0.125;
+/// So many times the traits of texts become exactly what they are; then they are made wider than need be, since each
+/// change is written to the disk.
+const EXACT_WIDENINGS: u32 = 8;
 
 pub struct Handle {
     /// The entry that brought the files. Later entries on the same files differ in names and comments only.
@@ -21,7 +25,11 @@ pub struct Handle {
     opened: Mutex<Option<Arc<Table>>>,
     companions: Companions,
     /// Read at first use.
-    content: OnceLock<Arc<Content>>,
+    content: RwLock<Option<Arc<Content>>>,
+    /// Statistics for as many rows as there were a short time ago.
+    fresh: Mutex<Option<Arc<TableStatistics>>>,
+    /// Held by who changes what is known of the rows. It counts how often that was done.
+    widening: Mutex<u32>,
     /// Shared by all handles with the same clustered tree.
     auto_increment: Arc<OnceLock<AutoIncrement>>,
 }
@@ -32,7 +40,9 @@ impl Handle {
             entry,
             opened: Mutex::default(),
             companions: companions.clone(),
-            content: OnceLock::new(),
+            content: RwLock::default(),
+            fresh: Mutex::default(),
+            widening: Mutex::default(),
             auto_increment: Arc::default(),
         }
     }
@@ -44,9 +54,49 @@ impl Handle {
         Handle { auto_increment, ..Handle::new(entry, &self.companions) }
     }
 
-    /// Statistics of the rows.
-    pub fn content(&self) -> &Arc<Content> {
-        self.content.get_or_init(|| Arc::new(Content::read(&self.companions, &self.entry)))
+    /// What was known of the rows when they were loaded, with the traits of texts that came since.
+    pub fn content(&self) -> Arc<Content> {
+        if let Some(content) = &*self.content.read() {
+            return content.clone();
+        }
+        let mut content = self.content.write();
+        content.get_or_insert_with(|| Arc::new(Content::read(&self.companions, &self.entry))).clone()
+    }
+
+    /// Statistics of the rows that there are about now.
+    pub fn statistics(&self) -> Arc<TableStatistics> {
+        let (content, table) = (self.content(), self.opened.lock().clone());
+        let rows = table.as_ref().map_or(content.statistics.rows, |table| table.row_count());
+        let mut known = self.fresh.lock();
+        if let Some(known) = known.as_ref().filter(|known| fresh::is_about(known.rows, rows)) {
+            return known.clone();
+        }
+        let statistics = match table {
+            Some(table) => fresh::statistics(&content.statistics, &table),
+            None => content.statistics.clone(),
+        };
+        known.insert(Arc::new(statistics)).clone()
+    }
+
+    /// Makes sure that texts with these traits may come into a column: that is on the disk before a row with them is, and
+    /// known to who reads before a view can see the row.
+    pub fn widen(&self, table: &Table, column: usize, traits: TextTraits) -> Result<()> {
+        let mut widenings = self.widening.lock();
+        let mut content = Content::clone(&self.content());
+        let Some(known) = content.statistics.columns.get_mut(column) else { return Ok(()) };
+        if !known.text.covers(traits) {
+            known.text = TextTraits::merge(known.text, traits);
+            *widenings += 1;
+            if *widenings > EXACT_WIDENINGS {
+                known.text = known.text.with_all_letters();
+            }
+            let wide = known.text;
+            let written = content.write(&self.companions, &self.entry.files);
+            written.map_err(SqlError::from)?;
+            *self.content.write() = Some(Arc::new(content));
+            table.widen_text_traits(column, wide);
+        }
+        Ok(())
     }
 
     pub fn auto_increment(&self) -> &AutoIncrement {
@@ -55,21 +105,26 @@ impl Handle {
         })
     }
 
-    /// Writes what is kept in memory only: the next AUTO_INCREMENT value.
+    /// Writes what is kept in memory only: the next AUTO_INCREMENT value, and statistics for the rows that there are.
     pub fn settle(&self) {
         if let Some(counter) = self.auto_increment.get() {
             counter.settle();
         }
+        let Some(table) = self.opened.lock().clone() else { return };
+        let content = self.content();
+        if fresh::is_about(content.statistics.rows, table.row_count()) {
+            return;
+        }
+        let grown = Content { statistics: fresh::statistics(&content.statistics, &table), ..Content::clone(&content) };
+        match grown.write(&self.companions, &self.entry.files) {
+            Ok(()) => *self.content.write() = Some(Arc::new(grown)),
+            Err(e) => tracing::debug!("old statistics are kept: {}", SqlError::from(e)),
+        }
     }
 
-    /// One more than the largest value of the AUTO_INCREMENT column, by the statistics or by the index that the column
-    /// begins.
+    /// One more than the largest value of the AUTO_INCREMENT column, by the index that the column begins.
     fn least_auto_increment(&self) -> u64 {
         let Some(column) = self.entry.auto_increment_column() else { return 1 };
-        let statistics = &self.content().statistics;
-        if !statistics.columns.is_empty() {
-            return least_auto_increment(statistics, column);
-        }
         let largest = self.open(self.companions.store()).and_then(|table| largest_value(table, column));
         // A table that cannot be read takes no rows either.
         largest.map_or(1, |largest| following(largest.as_ref()))
@@ -80,6 +135,8 @@ impl Handle {
     }
 
     pub fn open(&self, store: &Arc<Store>) -> Result<Arc<Table>> {
+        // Who widens what is known does not open the table meanwhile.
+        let _known = self.widening.lock();
         let content = self.content();
         let mut opened = self.opened.lock();
         if let Some(table) = &*opened {

@@ -6,6 +6,7 @@
 //!   TableSet    one state: definitions with their handles              set.rs
 //!   Handle      one table's files, opened at first use                 handle.rs
 //!   Content     statistics, in a file beside the clustered tree's      content.rs
+//!   fresh       statistics for as many rows as there are now            fresh.rs
 //!   AutoIncrement   the next value, in a file beside it too            auto_increment.rs
 //!   Companions  such files                                             companions.rs
 //!   storage_error   what storage reports, in MySQL's words             storage_error.rs
@@ -18,6 +19,7 @@
 mod auto_increment;
 mod companions;
 mod content;
+mod fresh;
 mod handle;
 mod publish;
 mod set;
@@ -25,6 +27,7 @@ mod storage_error;
 
 pub use auto_increment::{AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
+pub use fresh::data_and_index_bytes;
 pub use publish::Rows;
 pub use set::TableSet;
 pub use storage_error::storage_error;
@@ -90,6 +93,12 @@ impl Tables {
     /// The definitions as they are now.
     pub fn definitions(&self) -> Arc<Snapshot> {
         self.current.read().definitions.clone()
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        self.settle();
     }
 }
 

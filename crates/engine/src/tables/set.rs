@@ -3,8 +3,8 @@
 use super::{Companions, auto_increment::AutoIncrement, content::Content, handle::Handle};
 use crate::catalog::{Snapshot, TableEntry};
 use muster_algebra::TableId;
-use muster_storage::{FileId, Store, Table};
-use muster_types::{Result, SqlError};
+use muster_storage::{FileId, Store, Table, TableStatistics};
+use muster_types::{Result, SqlError, collation::TextTraits};
 use std::{collections::HashMap, sync::Arc};
 
 /// Whoever keeps a set can read its tables as they were, however they change meanwhile.
@@ -63,9 +63,19 @@ impl TableSet {
         self.handle(id)?.open(store)
     }
 
-    /// Statistics of a table's rows.
-    pub fn content(&self, id: TableId) -> Result<&Arc<Content>> {
+    /// What was known of a table's rows when they were loaded.
+    pub fn content(&self, id: TableId) -> Result<Arc<Content>> {
         Ok(self.handle(id)?.content())
+    }
+
+    /// Statistics of the rows that a table has about now.
+    pub fn statistics(&self, id: TableId) -> Result<Arc<TableStatistics>> {
+        Ok(self.handle(id)?.statistics())
+    }
+
+    /// Makes sure that texts with these traits may come into a column of a table.
+    pub fn widen(&self, id: TableId, table: &Table, column: usize, traits: TextTraits) -> Result<()> {
+        self.handle(id)?.widen(table, column, traits)
     }
 
     /// The next value of a table's AUTO_INCREMENT column.

@@ -188,11 +188,10 @@ fn with_dictionaries(schema: &SchemaRef, coded: &[usize]) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().enumerate().map(field).collect::<Vec<_>>()))
 }
 
-/// The traits of a table's texts that its statistics know.
+/// The traits of a table's texts. A row that has others is seen only by views that are made after they are known.
 pub(super) fn table_traits<'a>(table: &Table, columns: impl Iterator<Item = &'a (ColId, usize)>) -> TraitMap {
-    let known = &table.statistics().columns;
     columns
         .filter(|(_, column)| table.schema().columns.get(*column).is_some_and(|c| c.ty.is_text()))
-        .filter_map(|(id, column)| Some((*id, known.get(*column)?.text)))
+        .filter_map(|(id, column)| Some((*id, table.text_traits(*column)?)))
         .collect()
 }

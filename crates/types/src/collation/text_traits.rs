@@ -59,6 +59,51 @@ impl TextTraits {
         self.lower |= (seen >> 33) as u32 & ALL_LETTERS;
     }
 
+    /// The traits of one value.
+    pub fn of(value: &[u8]) -> TextTraits {
+        let mut traits = TextTraits::default();
+        traits.add(value);
+        traits
+    }
+
+    /// Returns true if a value with the traits `other` changes nothing of what these decide.
+    pub fn covers(self, other: TextTraits) -> bool {
+        let decided = self.upper & self.lower != 0;
+        let letters = decided || (other.upper & !self.upper == 0 && other.lower & !self.lower == 0);
+        letters
+            && (other.ascii || !self.ascii)
+            && (self.trailing_space || !other.trailing_space)
+            && (self.control || !other.control)
+    }
+
+    /// The same traits with all letters of each case of which there is one, so that the next letters are no news.
+    pub fn with_all_letters(self) -> TextTraits {
+        let all = |letters: u32| if letters == 0 { 0 } else { ALL_LETTERS };
+        TextTraits { upper: all(self.upper), lower: all(self.lower), ..self }
+    }
+
+    /// The traits as one number. Each trait that a value adds sets a bit.
+    pub fn to_bits(self) -> u64 {
+        let flag = |set: bool, bit: u32| u64::from(set) << bit;
+        u64::from(self.upper)
+            | u64::from(self.lower) << 26
+            | flag(!self.ascii, 52)
+            | flag(self.trailing_space, 53)
+            | flag(self.control, 54)
+    }
+
+    /// The traits of a number of [`TextTraits::to_bits`].
+    pub fn from_bits(bits: u64) -> TextTraits {
+        let flag = |bit: u32| bits >> bit & 1 == 1;
+        TextTraits {
+            ascii: !flag(52),
+            upper: bits as u32 & ALL_LETTERS,
+            lower: (bits >> 26) as u32 & ALL_LETTERS,
+            trailing_space: flag(53),
+            control: flag(54),
+        }
+    }
+
     /// The traits of the values of both.
     pub fn merge(a: TextTraits, b: TextTraits) -> TextTraits {
         TextTraits {
@@ -103,6 +148,28 @@ mod tests {
         let mut traits = TextTraits::default();
         values.iter().for_each(|v| traits.add(v.as_bytes()));
         traits
+    }
+
+    #[test]
+    fn what_covers_what() {
+        let digits_and_lower = of(&["abc", "12"]);
+        assert!(digits_and_lower.covers(of(&["cab1"])) && !digits_and_lower.covers(of(&["abd"])));
+        assert!(digits_and_lower.with_all_letters().covers(of(&["xyz"])));
+        for other in ["A", "é", "a ", "\n"] {
+            assert!(!digits_and_lower.with_all_letters().covers(of(&[other])), "{other:?}");
+        }
+        // Letters decide nothing any more once one occurs in both cases.
+        assert!(of(&["aA"]).covers(of(&["xyzQ"])));
+        assert!(!of(&["aA"]).covers(of(&["é"])) && of(&["aAé \t"]).covers(of(&["ÉÜ \n"])));
+    }
+
+    #[test]
+    fn numbers_stand_for_traits() {
+        for values in [&[][..], &["aZ", "q"], &["é"], &["a "], &["\t"], &["É \n ", "xyzXYZ"]] {
+            let traits = of(values);
+            assert_eq!(TextTraits::from_bits(traits.to_bits()), traits);
+        }
+        assert_eq!(of(&["aB"]).to_bits() | of(&["é "]).to_bits(), of(&["aB", "é "]).to_bits());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) fn statistics(tables: &TableSet, context: &StatementContext) -> Resul
     let mut rows = Vec::new();
     for entry in visible(&tables.definitions, context) {
         let def = &entry.def;
-        let statistics = &tables.content(def.id)?.statistics;
+        let statistics = tables.statistics(def.id)?;
         for (i, index) in def.indexes.iter().enumerate() {
             for (seq, part) in index.parts.iter().enumerate() {
                 let distinct = statistics.indexes.get(i).and_then(|s| s.distinct.get(seq));

@@ -1,7 +1,13 @@
 //! SCHEMATA, TABLES, VIEWS.
 
 use super::{optional, text, uint};
-use crate::{accounts::Privilege, catalog::Snapshot, statement::StatementContext, system_schema, tables::TableSet};
+use crate::{
+    accounts::Privilege,
+    catalog::Snapshot,
+    statement::StatementContext,
+    system_schema,
+    tables::{TableSet, data_and_index_bytes},
+};
 use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value};
 
@@ -34,8 +40,9 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
         }
         for entry in schema.tables.values() {
             let content = tables.content(entry.def.id)?;
-            let statistics = &content.statistics;
-            let (data, index) = content.data_and_index_bytes(context.database.buffer_pool().page_size() as u64);
+            let statistics = tables.statistics(entry.def.id)?;
+            let page_size = context.database.buffer_pool().page_size() as u64;
+            let (data, index) = data_and_index_bytes(&statistics, page_size);
             let auto_increment = match entry.auto_increment_column() {
                 Some(_) => uint(tables.auto_increment(entry.def.id)?.next()),
                 None => Value::Null,
