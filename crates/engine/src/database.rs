@@ -13,8 +13,8 @@ use crate::{
 };
 use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
-    DuplicatePolicy, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings, RecoveryProgress, Store,
-    StoreOptions,
+    DuplicatePolicy, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings, ReadView, RecoveryProgress,
+    Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, Disk},
 };
@@ -265,6 +265,11 @@ impl Database {
             }
             _ => {}
         }
+    }
+
+    /// The view of what has been committed by now. Changes of rows are committed one by one, and seen at once.
+    pub(crate) fn newest_view(&self) -> Arc<ReadView> {
+        ReadView::latest()
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

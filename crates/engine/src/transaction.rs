@@ -6,6 +6,7 @@
 use crate::metadata_locks::{MetadataLocks, Patience, TableUse, Until};
 use muster_algebra::TableId;
 use muster_sql::Isolation;
+use muster_storage::ReadView;
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::Mutex;
 use std::{
@@ -40,6 +41,8 @@ struct Open {
     characteristics: Characteristics,
     /// Names in lower case, in the order in which they were set.
     savepoints: Vec<String>,
+    /// The view that its first read has taken, where all its reads see the same.
+    view: Option<Arc<ReadView>>,
 }
 
 /// A table of LOCK TABLES.
@@ -105,10 +108,26 @@ impl SessionTransaction {
 
     /// Opens a transaction that statements share. There must be none.
     pub fn open(&self, characteristics: Characteristics) {
-        let before = self.open.lock().replace(Open { characteristics, savepoints: Vec::new() });
+        let before = self.open.lock().replace(Open { characteristics, savepoints: Vec::new(), view: None });
         debug_assert!(before.is_none(), "the transaction before is ended first");
         self.set_status(IN_TRANSACTION, true);
         self.set_status(READ_ONLY, characteristics.read_only);
+    }
+
+    /// The view that a statement reads with. REPEATABLE READ and SERIALIZABLE keep the one that the transaction's first read has
+    /// taken; READ COMMITTED, and a statement that is a transaction of its own, take the newest; READ UNCOMMITTED sees
+    /// everything.
+    pub fn read_view(&self, newest: impl FnOnce() -> Arc<ReadView>) -> Arc<ReadView> {
+        if !self.is_open() {
+            return newest();
+        }
+        let mut open = self.open.lock();
+        let Some(open) = &mut *open else { return newest() };
+        match open.characteristics.isolation {
+            Isolation::ReadUncommitted => ReadView::latest(),
+            Isolation::ReadCommitted => newest(),
+            Isolation::RepeatableRead | Isolation::Serializable => Arc::clone(open.view.get_or_insert_with(newest)),
+        }
     }
 
     /// Makes the changes of the open transaction, if there is one, visible and durable.
@@ -244,5 +263,37 @@ impl Drop for SessionTransaction {
     fn drop(&mut self) {
         self.end();
         self.locks.release_all(self.owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true if two reads of a transaction with this isolation use the same view, though another has committed in between.
+    fn keeps_its_view(isolation: Isolation) -> bool {
+        let transaction = SessionTransaction::new(1, Arc::default());
+        transaction.open(Characteristics { isolation, read_only: false });
+        let first = transaction.read_view(|| ReadView::new([].into(), 5));
+        let second = transaction.read_view(|| ReadView::new([].into(), 6));
+        transaction.commit().unwrap();
+        let after = transaction.read_view(|| ReadView::new([].into(), 7));
+        assert!(after.sees(6), "the next transaction takes a view of its own");
+        first == second
+    }
+
+    #[test]
+    fn the_isolation_says_how_long_a_view_is_kept() {
+        assert!(keeps_its_view(Isolation::RepeatableRead) && keeps_its_view(Isolation::Serializable));
+        assert!(!keeps_its_view(Isolation::ReadCommitted));
+    }
+
+    #[test]
+    fn only_reads_of_uncommitted_changes_see_everything() {
+        let transaction = SessionTransaction::new(1, Arc::default());
+        let newest = || ReadView::new([].into(), 5);
+        assert!(!transaction.read_view(newest).sees(5));
+        transaction.open(Characteristics { isolation: Isolation::ReadUncommitted, read_only: false });
+        assert!(transaction.read_view(newest).sees(5));
     }
 }

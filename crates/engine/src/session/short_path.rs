@@ -246,7 +246,8 @@ impl State {
             Some(_) => Pages::All(counters),
             None => Pages::Resident { requests: Cell::new(0) },
         };
-        let (values, surroundings) = (&self.short_path.values, Surroundings { pages, stop });
+        let view = self.transaction.read_view(|| self.database.newest_view());
+        let (values, surroundings) = (&self.short_path.values, Surroundings { pages, view, stop });
         let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, surroundings, sink)));
         // The general path meets the same and tells the client.
         let end = end.unwrap_or(RunEnd::General);

@@ -16,7 +16,7 @@ use muster_exec::QueryCounters;
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::{
     collections::HashMap,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -180,6 +180,7 @@ impl State {
             cancel,
             virtual_tables: &InformationSchema,
             transaction: self.transaction.clone(),
+            view: OnceLock::new(),
         })
     }
 }

@@ -70,6 +70,10 @@ impl State {
             self.next_transaction.read_only = Some(read_only);
         }
         self.open_transaction();
+        if begin.consistent_snapshot {
+            // Other isolation levels keep no view.
+            drop(self.transaction.read_view(|| self.database.newest_view()));
+        }
         Ok(Done::default())
     }
 

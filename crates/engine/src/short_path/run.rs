@@ -12,7 +12,7 @@ use muster_algebra::{ColId, Expr};
 use muster_eval::Evaluator;
 use muster_storage::{Pages, ReadView, RowOnPage, RowVisit, Table, VisitCounts, VisitEnd};
 use muster_types::{Value, ValueRef};
-use std::{ops::ControlFlow, time::Instant};
+use std::{ops::ControlFlow, sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Most entries that a statement reads here.
@@ -66,6 +66,8 @@ impl Stop {
 /// The surroundings of a run: where its pages come from, and what stops it.
 pub struct Surroundings<'a> {
     pub pages: Pages<'a>,
+    /// What the run sees: a plan is kept for later statements and has no view of its own.
+    pub view: Arc<ReadView>,
     /// `None`: the run waits for nothing, so it is over before anything could stop it.
     pub stop: Option<&'a Stop>,
 }
@@ -75,6 +77,7 @@ struct Run<'a> {
     values: &'a [Value],
     sink: &'a mut dyn RowSink,
     stop: Option<&'a Stop>,
+    view: Arc<ReadView>,
     /// Bytes of values that were held or handed on.
     bytes: usize,
     figures: RunFigures,
@@ -93,7 +96,7 @@ pub fn run(
     surroundings: Surroundings<'_>,
     sink: &mut dyn RowSink,
 ) -> RunEnd {
-    let Surroundings { pages, stop } = surroundings;
+    let Surroundings { pages, view, stop } = surroundings;
     sink.begin(plan);
     let shape = &plan.shape;
     let totals = match &shape.body {
@@ -105,6 +108,7 @@ pub fn run(
         values,
         sink,
         stop,
+        view,
         bytes: 0,
         figures: RunFigures::default(),
         skip: shape.offset,
@@ -145,7 +149,7 @@ impl Run<'_> {
             index: access.index,
             range: &range,
             whole_rows: access.whole_rows,
-            view: ReadView::latest(),
+            view: Arc::clone(&self.view),
             pages,
             entries_max: ENTRIES_MAX,
         };

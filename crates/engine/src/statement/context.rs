@@ -7,6 +7,7 @@ use crate::{
 };
 use muster_optimizer::Interrupt;
 use muster_sql::TableName;
+use muster_storage::ReadView;
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use std::{
     collections::HashMap,
@@ -29,6 +30,8 @@ pub struct StatementContext {
     pub cancel: CancellationToken,
     pub virtual_tables: &'static dyn VirtualTables,
     pub transaction: Arc<SessionTransaction>,
+    /// What all reads of the statement see, once there was one.
+    pub view: OnceLock<Arc<ReadView>>,
 }
 
 /// The session as it was when a statement began. What is large in it is shared with the session until that changes it.
@@ -79,6 +82,11 @@ impl StatementContext {
     pub fn interrupt(&self) -> Interrupt {
         let (cancel, deadline) = (self.cancel.clone(), self.clock.deadline.get().copied());
         Interrupt::new(move || check_interrupt(&cancel, deadline))
+    }
+
+    /// The view that all reads of the statement share.
+    pub fn read_view(&self) -> Arc<ReadView> {
+        Arc::clone(self.view.get_or_init(|| self.transaction.read_view(|| self.database.newest_view())))
     }
 
     /// Returns true if the session's `sql_mode` makes values that do not fit an error.

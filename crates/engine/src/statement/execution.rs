@@ -3,7 +3,6 @@
 use super::{StatementContext, StatementTables};
 use crate::variables::Variables;
 use muster_exec::{Buffers, ExecContext, Profile};
-use muster_storage::ReadView;
 use std::sync::Arc;
 
 /// `profile`: measurements of every operator go there.
@@ -16,7 +15,7 @@ pub fn exec_context(
     ExecContext {
         runtime: context.database.runtime().clone(),
         tables,
-        view: ReadView::latest(),
+        view: context.read_view(),
         counters: context.process.counters.clone(),
         warnings: context.diagnostics.warnings.clone(),
         buffers: buffers(variables),
