@@ -1,5 +1,6 @@
 //! The errors of storage, and the errors that MySQL clients are told instead.
 
+use crate::locks::LockError;
 use muster_types::{ErrorCode, SqlError};
 use std::path::PathBuf;
 
@@ -48,6 +49,16 @@ pub enum StorageError {
     /// A version of a row that a view needs was in a part of the log that is not kept any more.
     #[error("snapshot too old")]
     SnapshotTooOld,
+    /// Somebody else has a lock that was wanted, and the caller does not wait.
+    #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]
+    WouldWait,
+    #[error("Lock wait timeout exceeded; try restarting transaction")]
+    LockTimeout,
+    /// The transaction was chosen to end a deadlock, and has to be rolled back.
+    #[error("Deadlock found when trying to get lock; try restarting transaction")]
+    Deadlock,
+    #[error("The total number of locks exceeds the lock table size")]
+    LockTableFull,
     #[error("interrupted")]
     Interrupted,
     /// From a filter that the caller pushed into a scan.
@@ -80,6 +91,18 @@ impl StorageError {
     }
 }
 
+impl From<LockError> for StorageError {
+    fn from(e: LockError) -> StorageError {
+        match e {
+            LockError::WouldWait => StorageError::WouldWait,
+            LockError::Timeout => StorageError::LockTimeout,
+            LockError::Deadlock => StorageError::Deadlock,
+            LockError::Interrupted => StorageError::Interrupted,
+            LockError::TableFull => StorageError::LockTableFull,
+        }
+    }
+}
+
 impl From<StorageError> for SqlError {
     fn from(e: StorageError) -> SqlError {
         let code = match &e {
@@ -90,6 +113,10 @@ impl From<StorageError> for SqlError {
             StorageError::NoFreeFrame { .. } => ErrorCode::OutOfMemory,
             StorageError::ForcedRecovery => ErrorCode::ForcedRecovery,
             StorageError::SnapshotTooOld => ErrorCode::TableDefChanged,
+            StorageError::WouldWait => ErrorCode::LockNowait,
+            StorageError::LockTimeout => ErrorCode::LockWaitTimeout,
+            StorageError::Deadlock => ErrorCode::LockDeadlock,
+            StorageError::LockTableFull => ErrorCode::LockTableFull,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }

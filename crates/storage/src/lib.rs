@@ -8,6 +8,7 @@
 //!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
 //!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs
 //!   Log        the redo log                                log/
+//!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
 //!   Disk       io_uring, pread, a simulated one with faults  io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //!   load_ahead memory ahead of its use, wide registers     processor.rs
@@ -32,6 +33,7 @@ pub mod io;
 pub mod key;
 mod latch_order;
 pub mod load;
+pub mod locks;
 mod log;
 pub mod lookup;
 pub mod page;
@@ -57,6 +59,7 @@ pub use counters::Counters;
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
+pub use locks::{LockMode, LockTable, Waits};
 pub use log::{FlushAtCommit, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
@@ -74,6 +77,8 @@ pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 mod crash;
 #[cfg(test)]
 mod linearizable;
+#[cfg(test)]
+mod lock_tests;
 #[cfg(test)]
 mod power_cut_tests;
 #[cfg(test)]

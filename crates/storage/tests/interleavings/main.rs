@@ -2,6 +2,7 @@
 //! lock and each atomic operation which, and finds who waits for each other.
 //!
 //! ```text
+//!   lock_tests.rs       the lock table: src/locks itself
 //!   primitives.rs       what locks are built of here
 //!   exclusion_tests.rs  the lock of readers and writers: src/exclusion.rs itself
 //!   frame_tests.rs      a model of frames (src/buffer_pool): latches, eviction, keys looked at again
@@ -13,6 +14,10 @@
 mod exclusion;
 mod exclusion_tests;
 mod frame_tests;
+mod lock_tests;
+#[allow(dead_code, unused_imports, reason = "reports are for users")]
+#[path = "../../src/locks/mod.rs"]
+mod locks;
 mod primitives;
 mod tree_model;
 mod tree_tests;

@@ -172,7 +172,9 @@ codes! {
     TableNotLocked = 1100, "HY000";
     LockOrActiveTransaction = 1192, "HY000";
     LockWaitTimeout = 1205, "HY000";
+    LockTableFull = 1206, "HY000";
     LockDeadlock = 1213, "40001";
+    LockNowait = 3572, "HY000";
     CantUpdateWithReadLock = 1223, "HY000";
     ReadOnlyTransaction = 1792, "25006";
     WrongObject = 1347, "HY000";

@@ -1,0 +1,49 @@
+//! Locks of keys: who may read or change which entry of a tree, and who may add entries between two others.
+//!
+//! ```text
+//!   request.rs     what is locked, how, and which locks conflict
+//!   queue.rs       the locks of one key: those that are granted, and who waits, in the order of arrival
+//!   owner.rs       a transaction as the lock table knows it
+//!   table.rs       the lock table: locks are acquired and released
+//!   gaps.rs        gaps that are split by a new entry, or joined where one goes
+//!   wait.rs        a thread that waits: until the lock is granted, a deadlock, a timeout or KILL
+//!   deadlock.rs    cycles of transactions that wait for each other
+//!   report.rs      locks and waits as users see them
+//! ```
+//!
+//! The rules are InnoDB's (MySQL manual, "InnoDB Locking"). A lock is of a key of a tree, or of the end of the tree, which is called
+//! its supremum. A gap is the room between two neighbouring entries and has the name of the upper one. Nothing here knows
+//! pages: whoever locks a gap or adds an entry to it holds the latches that keep the neighbours of the gap as they are.
+//!
+//! A lock that nobody waits for is taken and released under the mutex of its shard alone. Whatever begins or ends a wait has the
+//! mutex of all waits, then that of one shard at a time: so a search for a deadlock sees waits that stay as they are.
+
+mod deadlock;
+mod gaps;
+mod owner;
+mod queue;
+mod report;
+mod request;
+mod table;
+mod wait;
+
+pub use deadlock::{Deadlock, DeadlockParty};
+pub use owner::LockOwner;
+pub use report::{LockReport, OwnerReport, WaitReport};
+pub use request::{LockKind, LockMode, Resource, Wanted};
+pub use table::{Acquired, LockTable};
+pub use wait::{WaitStatistics, Waits};
+
+/// Why a lock was not acquired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockError {
+    /// Another transaction has a lock in the way, and the caller does not wait.
+    WouldWait,
+    Timeout,
+    /// The transaction was chosen to end a deadlock.
+    Deadlock,
+    /// The caller asked for the end of the wait.
+    Interrupted,
+    /// The lock table has reached its limit of memory.
+    TableFull,
+}
