@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Compares random INSERT, REPLACE, UPDATE and DELETE between a Muster server and a MariaDB server.
+
+    writes.py MUSTER_PORT MARIADB_SOCKET [--seed N] [--seconds N] [--count N] [--list]
+
+After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() and ROW_COUNT(); after each
+batch: all tables by all columns. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
+servers differ, both get the same tables again.
+"""
+
+import argparse
+import collections
+import random
+import sys
+import time
+
+import known_writes
+import pymysql
+import statements
+
+BATCH = 8
+DATABASE = "muster_writes"
+
+Answer = collections.namedtuple("Answer", "error affected warnings insert_id row_count")
+
+
+def connect(**where):
+    connection = pymysql.connect(user="root", charset="utf8mb4", autocommit=None, **where)
+    run(connection, "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
+    run(connection, "SET time_zone = '+00:00'")
+    return connection
+
+
+def run(connection, sql):
+    with connection.cursor() as cursor:
+        affected = cursor.execute(sql)
+        return affected, cursor.fetchall() if cursor.description else ()
+
+
+def answer(connection, sql):
+    """What a client learns of a statement that changes rows."""
+    error, affected = 0, -1
+    try:
+        affected, _ = run(connection, sql)
+    except pymysql.MySQLError as failure:
+        error = failure.args[0]
+    row_count = run(connection, "SELECT ROW_COUNT()")[1][0][0] if not error else -1
+    insert_id = run(connection, "SELECT LAST_INSERT_ID()")[1][0][0]
+    return Answer(error, affected, (), insert_id, row_count)
+
+
+def answer_with_warnings(connection, sql):
+    """The same with the warnings, which other statements clear."""
+    error, affected = 0, -1
+    try:
+        affected, _ = run(connection, sql)
+    except pymysql.MySQLError as failure:
+        error = failure.args[0]
+    warnings = tuple((level, code) for level, code, _ in run(connection, "SHOW WARNINGS")[1])
+    insert_id = run(connection, "SELECT LAST_INSERT_ID()")[1][0][0]
+    return Answer(error, affected, warnings, insert_id, 0)
+
+
+def reset(connection):
+    """The same empty tables again, in a session without a transaction."""
+    for sql in ["ROLLBACK", f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}", f"USE {DATABASE}"]:
+        run(connection, sql)
+    for sql in statements.TABLES:
+        run(connection, sql)
+
+
+def contents(connection):
+    found = {}
+    for table in statements.NAMES:
+        _, rows = run(connection, f"SELECT * FROM {table}")
+        found[table] = sorted(rows, key=repr)
+    return found
+
+
+def difference(servers, sql, asks_count):
+    """The answers of both servers if they differ, or None."""
+    ask = answer if asks_count else answer_with_warnings
+    answers = [ask(server, sql) for server in servers]
+    return None if answers[0] == answers[1] else answers
+
+
+def first_difference_of_rows(before, after):
+    for table, rows in before.items():
+        if rows != after[table]:
+            ours = [row for row in rows if row not in after[table]]
+            theirs = [row for row in after[table] if row not in rows]
+            return f"{table}: Muster {ours[:3]}, MariaDB {theirs[:3]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("socket")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--count", type=int, default=1 << 40)
+    parser.add_argument("--list", action="store_true", help="show what known classes explain, too")
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    servers = [connect(host="127.0.0.1", port=options.port), connect(unix_socket=options.socket)]
+    for server in servers:
+        reset(server)
+    ran, unknown, known = 0, collections.OrderedDict(), collections.Counter()
+    end, recent = time.monotonic() + options.seconds, []
+
+    def note(kind, sql, text):
+        reason = known_writes.explain(sql, text)
+        if reason:
+            known[reason] += 1
+        if not reason or options.list:
+            unknown.setdefault(kind, []).append((list(recent[-6:]), sql, text))
+        for server in servers:
+            reset(server)
+        recent.clear()
+
+    while time.monotonic() < end and ran < options.count:
+        for _ in range(BATCH):
+            kind, sql = statements.statement(draw)
+            ran += 1
+            different = difference(servers, sql, draw.random() < 0.3)
+            if different:
+                note(kind, sql, f"Muster {tuple(different[0])}, MariaDB {tuple(different[1])}")
+                break
+            recent.append(sql)
+        else:
+            rows = first_difference_of_rows(*map(contents, servers))
+            if rows:
+                note("rows", recent[-1], rows)
+    for kind, cases in unknown.items():
+        print(f"== {kind}: {len(cases)} times")
+        before, sql, text = min(cases, key=lambda case: len(case[1]))
+        print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
+    print(f"{ran} statements, {sum(map(len, unknown.values()))} differences, known: {dict(known)}")
+    return 1 if unknown and not options.list else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
