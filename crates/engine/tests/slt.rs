@@ -155,6 +155,7 @@ files! {
     collations
     databases
     decimals
+    delete
     expressions
     floats
     grouping
@@ -164,6 +165,7 @@ files! {
     joins
     load
     numbers
+    replace
     show
     stored_groups
     subqueries
@@ -172,6 +174,7 @@ files! {
     temporal
     timestamps
     transactions
+    update
     variables
     views
 }

@@ -84,6 +84,15 @@ impl<'a> Conversion<'a> {
         }
     }
 
+    /// An error that concerns one row: with IGNORE a warning of its number, and the row is left out.
+    pub fn tolerate(&self, error: SqlError) -> Result<()> {
+        if self.leniency != Leniency::Ignore {
+            return Err(error);
+        }
+        self.context.warn(error.code, error.message);
+        Ok(())
+    }
+
     fn unfit(&self, column: &ColumnDef, value: &Value, unfit: Unfit<Value>, row: u64) -> Result<Value> {
         let shown = match value {
             Value::Text(text) => printable(text.as_bytes()),

@@ -1,31 +1,97 @@
-//! What a row does whose key is there already.
+//! What a row does whose key is there already: REPLACE and ON DUPLICATE KEY UPDATE.
 
-use crate::statement::StatementContext;
-use muster_types::{Result, SqlError};
+use super::{
+    assign::{ChangedRow, changed, passes_view},
+    convert::Conversion,
+    evaluation::Evaluation,
+    target::Target,
+    write::{Writer, Written},
+};
+use muster_algebra::ColId;
+use muster_sql::bind::{self, OnDuplicateUpdate};
+use muster_types::{Result, SqlError, Value};
 
 /// What the statement says of such rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnDuplicate {
+pub enum OnDuplicate<'a> {
     Error,
     /// IGNORE: the row does not come, with a warning.
     Ignore,
+    /// REPLACE: the row that is there goes.
+    Replace,
+    Update(&'a OnDuplicateUpdate),
 }
 
-/// What became of a row.
-pub enum Duplicate {
-    Inserted,
+/// What became of a row that met another one.
+pub enum Resolved {
+    /// The other one is gone: the row is to be tried again.
+    Gone,
     Ignored,
+    /// The other one was changed, or was as it should be.
+    Updated {
+        changed: bool,
+        row: Vec<Value>,
+    },
 }
 
-impl OnDuplicate {
+/// The row that is to be inserted, and what else expressions may mention.
+pub struct Met<'a> {
+    pub target: &'a Target,
+    pub bound: &'a bind::Target,
+    pub row: &'a [Value],
+    pub number: u64,
+    /// Columns of the query that the row comes from.
+    pub value: &'a dyn Fn(ColId) -> Option<Value>,
+}
+
+impl OnDuplicate<'_> {
     /// Deals with a row that met one with the same key in an index.
-    pub fn resolve(self, context: &StatementContext, error: SqlError) -> Result<Duplicate> {
+    pub fn resolve(
+        &self,
+        met: &Met<'_>,
+        index: usize,
+        error: SqlError,
+        writer: &Writer<'_>,
+        evaluation: &Evaluation<'_>,
+        conversion: &Conversion<'_>,
+    ) -> Result<Resolved> {
         match self {
-            OnDuplicate::Ignore => {
-                context.warn(error.code, error.message);
-                Ok(Duplicate::Ignored)
-            }
             OnDuplicate::Error => Err(error),
+            OnDuplicate::Ignore => conversion.tolerate(error).map(|()| Resolved::Ignored),
+            OnDuplicate::Replace => match writer.existing(index, met.row)? {
+                Some((key, _)) => writer.delete(&key).map(|_| Resolved::Gone),
+                None => Ok(Resolved::Gone),
+            },
+            OnDuplicate::Update(update) => match writer.existing(index, met.row)? {
+                Some((key, old)) => self.update(update, met, (&key, &old), writer, evaluation, conversion),
+                None => Ok(Resolved::Gone),
+            },
+        }
+    }
+
+    fn update(
+        &self,
+        update: &OnDuplicateUpdate,
+        met: &Met<'_>,
+        (key, old): (&[Value], &[Value]),
+        writer: &Writer<'_>,
+        evaluation: &Evaluation<'_>,
+        conversion: &Conversion<'_>,
+    ) -> Result<Resolved> {
+        let inserted = |id| met.bound.columns.iter().position(|c| *c == id).map(|at| met.row[at].clone());
+        let value = |id| inserted(id).or_else(|| (met.value)(id));
+        let place = (met.target, update.old.as_slice(), 0);
+        let ChangedRow { new, differs } =
+            changed(place, old, &update.assignments, evaluation, conversion, met.number, &value)?;
+        if !differs {
+            return Ok(Resolved::Updated { changed: false, row: new });
+        }
+        if !passes_view(update.check.as_ref(), &update.old, &new, evaluation, conversion)? {
+            return Ok(Resolved::Ignored);
+        }
+        match writer.update(key, &new)? {
+            Written::Yes => Ok(Resolved::Updated { changed: true, row: new }),
+            Written::Gone => Ok(Resolved::Gone),
+            Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),
         }
     }
 }

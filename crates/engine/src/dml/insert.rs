@@ -1,100 +1,121 @@
-//! INSERT: rows of VALUES and SET.
+//! INSERT and REPLACE: rows of VALUES and SET, and of queries.
 
-use super::{convert::Conversion, duplicate::OnDuplicate, row_insert::RowInsert, target::Target};
+use super::{
+    binding::{Binding, bind, check_privileges},
+    convert::Conversion,
+    duplicate::OnDuplicate,
+    evaluation::Evaluation,
+    row_insert::RowInsert,
+    search,
+};
 use crate::{
     accounts::Privilege,
-    statement::{Done, StatementContext, evaluate},
+    statement::{Done, StatementContext},
 };
-use muster_sql::{Insert, InsertRows, InsertSource, InsertValue};
-use muster_types::{ErrorCode, Result, SqlError, Value};
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use muster_algebra::ColId;
+use muster_sql::{
+    Insert,
+    bind::{BoundInsert, NewRows, NewValue, RowSource, bind_insert},
+};
+use muster_types::{Result, Value};
+use std::sync::Arc;
 
 pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &[Value]) -> Result<Done> {
-    let mut privileges = vec![(Privilege::Insert, "INSERT")];
-    if statement.replace {
-        privileges.push((Privilege::Delete, "DELETE"));
-    }
-    if !statement.on_duplicate.is_empty() {
-        privileges.push((Privilege::Update, "UPDATE"));
-    }
-    let InsertSource::Rows(rows) = &statement.source else { return Err(SqlError::unsupported("INSERT .. SELECT")) };
-    if statement.replace || !statement.on_duplicate.is_empty() {
-        return Err(SqlError::unsupported("REPLACE"));
-    }
-    let target = Target::open(context, &statement.table, &privileges)?;
-    let columns = columns(&target, statement, rows.width)?;
-    if let Some(row) = rows.uneven {
-        return Err(SqlError::wrong_value_count(row));
-    }
-    let mut conversion = Conversion::new(context, statement.ignore);
-    conversion.null_is_error = rows.rows == 1;
-    let on_duplicate = if statement.ignore { OnDuplicate::Ignore } else { OnDuplicate::Error };
-    let mut insert = RowInsert::new(conversion, &target, on_duplicate, rows.rows as u64);
-    insert_rows(&mut insert, context, rows, &columns, parameters)?;
-    let first_id = insert.counts.first_id;
-    if first_id > 0 {
-        context.process.last_insert_id.store(first_id, Relaxed);
-    }
-    Ok(insert.done(rows.rows > 1))
-}
-
-/// The positions of the columns that values are given for. Errors 1054, 1110, 1136.
-fn columns(target: &Target, statement: &Insert, width: usize) -> Result<Vec<usize>> {
-    let all = target.columns().len();
-    let columns = match &statement.columns {
-        Some(names) if !names.is_empty() => {
-            let columns = names.iter().map(|name| target.column(name)).collect::<Result<Vec<_>>>()?;
-            for (i, column) in columns.iter().enumerate() {
-                if columns[..i].contains(column) {
-                    let message = format!("Column '{}' specified twice", target.columns()[*column].name);
-                    return Err(SqlError::new(ErrorCode::FieldSpecifiedTwice, message));
-                }
-            }
-            columns
-        }
-        // `()` gives no values.
-        _ if width == 0 => Vec::new(),
-        _ => (0..all).collect(),
+    let binding = bind(context, parameters, |env| bind_insert(statement, env), |b| vec![&b.target])?;
+    let bound = &binding.bound;
+    check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
+    let target = binding.open(context, &bound.target)?;
+    let rows = match &bound.source {
+        RowSource::Rows(rows) => rows.rows,
+        RowSource::Query(_) => 0,
     };
-    if columns.len() != width {
-        return Err(SqlError::wrong_value_count(1));
+    let mut conversion = Conversion::new(context, bound.ignore);
+    conversion.null_is_error = rows == 1;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
+    let on_duplicate = match &bound.on_duplicate {
+        Some(update) => OnDuplicate::Update(update),
+        None if bound.replace => OnDuplicate::Replace,
+        None if bound.ignore => OnDuplicate::Ignore,
+        None => OnDuplicate::Error,
+    };
+    let mut insert = RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, rows as u64);
+    match &bound.source {
+        RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows)?,
+        RowSource::Query(_) => insert_query(&mut insert, context, &binding)?,
     }
-    Ok(columns)
+    Ok(insert.done(rows != 1))
 }
 
-fn insert_rows(
-    insert: &mut RowInsert<'_>,
-    context: &Arc<StatementContext>,
-    rows: &InsertRows,
-    columns: &[usize],
-    parameters: &[Value],
-) -> Result<()> {
-    let (target, conversion) = (insert.target, insert.conversion);
-    let missing: Vec<usize> = (0..target.columns().len()).filter(|column| !columns.contains(column)).collect();
-    for row in 0..rows.rows {
-        context.check_interrupt()?;
-        let number = row as u64 + 1;
-        let mut values = vec![Value::Null; target.columns().len()];
-        for (column, given) in columns.iter().zip(&rows.values[row * rows.width..]) {
-            let value = match given {
-                InsertValue::Literal(value) => value.clone(),
-                InsertValue::Hexadecimal(bytes) => Value::Bytes(bytes.clone()),
-                InsertValue::Parameter(index) => parameters.get(*index).cloned().unwrap_or(Value::Null),
-                InsertValue::Expr(expr) => evaluate(context, expr, parameters)?,
-                InsertValue::Default => {
-                    values[*column] = target.default_value(*column, &conversion)?;
-                    continue;
-                }
-            };
-            let is_next = insert.generated.column == Some(*column) && value.is_null();
-            if !is_next {
-                values[*column] = conversion.stored(&target.columns()[*column], &value, number)?;
-            }
+/// The privileges on the table that rows come into.
+fn needed(bound: &BoundInsert) -> Vec<(Privilege, &'static str)> {
+    let mut needed = vec![(Privilege::Insert, "INSERT")];
+    if bound.replace {
+        needed.push((Privilege::Delete, "DELETE"));
+    }
+    if bound.on_duplicate.is_some() {
+        needed.push((Privilege::Update, "UPDATE"));
+    }
+    needed
+}
+
+/// The values of the columns that are given none.
+fn put_defaults(insert: &RowInsert<'_>, given: &[usize], row: &mut [Value]) -> Result<()> {
+    for (column, value) in row.iter_mut().enumerate() {
+        if !given.contains(&column) {
+            *value = insert.target.default_value(column, &insert.conversion)?;
         }
-        for column in &missing {
-            values[*column] = target.default_value(*column, &conversion)?;
-        }
-        insert.insert(values)?;
     }
     Ok(())
+}
+
+/// A value as its column stores it; NULL stays for the AUTO_INCREMENT column, where it stands for the next number.
+fn stored(insert: &RowInsert<'_>, column: usize, value: &Value, row: u64) -> Result<Value> {
+    if insert.generated.column == Some(column) && value.is_null() {
+        return Ok(Value::Null);
+    }
+    insert.conversion.stored(&insert.target.columns()[column], value, row)
+}
+
+fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) -> Result<()> {
+    let (given, ids) = (&bound.given, &bound.target.columns);
+    for at in 0..rows.rows {
+        insert.context.check_interrupt()?;
+        let number = at as u64 + 1;
+        let mut row = vec![Value::Null; ids.len()];
+        put_defaults(insert, given, &mut row)?;
+        for (column, value) in given.iter().zip(&rows.values[at * given.len()..]) {
+            row[*column] = match value {
+                NewValue::Value(value) => stored(insert, *column, value, number)?,
+                NewValue::Default => insert.target.default_value(*column, &insert.conversion)?,
+                NewValue::Expr(expr) => {
+                    let known = |id| ids.iter().position(|c| *c == id).map(|at| row[at].clone());
+                    stored(insert, *column, &insert.evaluation.value(expr, &known)?, number)?
+                }
+            };
+        }
+        insert.insert(row, &|_| None)?;
+    }
+    Ok(())
+}
+
+/// Rows of a query: all are there before the first is inserted, so that it does not read what it has inserted.
+fn insert_query(
+    insert: &mut RowInsert<'_>,
+    context: &Arc<StatementContext>,
+    binding: &Binding<BoundInsert>,
+) -> Result<()> {
+    let bound = &binding.bound;
+    let RowSource::Query(query) = &bound.source else { return Ok(()) };
+    let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).collect();
+    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, &binding.tables)?;
+    found.each(|values| {
+        context.check_interrupt()?;
+        let number = insert.counts.records + 1;
+        let mut row = vec![Value::Null; bound.target.columns.len()];
+        put_defaults(insert, &bound.given, &mut row)?;
+        for (column, value) in bound.given.iter().zip(values) {
+            row[*column] = stored(insert, *column, value, number)?;
+        }
+        insert.insert(row, &|id| found.position(id).map(|at| values[at].clone()))
+    })
 }

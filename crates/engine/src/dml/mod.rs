@@ -1,21 +1,33 @@
 //! Statements that change rows.
 //!
 //! ```text
-//!   insert      INSERT and REPLACE: rows of values, and of queries         insert.rs
-//!     rows        one row after the other into the table                   row_insert.rs
-//!     generated   values of the AUTO_INCREMENT column                      generated.rs
-//!     duplicate   what a row does that is there already                    duplicate.rs
-//!   target      the table that is changed, and defaults of its columns     target.rs
-//!   convert     a value as a column stores it, with MySQL's warnings       convert.rs
-//!   write       the calls to storage                                       write.rs
+//!   insert, update, delete   one file for each kind of statement
+//!     row_insert   one row after the other into a table               row_insert.rs
+//!     generated    values of the AUTO_INCREMENT column                generated.rs
+//!     duplicate    what a row does whose key is there already         duplicate.rs
+//!     search       the rows that UPDATE and DELETE change             search.rs
+//!     assign       the new values of a row, from left to right        assign.rs
+//!   binding      names, locks of tables, privileges                   binding.rs
+//!   target       the table that is changed, defaults of its columns   target.rs
+//!   evaluation   expressions for one row                              evaluation.rs
+//!   convert      a value as a column stores it, MySQL's warnings      convert.rs
+//!   write        the calls to storage                                 write.rs
 //! ```
 
+mod assign;
+mod binding;
 mod convert;
+mod delete;
 mod duplicate;
+mod evaluation;
 mod generated;
 mod insert;
 mod row_insert;
+mod search;
 mod target;
+mod update;
 mod write;
 
+pub use delete::delete;
 pub use insert::insert;
+pub use update::update;

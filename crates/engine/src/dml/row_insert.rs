@@ -1,14 +1,22 @@
 //! One row after the other into a table.
 
 use super::{
+    assign::passes_view,
     convert::Conversion,
-    duplicate::{Duplicate, OnDuplicate},
+    duplicate::{Met, OnDuplicate, Resolved},
+    evaluation::Evaluation,
     generated::Generated,
     target::Target,
     write::{Writer, Written},
 };
 use crate::statement::{Done, StatementContext};
+use muster_algebra::ColId;
+use muster_sql::bind;
 use muster_types::{Result, Value};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// So often a row is tried that meets others which then are gone.
+const ATTEMPTS_MAX: u32 = 1000;
 
 /// What a statement that inserts has done.
 #[derive(Debug, Default)]
@@ -16,13 +24,13 @@ pub struct Counts {
     /// Rows that were to be inserted.
     pub records: u64,
     /// Rows that were inserted.
-    pub copied: u64,
+    copied: u64,
     /// Rows that went, or changed, for one that was to be inserted.
-    pub displaced: u64,
+    displaced: u64,
     /// Affected rows.
-    pub affected: u64,
+    affected: u64,
     /// The first number that was made for the AUTO_INCREMENT column of a row that was inserted.
-    pub first_id: u64,
+    first_id: u64,
     /// The last value that the column was given.
     given_id: u64,
 }
@@ -31,21 +39,31 @@ pub struct Counts {
 pub struct RowInsert<'a> {
     pub context: &'a StatementContext,
     pub target: &'a Target,
+    pub bound: &'a bind::Target,
     pub conversion: Conversion<'a>,
+    pub evaluation: &'a Evaluation<'a>,
     pub generated: Generated<'a>,
-    pub on_duplicate: OnDuplicate,
+    pub on_duplicate: OnDuplicate<'a>,
     pub counts: Counts,
     writer: Writer<'a>,
 }
 
 impl<'a> RowInsert<'a> {
     /// `rows`: as many as the statement has; 0: not known.
-    pub fn new(conversion: Conversion<'a>, target: &'a Target, on_duplicate: OnDuplicate, rows: u64) -> RowInsert<'a> {
+    pub fn new(
+        (target, bound): (&'a Target, &'a bind::Target),
+        conversion: Conversion<'a>,
+        evaluation: &'a Evaluation<'a>,
+        on_duplicate: OnDuplicate<'a>,
+        rows: u64,
+    ) -> RowInsert<'a> {
         let context = conversion.context;
         RowInsert {
             context,
             target,
+            bound,
             conversion,
+            evaluation,
             generated: Generated::new(context, target, rows),
             on_duplicate,
             counts: Counts::default(),
@@ -54,22 +72,55 @@ impl<'a> RowInsert<'a> {
     }
 
     /// Inserts a row whose values are as its columns store them; that of the AUTO_INCREMENT column is as it was given.
-    pub fn insert(&mut self, mut row: Vec<Value>) -> Result<()> {
+    /// `value`: columns of the query that the row comes from.
+    pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
         let number = self.number(&mut row)?;
-        let outcome = match self.writer.insert(&row)? {
-            Written::Yes => Duplicate::Inserted,
-            Written::Duplicate(error) => self.on_duplicate.resolve(self.context, error)?,
-        };
-        match outcome {
-            Duplicate::Inserted => {
-                self.counts.copied += 1;
-                self.counts.affected += 1;
-                if self.counts.first_id == 0 {
-                    self.counts.first_id = number.unwrap_or(0);
+        let check = self.bound.check.as_ref();
+        if !passes_view(check, &self.bound.columns, &row, self.evaluation, &self.conversion)? {
+            return Ok(());
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            let (index, error) = match self.writer.insert(&row)? {
+                Written::Duplicate { index, error } => (index, error),
+                Written::Yes | Written::Gone => {
+                    self.inserted(number);
+                    return Ok(());
                 }
+            };
+            let met = Met { target: self.target, bound: self.bound, row: &row, number: self.counts.records, value };
+            let resolve = &self.on_duplicate;
+            match resolve.resolve(&met, index, error, &self.writer, self.evaluation, &self.conversion)? {
+                Resolved::Gone => {
+                    self.counts.displaced += 1;
+                    self.counts.affected += 1;
+                }
+                Resolved::Ignored => return Ok(()),
+                Resolved::Updated { changed, row } => return self.updated(changed, &row),
             }
-            Duplicate::Ignored => {}
+        }
+        Err(muster_types::SqlError::deadlock())
+    }
+
+    fn inserted(&mut self, number: Option<u64>) {
+        self.counts.copied += 1;
+        self.counts.affected += 1;
+        if self.counts.first_id == 0 {
+            self.counts.first_id = number.unwrap_or(0);
+        }
+    }
+
+    /// Counts a row that was changed in the place of one that was to be inserted: two, or one that is as it was for clients
+    /// that count the rows found.
+    fn updated(&mut self, changed: bool, row: &[Value]) -> Result<()> {
+        if changed {
+            self.counts.displaced += 1;
+            self.counts.affected += 2;
+            if let Some(column) = self.generated.column {
+                self.generated.given(&row[column])?;
+            }
+        } else if self.context.session.counts_found_rows {
+            self.counts.affected += 1;
         }
         Ok(())
     }
@@ -94,13 +145,20 @@ impl<'a> RowInsert<'a> {
     /// What the client is told. `is_told`: with the line of counts, which one row of VALUES does not have.
     pub fn done(self, is_told: bool) -> Done {
         let Counts { records, copied, displaced, affected, first_id, given_id } = self.counts;
-        let ignores = self.on_duplicate == OnDuplicate::Ignore;
-        let duplicates = if ignores { records - copied } else { displaced };
-        let warnings = self.context.diagnostics.all().len();
+        let duplicates = match self.on_duplicate {
+            OnDuplicate::Ignore => records - copied,
+            _ => displaced,
+        };
         let info = match is_told {
-            true => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
+            true => {
+                let warnings = self.context.diagnostics.all().len();
+                format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+            }
             false => String::new(),
         };
+        if first_id > 0 {
+            self.context.process.last_insert_id.store(first_id, Relaxed);
+        }
         let last_insert_id = match first_id {
             0 if copied > 0 => given_id,
             first => first,

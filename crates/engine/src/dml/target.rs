@@ -1,14 +1,10 @@
 //! The table that a statement changes: its definition and files, and what a column gets that is given no value.
 
 use super::convert::Conversion;
-use crate::{
-    accounts::Privilege, catalog::TableEntry, metadata_locks::TableUse, statement::StatementContext, system_schema,
-    tables::TableSet,
-};
-use muster_algebra::{ColumnDef, DefaultValue};
-use muster_sql::TableName;
+use crate::{catalog::TableEntry, statement::StatementContext, tables::TableSet};
+use muster_algebra::{ColumnDef, DefaultValue, TableDef};
 use muster_storage::Table;
-use muster_types::{Result, SqlError, SqlType, Value};
+use muster_types::{Result, SqlType, Value};
 use std::sync::Arc;
 
 /// A table whose rows are changed. Nobody changes its definition before the transaction ends.
@@ -20,37 +16,20 @@ pub struct Target {
 }
 
 impl Target {
-    /// Finds a table and locks it. `privileges`: with MySQL's names of the commands that need them. Errors: 1044, 1046,
-    /// 1142, 1146, and those of the lock.
-    pub fn open(context: &StatementContext, name: &TableName, privileges: &[(Privilege, &str)]) -> Result<Target> {
-        let (database, name) = context.qualify(name)?;
-        if system_schema::is_name(&database) {
-            return Err(context.rights.database_denied(&database));
-        }
-        for (privilege, command) in privileges {
-            context.rights.check_table(&database, &name, *privilege, command)?;
-        }
-        let entry = context.lock_named(&database, &name, TableUse::Write)?;
-        let set = context.database.tables().current();
-        let storage = set.storage(entry.def.id, context.database.tables().store())?;
-        Ok(Target { entry, storage, set })
+    /// Opens a table that is locked.
+    pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<Target> {
+        let entry = set.definitions.table(&def.database, &def.name)?.clone();
+        let storage = set.storage(def.id, context.database.tables().store())?;
+        Ok(Target { entry, storage, set: set.clone() })
     }
 
     pub fn columns(&self) -> &[ColumnDef] {
         &self.entry.def.columns
     }
 
-    /// The position of a column of a list of columns, `[[database.]table.]column`. Error 1054.
-    pub fn column(&self, name: &[String]) -> Result<usize> {
-        let def = &self.entry.def;
-        let (column, qualifier) = match name {
-            [column] => (column, true),
-            [table, column] => (column, *table == def.name),
-            [database, table, column] => (column, *table == def.name && *database == def.database),
-            _ => return Err(SqlError::internal("a column's name of more than three parts")),
-        };
-        let found = def.column(column).filter(|_| qualifier);
-        found.ok_or_else(|| SqlError::unknown_column(name.join("."), "field list"))
+    /// Returns true if two rows differ in what is stored: texts byte for byte.
+    pub fn differ(&self, old: &[Value], new: &[Value]) -> bool {
+        old != new
     }
 
     /// The value that a column gets for DEFAULT, or when it is given none. The AUTO_INCREMENT column gets NULL, which stands

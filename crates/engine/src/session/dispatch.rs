@@ -29,8 +29,8 @@ impl State {
                 self.forget_insert_id();
                 done(dml::insert(context, insert, parameters))
             }
-            Update(_) => Err(SqlError::unsupported("UPDATE")),
-            Delete(_) => Err(SqlError::unsupported("DELETE")),
+            Update(update) => done(dml::update(context, update, parameters)),
+            Delete(delete) => done(dml::delete(context, delete, parameters)),
             Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
             Explain(explain) => {

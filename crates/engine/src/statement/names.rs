@@ -26,10 +26,21 @@ pub struct StatementTables {
     pub(super) virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
     /// Stored tables that were looked up.
     used: Mutex<Vec<TableId>>,
+    /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
+    checks_select: bool,
 }
 
 impl StatementTables {
     pub fn new(context: &Arc<StatementContext>) -> Arc<StatementTables> {
+        StatementTables::with_checks(context, true)
+    }
+
+    /// The tables of a statement that changes rows.
+    pub fn to_change(context: &Arc<StatementContext>) -> Arc<StatementTables> {
+        StatementTables::with_checks(context, false)
+    }
+
+    fn with_checks(context: &Arc<StatementContext>, checks_select: bool) -> Arc<StatementTables> {
         let set = context.database.tables().current();
         Arc::new(StatementTables {
             set,
@@ -37,6 +48,7 @@ impl StatementTables {
             pool_share: OnceLock::new(),
             virtual_rows: Mutex::default(),
             used: Mutex::default(),
+            checks_select,
         })
     }
 
@@ -58,6 +70,8 @@ impl StatementTables {
     fn check_select(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<()> {
         let check = |rights: &Rights| rights.check_table(database, name, Privilege::Select, "SELECT");
         match definer {
+            // Who may do nothing in a database does not learn what is in it.
+            None if !self.checks_select && self.context.rights.sees_tables(database) => Ok(()),
             None => check(&self.context.rights),
             Some(definer) => check(&self.context.rights.of_definer(definer)?),
         }

@@ -1,0 +1,72 @@
+//! Assignments: the new values of a row, from left to right.
+
+use super::{convert::Conversion, evaluation::Evaluation, target::Target};
+use muster_algebra::ColId;
+use muster_sql::bind::{self, BoundAssignment, NewValue, ViewCheck};
+use muster_types::{Result, Value};
+
+/// A row that is changed.
+pub struct ChangedRow {
+    pub new: Vec<Value>,
+    /// True if a value is another one than before.
+    pub differs: bool,
+}
+
+/// The row as the assignments to `position`, the place of its table among the targets, leave it. `columns`: the columns of
+/// the row, which see what the assignments before have stored; `value`: all others.
+pub fn changed(
+    (target, columns, position): (&Target, &[ColId], usize),
+    old: &[Value],
+    assignments: &[BoundAssignment],
+    evaluation: &Evaluation<'_>,
+    conversion: &Conversion<'_>,
+    row: u64,
+    value: &dyn Fn(ColId) -> Option<Value>,
+) -> Result<ChangedRow> {
+    let mut new = old.to_vec();
+    let mut assigned = Vec::new();
+    for BoundAssignment { column, value: given, .. } in assignments.iter().filter(|a| a.target == position) {
+        let def = &target.columns()[*column];
+        assigned.push(*column);
+        new[*column] = match given {
+            NewValue::Value(value) => conversion.stored(def, value, row)?,
+            NewValue::Default if def.auto_increment => conversion.stored(def, &Value::Int(0), row)?,
+            NewValue::Default => target.default_value(*column, conversion)?,
+            NewValue::Expr(expr) => {
+                let own = |id| columns.iter().position(|c| *c == id).map(|at| new[at].clone());
+                let computed = evaluation.value(expr, &|id| own(id).or_else(|| value(id)))?;
+                conversion.stored(def, &computed, row)?
+            }
+        };
+    }
+    let differs = target.differ(old, &new);
+    if differs {
+        for column in target.entry.extras.on_update_now.iter().filter(|column| !assigned.contains(column)) {
+            new[*column] = super::target::now(conversion.context, target.columns()[*column].ty);
+        }
+    }
+    Ok(ChangedRow { new, differs })
+}
+
+/// Returns true if a row may be written through the view that it is written through. Error 1369 otherwise, or with IGNORE a
+/// warning of that number.
+pub fn passes_view(
+    check: Option<&ViewCheck>,
+    columns: &[ColId],
+    row: &[Value],
+    evaluation: &Evaluation<'_>,
+    conversion: &Conversion<'_>,
+) -> Result<bool> {
+    let Some(check) = check else { return Ok(true) };
+    let own = |id| columns.iter().position(|c| *c == id).map(|at| row[at].clone());
+    if evaluation.is_met(&check.conditions, &own)? {
+        return Ok(true);
+    }
+    conversion.tolerate(check.failed())?;
+    Ok(false)
+}
+
+/// The columns of a target, with its hidden row number behind them.
+pub fn row_columns(target: &bind::Target) -> Vec<ColId> {
+    target.columns.iter().copied().chain(target.row_number).collect()
+}

@@ -1,0 +1,65 @@
+//! Names and types of a statement that changes rows, with the locks of its tables and its privileges.
+
+use super::target::Target;
+use crate::{
+    accounts::Privilege,
+    metadata_locks::TableUse,
+    statement::{BindEnvironment, StatementContext, StatementTables},
+};
+use muster_sql::{
+    BindEnv,
+    bind::{self, Surroundings},
+};
+use muster_types::{Result, Value};
+use std::sync::Arc;
+
+/// A statement whose names are known, on tables that stay as they are until its transaction ends.
+pub struct Binding<B> {
+    pub bound: B,
+    pub tables: Arc<StatementTables>,
+}
+
+/// Binds a statement and locks its tables: those that `targets` names to be written, the others to be read. Once more if one of
+/// them has changed before it was locked.
+pub fn bind<B>(
+    context: &Arc<StatementContext>,
+    parameters: &[Value],
+    bind: impl Fn(&BindEnv) -> Result<B>,
+    targets: impl Fn(&B) -> Vec<&bind::Target>,
+) -> Result<Binding<B>> {
+    loop {
+        let tables = StatementTables::to_change(context);
+        let bound = bind(&BindEnvironment::new(context).with(&tables, parameters.into()))?;
+        for target in targets(&bound) {
+            context.lock_table(target.table.id, &target.table.name, TableUse::Write)?;
+        }
+        if tables.lock_to_read()? {
+            return Ok(Binding { bound, tables });
+        }
+    }
+}
+
+/// Checks the privileges of a statement: those on its targets by the names that it gives them, and SELECT on all other tables.
+/// Errors 1142.
+pub fn check_privileges(
+    context: &StatementContext,
+    surroundings: &Surroundings,
+    targets: &[&bind::Target],
+    needed: &[(Privilege, &str)],
+) -> Result<()> {
+    for (database, name) in &surroundings.tables {
+        let is_target = targets.iter().any(|t| t.named == (database.clone(), name.clone()));
+        let needed = if is_target { needed } else { &[(Privilege::Select, "SELECT")] };
+        for (privilege, command) in needed {
+            context.rights.check_table(database, name, *privilege, command)?;
+        }
+    }
+    Ok(())
+}
+
+impl<B> Binding<B> {
+    /// Opens a target.
+    pub fn open(&self, context: &StatementContext, target: &bind::Target) -> Result<Target> {
+        Target::open(context, self.tables.set(), &target.table)
+    }
+}

@@ -1,0 +1,60 @@
+//! DELETE, from one table or from several.
+
+use super::{
+    binding::{bind, check_privileges},
+    convert::Conversion,
+    evaluation::Evaluation,
+    search,
+    write::{Writer, Written},
+};
+use crate::{
+    accounts::Privilege,
+    statement::{Done, StatementContext},
+};
+use muster_algebra::ColId;
+use muster_sql::{
+    Delete,
+    bind::{Search, bind_delete},
+};
+use muster_types::{Result, Value};
+use std::sync::Arc;
+
+pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &[Value]) -> Result<Done> {
+    let binding = bind(context, parameters, |env| bind_delete(statement, env), |b| b.targets.iter().collect())?;
+    let bound = &binding.bound;
+    let named: Vec<_> = bound.targets.iter().collect();
+    let mut needed = vec![(Privilege::Delete, "DELETE")];
+    let reads = match &bound.search {
+        Search::Table(table) => !table.conditions.is_empty() || !table.order.is_empty(),
+        Search::Query(_) => true,
+    };
+    if reads {
+        needed.push((Privilege::Select, "SELECT"));
+    }
+    check_privileges(context, &bound.surroundings, &named, &needed)?;
+    let conversion = Conversion::new(context, bound.ignore);
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
+    let opened = bound.targets.iter().map(|target| binding.open(context, target)).collect::<Result<Vec<_>>>()?;
+    let rel = match &bound.search {
+        Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
+        Search::Query(rel) => rel.clone(),
+    };
+    let keys: Vec<Vec<ColId>> = bound.targets.iter().map(|target| target.key()).collect();
+    let found = search::find(context, rel, keys.concat(), &bound.surroundings, &binding.tables)?;
+    let mut affected = 0;
+    found.each(|values| {
+        context.check_interrupt()?;
+        let mut rest = values;
+        for (key, target) in keys.iter().zip(&opened) {
+            let (key, others) = rest.split_at(key.len());
+            rest = others;
+            // A row that an outer join has not found, or that has gone with an earlier row of the search.
+            let gone = key.iter().any(Value::is_null);
+            if !gone && matches!(Writer::new(context, target).delete(key)?, Written::Yes) {
+                affected += 1;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Done::rows(affected))
+}

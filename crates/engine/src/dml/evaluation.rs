@@ -1,0 +1,112 @@
+//! The values of expressions for one row after the other.
+
+use super::convert::Conversion;
+use crate::statement::{StatementContext, StatementTables, first_values, query};
+use muster_algebra::{ColId, Columns, Expr};
+use muster_eval::Evaluator;
+use muster_sql::{
+    Bound,
+    bind::{Surroundings, TableSearch},
+};
+use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
+use std::{collections::HashMap, sync::Arc};
+
+/// Evaluates the expressions of a statement.
+pub struct Evaluation<'a> {
+    conversion: Conversion<'a>,
+    columns: &'a Columns,
+    /// Values of subqueries that look at no row of the statement's.
+    constants: HashMap<ColId, Value>,
+    text_bytes_max: usize,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Computes what does not depend on rows.
+    pub fn new(
+        context: &Arc<StatementContext>,
+        conversion: Conversion<'a>,
+        surroundings: &'a Surroundings,
+        tables: &Arc<StatementTables>,
+    ) -> Result<Evaluation<'a>> {
+        for warning in &surroundings.warnings {
+            if conversion.is_strict() && warning.code == ErrorCode::TruncatedWrongValue {
+                return Err(warning.clone());
+            }
+            context.warn(warning.code, warning.message.clone());
+        }
+        let text_bytes_max = context.session.variables.unsigned("max_allowed_packet") as usize;
+        let mut evaluation =
+            Evaluation { conversion, columns: &surroundings.columns, constants: HashMap::new(), text_bytes_max };
+        if let Some(rel) = &surroundings.constants {
+            let ids = rel.output();
+            let outputs = ids.iter().map(|id| (*id, String::new())).collect();
+            let bound = Bound {
+                rel: rel.clone(),
+                columns: surroundings.columns.clone(),
+                outputs,
+                tables: Vec::new(),
+                stars: Vec::new(),
+                aggregated: false,
+                first_table_again: false,
+                warnings: Vec::new(),
+                hints: surroundings.hints.clone(),
+            };
+            let planned = query::optimize(context, bound, tables.clone())?;
+            let row = first_values(query::run(context, planned, None, None)?, 1)?.into_iter().flatten();
+            evaluation.constants = ids.into_iter().zip(row).collect();
+        }
+        Ok(evaluation)
+    }
+
+    /// The value of an expression. `value`: those of the row's columns. Where values that do not fit are errors, so are those
+    /// that an expression warns of.
+    pub fn value(&self, expr: &Expr, value: &dyn Fn(ColId) -> Option<Value>) -> Result<Value> {
+        let mut warnings: Vec<CastWarning> = Vec::new();
+        let known = |id| self.constants.get(&id).cloned().or_else(|| value(id));
+        let outcome = Evaluator {
+            value: &known,
+            ty: &|id| Some(self.columns.ty(id)),
+            parameters: &[],
+            warn: &mut |warning| warnings.push(warning),
+            text_bytes_max: self.text_bytes_max,
+            reserve: &mut |_| Ok(()),
+        }
+        .eval(expr);
+        for warning in warnings {
+            let fails = self.conversion.is_strict() && warning.code != ErrorCode::AllowedPacketOverflowed;
+            if fails {
+                return Err(SqlError::new(warning.code, warning.message));
+            }
+            self.conversion.context.warn(warning.code, warning.message);
+        }
+        outcome.unwrap_or_else(|| Err(SqlError::unsupported("this expression in a statement that changes rows")))
+    }
+
+    /// The search of one table with the constants of the statement in their places.
+    pub fn with_constants(&self, search: &TableSearch) -> TableSearch {
+        let mut search = search.clone();
+        let keys = search.order.iter_mut().map(|key| &mut key.expr);
+        search.conditions.iter_mut().chain(keys).for_each(|expr| self.put_constants(expr));
+        search
+    }
+
+    fn put_constants(&self, expr: &mut Expr) {
+        if let Expr::Column(id) = expr {
+            if let Some(value) = self.constants.get(id) {
+                *expr = Expr::Literal { value: value.clone(), ty: self.columns.ty(*id) };
+            }
+            return;
+        }
+        expr.children_mut().into_iter().for_each(|child| self.put_constants(child));
+    }
+
+    /// Returns true if all conditions are met.
+    pub fn is_met(&self, conditions: &[Expr], value: &dyn Fn(ColId) -> Option<Value>) -> Result<bool> {
+        for condition in conditions {
+            if muster_eval::compare::truth(&self.value(condition, value)?) != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

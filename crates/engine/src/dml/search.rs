@@ -1,0 +1,67 @@
+//! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met again
+//! where its change has put it.
+
+use crate::statement::{StatementContext, StatementTables, query};
+use arrow_array::RecordBatch;
+use futures::StreamExt;
+use muster_algebra::{ColId, Rel};
+use muster_sql::{Bound, bind::Surroundings};
+use muster_storage::value_at;
+use muster_types::{Result, Value};
+use std::sync::Arc;
+
+/// The rows, with the columns that were asked for.
+pub struct FoundRows {
+    columns: Vec<ColId>,
+    batches: Vec<RecordBatch>,
+}
+
+/// Finds all rows of a relation, with these of its columns.
+pub fn find(
+    context: &Arc<StatementContext>,
+    rel: Rel,
+    columns: Vec<ColId>,
+    surroundings: &Surroundings,
+    tables: &Arc<StatementTables>,
+) -> Result<FoundRows> {
+    let bound = Bound {
+        rel,
+        columns: surroundings.columns.clone(),
+        outputs: columns.iter().map(|id| (*id, String::new())).collect(),
+        tables: Vec::new(),
+        stars: Vec::new(),
+        aggregated: false,
+        first_table_again: false,
+        warnings: Vec::new(),
+        hints: surroundings.hints.clone(),
+    };
+    let planned = query::optimize(context, bound, tables.clone())?;
+    let mut result = query::run(context, planned, None, None)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = crate::threads::wait(result.rows.next())? {
+        batches.push(batch?);
+    }
+    Ok(FoundRows { columns, batches })
+}
+
+impl FoundRows {
+    /// The values of each row, in the order of the columns that were asked for.
+    pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<()>) -> Result<()> {
+        let mut values = Vec::with_capacity(self.columns.len());
+        for batch in &self.batches {
+            for at in 0..batch.num_rows() {
+                values.clear();
+                for array in batch.columns() {
+                    values.push(value_at(array, at)?);
+                }
+                row(&values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The position of a column among those that were asked for.
+    pub fn position(&self, column: ColId) -> Option<usize> {
+        self.columns.iter().position(|c| *c == column)
+    }
+}
