@@ -160,7 +160,8 @@ KINDS = [(insert, 10), (insert_select, 2), (replace, 3), (update, 7), (delete, 3
          (mode, 1)]
 
 
-def statement(draw):
-    """The kind of a statement, and the statement."""
-    kind = draw.choices([kind for kind, _ in KINDS], [weight for _, weight in KINDS])[0]
+def statement(draw, kinds):
+    """The kind of a statement, which is one of `kinds`, and the statement."""
+    among = [(kind, weight) for kind, weight in KINDS if kind.__name__ in kinds]
+    kind = draw.choices([kind for kind, _ in among], [weight for _, weight in among])[0]
     return kind.__name__, kind(draw, draw.choice(NAMES))

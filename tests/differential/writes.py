@@ -100,32 +100,43 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--count", type=int, default=1 << 40)
+    parser.add_argument("--kinds", help="kinds of statements, such as insert,update; else all")
     parser.add_argument("--list", action="store_true", help="show what known classes explain, too")
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    servers = [connect(host="127.0.0.1", port=options.port), connect(unix_socket=options.socket)]
-    for server in servers:
-        reset(server)
+    kinds = options.kinds.split(",") if options.kinds else [kind.__name__ for kind, _ in statements.KINDS]
+    servers = []
+
+    def start_again():
+        """New sessions, for LAST_INSERT_ID() belongs to a session, and the same empty tables."""
+        for server in servers:
+            server.close()
+        servers[:] = [connect(host="127.0.0.1", port=options.port), connect(unix_socket=options.socket)]
+        for server in servers:
+            reset(server)
+
+    start_again()
     ran, unknown, known = 0, collections.OrderedDict(), collections.Counter()
     end, recent = time.monotonic() + options.seconds, []
 
-    def note(kind, sql, text):
-        reason = known_writes.explain(sql, text)
+    def note(kind, sql, text, ours=None, theirs=None):
+        reason = known_writes.explain(sql, ours, theirs)
         if reason:
             known[reason] += 1
         if not reason or options.list:
             unknown.setdefault(kind, []).append((list(recent[-6:]), sql, text))
-        for server in servers:
-            reset(server)
+        start_again()
         recent.clear()
 
     while time.monotonic() < end and ran < options.count:
         for _ in range(BATCH):
-            kind, sql = statements.statement(draw)
+            kind, sql = statements.statement(draw, kinds)
             ran += 1
             different = difference(servers, sql, draw.random() < 0.3)
             if different:
-                note(kind, sql, f"Muster {tuple(different[0])}, MariaDB {tuple(different[1])}")
+                fields = [name for name, *values in zip(Answer._fields, *different) if values[0] != values[1]]
+                errors = f"errors {different[0].error} and {different[1].error}" if "error" in fields else ", ".join(fields)
+                note(f"{kind}: {errors}", sql, f"Muster {tuple(different[0])}, MariaDB {tuple(different[1])}", *different)
                 break
             recent.append(sql)
         else:
@@ -133,7 +144,7 @@ def main():
             if rows:
                 note("rows", recent[-1], rows)
     for kind, cases in unknown.items():
-        print(f"== {kind}: {len(cases)} times")
+        print(f"== {kind} ({len(cases)} times)")
         before, sql, text = min(cases, key=lambda case: len(case[1]))
         print("".join(f"   after: {other}\n" for other in before) + f"   {sql}\n   {text}")
     print(f"{ran} statements, {sum(map(len, unknown.values()))} differences, known: {dict(known)}")
