@@ -222,16 +222,20 @@ pub(crate) fn table_and_rows() -> impl Strategy<Value = (TableSchema, Vec<Vec<Va
     })
 }
 
-pub(crate) fn number_table(home: &Home, rows: i64) -> Arc<Table> {
+/// Three numbers: the first is the primary key, the second has an index.
+pub(crate) fn number_schema() -> TableSchema {
     let part = |column| KeyPart { column, prefix: None, descending: false };
-    let schema = TableSchema {
+    TableSchema {
         columns: vec![ColumnSchema { ty: SqlType::INT, nullable: false }; 3],
         indexes: vec![
             IndexSchema { id: 1, parts: vec![part(0)], unique: true },
             IndexSchema { id: 2, parts: vec![part(1)], unique: false },
         ],
-    };
-    let table = empty_table(home, &schema);
+    }
+}
+
+pub(crate) fn number_table(home: &Home, rows: i64) -> Arc<Table> {
+    let table = empty_table(home, &number_schema());
     for n in 0..rows {
         table.insert(&[n, n * 7919 % rows, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
     }

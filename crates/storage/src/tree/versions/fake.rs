@@ -15,15 +15,20 @@ use std::sync::atomic::Ordering::Relaxed;
 /// A roll pointer is the number of a record, from 1.
 #[derive(Default)]
 pub(crate) struct FakeUndo {
-    records: Mutex<Vec<Before>>,
+    records: Mutex<Vec<Option<Before>>>,
 }
 
 impl FakeUndo {
     /// Adds a record. Returns its roll pointer.
     pub fn push(&self, before: Before) -> u64 {
         let mut records = self.records.lock();
-        records.push(before);
+        records.push(Some(before));
         records.len() as u64
+    }
+
+    /// Removes a record.
+    pub fn forget(&self, roll_pointer: u64) {
+        self.records.lock()[roll_pointer as usize - 1] = None;
     }
 }
 
@@ -33,7 +38,8 @@ impl UndoSource for FakeUndo {
         if !may_wait && roll_pointer.is_multiple_of(7) {
             return Ok(None);
         }
-        self.records.lock().get(roll_pointer as usize - 1).cloned().map(Some).ok_or(StorageError::SnapshotTooOld)
+        let record = self.records.lock()[roll_pointer as usize - 1].clone();
+        record.map(Some).ok_or(StorageError::SnapshotTooOld)
     }
 }
 

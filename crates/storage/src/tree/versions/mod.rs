@@ -15,6 +15,8 @@ mod entry;
 #[cfg(test)]
 mod fake;
 mod page;
+#[cfg(test)]
+mod tests;
 
 #[cfg(test)]
 pub(crate) use fake::FakeUndo;
