@@ -29,3 +29,15 @@ pub struct TableSchema {
     /// The clustered tree first.
     pub indexes: Vec<IndexSchema>,
 }
+
+/// The hidden row number as a column.
+static ROW_NUMBER: ColumnSchema = ColumnSchema { ty: SqlType::BIGINT, nullable: false };
+
+impl TableSchema {
+    /// A column that can be read: behind the declared ones, a table without a primary key has its hidden row number.
+    pub fn readable_column(&self, column: usize) -> Option<&ColumnSchema> {
+        let has_row_number = self.indexes.first().is_some_and(|clustered| clustered.parts.is_empty());
+        let is_row_number = has_row_number && column == self.columns.len();
+        if is_row_number { Some(&ROW_NUMBER) } else { self.columns.get(column) }
+    }
+}

@@ -113,8 +113,7 @@ impl Lowerer<'_> {
         let fields = columns.iter().map(|(id, column)| {
             let column = table
                 .schema()
-                .columns
-                .get(*column)
+                .readable_column(*column)
                 .ok_or_else(|| SqlError::internal(format!("table has no column {column}")))?;
             Ok(Field::new(field_name(*id), arrow_type(&column.ty), column.nullable))
         });

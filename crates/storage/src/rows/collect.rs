@@ -42,7 +42,8 @@ struct Sinks {
 impl Sinks {
     /// Makes a collector of table columns that `layout` holds.
     fn new(schema: &TableSchema, layout: &TreeLayout, projection: Projection) -> Sinks {
-        let types: Vec<_> = projection.columns.iter().map(|c| schema.columns[*c].ty).collect();
+        let types: Vec<_> =
+            projection.columns.iter().filter_map(|c| schema.readable_column(*c)).map(|c| c.ty).collect();
         Sinks {
             stored: projection.columns.iter().map(|c| layout.column_of(*c).unwrap_or(usize::MAX)).collect(),
             sinks: sinks(&projection, &types, 0),

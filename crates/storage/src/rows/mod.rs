@@ -74,12 +74,12 @@ impl Projection {
     /// `coded`: positions among `columns` of those that come as dictionaries.
     fn new(table: &Table, columns: Vec<usize>, coded: &[usize]) -> Projection {
         let field = |(i, c): (usize, &usize)| {
-            let column = &table.schema().columns[*c];
+            let column = table.schema().readable_column(*c)?;
             let ty = arrow_type(&column.ty);
             let ty = if coded.contains(&i) { dictionary_type(ty) } else { ty };
-            Field::new(format!("c{c}"), ty, column.nullable)
+            Some(Field::new(format!("c{c}"), ty, column.nullable))
         };
-        let schema = Arc::new(Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>()));
+        let schema = Arc::new(Schema::new(columns.iter().enumerate().filter_map(field).collect::<Vec<_>>()));
         Projection { columns, schema }
     }
 }
@@ -130,12 +130,15 @@ impl RowAccess {
         };
         let wrong = |value: String| Err(StorageError::WrongType { value });
         let (on_entries, on_rows) = (filter_columns(&index_filter), filter_columns(&filter));
-        let count = table.schema().columns.len();
-        if let Some(column) = columns.iter().chain(&on_entries).chain(&on_rows).find(|c| **c >= count) {
+        let (schema, count) = (table.schema(), table.schema().columns.len());
+        let mut conditions = on_entries.iter().chain(&on_rows);
+        let unknown = columns.iter().find(|c| schema.readable_column(**c).is_none());
+        if let Some(column) = unknown.or_else(|| conditions.find(|c| **c >= count)) {
             return wrong(format!("column {column} of {count}"));
         }
         let is_string = |ty: &SqlType| ty.is_text() || ty.is_bytes();
-        if !coded.iter().all(|i| columns.get(*i).is_some_and(|c| is_string(&table.schema().columns[*c].ty))) {
+        if !coded.iter().all(|i| columns.get(*i).and_then(|c| schema.columns.get(*c)).is_some_and(|c| is_string(&c.ty)))
+        {
             return wrong(format!("dictionaries of columns {coded:?}"));
         }
         for filter in index_filter.iter().chain(&filter) {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    ColumnRange, Counters, ReadView, StorageError, TableSchema,
+    ColumnRange, ColumnSchema, Counters, IndexSchema, ReadView, StorageError, TableSchema,
     key::{ByteRange, KeyCodec},
     rows::fixtures::{
         EvenOnes, any_fetch, empty_table, even, home, is_within, number_table, rows_of, scan_request as request,
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use arrow_array::{BooleanArray, RecordBatch};
-use muster_types::Value;
+use muster_types::{KeyPart, SqlType, Value};
 use proptest::prelude::*;
 use std::ops::Bound;
 
@@ -374,6 +374,35 @@ fn a_scan_of_no_columns_counts_rows() {
         rows += batch.num_rows();
     }
     assert_eq!(rows, 1000);
+}
+
+/// The hidden row number is a column behind the declared ones, in every index.
+#[test]
+fn row_numbers_can_be_read() {
+    let home = home(4096, 1 << 22);
+    let column = ColumnSchema { ty: SqlType::BIGINT, nullable: true };
+    let part = KeyPart { column: 0, prefix: None, descending: false };
+    let index = |id, parts| IndexSchema { id, parts, unique: false };
+    let schema =
+        TableSchema { columns: vec![column; 2], indexes: vec![index(0, vec![]), index(1, vec![part.clone()])] };
+    let table = empty_table(&home, &schema);
+    for n in [30, 10, 20] {
+        table.insert(&[Value::Int(n), Value::Int(-n)], 0, &Counters::default()).unwrap();
+    }
+    let numbers = |index: usize, columns: Vec<usize>| {
+        let scan = Scan::new(Arc::clone(&table), ScanRequest { index, ordered: true, ..request(columns) }).unwrap();
+        let batch = scan.cursor().next_batch().unwrap().unwrap();
+        let types = vec![ColumnSchema { ty: SqlType::BIGINT, nullable: true }; batch.num_columns()];
+        rows_of(&types, batch.columns(), batch.num_rows())
+    };
+    let pair = |n, number| vec![Value::Int(n), Value::Int(number)];
+    assert_eq!(numbers(0, vec![0, 2]), [pair(30, 1), pair(10, 2), pair(20, 3)]);
+    assert_eq!(numbers(1, vec![0, 2]), [pair(10, 2), pair(20, 3), pair(30, 1)]);
+    assert_eq!(numbers(1, vec![1, 2]), [pair(-10, 2), pair(-20, 3), pair(-30, 1)]);
+
+    let keyed = TableSchema { indexes: vec![index(0, vec![part])], ..schema };
+    let table = empty_table(&home, &keyed);
+    assert!(matches!(Scan::new(table, request(vec![2])), Err(StorageError::WrongType { .. })));
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub struct StoredColumn {
 pub struct TreeLayout {
     /// Position among the table's indexes; 0 is the clustered tree.
     pub index: usize,
+    /// Number of the table's columns.
+    pub table_columns: usize,
     /// The index's number, in every page of the tree.
     pub index_id: u32,
     pub columns: Vec<StoredColumn>,
@@ -79,6 +81,7 @@ impl TreeLayout {
         let spec = &schema.indexes[index];
         let mut layout = TreeLayout {
             index,
+            table_columns: schema.columns.len(),
             index_id: spec.id,
             columns: Vec::new(),
             key: KeyCodec { parts: Vec::new() },
@@ -144,8 +147,11 @@ impl TreeLayout {
         })
     }
 
-    /// The stored column that holds a table column wholly.
+    /// The stored column that holds a column of the table wholly; the hidden row number stands behind the declared ones.
     pub fn column_of(&self, table_column: usize) -> Option<usize> {
+        if table_column == self.table_columns {
+            return self.row_number();
+        }
         let wanted = ColumnSource::Table { column: table_column, prefix: None };
         self.columns.iter().position(|c| c.source == wanted)
     }
