@@ -83,6 +83,16 @@ impl TableDef {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
+    /// The type of a column that can be read, by position: behind the declared ones, a table without a primary key has its
+    /// hidden row number.
+    pub fn readable_type(&self, column: usize) -> Option<SqlType> {
+        match self.columns.get(column) {
+            Some(declared) => Some(declared.ty),
+            None if column == self.columns.len() && !self.has_primary_key() => Some(SqlType::BIGINT),
+            None => None,
+        }
+    }
+
     /// Position of an index; names compare without case.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|i| i.name.eq_ignore_ascii_case(name))

@@ -244,7 +244,7 @@ fn check_partitions(plan: &Plan) -> Result<()> {
 
 fn check_scan(scan: &Scan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
     let all = scan.columns.iter().chain(&scan.filter_columns);
-    if scan.index >= scan.table.indexes.len() || all.clone().any(|(_, c)| *c >= scan.table.columns.len()) {
+    if scan.index >= scan.table.indexes.len() || all.clone().any(|(_, c)| scan.table.readable_type(*c).is_none()) {
         return fail("Scan of an index or a column that the table does not have");
     }
     let parts = scan.table.key_parts(scan.index).len();

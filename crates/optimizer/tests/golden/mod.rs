@@ -3,11 +3,11 @@
 mod statistics;
 
 use muster_algebra::{
-    Catalog, ColumnDef, ColumnStatistics, Columns, Definer, IndexDef, IndexStatistics, KeyRange, Plan, Statistics,
-    TableDef, TableId, ViewDef,
+    Catalog, ColumnDef, ColumnStatistics, Columns, Definer, Hints, IndexDef, IndexStatistics, KeyRange, Plan, Rel,
+    Statistics, TableDef, TableId, ViewDef,
 };
 use muster_optimizer::{Options, optimize, plan::validate};
-use muster_sql::{BindEnv, SessionValues, Statement};
+use muster_sql::{BindEnv, Search, SessionValues, Statement};
 use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
 use statistics::TableStatistics;
 use std::collections::HashMap;
@@ -82,17 +82,14 @@ impl Workload {
             if lower.starts_with("drop view") {
                 continue;
             }
-            let Statement::Query(query) = muster_sql::parse(piece)? else {
-                return Err(SqlError::internal("not a query"));
-            };
+            let statement = muster_sql::parse(piece)?;
             let env = BindEnv { catalog: &catalog, session: &Session, parameters: muster_sql::Parameters::Values(&[]) };
             let start = Instant::now();
-            let bound = muster_sql::bind_query(&query, &env)?;
-            let mut columns = bound.columns;
-            let wanted = bound.rel.output();
+            let (rel, mut columns, hints) = rows_of(&statement, &env)?;
+            let wanted = rel.output();
             let mut options = options.clone();
-            options.hints = bound.hints;
-            let plan = optimize(bound.rel, &mut columns, &catalog, &options)?;
+            options.hints = hints;
+            let plan = optimize(rel, &mut columns, &catalog, &options)?;
             let time = start.elapsed();
             assert_eq!(plan.output, wanted);
             validate::validate(&plan, &Default::default(), &columns)?;
@@ -117,6 +114,30 @@ impl Workload {
         };
         self.views.insert(view.name.clone(), Arc::new(view));
     }
+}
+
+/// The rows of a query, or those that an UPDATE or DELETE changes.
+fn rows_of(statement: &Statement, env: &BindEnv) -> Result<(Rel, Columns, Hints)> {
+    let (search, targets, surroundings) = match statement {
+        Statement::Query(query) => {
+            let bound = muster_sql::bind_query(query, env)?;
+            return Ok((bound.rel, bound.columns, bound.hints));
+        }
+        Statement::Update(update) => {
+            let bound = muster_sql::bind_update(update, env)?;
+            (bound.search, bound.targets, bound.surroundings)
+        }
+        Statement::Delete(delete) => {
+            let bound = muster_sql::bind_delete(delete, env)?;
+            (bound.search, bound.targets, bound.surroundings)
+        }
+        other => return Err(SqlError::internal(format!("no plan for {other:?}"))),
+    };
+    let rel = match search {
+        Search::Table(search) => search.rel(&targets[0]),
+        Search::Query(rel) => rel,
+    };
+    Ok((rel, surroundings.columns, surroundings.hints))
 }
 
 /// Reads the CREATE TABLE statements of a schema file: one column or key per line.

@@ -12,3 +12,8 @@ create table message(
   key i_subject(subject),
   key i_sent(sent desc,size)
 );
+create table note(
+  message int not null,
+  words varchar(100),
+  key i_message(message)
+);

@@ -12,7 +12,7 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
     match &plan.op {
         PlanOp::Scan(scan) => {
             for (id, position) in scan.columns.iter().chain(&scan.filter_columns) {
-                let stored = scan.table.columns.get(*position).map(|c| c.ty);
+                let stored = scan.table.readable_type(*position);
                 if !stored.is_some_and(|ty| are_comparable(ty, columns.ty(*id))) {
                     return fail(format_args!("column {} has another type than what is stored", id.0));
                 }

@@ -1,0 +1,1 @@
+update message set size = size + 1 where id = 5
