@@ -8,6 +8,7 @@
 //!              cost          what each choice costs
 //!        ->  physical/     what the plan that runs has besides: partitions, exchanges, partial aggregation, numbers
 //!        ->  Plan
+//!   locking   one table by one index, for statements that lock rows as they find them
 //! ```
 //!
 //! Knows tables only through `TableDef` and [`Statistics`]; plans can be made for tables that do not exist.
@@ -20,6 +21,7 @@ mod index_shape;
 pub mod interrupt;
 pub mod join_order;
 mod literal;
+mod locking;
 pub mod options;
 pub mod physical;
 pub mod plan;
@@ -40,6 +42,7 @@ mod equivalence_tests;
 pub use cost::CostModel;
 pub use interrupt::Interrupt;
 pub use literal::{exact_value, is_lossless_cast};
+pub use locking::{LockingAccess, locking_access};
 pub use options::Options;
 
 use muster_algebra::{Columns, Plan, Rel, Statistics, Switch};

@@ -6,7 +6,7 @@ use muster_algebra::{
     Catalog, ColumnDef, ColumnStatistics, Columns, Definer, Hints, IndexDef, IndexStatistics, KeyRange, Plan, Rel,
     Statistics, TableDef, TableId, ViewDef,
 };
-use muster_optimizer::{Options, optimize, plan::validate};
+use muster_optimizer::{LockingAccess, Options, optimize, plan::validate};
 use muster_sql::{BindEnv, Search, SessionValues, Statement};
 use muster_types::{Collation, IntWidth, KeyPart, Result, SqlError, SqlType, TextKind, Value};
 use statistics::TableStatistics;
@@ -96,6 +96,13 @@ impl Workload {
             return Ok(((plan, columns), time));
         }
         Err(SqlError::internal("no query"))
+    }
+
+    /// How the rows of an UPDATE or DELETE of one table are found and locked.
+    pub fn locking(&self, sql: &str) -> Result<LockingAccess> {
+        let env = BindEnv { catalog: self, session: &Session, parameters: muster_sql::Parameters::Values(&[]) };
+        let (rel, mut columns, _) = rows_of(&muster_sql::parse(sql)?, &env)?;
+        muster_optimizer::locking_access(rel, &mut columns, self, &Options::default())
     }
 
     /// `name (columns) as query`.
