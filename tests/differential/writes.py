@@ -3,8 +3,8 @@
 
     writes.py MUSTER_PORT MARIADB_SOCKET [--seed N] [--seconds N] [--count N] [--list]
 
-After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() and ROW_COUNT(); after each
-batch: all tables by all columns. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
+After each statement: error number, affected rows, warnings (levels and numbers), LAST_INSERT_ID() or ROW_COUNT(), and all rows of all
+tables. Exits with 1 if there is a difference that no class of `known_writes.py` explains. When the
 servers differ, both get the same tables again.
 """
 
@@ -38,7 +38,7 @@ def run(connection, sql):
 
 
 def answer(connection, sql):
-    """What a client learns of a statement that changes rows."""
+    """What a client learns of a statement that changes rows, with ROW_COUNT()."""
     error, affected = 0, -1
     try:
         affected, _ = run(connection, sql)
@@ -56,7 +56,8 @@ def answer_with_warnings(connection, sql):
         affected, _ = run(connection, sql)
     except pymysql.MySQLError as failure:
         error = failure.args[0]
-    warnings = tuple((level, code) for level, code, _ in run(connection, "SHOW WARNINGS")[1])
+    # After an error the list may have others of the same statement.
+    warnings = () if error else tuple((level, code) for level, code, _ in run(connection, "SHOW WARNINGS")[1])
     insert_id = run(connection, "SELECT LAST_INSERT_ID()")[1][0][0]
     return Answer(error, affected, warnings, insert_id, 0)
 
@@ -138,11 +139,11 @@ def main():
                 errors = f"errors {different[0].error} and {different[1].error}" if "error" in fields else ", ".join(fields)
                 note(f"{kind}: {errors}", sql, f"Muster {tuple(different[0])}, MariaDB {tuple(different[1])}", *different)
                 break
-            recent.append(sql)
-        else:
             rows = first_difference_of_rows(*map(contents, servers))
             if rows:
-                note("rows", recent[-1], rows)
+                note(f"{kind}: rows", sql, rows)
+                break
+            recent.append(sql)
     for kind, cases in unknown.items():
         print(f"== {kind} ({len(cases)} times)")
         before, sql, text = min(cases, key=lambda case: len(case[1]))
