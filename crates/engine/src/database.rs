@@ -14,7 +14,7 @@ use crate::{
 use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
     DuplicatePolicy, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings, ReadView, RecoveryProgress,
-    Store, StoreOptions,
+    StorageError, Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, Disk},
 };
@@ -150,7 +150,7 @@ impl Database {
         let admission = Admission::new(admission_limits(&globals, &options));
         let plans = PlanCache::default();
         plans.set_capacity(usize::try_from(globals.unsigned("plan_cache_size")).unwrap_or(usize::MAX));
-        Ok(Arc::new(Database {
+        let database = Arc::new(Database {
             options,
             counters: Arc::new(QueryCounters::new(store.counters().clone())),
             store,
@@ -166,7 +166,13 @@ impl Database {
             sessions: Registry::default(),
             metadata_locks: Arc::default(),
             started: Instant::now(),
-        }))
+        });
+        let weak = Arc::downgrade(&database);
+        database.store.set_table_source(Arc::new(move |file| {
+            let database = weak.upgrade().ok_or(StorageError::Interrupted)?;
+            database.tables.by_file(file).map_err(StorageError::Filter)
+        }));
+        Ok(database)
     }
 
     /// Global counters.
@@ -398,4 +404,11 @@ fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path
         ("version_compile_machine", text(std::env::consts::ARCH)),
         ("version_compile_os", text(std::env::consts::OS)),
     ]
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Nobody opens tables for it any more.
+        self.store.stop_background();
+    }
 }

@@ -83,7 +83,7 @@ fn pages_of_trees_are_in_the_record() {
     let table = empty_table(&home, &table());
     let counters = Counters::default();
     for n in 0..2000 {
-        table.insert(&[Value::Int(n), Value::Int(n)], 1, &counters).unwrap();
+        table.insert_now(&[Value::Int(n), Value::Int(n)], &counters).unwrap();
     }
     let key = |n: i64| table.tree(0).key_of_values(&[Value::Int(n), Value::Int(n)]).unwrap();
     let panics = |step: &dyn Fn()| catch_unwind(AssertUnwindSafe(step)).is_err();
@@ -111,5 +111,5 @@ fn pages_of_trees_are_in_the_record() {
         drop(pool.fetch(file, ROOT_PAGE, &counters));
     }));
     // The thread that panicked has let go of all that it held.
-    assert!(table.delete(&[Value::Int(1999)], 3, &counters).unwrap());
+    assert!(table.delete_now(&[Value::Int(1999)], &counters).unwrap());
 }

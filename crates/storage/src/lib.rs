@@ -52,6 +52,7 @@ pub mod store;
 mod stripes;
 pub mod table;
 mod table_check;
+mod transaction;
 pub mod tree;
 
 pub use arrow_value::{array_of, arrow_type, value_at};
@@ -71,6 +72,7 @@ pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
+pub use transaction::{Committed, Savepoint, TableSource, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ impl Scenario {
                 let before = store.log_position();
                 for number in (0..LOADED[next.step - 2]).step_by(50) {
                     let row = row(number);
-                    table.delete(&row[..1], 1, store.counters())?;
-                    table.insert(&row, 1, store.counters())?;
+                    table.delete_now(&row[..1], store.counters())?;
+                    table.insert_now(&row, store.counters())?;
                 }
                 assert!(store.log_position() > before, "changes in place are logged");
             }

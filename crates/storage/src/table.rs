@@ -1,12 +1,16 @@
 //! A table: a clustered tree and its secondary trees.
 
+mod changes;
+mod versions;
+
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     exclusion::{Exclusion, Inside, Side},
     key::{ByteRange, Keys},
     latch_order::{Held, Rank},
     stripes::Stripes,
-    tree::{Change, ColumnSource, History, Rest, Room, Tree, TreeLayout, UndoSource},
+    transaction::UndoRecords,
+    tree::{ColumnSource, History, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value, collation::TextTraits};
@@ -53,8 +57,8 @@ impl Table {
         files: Vec<FileId>,
         statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        // Roll pointers are 0 as long as nobody writes undo records.
-        Table::open_with(store, schema, files, statistics, None)
+        let undo = UndoRecords::of(store.log());
+        Table::open_with(store, schema, files, statistics, Some(undo))
     }
 
     /// Opens a table whose versions before the newest ones are found in `undo`.
@@ -75,6 +79,7 @@ impl Table {
             }
             let tree = Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?);
             tree.set_history(History { undo: undo.clone(), clustered: trees.first().cloned() });
+            tree.follow_horizon(Arc::clone(store.transactions().horizon()));
             store.register_tree(&tree);
             trees.push(tree);
         }
@@ -83,7 +88,7 @@ impl Table {
             return Err(StorageError::Corrupt { path: store.directory().to_path_buf(), page: 0, reason });
         }
         let texts = statistics.columns.iter().map(|column| AtomicU64::new(column.text.to_bits())).collect();
-        Ok(Arc::new(Table {
+        let table = Arc::new(Table {
             store,
             schema,
             files,
@@ -93,7 +98,9 @@ impl Table {
             steps: Exclusion::default(),
             rows: Stripes::default(),
             dropped: Mutex::default(),
-        }))
+        });
+        table.store.transactions().register(&table);
+        Ok(table)
     }
 
     pub fn store(&self) -> &Arc<Store> {
@@ -244,92 +251,6 @@ impl Table {
     fn stored_row(&self, range: ByteRange, view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         counters.add(crate::counters::Counter::key_lookups, 1);
         self.trees[0].rows(range, false, view, counters)?.next()
-    }
-
-    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, and those of reading and
-    /// allocating pages.
-    pub fn insert(&self, row: &[Value], trx_id: u64, counters: &Counters) -> Result<()> {
-        self.check_width(row)?;
-        let number = match self.trees[0].layout().row_number() {
-            Some(_) => self.trees[0].take_row_id(counters)? as i64,
-            None => 0,
-        };
-        let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
-        self.change_all(trx_id, rooms, counters, |tree, change| {
-            change.insert(&tree.layout().stored_values(row, number))
-        })
-    }
-
-    /// Removes the row with this primary key from all trees, or from none. Returns whether there was one.
-    pub fn delete(&self, key: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
-        let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
-        let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let _row = self.rows.lock(&range.lower, Rank::Row);
-        let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
-        let (row, number) = self.split_stored(&stored);
-        self.change_all(trx_id, rooms, counters, |tree, change| {
-            let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
-            change.delete(&key).map(drop)
-        })?;
-        Ok(true)
-    }
-
-    /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
-    /// such a row. Errors: as [`Table::insert`].
-    pub fn update(&self, key: &[Value], new: &[Value], trx_id: u64, counters: &Counters) -> Result<bool> {
-        self.check_width(new)?;
-        let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
-        let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let _row = self.rows.lock(&range.lower, Rank::Row);
-        let Some(stored) = self.stored_row(range, &ReadView::latest(), counters)? else { return Ok(false) };
-        let (old, number) = self.split_stored(&stored);
-        self.change_all(trx_id, rooms, counters, |tree, change| {
-            let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
-            if old == new {
-                return Ok(());
-            }
-            let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
-            if old_key == new_key { change.replace(&new).map(drop) } else { change.relocate(&old_key, &new) }
-        })?;
-        Ok(true)
-    }
-
-    /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may
-    /// have to wait until pages are written.
-    fn room_in_log(&self) -> Result<Vec<Room>> {
-        self.trees.iter().map(|tree| tree.room()).collect()
-    }
-
-    /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before that
-    /// or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never the other
-    /// way round.
-    fn change_all<'a>(
-        &'a self,
-        trx_id: u64,
-        rooms: Vec<Room>,
-        counters: &'a Counters,
-        mut change: impl FnMut(&Tree, &mut Change<'a>) -> Result<()>,
-    ) -> Result<()> {
-        let changes = self.trees.iter().zip(rooms).map(|(tree, room)| {
-            let mut ready = tree.begin(trx_id, room, counters);
-            change(tree, &mut ready)?;
-            Ok(ready)
-        });
-        let rests = Change::commit_all(changes.collect::<Result<Vec<_>>>()?)?;
-        rests.into_iter().for_each(Rest::finish);
-        Ok(())
-    }
-
-    /// Error: `WrongType` for a row with another number of values than the table has columns.
-    fn check_width(&self, row: &[Value]) -> Result<()> {
-        if row.len() != self.schema.columns.len() {
-            let value = format!("{} values for {} columns", row.len(), self.schema.columns.len());
-            return Err(StorageError::WrongType { value });
-        }
-        Ok(())
     }
 
     /// A row of the clustered tree as table columns and hidden row number.

@@ -23,7 +23,7 @@ fn table(home: &Home) -> Arc<Table> {
     };
     let table = empty_table(home, &schema);
     for n in 0..300_i64 {
-        table.insert(&row(n), 1, &Counters::default()).unwrap();
+        table.insert_now(&row(n), &Counters::default()).unwrap();
     }
     table
 }
@@ -78,7 +78,7 @@ fn a_check_ends_when_its_caller_wants_it_to() {
     let home = home(4096, 1 << 20);
     let table = table(&home);
     for n in 1000..3000 {
-        table.insert(&row(n), 1, &Counters::default()).unwrap();
+        table.insert_now(&row(n), &Counters::default()).unwrap();
     }
     let mut steps = 0;
     let ended = table.check(&Counters::default(), &mut || {

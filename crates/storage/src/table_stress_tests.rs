@@ -58,14 +58,14 @@ fn change(table: &Table, seed: u64) -> Outcomes {
         let (key, unique, other) = (below(KEYS), below(UNIQUE_VALUES), below(20));
         let values = [Value::Int(key as i64)];
         let outcome = match below(5) {
-            0 | 1 => table.insert(&row(key, unique, other), 1, &counters).map(|()| &mut outcomes.inserted),
-            2 => table.delete(&values, 2, &counters).map(|found| match found {
+            0 | 1 => table.insert_now(&row(key, unique, other), &counters).map(|()| &mut outcomes.inserted),
+            2 => table.delete_now(&values, &counters).map(|found| match found {
                 true => &mut outcomes.deleted,
                 false => &mut outcomes.missing,
             }),
             moves => {
                 let to = if moves == 3 { below(KEYS) } else { key };
-                table.update(&values, &row(to, unique, other), 3, &counters).map(|found| match found {
+                table.update_now(&values, &row(to, unique, other), &counters).map(|found| match found {
                     true => &mut outcomes.updated,
                     false => &mut outcomes.missing,
                 })

@@ -35,7 +35,8 @@ fn schema() -> TableSchema {
 
 /// The rows that an index leads to.
 fn rows_by(table: &Arc<Table>, index: usize) -> Vec<Vec<Value>> {
-    let request = ScanRequest { index, ordered: true, batch_rows: 10_000, ..scan_request(vec![0, 1, 2]) };
+    let view = table.store().read_view();
+    let request = ScanRequest { view, index, ordered: true, batch_rows: 10_000, ..scan_request(vec![0, 1, 2]) };
     let scan = Scan::new(Arc::clone(table), request).unwrap();
     let mut cursor = scan.cursor();
     let mut rows = Vec::new();
@@ -68,11 +69,11 @@ impl Op {
     fn apply(&self, table: &Table) -> Result<()> {
         let counters = Counters::default();
         match self {
-            Op::Insert(row) => table.insert(&values(row), 1, &counters),
+            Op::Insert(row) => table.insert_now(&values(row), &counters),
             Op::Update(key, row) => {
-                table.update(&[Value::Int(*key)], &values(row), 2, &counters).map(|found| assert!(found))
+                table.update_now(&[Value::Int(*key)], &values(row), &counters).map(|found| assert!(found))
             }
-            Op::Delete(key) => table.delete(&[Value::Int(*key)], 3, &counters).map(|found| assert!(found)),
+            Op::Delete(key) => table.delete_now(&[Value::Int(*key)], &counters).map(|found| assert!(found)),
         }
     }
 
@@ -165,7 +166,7 @@ fn a_pool_without_frames_leaves_all_rows_where_they_were() {
     let mut model = Model::new();
     for n in 0..400 {
         let filler = row(n, "filler", 300);
-        other.insert(&values(&filler), 1, &Counters::default()).unwrap();
+        other.insert_now(&values(&filler), &Counters::default()).unwrap();
     }
     let pool = home.store.buffer_pool();
     let mut failed = 0;
@@ -205,16 +206,16 @@ fn readers_see_a_row_before_an_update_or_after_it() {
     let table = empty_table(&home, &schema());
     let counters = Counters::default();
     for n in 0..20 {
-        table.insert(&values(&row(n, "still", 20)), 1, &counters).unwrap();
+        table.insert_now(&values(&row(n, "still", 20)), &counters).unwrap();
     }
     let states = [row(5, "before", 30), row(500, "after", 700)];
-    table.update(&[Value::Int(5)], &values(&states[0]), 1, &counters).unwrap();
+    table.update_now(&[Value::Int(5)], &values(&states[0]), &counters).unwrap();
     let left = [AtomicU64::new(2000), AtomicU64::new(2000)];
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for i in 0.. {
                 let (from, to) = (&states[i % 2], &states[(i + 1) % 2]);
-                table.update(&[Value::Int(from.0)], &values(to), 1, &Counters::default()).unwrap();
+                table.update_now(&[Value::Int(from.0)], &values(to), &Counters::default()).unwrap();
                 if left.iter().all(|left| left.load(Ordering::Acquire) == 0) {
                     return;
                 }
@@ -248,8 +249,8 @@ fn pages_of_a_refused_row_are_free_in_a_table_that_is_closed() {
     let (home, _io) = home_with_faults(4096, 40);
     let table = empty_table(&home, &schema());
     let twice = values(&row(1, "twice", 10_000));
-    table.insert(&twice, 1, &Counters::default()).unwrap();
-    assert!(matches!(table.insert(&twice, 2, &Counters::default()), Err(StorageError::Duplicate { .. })));
+    table.insert_now(&twice, &Counters::default()).unwrap();
+    assert!(matches!(table.insert_now(&twice, &Counters::default()), Err(StorageError::Duplicate { .. })));
     table.flush().unwrap();
     // Opened again, a table does not know what the one before has left behind.
     let again = home.store.open_table(schema(), table.files().to_vec(), TableStatistics::default()).unwrap();

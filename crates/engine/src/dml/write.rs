@@ -2,7 +2,7 @@
 
 use super::target::Target;
 use crate::{statement::StatementContext, tables::storage_error};
-use muster_storage::{Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, value_at};
+use muster_storage::{Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
 
@@ -27,6 +27,15 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub fn new(context: &'a StatementContext, target: &'a Target) -> Writer<'a> {
         Writer { context, target }
+    }
+
+    /// Makes a change as a transaction of its own.
+    fn alone(&self, change: impl FnOnce(&mut Transaction) -> Result<bool, StorageError>) -> Result<bool, StorageError> {
+        let mut trx = self.target.storage.store().begin();
+        let changed = change(&mut trx)?;
+        let flush = self.target.storage.store().flush_at_commit();
+        trx.commit()?.wait(flush)?;
+        Ok(changed)
     }
 
     fn written(&self, result: Result<bool, StorageError>) -> Result<Written> {
@@ -57,7 +66,7 @@ impl<'a> Writer<'a> {
     pub fn insert(&self, row: &[Value]) -> Result<Written> {
         self.admit_texts(row)?;
         let counters = self.context.process.counters.storage();
-        self.written(self.target.storage.insert(row, 0, counters).map(|()| true))
+        self.written(self.alone(|trx| self.target.storage.insert(trx, row, counters).map(|()| true)))
     }
 
     /// The key and the values of the row that has the key of `row` in a unique index.
@@ -91,11 +100,11 @@ impl<'a> Writer<'a> {
     pub fn update(&self, key: &[Value], new: &[Value]) -> Result<Written> {
         self.admit_texts(new)?;
         let counters = self.context.process.counters.storage();
-        self.written(self.target.storage.update(key, new, 0, counters))
+        self.written(self.alone(|trx| self.target.storage.update(trx, key, new, counters)))
     }
 
     pub fn delete(&self, key: &[Value]) -> Result<Written> {
         let counters = self.context.process.counters.storage();
-        self.written(self.target.storage.delete(key, 0, counters))
+        self.written(self.alone(|trx| self.target.storage.delete(trx, key, counters)))
     }
 }

@@ -37,7 +37,7 @@ use crate::{
     persist,
 };
 use companions::Companions;
-use muster_storage::{FileId, Reserve, Store};
+use muster_storage::{FileId, Reserve, Store, Table};
 use muster_types::Result;
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -88,6 +88,11 @@ impl Tables {
     /// The state now.
     pub fn current(&self) -> Arc<TableSet> {
         self.current.read().clone()
+    }
+
+    /// The table that has this clustered tree; `None` if it was dropped.
+    pub fn by_file(&self, file: FileId) -> Result<Option<Arc<Table>>> {
+        self.current().storage_of_file(file, self.store())
     }
 
     /// The definitions as they are now.

@@ -58,6 +58,12 @@ impl TableSet {
         entry(self) == entry(other) && (Arc::ptr_eq(&self.definitions, &other.definitions) || def(self) == def(other))
     }
 
+    /// The open table that has this clustered tree, if there is one.
+    pub(super) fn storage_of_file(&self, file: FileId, store: &Arc<Store>) -> Result<Option<Arc<Table>>> {
+        let handle = self.handles.values().find(|handle| handle.files().first() == Some(&file));
+        handle.map(|handle| handle.open(store)).transpose()
+    }
+
     /// The open table of this number.
     pub fn storage(&self, id: TableId, store: &Arc<Store>) -> Result<Arc<Table>> {
         self.handle(id)?.open(store)

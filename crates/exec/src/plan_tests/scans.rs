@@ -58,9 +58,11 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let store = open();
     let files = store.create_table(&schema).unwrap();
     let table = store.open_table(schema.clone(), files.clone(), TableStatistics::default()).unwrap();
+    let mut trx = store.begin();
     for id in 0..ROWS {
-        table.insert(&row(id), 0, &Counters::default()).unwrap();
+        table.insert(&mut trx, &row(id), &Counters::default()).unwrap();
     }
+    let _durable_when_closed = trx.commit().unwrap();
     table.flush().unwrap();
     drop((table, store));
     let store = open();

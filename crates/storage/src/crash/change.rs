@@ -63,27 +63,27 @@ impl From<StorageError> for Broken {
 }
 
 /// Changes a row; a model says what must come of it. `None`: it was refused as a duplicate, as it must be.
-pub(super) fn change(table: &Table, model: &Model, draw: &mut Random, trx_id: u64) -> Result<Option<Delta>, Broken> {
+pub(super) fn change(table: &Table, model: &Model, draw: &mut Random) -> Result<Option<Delta>, Broken> {
     let count = model.rows.len();
     // Small tables grow, larger ones shrink.
     let kind = draw.below(100);
     let old = if count == 0 { None } else { model.rows.values().nth(draw.below(count)).cloned() };
     match old {
-        Some(old) if kind < 25 => update(table, model, draw, old, trx_id),
+        Some(old) if kind < 25 => update(table, model, draw, old),
         Some(old) if kind < 25 + count / 3 => {
             let key = model.key_values(&old);
-            match table.delete(&key, trx_id, &Counters::default())? {
+            match table.delete_now(&key, &Counters::default())? {
                 true => Ok(Some(Delta { removed: Some(model.key(&old)), put: None, number_missing: false })),
                 false => Err(Broken::Wrong(format!("no row with key {key:?}"))),
             }
         }
-        _ => insert(table, model, draw, trx_id),
+        _ => insert(table, model, draw),
     }
 }
 
-fn insert(table: &Table, model: &Model, draw: &mut Random, trx_id: u64) -> Result<Option<Delta>, Broken> {
+fn insert(table: &Table, model: &Model, draw: &mut Random) -> Result<Option<Delta>, Broken> {
     let mut row = Row { values: draw::row(draw, &model.schema), number: HAS_PRIMARY_KEY };
-    let done = table.insert(&row.values, trx_id, &Counters::default()).map(|()| true);
+    let done = table.insert_now(&row.values, &Counters::default()).map(|()| true);
     if !is_made(done, model.duplicate(&row, None), &row)? {
         return Ok(None);
     }
@@ -109,7 +109,7 @@ fn last_number(table: &Table) -> Result<i64, Broken> {
     }
 }
 
-fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx_id: u64) -> Result<Option<Delta>, Broken> {
+fn update(table: &Table, model: &Model, draw: &mut Random, old: Row) -> Result<Option<Delta>, Broken> {
     let drawn = draw::row(draw, &model.schema);
     let mut new = old.clone();
     match draw.below(4) {
@@ -121,7 +121,7 @@ fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx_id: u64
         }
     }
     let key = model.key(&old);
-    let done = table.update(&model.key_values(&old), &new.values, trx_id, &Counters::default());
+    let done = table.update_now(&model.key_values(&old), &new.values, &Counters::default());
     match is_made(done, model.duplicate(&new, Some(&key)), &new)? {
         true => Ok(Some(Delta { removed: Some(key), put: Some(new), number_missing: false })),
         false => Ok(None),

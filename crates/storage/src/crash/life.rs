@@ -40,7 +40,6 @@ pub(super) struct Lives {
     catalog: Catalog,
     /// A catalog that was being written when the power went, with the tables that it replaces.
     pending: Option<(Catalog, Vec<(u64, Option<Model>)>)>,
-    trx_id: u64,
     faults: Faults,
     pub met: Met,
 }
@@ -59,7 +58,6 @@ impl Lives {
             known: Known::default(),
             catalog: Catalog::default(),
             pending: None,
-            trx_id: 0,
             faults,
             met: Met::default(),
         }
@@ -112,6 +110,7 @@ impl Lives {
             io: IoBackend::Threads,
             log,
             faults: self.faults,
+            purges: false,
             ..StoreOptions::default()
         }
     }
@@ -137,6 +136,8 @@ impl Lives {
         for (id, files) in &self.catalog.tables {
             tables.insert(*id, store.open_table(schema_of(*id), files.clone(), TableStatistics::default())?);
         }
+        store.roll_back_losers()?;
+        store.purge()?;
         let checked = self.compare(&tables);
         // Reading fails when the power goes.
         match checked {
@@ -247,8 +248,7 @@ impl Lives {
 
     fn change(&mut self, open: &Open) -> Result<(), Broken> {
         let (id, table) = self.any_table(open);
-        self.trx_id += 1;
-        if let Some(delta) = change::change(&table, &self.known.now[&id], &mut self.draw, self.trx_id)? {
+        if let Some(delta) = change::change(&table, &self.known.now[&id], &mut self.draw)? {
             self.known.changed(id, delta).map_err(Broken::Wrong)?;
             let has_numbers = !self.known.now[&id].has_primary_key();
             self.hit("changes of rows with hidden numbers", u64::from(has_numbers));

@@ -170,9 +170,9 @@ impl Workload {
         let counters = Counters::default();
         let written = |version: Version| key.versions.lock()[&version].clone();
         let done = match kind {
-            Kind::Insert(new) => self.table.insert(&written(new), u64::from(new), &counters).map(|()| true),
-            Kind::Update(new) => self.table.update(&key.values, &written(new), u64::from(new), &counters),
-            Kind::Delete => self.table.delete(&key.values, 1, &counters),
+            Kind::Insert(new) => self.table.insert_now(&written(new), &counters).map(|()| true),
+            Kind::Update(new) => self.table.update_now(&key.values, &written(new), &counters),
+            Kind::Delete => self.table.delete_now(&key.values, &counters),
             Kind::Get => return key.version_of(self.table.get(&key.values, &ReadView::latest(), &counters)),
         };
         match done {

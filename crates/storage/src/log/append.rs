@@ -10,7 +10,7 @@ use super::{
     status::LogStatus,
     waiters::{Goal, Reached},
 };
-use crate::Result;
+use crate::{Result, StorageError};
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
@@ -37,6 +37,16 @@ impl Log {
     /// that. So the log may become older than its capacity by what such changes append.
     pub fn reserve_at_once(&self, bytes: u64) -> Result<Room> {
         self.shared.reserve(bytes, false)
+    }
+
+    /// Promises room for undoing changes, about so many bytes ([`Room::give_up`]). Errors: `DiskFull`, I/O.
+    pub fn promise(&self, bytes: u64) -> Result<Room> {
+        self.shared.promise(bytes)
+    }
+
+    /// An error that names a position of the log.
+    pub fn damaged(&self, at: Lsn, reason: &str) -> StorageError {
+        self.shared.segments.damaged(at, reason)
     }
 
     /// Appends a group; returns where it begins and ends. It has records, and its bytes are within what `room` was

@@ -122,7 +122,7 @@ pub fn group_of(payload: &[u8]) -> Group {
 
 /// The payloads of the groups that are found, each with where it begins and ends.
 pub fn groups_of(recovery: &Recovery) -> Vec<(Range<Lsn>, Vec<u8>)> {
-    let mut groups = recovery.groups();
+    let mut groups = recovery.groups(recovery.checkpoint().redo);
     let mut found = Vec::new();
     while let super::reader::Next::Group(group) = groups.next().unwrap() {
         let payload = group.records().flat_map(|record| record.payload.to_vec()).collect();

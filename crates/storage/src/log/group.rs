@@ -227,6 +227,7 @@ impl<'a> GroupView<'a> {
         let payload = u32_at(bytes, at + 4) as usize;
         Some(Record {
             lsn: self.header.stamp.lsn + at as u64,
+            group: self.header.stamp.lsn,
             kind: bytes[at],
             file: FileId(u32_at(bytes, at + 8)),
             page: u32_at(bytes, at + 12),
@@ -245,7 +246,6 @@ impl<'a> GroupView<'a> {
         })
     }
 
-    #[cfg(test)]
     /// The record at a position of the log, if one of the group's begins there.
     pub fn record_at(&self, lsn: Lsn) -> Option<Record<'a>> {
         self.records().find(|record| record.lsn == lsn)
@@ -257,13 +257,14 @@ impl<'a> GroupView<'a> {
 pub(crate) struct Record<'a> {
     /// Position of the record's first byte: what a roll pointer holds.
     pub lsn: Lsn,
+    /// Position of its group.
+    pub group: Lsn,
     pub kind: u8,
     pub file: FileId,
     pub page: u32,
     pub payload: &'a [u8],
 }
 
-#[cfg(test)]
 /// Returns where the group begins that has a record at this position, by what the record's header says.
 pub(crate) fn group_of_record(record: &[u8; RECORD_HEADER], at: Lsn) -> Option<Lsn> {
     let distance = u64::from(u32_at(record, 0) >> 8);

@@ -6,7 +6,7 @@
 //!   log thread            takes groups out in order, writes whole blocks, syncs         thread.rs, flusher.rs
 //!     wait_durable        who waits for a sync: threads and futures                     waiters.rs
 //!   checkpoint            where redo begins; segments before it are used again          checkpoint.rs, supply.rs
-//!   read                  one record by its LSN, from memory or from a file (in tests)  read.rs
+//!   read                  one record by its LSN, from memory or from a file             read.rs
 //!   Recovery              the end of the log, its groups, a new epoch                   recovery.rs, end.rs, reader.rs
 //!   PageLog               the log as the buffer pool sees it                           page_log.rs
 //!   SmallFiles            definitions and accounts, replaced by a record                  small_files.rs, file_records.rs
@@ -27,7 +27,6 @@ mod group;
 mod options;
 mod page_log;
 mod planted;
-#[cfg(test)]
 mod read;
 mod reader;
 mod recovery;
@@ -48,7 +47,7 @@ pub(crate) use doublewrite::{Doublewrite, repair};
 pub(crate) use end::Damage;
 pub(crate) use file_records::FileChanges;
 pub(crate) use geometry::{Geometry, SEGMENT_MAX, SEGMENT_MIN};
-pub(crate) use group::{Group, GroupView, Record};
+pub(crate) use group::{GROUP_HEADER, Group, GroupView, Record};
 pub use options::FlushAtCommit;
 pub(crate) use options::{LogOptions, OnFailure};
 pub(crate) use page_log::RepeatedLog;

@@ -145,7 +145,7 @@ impl Run {
             return Err(format!("acknowledged up to {}, found up to {end}", self.durable));
         }
         self.met.torn_tails += u64::from(found.len() < expected.len());
-        let mut groups = recovery.groups();
+        let mut groups = recovery.groups(recovery.checkpoint().redo);
         while let Next::Group(_) = groups.next().unwrap() {}
         if let Next::End(reason) = groups.next().unwrap() {
             self.met.older_epochs += u64::from(reason.starts_with("the group has epoch"));

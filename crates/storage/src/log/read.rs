@@ -16,17 +16,30 @@ impl Log {
     pub fn read<R>(&self, lsn: Lsn, use_record: impl FnOnce(Record<'_>) -> R) -> Result<R> {
         self.shared.read(lsn, use_record)
     }
+
+    /// The same, if the record is still in memory.
+    pub fn read_recent<R>(&self, lsn: Lsn, use_record: impl FnOnce(Record<'_>) -> R) -> Option<R> {
+        self.shared.read_from_ring(lsn, use_record)
+    }
 }
 
 impl Shared {
     pub fn read<R>(&self, lsn: Lsn, use_record: impl FnOnce(Record<'_>) -> R) -> Result<R> {
-        if let Some((header, bytes)) = self.group_in_ring(lsn)
-            && let Ok(group) = GroupView::new(header, &bytes, self.identity)
-            && let Some(record) = group.record_at(lsn)
-        {
-            return Ok(use_record(record));
+        let mut use_record = Some(use_record);
+        let mut once = |record: Record<'_>| use_record.take().map(|use_record| use_record(record));
+        match self.read_from_ring(lsn, &mut once).flatten() {
+            Some(used) => Ok(used),
+            None => {
+                let used = self.read_from_file(lsn, once)?;
+                used.ok_or_else(|| self.segments.damaged(lsn, "no record begins here"))
+            }
         }
-        self.read_from_file(lsn, use_record)
+    }
+
+    fn read_from_ring<R>(&self, lsn: Lsn, use_record: impl FnOnce(Record<'_>) -> R) -> Option<R> {
+        let (header, bytes) = self.group_in_ring(lsn)?;
+        let group = GroupView::new(header, &bytes, self.identity).ok()?;
+        group.record_at(lsn).map(use_record)
     }
 
     /// The bytes of the group of a record, if the ring still has them.

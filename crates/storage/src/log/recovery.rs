@@ -83,10 +83,10 @@ impl Recovery {
         self.end
     }
 
-    /// The groups from the start of redo on.
-    pub fn groups(&self) -> Groups<'_> {
+    /// The groups from a position on, where one begins: the start of redo, or the oldest position that is kept.
+    pub fn groups(&self, from: Lsn) -> Groups<'_> {
         let last = self.checkpoint();
-        Groups::new(&self.segments, last.redo, (last.synced, last.epoch))
+        Groups::new(&self.segments, from, (last.synced, last.epoch))
     }
 
     /// Takes the changes of whole files that the log has.
@@ -144,6 +144,7 @@ impl Recovery {
             write_early: AtomicU64::new(end + window / 2),
             made: AtomicU64::new(geometry.start_of(supply.next)),
             redo: AtomicU64::new(last.redo),
+            oldest: AtomicU64::new(last.oldest),
             capacity: AtomicU64::new(options.capacity),
             supply: Mutex::new(supply),
             moved: Default::default(),

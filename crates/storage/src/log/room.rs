@@ -49,7 +49,36 @@ impl Drop for Room {
     }
 }
 
+impl Room {
+    /// Gives so many bytes back, or as many as there are.
+    pub fn give_up(&mut self, bytes: u64) -> Room {
+        let bytes = with_waste(bytes).min(self.bytes);
+        self.bytes -= bytes;
+        Room { shared: Arc::clone(&self.shared), bytes }
+    }
+}
+
+/// What many small groups of so many bytes take altogether, with what they waste at the ends of segments.
+fn with_waste(bytes: u64) -> u64 {
+    bytes + bytes / 4
+}
+
 impl Shared {
+    /// Promises room for small groups that will take so many bytes altogether, and are to be asked for one by one once this is
+    /// given up.
+    pub fn promise(self: &Arc<Self>, bytes: u64) -> Result<Room> {
+        if self.options.read_only {
+            return Err(StorageError::ForcedRecovery);
+        }
+        let bytes = with_waste(bytes);
+        self.promised.0.fetch_add(bytes, Ordering::SeqCst);
+        let room = Room { shared: Arc::clone(self), bytes };
+        if self.needed() > self.made.load(Ordering::SeqCst) {
+            self.make_segments()?;
+        }
+        Ok(room)
+    }
+
     /// `wait`: wait for a checkpoint while the log is at its capacity.
     pub fn reserve(self: &Arc<Self>, bytes: u64, wait: bool) -> Result<Room> {
         if self.options.read_only {

@@ -51,6 +51,8 @@ pub(super) struct Shared {
     pub made: AtomicU64,
     /// The start of redo if recovery ran now.
     pub redo: AtomicU64,
+    /// The log is kept from here on.
+    pub oldest: AtomicU64,
     /// `innodb_redo_log_capacity` as it is set now.
     pub capacity: AtomicU64,
     pub supply: Mutex<Supply>,

@@ -96,7 +96,7 @@ fn impossible_records_are_refused() {
     assert!(groups.len() == 3 && groups.iter().all(|group| group.bytes() <= 16 << 10));
     let payloads: Vec<Vec<u8>> = groups.into_iter().map(payload).collect();
     let add = |changes: &mut FileChanges, payload: &[u8]| {
-        changes.add(&super::super::group::Record { lsn: 0, kind: 18, file: FileId(0), page: 0, payload })
+        changes.add(&super::super::group::Record { lsn: 0, group: 0, kind: 18, file: FileId(0), page: 0, payload })
     };
     let whole = |payloads: &[Vec<u8>]| {
         let mut changes = FileChanges::default();

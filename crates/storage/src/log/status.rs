@@ -40,6 +40,8 @@ pub struct LogStatus {
     pub flushed: Lsn,
     /// Redo would begin here.
     pub checkpoint: Lsn,
+    /// The log is kept from here on, for redo and for transactions.
+    pub oldest: Lsn,
     /// `innodb_redo_log_capacity`.
     pub capacity: u64,
     /// Numbers of the first and the last segment that has a file.
@@ -61,6 +63,7 @@ impl Shared {
         let counters = &self.counters;
         // The checkpoint is read first: it never is beyond the end.
         let checkpoint = self.redo.load(Ordering::SeqCst);
+        let oldest = self.oldest.load(Ordering::SeqCst);
         let segments = self.supply.lock().numbers();
         LogStatus {
             os_log_written: read(&counters.bytes_written),
@@ -73,6 +76,7 @@ impl Shared {
             written: read(&self.written),
             flushed: read(&self.flushed),
             checkpoint,
+            oldest,
             capacity: read(&self.capacity),
             segments,
             physical_size: (segments.1 - segments.0 + 1) * self.geometry().segment_bytes(),

@@ -54,6 +54,7 @@ impl Shared {
         // Changes may go on from here. If they need a segment, they wait for those that come now and make none.
         let mut supply = self.supply.lock();
         self.redo.store(redo, Ordering::SeqCst);
+        self.oldest.store(oldest, Ordering::SeqCst);
         let needed = self.geometry().segment_of(oldest);
         while supply.first < needed {
             let free = supply.first;

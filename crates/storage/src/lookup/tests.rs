@@ -57,7 +57,7 @@ fn keys_of(list: &[Vec<u8>]) -> Keys {
 fn fill(table: &Table, rows: Vec<Vec<Value>>) -> Vec<(i64, Vec<Value>)> {
     let mut stored: Vec<(i64, Vec<Value>)> = Vec::new();
     for row in rows {
-        match table.insert(&row, 0, &Counters::default()) {
+        match table.insert_now(&row, &Counters::default()) {
             // Row numbers go up with each attempt; their order is that of `stored`.
             Ok(()) => stored.push((stored.len() as i64, row)),
             Err(StorageError::Duplicate { .. }) => {}
@@ -354,7 +354,7 @@ fn table_on(io: &Arc<SimulatedDisk>, frames: usize) -> (tempfile::TempDir, Arc<S
     let files = store.create_table(&schema).unwrap();
     let table = store.open_table(schema, files, TableStatistics::default()).unwrap();
     for n in 0..1500 {
-        table.insert(&[n, n * 7919 % 1500, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+        table.insert_now(&[n, n * 7919 % 1500, n % 10].map(Value::Int), &Counters::default()).unwrap();
     }
     table.flush().unwrap();
     (directory, store, table)
@@ -546,28 +546,25 @@ fn wrong_requests_are_errors() {
 fn lookups_go_on_while_a_writer_works() {
     let home = home(4096, 128 * 4096);
     let table = number_table(&home, 2000);
-    // The transactions of all rows matter to some view.
-    table.trees().iter().for_each(|tree| tree.set_horizon(0));
+    let view = home.store.read_view();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|threads| {
         threads.spawn(|| {
             let counters = Counters::default();
             for round in 0..2 {
                 for n in 2000..2200 {
-                    table.insert(&[n, n * 13 % 2000, round].map(Value::Int), 1, &counters).unwrap();
+                    table.insert_now(&[n, n * 13 % 2000, round].map(Value::Int), &counters).unwrap();
                 }
                 for n in 2000..2200 {
-                    table.update(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), 1, &counters).unwrap();
-                    assert!(table.delete(&[Value::Int(n)], 1, &counters).unwrap());
+                    table.update_now(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), &counters).unwrap();
+                    assert!(table.delete_now(&[Value::Int(n)], &counters).unwrap());
                 }
             }
             done.store(true, std::sync::atomic::Ordering::Release);
         });
         for (batched, fetch) in [(true, Fetch::KeyOrder { buffer_bytes: 900 }), (false, Fetch::EntryOrder)] {
-            let (table, done) = (&table, &done);
+            let (table, done, view) = (&table, &done, Arc::clone(&view));
             threads.spawn(move || {
-                // Transaction 1 is not seen.
-                let view = ReadView::new([].into(), 1);
                 let r = LookupRequest { view, batched, fetch, ..request(1, vec![0, 2]) };
                 let mut lookup = Lookup::new(Arc::clone(table), r).unwrap();
                 while !done.load(std::sync::atomic::Ordering::Acquire) {

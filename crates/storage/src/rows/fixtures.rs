@@ -45,6 +45,7 @@ pub(crate) fn home_with_faults(page_size: usize, frames: usize) -> (Home, Arc<Si
         sync: true,
         // Operations are counted.
         leaf_rest: None,
+        purges: false,
         ..StoreOptions::default()
     };
     let io = Arc::new(SimulatedDisk::new());
@@ -162,7 +163,7 @@ pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
     let home = home(16384, 1 << 24);
     let copy = empty_table(&home, &schema);
     for row in rows {
-        copy.insert(row, 0, &Counters::default()).unwrap();
+        copy.insert_now(row, &Counters::default()).unwrap();
     }
     let request = ScanRequest { ordered: true, batch_rows: rows.len().max(1), ..scan_request(columns) };
     let scan = Scan::new(copy, request).unwrap();
@@ -237,7 +238,48 @@ pub(crate) fn number_schema() -> TableSchema {
 pub(crate) fn number_table(home: &Home, rows: i64) -> Arc<Table> {
     let table = empty_table(home, &number_schema());
     for n in 0..rows {
-        table.insert(&[n, n * 7919 % rows, n % 10].map(Value::Int), 0, &Counters::default()).unwrap();
+        table.insert_now(&[n, n * 7919 % rows, n % 10].map(Value::Int), &Counters::default()).unwrap();
     }
     table
+}
+
+/// Changes of rows as transactions of their own, after which nothing is left to purge.
+impl Table {
+    pub(crate) fn insert_now(&self, row: &[Value], counters: &Counters) -> Result<()> {
+        now(self, |trx| self.insert(trx, row, counters))
+    }
+
+    /// The same, which does not wait for other transactions.
+    pub(crate) fn insert_at_once(&self, row: &[Value], counters: &Counters) -> Result<()> {
+        let mut trx = self.store().begin();
+        self.insert(&mut trx, row, counters)?;
+        trx.commit().map(drop)
+    }
+
+    pub(crate) fn update_now(&self, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
+        now(self, |trx| self.update(trx, key, new, counters))
+    }
+
+    pub(crate) fn delete_now(&self, key: &[Value], counters: &Counters) -> Result<bool> {
+        now(self, |trx| self.delete(trx, key, counters))
+    }
+}
+
+/// Waits for other transactions by trying again.
+fn now<R>(table: &Table, change: impl Fn(&mut crate::Transaction) -> Result<R>) -> Result<R> {
+    loop {
+        let mut trx = table.store().begin();
+        match change(&mut trx) {
+            Ok(done) => {
+                let _not_waited_for = trx.commit()?;
+                table.store().purge()?;
+                return Ok(done);
+            }
+            Err(crate::StorageError::RowOwned { .. }) => std::thread::yield_now(),
+            Err(e) => {
+                trx.roll_back()?;
+                return Err(e);
+            }
+        }
+    }
 }

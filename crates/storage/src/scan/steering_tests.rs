@@ -142,16 +142,19 @@ proptest! {
         schema.indexes[1..].iter_mut().for_each(|i| i.unique = false);
         let home = home(4096, 64 * 4096);
         let table = empty_table(&home, &schema);
-        // The transactions of all rows matter to some view.
-        table.trees().iter().for_each(|tree| tree.set_horizon(0));
+        let mut hidden = home.store.begin();
         let mut stored = Vec::new();
         let mut seen = Vec::new();
         for (i, row) in rows.into_iter().enumerate() {
             // Some rows are of a transaction that the scan does not see.
-            let trx = if hide && i % 3 == 0 { 7 } else { 0 };
-            if table.insert(&row, trx, &Counters::default()).is_ok() {
+            let is_hidden = hide && i % 3 == 0;
+            let inserted = match is_hidden {
+                true => table.insert(&mut hidden, &row, &Counters::default()),
+                false => table.insert_at_once(&row, &Counters::default()),
+            };
+            if inserted.is_ok() {
                 stored.push((stored.len() as i64, row.clone()));
-                seen.push(trx == 0);
+                seen.push(!is_hidden);
             }
         }
         let index = which.index(schema.indexes.len());
@@ -207,7 +210,7 @@ proptest! {
             want.into_iter().map(|(_, row)| columns.iter().map(|c| row[*c].clone()).collect()).collect();
 
         let request = ScanRequest {
-            view: ReadView::new([].into(), 5),
+            view: home.store.read_view(),
             ranges: vec![range],
             steering,
             distinct_prefix: distinct,

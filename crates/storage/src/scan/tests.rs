@@ -99,7 +99,7 @@ proptest! {
         let counters = Counters::default();
         let mut stored = Vec::new();
         for row in rows {
-            match table.insert(&row, 0, &counters) {
+            match table.insert_now(&row, &counters) {
                 Ok(()) => stored.push((stored.len() as i64, row)),
                 Err(StorageError::Duplicate { index: 0, .. }) => {}
                 Err(e) => prop_assert!(false, "{e}"),
@@ -242,7 +242,7 @@ proptest! {
             match op {
                 0 => {
                     let taken = model.iter().any(|r| clash(r, row));
-                    match table.insert(row, 1, &counters) {
+                    match table.insert_now(row, &counters) {
                         Ok(()) => {
                             prop_assert!(!taken);
                             model.push(row.clone());
@@ -252,12 +252,12 @@ proptest! {
                     }
                 }
                 1 => {
-                    prop_assert_eq!(table.delete(&key_values(row), 1, &counters).unwrap(), at.is_some());
+                    prop_assert_eq!(table.delete_now(&key_values(row), &counters).unwrap(), at.is_some());
                     at.map(|at| model.remove(at));
                 }
                 _ => {
                     let taken = model.iter().enumerate().any(|(i, r)| Some(i) != at && clash(r, other));
-                    match table.update(&key_values(row), other, 2, &counters) {
+                    match table.update_now(&key_values(row), other, &counters) {
                         Ok(found) => {
                             prop_assert_eq!(found, at.is_some());
                             if let Some(at) = at {
@@ -474,11 +474,11 @@ fn scans_go_on_while_a_writer_works() {
             for round in 0..2 {
                 for n in 2000..2200 {
                     let row = [n, n * 13 % 2000, round].map(Value::Int);
-                    table.insert(&row, 1, &counters).unwrap();
+                    table.insert_now(&row, &counters).unwrap();
                 }
                 for n in 2000..2200 {
-                    table.update(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), 1, &counters).unwrap();
-                    assert!(table.delete(&[Value::Int(n)], 1, &counters).unwrap());
+                    table.update_now(&[Value::Int(n)], &[n, n * 17 % 2000, 5].map(Value::Int), &counters).unwrap();
+                    assert!(table.delete_now(&[Value::Int(n)], &counters).unwrap());
                 }
             }
             done.store(true, std::sync::atomic::Ordering::Release);

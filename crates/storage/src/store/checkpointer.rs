@@ -4,6 +4,7 @@ use crate::{
     Result,
     buffer_pool::BufferPool,
     log::{Log, SmallFiles},
+    transaction::Transactions,
 };
 use parking_lot::Mutex;
 use std::{
@@ -24,10 +25,14 @@ pub(super) struct Checkpointer {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// What a checkpoint looks at.
+pub(super) type Parts = (Arc<Log>, Arc<BufferPool>, Arc<SmallFiles>, Arc<Transactions>);
+
 struct Work {
     log: Arc<Log>,
     pool: Arc<BufferPool>,
     small_files: Arc<SmallFiles>,
+    transactions: Arc<Transactions>,
     stop: AtomicBool,
     /// Held while a checkpoint is written.
     writing: Mutex<()>,
@@ -36,14 +41,9 @@ struct Work {
 impl Checkpointer {
     /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log nears its
     /// capacity.
-    pub fn start(
-        log: Arc<Log>,
-        pool: Arc<BufferPool>,
-        small_files: Arc<SmallFiles>,
-        interval: Duration,
-    ) -> std::io::Result<Checkpointer> {
+    pub fn start((log, pool, small_files, transactions): Parts, interval: Duration) -> std::io::Result<Checkpointer> {
         let (stop, writing) = (AtomicBool::new(false), Mutex::new(()));
-        let work = Arc::new(Work { log, pool, small_files, stop, writing });
+        let work = Arc::new(Work { log, pool, small_files, transactions, stop, writing });
         let of_thread = Arc::clone(&work);
         let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
         Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
@@ -112,8 +112,11 @@ impl Work {
             _ => Ok(()),
         };
         let redo = self.small_files.redo_start().unwrap_or(pages).min(pages);
-        if redo > self.log.status().checkpoint {
-            self.log.checkpoint(redo, redo, 1)?;
+        // Transactions that begin from now on need nothing before the start of redo.
+        let next = self.transactions.next();
+        let oldest = self.transactions.oldest_needed().map_or(redo, |oldest| oldest.min(redo));
+        if redo > self.log.status().checkpoint || oldest > self.log.status().oldest {
+            self.log.checkpoint(redo, oldest, next)?;
         }
         written
     }

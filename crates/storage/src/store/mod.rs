@@ -28,11 +28,12 @@ use crate::{
     io::{self, Disk, FileLock, overlay::OverlayDisk},
     log::{FlushAtCommit, Log, LogStatus, SmallFiles},
     small_file,
-    tree::{Tree, TreeBuilder, TreeLayout},
+    transaction::{Background, TableSource, Transactions, UndoReserve},
+    tree::{Tree, TreeBuilder, TreeLayout, group_bytes_max},
 };
 use checkpointer::Checkpointer;
 use leaf_encoder::LeafEncoder;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet},
     io::ErrorKind,
@@ -65,6 +66,11 @@ pub struct Store {
     log: Arc<Log>,
     flush_at_commit: AtomicU8,
     small_files: Arc<SmallFiles>,
+    transactions: Arc<Transactions>,
+    undo_reserve: UndoReserve,
+    background: Background,
+    /// Opens tables that have changes to undo or to purge.
+    table_source: RwLock<Option<TableSource>>,
     checkpointer: Checkpointer,
     encoder: LeafEncoder,
     /// The number by which the directory is known.
@@ -102,24 +108,29 @@ impl Store {
         };
         let (counters, pool_bytes) = (Arc::<Counters>::default(), options.buffer_pool_bytes);
         let pool = BufferPool::counting_into(Arc::clone(&counters), pool_bytes, identity.page_size, Arc::clone(&disk))?;
-        let (log, small_files) = recovery::recover(log_files, identity, &options, &pool, &counters)?;
+        let (log, small_files, transactions) = recovery::recover(log_files, identity, &options, &pool, &counters)?;
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
         let interval = options.log.checkpoint_interval;
-        let checkpointer = Checkpointer::start(Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), interval)
-            .map_err(|e| StorageError::io(directory, e))?;
+        let parts = (Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), Arc::clone(&transactions));
+        let checkpointer = Checkpointer::start(parts, interval).map_err(|e| StorageError::io(directory, e))?;
         let leaf_rest = options.leaf_rest.filter(|_| !options.force_recovery);
         let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), leaf_rest)
             .map_err(|e| StorageError::io(directory, e))?;
-        Ok(Arc::new(Store {
+        let undo_bytes = 4 * group_bytes_max(identity.page_size);
+        let store = Arc::new(Store {
             directory: directory.to_path_buf(),
             counters,
             disk,
             pool,
             page_size: identity.page_size,
             sync: options.sync,
+            undo_reserve: UndoReserve::new(Arc::clone(&log), undo_bytes),
             log,
+            transactions,
+            background: Background::default(),
+            table_source: RwLock::new(None),
             flush_at_commit: AtomicU8::new(options.log.flush_at_commit as u8),
             small_files,
             checkpointer,
@@ -127,7 +138,11 @@ impl Store {
             identity: identity.id,
             files: Mutex::new(Files { next, reserved: identity.next_file, open: HashMap::new() }),
             _lock: lock,
-        }))
+        });
+        if options.purges && !options.force_recovery {
+            store.background.start(&store).map_err(|e| StorageError::io(directory, e))?;
+        }
+        Ok(store)
     }
 
     pub fn directory(&self) -> &Path {
@@ -260,6 +275,42 @@ impl Store {
         self.encoder.round()
     }
 
+    pub(crate) fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    pub(crate) fn transactions(&self) -> &Arc<Transactions> {
+        &self.transactions
+    }
+
+    pub(crate) fn undo_reserve(&self) -> &UndoReserve {
+        &self.undo_reserve
+    }
+
+    pub(crate) fn table_source(&self) -> Option<TableSource> {
+        self.table_source.read().clone()
+    }
+
+    /// Says how tables are opened that have changes to undo or to purge: until then what a crash has cut off is active.
+    pub fn set_table_source(&self, source: TableSource) {
+        *self.table_source.write() = Some(source);
+    }
+
+    /// Transactions that have committed and are not purged (`History list length`).
+    pub fn history_length(&self) -> usize {
+        self.transactions.history_length()
+    }
+
+    /// Transactions that a crash has cut off and that are not rolled back yet.
+    pub fn losers(&self) -> usize {
+        self.transactions.losers()
+    }
+
+    /// Ends the thread that purges and waits for that. What it has not done is done after the next start.
+    pub fn stop_background(&self) {
+        self.background.stop(&self.transactions);
+    }
+
     /// Positions and counts of the log.
     pub fn log_status(&self) -> LogStatus {
         self.log.status()
@@ -332,6 +383,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.stop_background();
         self.encoder.stop();
         self.checkpointer.stop();
         if let Err(e) = self.checkpoint() {

@@ -21,6 +21,7 @@ use crate::{
         Planted, Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
     },
     page::PageHeader,
+    transaction::{Analysis, Transactions},
     tree::page_change::PageChange,
 };
 use std::{
@@ -67,7 +68,7 @@ pub(super) fn recover(
     options: &StoreOptions,
     pool: &Arc<BufferPool>,
     counters: &Counters,
-) -> Result<(Arc<Log>, Arc<SmallFiles>)> {
+) -> Result<(Arc<Log>, Arc<SmallFiles>, Arc<Transactions>)> {
     #[cfg(test)]
     options.faults.pool.into_iter().for_each(|fault| pool.plant(fault));
     let machine = Arc::clone(&files.disk);
@@ -83,6 +84,7 @@ pub(super) fn recover(
         pool.set_doublewrite(Some(Arc::new(doublewrite)));
     }
     let changes = recovery.take_file_changes();
+    let analysis = analyse(&recovery)?;
     if recovery.end().groups > 0 {
         // Pages that redo writes must not be newer than the log.
         recovery.sync()?;
@@ -101,8 +103,21 @@ pub(super) fn recover(
         tracing::warn!("definitions are not written to their files yet: {e}");
     }
     let redo = small_files.redo_start().unwrap_or(end).min(end);
-    log.checkpoint(redo, redo, last.next_transaction)?;
-    Ok((log, small_files))
+    let oldest = analysis.oldest().map_or(redo, |oldest| oldest.min(redo));
+    log.checkpoint(redo, oldest, analysis.next)?;
+    Ok((log, small_files, Arc::new(Transactions::new(analysis))))
+}
+
+/// Reads what the log tells of transactions: from the oldest position that is kept, which is before the start of redo while one
+/// has not ended or is not purged.
+fn analyse(recovery: &Recovery) -> Result<Analysis> {
+    let last = recovery.checkpoint();
+    let mut analysis = Analysis::new(last.next_transaction);
+    let mut groups = recovery.groups(last.oldest);
+    while let Next::Group(group) = groups.next()? {
+        group.records().for_each(|record| analysis.add(&record));
+    }
+    Ok(analysis.finish())
 }
 
 /// Finds the end of the log. A forced recovery takes what there is of a damaged one, or none.
@@ -186,7 +201,7 @@ impl<'a> Redo<'a> {
     fn repeat(&mut self, recovery: &Recovery, options: &StoreOptions) -> Result<()> {
         let (start, end) = (recovery.checkpoint().redo, recovery.end().lsn);
         tracing::info!("the log is repeated from {start} to {end}");
-        let mut groups = recovery.groups();
+        let mut groups = recovery.groups(start);
         let mut count = 0;
         while let Next::Group(group) = groups.next()? {
             if count % REPORT_EVERY == 0

@@ -61,9 +61,9 @@ fn a_gibibyte_of_log() {
                     }
                     // Keys far apart, so that pages change in no order; known rows change, new ones come.
                     let id = (i * THREADS + thread) * 7_654_321 % ROWS;
-                    let found = table.update(&[Value::Int(id)], &row(id, i), 1, &counters).unwrap();
+                    let found = table.update_now(&[Value::Int(id)], &row(id, i), &counters).unwrap();
                     if !found {
-                        table.insert(&row(id, i), 1, &counters).unwrap();
+                        table.insert_now(&row(id, i), &counters).unwrap();
                     }
                 }
             });

@@ -26,6 +26,9 @@ pub struct StoreOptions {
     pub doublewrite: bool,
     /// How long nobody must have changed a leaf, at least, before its changes become part of its base; `None`: they never do.
     pub leaf_rest: Option<Duration>,
+    /// Transactions that a crash has cut off are rolled back by a thread, and old versions of rows purged; else by who calls
+    /// [`crate::Store::roll_back_losers`] and [`crate::Store::purge`].
+    pub purges: bool,
     /// Opens a damaged directory to read what can be read: what is damaged is passed by, nothing on the disk changes, and all
     /// changes are refused.
     pub force_recovery: bool,
@@ -46,6 +49,7 @@ impl Default for StoreOptions {
             log: LogSettings::default(),
             doublewrite: true,
             leaf_rest: Some(Duration::from_secs(1)),
+            purges: true,
             force_recovery: false,
             progress: RecoveryProgress::default(),
             #[cfg(test)]

@@ -39,7 +39,6 @@ pub(crate) struct History {
     graves: Vec<Grave>,
     /// Rows that were marked, to be put in again.
     marked_rows: Vec<Row>,
-    trx_id: u64,
     pub met: Met,
 }
 
@@ -48,6 +47,7 @@ fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
         page_size: PAGE_SIZE,
         buffer_pool_bytes: FRAMES * PAGE_SIZE,
         log: LogSettings { capacity: 1 << 20, buffer_bytes: 128 << 10, ..LogSettings::default() },
+        purges: false,
         ..StoreOptions::default()
     };
     Store::open_on(Path::new(DIRECTORY), options, Arc::clone(disk) as _).expect("a store in memory opens")
@@ -65,7 +65,7 @@ impl History {
         let table = Some(opened.expect("a new table opens"));
         let model = Model::new(schema);
         let (graves, marked_rows, met) = (Vec::new(), Vec::new(), Met::default());
-        History { draw, disk, table, files, model, graves, marked_rows, trx_id: 0, met }
+        History { draw, disk, table, files, model, graves, marked_rows, met }
     }
 
     pub fn table(&self) -> &Arc<Table> {
@@ -168,10 +168,9 @@ impl History {
 
     fn insert(&mut self) -> Verdict {
         let mut row = self.new_row();
-        self.trx_id += 1;
         // Only a primary key can be a duplicate; the hidden row number comes with the row.
         let want = self.model.duplicate(&row, None);
-        let done = self.table().insert(&row.values, self.trx_id, &Counters::default());
+        let done = self.table().insert_now(&row.values, &Counters::default());
         if self.refused(done.map(|()| true), want, &row)? {
             return Ok(());
         }
@@ -182,6 +181,11 @@ impl History {
         self.model.put(None, row);
         self.hit("inserted", 1);
         Ok(())
+    }
+
+    /// The id of the transaction that came last.
+    fn trx_id(&self) -> u64 {
+        self.table().store().transactions().next() - 1
     }
 
     /// The hidden row number of the row that came last.
@@ -226,11 +230,10 @@ impl History {
                 new.values[column] = drawn[column].clone();
             }
         }
-        self.trx_id += 1;
         let key = self.model.key(&old);
         let want = self.model.duplicate(&new, Some(&key));
         let by = self.model.key_values(&old);
-        let done = self.table().update(&by, &new.values, self.trx_id, &Counters::default());
+        let done = self.table().update_now(&by, &new.values, &Counters::default());
         if self.refused(done, want, &new)? {
             return Ok(());
         }
@@ -245,18 +248,17 @@ impl History {
 
     fn delete(&mut self) -> Verdict {
         let counters = Counters::default();
-        self.trx_id += 1;
         let absent = Row { number: -1, ..self.new_row() };
         if !self.model.rows.contains_key(&self.model.key(&absent)) {
             let key = self.model.key_values(&absent);
-            let found = self.table().delete(&key, self.trx_id, &counters).map_err(|e| e.to_string())?;
+            let found = self.table().delete_now(&key, &counters).map_err(|e| e.to_string())?;
             if found || self.table().get(&key, &ReadView::latest(), &counters).map_err(|e| e.to_string())?.is_some() {
                 return Err(format!("a row with key {key:?} that nobody put in"));
             }
         }
         let Some(row) = self.any_row() else { return Ok(()) };
         let key = self.model.key_values(&row);
-        if !self.table().delete(&key, self.trx_id, &counters).map_err(|e| e.to_string())? {
+        if !self.table().delete_now(&key, &counters).map_err(|e| e.to_string())? {
             return Err(format!("no row with key {key:?}"));
         }
         self.changed(Some(&row), None)?;
@@ -267,7 +269,6 @@ impl History {
 
     /// Marks all entries of a row as deleted, or removes some that are marked.
     fn mark_or_purge(&mut self) -> Verdict {
-        self.trx_id += 1;
         if self.draw.one_in(2) {
             return self.purge();
         }
@@ -278,7 +279,7 @@ impl History {
         for (index, tree) in table.trees().iter().enumerate() {
             let stored = tree.layout().stored_values(&row.values, row.number);
             let key = tree.key_of_values(&stored).map_err(|e| e.to_string())?;
-            let mut change = tree.begin(self.trx_id, tree.room().unwrap(), &counters);
+            let mut change = tree.begin(self.trx_id(), tree.room().unwrap(), &counters);
             if !change.mark(&key).map_err(|e| e.to_string())? {
                 return Err(format!("no entry to mark in index {index}: {row:?}"));
             }
@@ -307,7 +308,7 @@ impl History {
             }
             let counters = Counters::default();
             let table = Arc::clone(self.table());
-            let mut change = table.tree(index).begin(self.trx_id, table.tree(index).room().unwrap(), &counters);
+            let mut change = table.tree(index).begin(self.trx_id(), table.tree(index).room().unwrap(), &counters);
             if !change.delete(&key).map_err(|e| e.to_string())? {
                 return Err(format!("a marked entry of index {index} is gone: {entry:?}"));
             }
@@ -329,8 +330,8 @@ impl History {
             for values in old.iter().chain(&new) {
                 let key = tree.key_of_values(values).map_err(fail)?;
                 let largest = tree.largest_trx_id_at(&key).map_err(fail)?;
-                if largest < self.trx_id {
-                    return Err(format!("a page of index {index} has {largest}, not {}", self.trx_id));
+                if largest < self.trx_id() {
+                    return Err(format!("a page of index {index} has {largest}, not {}", self.trx_id()));
                 }
             }
         }

@@ -29,7 +29,7 @@ use crate::{
     stripes::Stripes,
 };
 use muster_types::Value;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
@@ -46,7 +46,7 @@ pub struct Tree {
     /// Numbers of pages that nothing leads to and that are not on the free list yet.
     pub(super) unlinked: Mutex<Vec<u32>>,
     /// The oldest transaction whose changes some view may not see, or that may be rolled back.
-    horizon: AtomicU64,
+    horizon: RwLock<Arc<AtomicU64>>,
     /// Where versions of rows are found that are not in the pages; known once the tree belongs to a table.
     pub(super) history: OnceLock<History>,
     /// True if rows may be so long that some of their values go to pages of their own.
@@ -72,7 +72,7 @@ impl Tree {
             fit,
             spills,
             history: OnceLock::new(),
-            horizon: AtomicU64::new(u64::MAX),
+            horizon: RwLock::new(Arc::new(AtomicU64::new(u64::MAX))),
             unique: Stripes::default(),
             unlinked: Mutex::default(),
             probe: Probe::default(),
@@ -97,14 +97,20 @@ impl Tree {
         self.file.header().row_count
     }
 
-    /// Sets the oldest transaction whose changes some view may not see, or that may be rolled back: of those and of later
-    /// ones, rows keep the number. Unless it is set, what is changed is seen by all and stays.
-    pub fn set_horizon(&self, trx_id: u64) {
-        self.horizon.store(trx_id, Ordering::Release);
+    /// Says where the oldest transaction is told whose changes some view may not see, or that may be rolled back: of those and
+    /// of later ones, rows keep the number. Unless it is said, what is changed is seen by all and stays.
+    pub(crate) fn follow_horizon(&self, horizon: Arc<AtomicU64>) {
+        *self.horizon.write() = horizon;
+    }
+
+    /// The horizon of tests that have no transactions.
+    #[cfg(test)]
+    pub(crate) fn set_horizon(&self, trx_id: u64) {
+        self.follow_horizon(Arc::new(AtomicU64::new(trx_id)));
     }
 
     pub(super) fn horizon(&self) -> u64 {
-        self.horizon.load(Ordering::Acquire)
+        self.horizon.read().load(Ordering::Acquire)
     }
 
     /// Writes the counts of rows and leaves into page 0. Errors: those of latching it.

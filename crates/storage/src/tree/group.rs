@@ -17,10 +17,10 @@ use super::{
     probe::Event,
 };
 use crate::{
-    Counters, Result,
+    Counters, FileId, Result,
     buffer_pool::{Allocation, PageGuardMut},
     file::HEADER_PAGE,
-    log,
+    log::{self, GROUP_HEADER, Lsn},
 };
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl Tree {
 
     /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page, and for posts, which may
     /// come while leaves of other trees are latched. Errors: `DiskFull`, I/O.
-    pub(super) fn room_at_once(&self) -> Result<Room> {
+    pub(crate) fn room_at_once(&self) -> Result<Room> {
         self.room_with(|log, bytes| log.reserve_at_once(bytes))
     }
 
@@ -220,7 +220,7 @@ impl<'a> Group<'a> {
 
     /// Makes the changes. Returns the pages, still latched.
     pub fn commit(self, room: Room) -> Vec<PageGuardMut> {
-        commit_all(vec![self], room)
+        commit_all(vec![self], None, room).pages
     }
 
     /// Makes the changes in the pages, and adds them to a group of the log if there is one.
@@ -267,25 +267,61 @@ struct Changed {
     same: Vec<PageGuardMut>,
 }
 
-/// Makes the changes of groups of several trees as one group of the log. Returns the pages, still latched.
-pub(super) fn commit_all(groups: Vec<Group<'_>>, mut room: Room) -> Vec<PageGuardMut> {
+/// The record of a transaction that comes first in its group.
+#[derive(Debug, Clone)]
+pub(crate) struct FirstRecord {
+    pub kind: u8,
+    /// The clustered tree's.
+    pub file: FileId,
+    pub payload: Vec<u8>,
+}
+
+impl FirstRecord {
+    /// Bytes that it takes in the log at most.
+    pub fn log_bytes(&self) -> u64 {
+        (RECORD_BYTES + self.payload.len()) as u64
+    }
+}
+
+/// What committing has given.
+pub(super) struct Made {
+    /// The pages, still latched.
+    pub pages: Vec<PageGuardMut>,
+    /// The position of the first record; 0 without a log.
+    pub first: Lsn,
+}
+
+/// Makes the changes of groups of several trees as one group of the log.
+pub(super) fn commit_all(groups: Vec<Group<'_>>, first: Option<&FirstRecord>, mut room: Room) -> Made {
     let log = groups.first().and_then(|group| group.tree.pool.log().cloned());
     let mut record = log.as_ref().map(|_| log::Group::default());
+    if let (Some(record), Some(FirstRecord { kind, file, payload })) = (&mut record, first) {
+        record.push_parts(*kind, *file, 0, &[payload]);
+    }
     let mut changed = Changed::default();
     for mut group in groups {
         group.change_pages(&mut record, &mut changed);
     }
+    let mut lsn = 0;
     // Changing their bytes has made the pages dirty, as the log demands: a checkpoint does not pass them by.
     if let (Some(log), Some(record), Some(room)) = (log, &mut record, &mut room.0)
         && !record.is_empty()
     {
-        let end = log.append(record, room).end;
+        let place = log.append(record, room);
+        let end = place.end;
+        lsn = place.start + GROUP_HEADER as u64;
         for page in changed.pages.iter_mut().chain(&mut changed.headers) {
             page.header_mut().set_lsn(end);
         }
     }
+    if first.is_some() {
+        for page in changed.pages.iter_mut().filter(|page| leaf::has_slots(page)) {
+            let set = leaf::changes::set_pending_roll_pointers(page, lsn);
+            set.unwrap_or_else(|e| panic!("the slots of a changed page: {}", e.0));
+        }
+    }
     changed.pages.append(&mut changed.same);
-    changed.pages
+    Made { pages: changed.pages, first: lsn }
 }
 
 impl Drop for Group<'_> {

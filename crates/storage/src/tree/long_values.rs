@@ -27,6 +27,40 @@ impl Tree {
         }
     }
 
+    /// The pages of the long values in a record of a row are free from now on, for nobody needs that version of the row any more.
+    pub(crate) fn free_long_values(&self, record: &[u8], counters: &Counters) -> Result<()> {
+        if !self.spills {
+            return Ok(());
+        }
+        let block = self.block_of_record(record)?;
+        let mut pages = Vec::new();
+        for pointer in block.columns.iter().filter(|c| c.is_overflow(0)) {
+            let Some(pointer) = OverflowPointer::from_bytes(pointer.bytes(0)) else { continue };
+            self.pages_of_value(pointer, &mut pages, counters)?;
+        }
+        self.unlinked.lock().append(&mut pages);
+        self.free_unlinked(counters);
+        Ok(())
+    }
+
+    /// Returns true if a record of a row has long values.
+    pub(crate) fn has_long_values(&self, record: &[u8]) -> Result<bool> {
+        Ok(self.spills && self.block_of_record(record)?.columns.iter().any(|c| c.is_overflow(0)))
+    }
+
+    /// Adds the pages of a long value.
+    fn pages_of_value(&self, pointer: OverflowPointer, pages: &mut Vec<u32>, counters: &Counters) -> Result<()> {
+        let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
+        while rest > 0 {
+            let page = self.fetch(page_no, counters)?;
+            let (piece, next) = overflow::read_piece(&page, rest).map_err(|e| self.corrupt(page_no, e))?;
+            rest -= piece.len();
+            pages.push(page_no);
+            page_no = next;
+        }
+        Ok(())
+    }
+
     fn free_page(&self, page_no: u32, counters: &Counters) -> Result<()> {
         let room = self.room_at_once()?;
         let mut group = Group::new(self, counters);
@@ -89,14 +123,7 @@ impl Change<'_> {
         let row = self.row_at(place)?;
         for column in row.columns.iter().filter(|c| c.is_overflow(0)) {
             let Some(pointer) = OverflowPointer::from_bytes(column.bytes(0)) else { continue };
-            let (mut page_no, mut rest) = (pointer.page, pointer.len as usize);
-            while rest > 0 {
-                let page = tree.fetch(page_no, self.counters)?;
-                let (piece, next) = overflow::read_piece(&page, rest).map_err(|e| tree.corrupt(page_no, e))?;
-                rest -= piece.len();
-                self.unlinked.push(page_no);
-                page_no = next;
-            }
+            tree.pages_of_value(pointer, &mut self.unlinked, self.counters)?;
         }
         Ok(())
     }

@@ -25,6 +25,7 @@
 //!   prefixes.rs  leaves of many beginnings of keys
 //!   versions/    rows in other versions than the newest, for a view
 //!   gallop.rs    searching near where one is
+//!   current.rs   the newest version of a row
 //!   cursor.rs    rows one by one, as values
 //!   by_key.rs    rows of a short range, one by one, on their pages
 //!   check.rs     whether a tree is what it should be
@@ -41,6 +42,7 @@ mod change_bench;
 mod check;
 #[cfg(test)]
 mod check_tests;
+mod current;
 mod cursor;
 mod descent;
 pub mod gallop;
@@ -77,8 +79,10 @@ pub use btree::{Tree, TreeOverflow};
 pub use builder::{TreeBuilder, TreeShape};
 pub use by_key::{Pages, RowOnPage, VisitEnd};
 pub use check::TreeReport;
+pub(crate) use current::CurrentRow;
 pub use cursor::RowCursor;
 pub use group::Room;
+pub(crate) use group::{FirstRecord, group_bytes_max};
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use modify::{Change, Rest, fsp};
 pub use prefixes::{Batching, PrefixLeaf, PrefixRun};

@@ -14,12 +14,19 @@
 
 use super::{
     btree::Tree,
-    group::{Group, Room, commit_all},
+    group::{FirstRecord, Group, Made, Room, commit_all},
+    leaf::slot::Version,
     new_row::NewRow,
     post::note,
-    row_edit::Edit,
+    row_edit::{Edit, Place},
 };
-use crate::{Counters, Result, StorageError, file::ROOT_PAGE, stripes::Stripe};
+use crate::{
+    Counters, Result, StorageError,
+    file::ROOT_PAGE,
+    log::Lsn,
+    stripes::Stripe,
+    transaction::{Transactions, UndoKind},
+};
 use muster_types::Value;
 
 /// A change of one tree that is being put together.
@@ -40,6 +47,21 @@ pub struct Change<'a> {
     pub(super) removed: Option<Vec<u8>>,
     /// Keeps others from adding an entry with the same declared parts to a unique tree.
     pub(super) unique: Option<Stripe<'a>>,
+    /// Who is active, if the change is that of a transaction: rows that others have changed are not touched.
+    pub(super) transactions: Option<&'a Transactions>,
+    /// The row before the change, in a clustered tree that a transaction changes.
+    before: Option<BeforeChange>,
+}
+
+/// A row before a change.
+#[derive(Debug)]
+pub(crate) struct BeforeChange {
+    pub kind: UndoKind,
+    pub version: Version,
+    pub marked: bool,
+    pub key: Vec<u8>,
+    /// Empty if there was none.
+    pub record: Vec<u8>,
 }
 
 /// The work that is left when a change is made. The tree is sound without it, and whoever comes by later does it.
@@ -67,6 +89,8 @@ impl Tree {
             crossed: Vec::new(),
             removed: None,
             unique: None,
+            transactions: None,
+            before: None,
         }
     }
 
@@ -119,6 +143,166 @@ impl Tree {
     }
 }
 
+/// Changes of transactions.
+impl<'a> Change<'a> {
+    /// Makes it the change of a transaction: rows and entries keep the versions that views need, and those that other
+    /// transactions have changed and not committed are left alone (`RowOwned`).
+    pub(crate) fn of_transaction(mut self, transactions: &'a Transactions) -> Change<'a> {
+        self.transactions = Some(transactions);
+        self
+    }
+
+    /// Returns true if the versions before are found by roll pointers.
+    pub(super) fn keeps_versions(&self) -> bool {
+        self.transactions.is_some() && self.tree.layout.index == 0
+    }
+
+    /// The row before the change.
+    pub(crate) fn take_before(&mut self) -> Option<BeforeChange> {
+        self.before.take()
+    }
+
+    /// Error `RowOwned` if the version at a place is one of another transaction that has not ended.
+    pub(super) fn check_owner(&self, version: Version) -> Result<()> {
+        match self.transactions {
+            Some(all) if version.trx_id != self.trx_id && all.is_active(version.trx_id) => {
+                Err(StorageError::RowOwned { trx_id: version.trx_id })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need it, and
+    /// its long values go with it if not.
+    fn leave_behind(&mut self, place: Place, key: &[u8], kind: UndoKind) -> Result<()> {
+        self.check_owner(place.version)?;
+        if !self.keeps_versions() {
+            return if place.found.exact { self.unlink_long_values(place) } else { Ok(()) };
+        }
+        let record = match place.found.exact {
+            true => self.record_at(place)?,
+            false => Vec::new(),
+        };
+        let kind = if place.found.exact { kind } else { UndoKind::Insert };
+        let (version, marked) = (place.version, place.marked);
+        self.before = Some(BeforeChange { kind, version, marked, key: key.to_vec(), record });
+        Ok(())
+    }
+
+    /// As [`Change::leave_behind`], for a row that stays where it is and gets a mark.
+    fn leave_behind_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
+        match self.keeps_versions() {
+            true => self.leave_behind(place, key, UndoKind::Mark),
+            false => self.check_owner(place.version),
+        }
+    }
+
+    /// Puts a row back to a version that it had before. Returns whether there was one with the key.
+    pub(crate) fn restore(&mut self, key: &[u8], record: &[u8], version: Version, marked: bool) -> Result<bool> {
+        loop {
+            let place = self.find(key)?;
+            if !place.found.exact {
+                return Ok(false);
+            }
+            self.unlink_long_values(place)?;
+            if self.edit(place, key, Edit::Restore { record, version, marked })? {
+                self.group.count(i64::from(place.marked) - i64::from(marked), 0);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes the mark of a row away, which then has this version. Returns whether there was a marked one.
+    pub(crate) fn unmark(&mut self, key: &[u8], version: Version) -> Result<bool> {
+        loop {
+            let place = self.find(key)?;
+            if !place.found.exact || !place.marked {
+                return Ok(false);
+            }
+            if self.edit(place, key, Edit::Unmark(version))? {
+                self.group.count(1, 0);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Puts an entry into a secondary tree, whether there is one with its key or not.
+    pub(crate) fn put_entry(&mut self, values: &[Value]) -> Result<()> {
+        let key = self.tree.key_of_values(values)?;
+        while !self.try_put_entry(&key, values)? {}
+        Ok(())
+    }
+
+    /// The same, of which the key is known. Returns false as [`Change::put_in`] does.
+    pub(crate) fn try_put_entry(&mut self, key: &[u8], values: &[Value]) -> Result<bool> {
+        let mut new = self.tree.one_row(values)?;
+        let record = self.record_of(&mut new)?;
+        let place = self.find(key)?;
+        let done = self.edit(place, key, Edit::Put(&record))?;
+        if done {
+            self.group.count(i64::from(!place.is_live()), 0);
+        }
+        Ok(done)
+    }
+
+    /// Marks the row with `old_key` and inserts another one, with another key. Errors: as [`Tree::insert`].
+    pub(crate) fn mark_and_insert(&mut self, old_key: &[u8], values: &[Value]) -> Result<()> {
+        let mut new = self.tree.one_row(values)?;
+        let key = self.tree.key_of(&new)?;
+        self.check_unique(&new, Some(old_key))?;
+        let record = self.record_of(&mut new)?;
+        let (lower, upper) = if old_key < key.as_slice() { (old_key, &*key) } else { (&*key, old_key) };
+        loop {
+            self.latch_both(lower, upper)?;
+            if self.mark_at(old_key)? && self.put_in(&key, &new, &record)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes two steps that change the leaves of two keys, of which the first is the lower one. The steps return false if room had
+    /// to be made first, and are then made again.
+    pub(crate) fn together(
+        &mut self,
+        lower: &[u8],
+        upper: &[u8],
+        steps: impl Fn(&mut Change<'a>) -> Result<bool>,
+    ) -> Result<()> {
+        loop {
+            self.latch_both(lower, upper)?;
+            if steps(self)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes the row with this key for good if it is marked. Returns whether it was.
+    pub(crate) fn remove_marked(&mut self, key: &[u8]) -> Result<bool> {
+        loop {
+            if !self.find(key)?.marked {
+                return Ok(false);
+            }
+            if self.take_out(key)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Marks the row with the key, if there is one that is not marked. Returns false as [`Change::put_in`] does.
+    pub(crate) fn mark_at(&mut self, key: &[u8]) -> Result<bool> {
+        let place = self.find(key)?;
+        if !place.is_live() {
+            return Ok(true);
+        }
+        self.leave_behind_marked(place, key)?;
+        let done = self.edit(place, key, Edit::Mark)?;
+        if done {
+            self.group.count(-1, 0);
+        }
+        Ok(done)
+    }
+}
+
 /// Steps of a change. After an error the change must be dropped, since a part of the step may be in it.
 impl<'a> Change<'a> {
     /// Inserts a row as [`Tree::insert`] does.
@@ -155,7 +339,7 @@ impl<'a> Change<'a> {
                 self.unlinked.append(&mut self.written);
                 return Ok(false);
             }
-            self.unlink_long_values(place)?;
+            self.leave_behind(place, &key, UndoKind::Update)?;
             if self.edit(place, &key, Edit::Put(&record))? {
                 return Ok(true);
             }
@@ -165,12 +349,10 @@ impl<'a> Change<'a> {
     /// Marks a row as [`Tree::mark`] does.
     pub fn mark(&mut self, key: &[u8]) -> Result<bool> {
         loop {
-            let place = self.find(key)?;
-            if !place.is_live() {
+            if !self.find(key)?.is_live() {
                 return Ok(false);
             }
-            if self.edit(place, key, Edit::Mark)? {
-                self.group.count(-1, 0);
+            if self.mark_at(key)? {
                 return Ok(true);
             }
         }
@@ -223,11 +405,15 @@ impl<'a> Change<'a> {
         self.into_rest()
     }
 
-    /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Error:
-    /// `GroupTooLarge`, and nothing is changed.
-    pub fn commit_all(mut changes: Vec<Change<'a>>) -> Result<Vec<Rest<'a>>> {
+    /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Returns the position
+    /// of `first`, which the group begins with, too. Error: `GroupTooLarge`, and nothing is changed.
+    pub(crate) fn commit_all(
+        mut changes: Vec<Change<'a>>,
+        first: Option<&FirstRecord>,
+    ) -> Result<(Vec<Rest<'a>>, Lsn)> {
         let log = changes.first().and_then(|change| change.tree.pool.log());
-        let bytes = changes.iter().map(|change| change.group.log_bytes()).sum();
+        let bytes: u64 = changes.iter().map(|change| change.group.log_bytes()).sum();
+        let bytes = bytes + first.map_or(0, FirstRecord::log_bytes);
         if let Some(limit) = log.map(|log| log.group_max()).filter(|limit| bytes > *limit) {
             return Err(StorageError::GroupTooLarge { bytes, limit });
         }
@@ -237,11 +423,11 @@ impl<'a> Change<'a> {
             change.take_group()
         });
         let groups = groups.collect();
-        let pages = commit_all(groups, room);
+        let Made { pages, first } = commit_all(groups, first, room);
         #[cfg(test)]
         changes.iter().for_each(|change| change.tree.encode_if_always(&pages));
         drop(pages);
-        Ok(changes.into_iter().map(Change::into_rest).collect())
+        Ok((changes.into_iter().map(Change::into_rest).collect(), first))
     }
 
     fn into_rest(mut self) -> Rest<'a> {
@@ -259,12 +445,11 @@ impl<'a> Change<'a> {
     /// is latched any more, and the change begins anew. Error: `Duplicate`.
     fn put_in(&mut self, key: &[u8], new: &NewRow<'_>, record: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
+        self.check_owner(place.version)?;
         if place.is_live() {
             return Err(self.duplicate(new));
         }
-        if place.found.exact {
-            self.unlink_long_values(place)?;
-        }
+        self.leave_behind(place, key, UndoKind::Update)?;
         let done = self.edit(place, key, Edit::Put(record))?;
         if done {
             self.group.count(1, 0);
@@ -273,7 +458,7 @@ impl<'a> Change<'a> {
     }
 
     /// Removes the row with the key, if there is one. Returns false as [`Change::put_in`] does.
-    fn take_out(&mut self, key: &[u8]) -> Result<bool> {
+    pub(crate) fn take_out(&mut self, key: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
         if !place.found.exact {
             return Ok(true);

@@ -7,11 +7,11 @@
 use super::leaf::{
     SLOT,
     changes::{SlotChange, apply, raise_max_trx_id},
-    slot::Slot,
+    slot::{PENDING, Slot},
 };
 use crate::{
     FileId,
-    log::{Group, Record},
+    log::{GROUP_HEADER, Group, Record},
     page::{PageHeader, PageHeaderMut, PageType, u16_at, u32_at, u64_at},
 };
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl PageChange<'_> {
         record: &Record<'a>,
         page_size: usize,
     ) -> Result<Option<(PageChange<'a>, u64)>, String> {
-        let payload = record.payload;
+        let (payload, record_group) = (record.payload, record.group);
         if record.kind == kind::PAGE_IMAGE {
             return image_of(payload, page_size).map(|image| Some((PageChange::Image(Cow::Owned(image)), 0)));
         }
@@ -122,7 +122,10 @@ impl PageChange<'_> {
                 let (bytes, rest) = rest.split_first_chunk::<SLOT>().ok_or_else(cut)?;
                 let (at, record) = (u16_at(number, 0).into(), Cow::Borrowed(rest));
                 let is_new = slot == kind::SLOT_ADDED;
-                let slot = Slot::from_bytes(bytes).map_err(|e| e.0.to_string())?;
+                let mut slot = Slot::from_bytes(bytes).map_err(|e| e.0.to_string())?;
+                if slot.version.roll_pointer == PENDING {
+                    slot.version.roll_pointer = record_group + GROUP_HEADER as u64;
+                }
                 PageChange::Slot(match is_new {
                     true => SlotChange::Add { at, slot, record },
                     false => SlotChange::Change { at, slot, record },

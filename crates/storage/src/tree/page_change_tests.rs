@@ -79,7 +79,7 @@ proptest! {
     /// Whatever a record says, it is applied or refused, and what it does not reach stays.
     #[test]
     fn damaged_records_are_refused(kind in 0u8..9, payload in vec(any::<u8>(), 0..200)) {
-        let record = Record { lsn: 600, kind, file: FileId(1), page: PAGE_NO, payload: &payload };
+        let record = Record { lsn: 600, group: 568, kind, file: FileId(1), page: PAGE_NO, payload: &payload };
         let mut page = empty_leaf();
         if let Ok(Some((change, trx_id))) = PageChange::of_record(&record, SIZE) {
             let _ = change.apply(&mut page, PAGE_NO, INDEX, trx_id);

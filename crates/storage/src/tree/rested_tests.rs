@@ -135,7 +135,7 @@ fn tables_that_rest_have_no_changed_leaves() {
     let files = store.create_table(&schema).unwrap();
     let table = store.open_table(schema.clone(), files.clone(), Default::default()).unwrap();
     let counters = Counters::default();
-    (0..2000).for_each(|n| table.insert(&number_row(n), 1, &counters).unwrap());
+    (0..2000).for_each(|n| table.insert_now(&number_row(n), &counters).unwrap());
     let start = Instant::now();
     while changed_leaves(&table) > 0 {
         assert!(start.elapsed() < Duration::from_secs(60), "{} leaves have slots", changed_leaves(&table));
@@ -159,10 +159,10 @@ fn leaves_are_encoded_when_nobody_has_changed_them_between_two_rounds() {
     let table = store.open_table(schema, files, Default::default()).unwrap();
     let change = |trx_id| {
         let row = [Value::Int(250), Value::Text(format!("changed by {trx_id}")), Value::Int(5)];
-        assert!(table.update(&row[..1], &row, trx_id, &Counters::default()).unwrap());
+        assert!(table.update_now(&row[..1], &row, &Counters::default()).unwrap());
     };
     let counters = Counters::default();
-    (0..500).for_each(|n| table.insert(&number_row(n * 7 % 500), 1, &counters).unwrap());
+    (0..500).for_each(|n| table.insert_now(&number_row(n * 7 % 500), &counters).unwrap());
     let all = changed_leaves(&table);
     assert_eq!(store.encode_rested_leaves(), 0);
     // One leaf is changed again, and has to wait.

@@ -9,13 +9,14 @@ use super::{
         changes::{bytes_needed, free_bytes},
         max_rows,
         rows::Rows,
-        slot::Version,
+        slot::{PENDING, Version},
     },
     modify::Change,
     page_change::PageChange,
     probe::Event,
 };
 use crate::{Result, buffer_pool::PageGuardMut, file::ROOT_PAGE};
+use std::borrow::Cow;
 
 /// The place of a key in a latched leaf, as the change has left the leaf so far.
 #[derive(Clone, Copy)]
@@ -24,6 +25,8 @@ pub(super) struct Place {
     pub found: Found,
     /// True if there is a row with the key that is marked as deleted.
     pub marked: bool,
+    /// The version of the row with the key, if there is one.
+    pub version: Version,
 }
 
 impl Place {
@@ -38,7 +41,15 @@ impl Place {
 pub(super) enum Edit<'r> {
     /// This record is put in its place, or between other rows.
     Put(&'r [u8]),
+    /// It becomes the version that it was before a change.
+    Restore {
+        record: &'r [u8],
+        version: Version,
+        marked: bool,
+    },
     Mark,
+    /// Its mark goes, and it has this version again.
+    Unmark(Version),
     Remove,
 }
 
@@ -92,8 +103,9 @@ impl<'a> Change<'a> {
         let page = self.group.view(leaf);
         let rows = tree.leaf(&page)?;
         let place = rows.find(&tree.layout, key).and_then(|found| {
-            let marked = found.exact && rows.slot_at(found.position)?.is_some_and(|slot| slot.marked);
-            Ok(Place { leaf, found, marked })
+            let slot = if found.exact { rows.slot_at(found.position)? } else { None };
+            let (marked, version) = slot.map_or((false, Version::default()), |slot| (slot.marked, slot.version));
+            Ok(Place { leaf, found, marked, version })
         });
         place.map_err(|e| tree.corrupt(self.group.page_no(leaf), e))
     }
@@ -116,11 +128,16 @@ impl<'a> Change<'a> {
         let corrupt = |e| tree.corrupt(page_no, e);
         let (free, needed) = {
             let page = self.group.view(place.leaf);
-            let version = Version { trx_id: self.trx_id, roll_pointer: 0 };
+            let roll_pointer = if self.keeps_versions() { PENDING } else { 0 };
+            let new = Version { trx_id: self.trx_id, roll_pointer };
             let leaf = tree.leaf(&page)?;
             let (change, is_put) = match edit {
-                Edit::Put(record) => (leaf.put(place.found, record, version), true),
-                Edit::Mark => (leaf.mark(place.found.position, version), false),
+                Edit::Put(record) => (leaf.put(place.found, record, new), true),
+                Edit::Restore { record, version, marked } => {
+                    (leaf.put(place.found, record, version).map(|change| change.with_mark(marked)), true)
+                }
+                Edit::Mark => (leaf.mark(place.found.position, new), false),
+                Edit::Unmark(version) => (leaf.unmark(place.found.position, version), false),
                 Edit::Remove => (leaf.remove(place.found.position), false),
             };
             let change = change.map_err(corrupt)?;
@@ -142,6 +159,13 @@ impl<'a> Change<'a> {
         self.release();
         tree.make_room(page, key, before.saturating_sub(free) + needed, self.counters)?;
         Ok(false)
+    }
+
+    /// The row at a place, as a record.
+    pub(super) fn record_at(&self, place: Place) -> Result<Vec<u8>> {
+        let (tree, page) = (self.tree, self.group.view(place.leaf));
+        let record = tree.leaf(&page)?.record_of(&tree.layout, place.found.position).map(Cow::into_owned);
+        record.map_err(|e| tree.corrupt(self.group.page_no(place.leaf), e))
     }
 
     /// The row at a place.

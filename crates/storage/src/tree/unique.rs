@@ -62,8 +62,13 @@ impl Change<'_> {
                 if !range.contains(&key) {
                     return Ok(false);
                 }
-                let marked = leaf.slot_at(row).map_err(corrupt)?.is_some_and(|slot| slot.marked);
-                if except != Some(&key) && !marked {
+                let slot = leaf.slot_at(row).map_err(corrupt)?;
+                if except == Some(&key) {
+                    continue;
+                }
+                // An entry that another transaction has put in or marked may yet go or come back.
+                slot.map_or(Ok(()), |slot| self.check_owner(slot.version))?;
+                if !slot.is_some_and(|slot| slot.marked) {
                     return Ok(true);
                 }
             }

@@ -6,9 +6,9 @@ use super::{
     fences::Fences,
     planted::{self, Fault},
     record::record_at,
-    slot::Slot,
+    slot::{PENDING, Slot},
 };
-use crate::page::{PAGE_HEADER, PageHeader, PageHeaderMut, u16_at, u32_at};
+use crate::page::{PAGE_HEADER, PageHeader, PageHeaderMut, u16_at, u32_at, u64_at};
 use std::borrow::Cow;
 
 /// A change of one slot. What it says of the slot's record's offset does not matter: a place is found for the record.
@@ -54,6 +54,14 @@ impl SlotChange<'_> {
             SlotChange::Change { at, slot, record } => SlotChange::Change { at, slot, record: own(record) },
             SlotChange::Drop { at } => SlotChange::Drop { at },
         }
+    }
+
+    /// The same, of a slot that is marked or not.
+    pub fn with_mark(mut self, marked: bool) -> Self {
+        if let SlotChange::Add { slot, .. } | SlotChange::Change { slot, .. } = &mut self {
+            slot.marked = marked;
+        }
+        self
     }
 
     fn record(&self) -> &[u8] {
@@ -114,6 +122,18 @@ impl Areas {
 /// Bytes that new slots and records can take in a leaf page.
 pub fn free_bytes(page: &[u8]) -> Result<usize, BadPage> {
     Areas::of(page).map(|areas| areas.free())
+}
+
+/// Gives the slots whose roll pointer is still to be known ([`PENDING`]) this one.
+pub fn set_pending_roll_pointers(page: &mut [u8], roll_pointer: u64) -> Result<(), BadPage> {
+    const ROLL_POINTER: usize = 16;
+    let areas = Areas::of(page)?;
+    for slot in page[areas.slots..areas.slots_end()].as_chunks_mut::<SLOT>().0 {
+        if u64_at(slot, ROLL_POINTER) == PENDING {
+            slot[ROLL_POINTER..].copy_from_slice(&roll_pointer.to_le_bytes());
+        }
+    }
+    Ok(())
 }
 
 /// Bytes that a change takes of those that are free. Errors: a page that has no such slot, or whose parts overlap.

@@ -54,6 +54,9 @@ pub struct Version {
     pub roll_pointer: u64,
 }
 
+/// A roll pointer to the first record of the group of the log that the slot's change belongs to, whose position is not known yet.
+pub const PENDING: u64 = 1 << 63;
+
 /// One slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {

@@ -1,0 +1,235 @@
+//! Changes of rows that are undone, and versions of rows that go for good.
+//!
+//! Entries of secondary trees have no undo records: what they were follows from the versions of their rows. So all that is undone
+//! or removed here asks of an entry which version makes it. The lock of the row is held meanwhile: its versions stay as they
+//! are, but for those that purge does not need.
+
+use super::Table;
+use crate::{
+    Counters, Result, StorageError,
+    exclusion::Side,
+    latch_order::Rank,
+    log::Lsn,
+    transaction::{SeenByAll, UndoKind, UndoRecord, kind},
+    tree::{Change, CurrentRow, FirstRecord, Tree},
+};
+use muster_types::Value;
+
+/// The entry of a row in a secondary tree: its values and its key.
+type Entry = (Vec<Value>, Vec<u8>);
+
+impl Table {
+    /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since its
+    /// transaction has not ended. Errors: those of reading and changing pages.
+    pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
+        let counters = self.store.counters();
+        let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
+        let _changing = self.step(Side::Writers);
+        let _row = self.rows.lock(&undo.key, Rank::Row);
+        let clustered = &self.trees[0];
+        let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
+        let now = now.ok_or_else(|| self.store.log().damaged(at, "no row has the change of the undo record"))?;
+        let seen = self.store.transactions().seen_by_all();
+        let needed = match undo.kind {
+            UndoKind::Insert => Vec::new(),
+            _ => self.needed_versions(undo.version, undo.marked, &undo.record, &seen, counters)?,
+        };
+        let before = (undo.kind != UndoKind::Insert && !undo.marked)
+            .then(|| self.values_for_entries(&undo.record, counters))
+            .transpose()?;
+        let after = (!now.marked).then(|| self.values_for_entries(&now.record, counters)).transpose()?;
+        // Purge has passed by a row that was deleted before, since it was there again.
+        let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
+        let mut changes = Vec::with_capacity(self.trees.len());
+        for (tree, room) in self.trees.iter().zip(rooms) {
+            let mut change = tree.begin(undo.trx_id, room, counters);
+            match tree.layout().index {
+                0 => self.undo_row(&mut change, undo, is_purged)?,
+                _ => self.undo_entry(tree, &mut change, before.as_deref(), after.as_deref(), &needed)?,
+            }
+            changes.push(change);
+        }
+        let payload = [undo.trx_id.to_le_bytes(), undo.previous.to_le_bytes()].concat();
+        let first = FirstRecord { kind: kind::UNDONE, file: clustered.file().id(), payload };
+        self.commit_changes(changes, Some(&first))?;
+        if is_purged { clustered.free_long_values(&undo.record, counters) } else { Ok(()) }
+    }
+
+    fn undo_row(&self, change: &mut Change<'_>, undo: &UndoRecord, is_purged: bool) -> Result<()> {
+        match undo.kind {
+            _ if is_purged => change.delete(&undo.key),
+            UndoKind::Insert => change.delete(&undo.key),
+            UndoKind::Update => change.restore(&undo.key, &undo.record, undo.version, undo.marked),
+            UndoKind::Mark => change.unmark(&undo.key, undo.version),
+        }
+        .map(drop)
+    }
+
+    /// `before`, `after`: the row before the change, if there was one, and after it.
+    fn undo_entry(
+        &self,
+        tree: &Tree,
+        change: &mut Change<'_>,
+        before: Option<&[Value]>,
+        after: Option<&[Value]>,
+        needed: &[Vec<Value>],
+    ) -> Result<()> {
+        let before = before.map(|row| self.entry(tree, row)).transpose()?;
+        let after = after.map(|row| self.entry(tree, row)).transpose()?;
+        match (before, after) {
+            (Some(before), Some(after)) if before == after => Ok(()),
+            (Some((values, key)), Some((_, after))) if key == after => change.put_entry(&values),
+            (before, after) => {
+                let mut steps = Vec::new();
+                steps.extend(before.map(|(values, key)| (key, Some(values))));
+                steps.extend(after.map(|(_, key)| (key, None)));
+                // Leaves are latched in the order of keys.
+                steps.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+                if let [(lower, _), (upper, _)] = &steps[..] {
+                    return self.undo_two(tree, change, (lower, upper), &steps, needed);
+                }
+                for (key, values) in &steps {
+                    self.undo_step(tree, change, key, values.as_deref(), needed)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Undoes an entry that went and one that came, whose leaves may be two.
+    fn undo_two(
+        &self,
+        tree: &Tree,
+        change: &mut Change<'_>,
+        (lower, upper): (&[u8], &[u8]),
+        steps: &[(Vec<u8>, Option<Vec<Value>>)],
+        needed: &[Vec<Value>],
+    ) -> Result<()> {
+        change.together(lower, upper, |change| {
+            for (key, values) in steps {
+                let done = match values {
+                    Some(values) => change.try_put_entry(key, values)?,
+                    None if self.is_needed(tree, key, needed)? => change.mark_at(key)?,
+                    None => change.take_out(key)?,
+                };
+                if !done {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn undo_step(
+        &self,
+        tree: &Tree,
+        change: &mut Change<'_>,
+        key: &[u8],
+        values: Option<&[Value]>,
+        needed: &[Vec<Value>],
+    ) -> Result<()> {
+        match values {
+            Some(values) => change.put_entry(values),
+            None if self.is_needed(tree, key, needed)? => change.mark(key).map(drop),
+            None => change.delete(key).map(drop),
+        }
+    }
+
+    /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries, and the
+    /// row if the change marked it and nothing has changed it since. Done once more, it does nothing.
+    pub(crate) fn purge(&self, undo: &UndoRecord, seen: &SeenByAll, at: Lsn) -> Result<()> {
+        if undo.kind == UndoKind::Insert || undo.marked {
+            return Ok(());
+        }
+        let counters = self.store.counters();
+        let rooms = self.room_in_log()?;
+        let _changing = self.step(Side::Writers);
+        let _row = self.rows.lock(&undo.key, Rank::Row);
+        let clustered = &self.trees[0];
+        let now = clustered.current(&undo.key, counters)?;
+        let goes =
+            undo.kind == UndoKind::Mark && now.as_ref().is_some_and(|now| now.marked && now.version.roll_pointer == at);
+        let needed = match &now {
+            Some(CurrentRow { version, marked, record }) => {
+                self.needed_versions(*version, *marked, record, seen, counters)?
+            }
+            None => Vec::new(),
+        };
+        let before = match self.values_for_entries(&undo.record, counters) {
+            // Its long values went with the row, which then has no entries any more.
+            Err(StorageError::Corrupt { .. }) => return Ok(()),
+            before => before?,
+        };
+        let mut changes = Vec::with_capacity(self.trees.len());
+        let mut changed = false;
+        for (tree, room) in self.trees.iter().zip(rooms) {
+            let mut change = tree.begin(undo.trx_id, room, counters);
+            changed |= match tree.layout().index {
+                0 if goes => change.remove_marked(&undo.key)?,
+                0 => false,
+                _ => {
+                    let key = self.entry(tree, &before)?.1;
+                    !self.is_needed(tree, &key, &needed)? && change.remove_marked(&key)?
+                }
+            };
+            changes.push(change);
+        }
+        if changed {
+            self.commit_changes(changes, None)?;
+            let removed = u64::from(goes);
+            self.store.transactions().purged_rows.fetch_add(removed, std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The versions of a row, from this one on, that some view may see: rows that are not marked.
+    fn needed_versions(
+        &self,
+        version: crate::tree::leaf::slot::Version,
+        marked: bool,
+        record: &[u8],
+        seen: &SeenByAll,
+        counters: &Counters,
+    ) -> Result<Vec<Vec<Value>>> {
+        let (mut version, mut marked, mut record) = (version, marked, record.to_vec());
+        let mut versions = Vec::new();
+        loop {
+            if !marked {
+                versions.push(self.values_for_entries(&record, counters)?);
+            }
+            if version.roll_pointer == 0 || seen.contains(version.trx_id) {
+                return Ok(versions);
+            }
+            let (_, before) = self.store.undo_record(version.roll_pointer)?;
+            if before.kind == UndoKind::Insert {
+                return Ok(versions);
+            }
+            (version, marked, record) = (before.version, before.marked, before.record);
+        }
+    }
+
+    /// The values of a version, without long ones that no index has.
+    fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
+        let indexes = &self.schema.indexes[1..];
+        let is_indexed = |column: usize| indexes.iter().any(|index| index.parts.iter().any(|p| p.column == column));
+        self.trees[0].some_values_of_record(record, is_indexed, counters)
+    }
+
+    /// Returns true if one of these rows has an entry with this key.
+    fn is_needed(&self, tree: &Tree, key: &[u8], rows: &[Vec<Value>]) -> Result<bool> {
+        for row in rows {
+            if self.entry(tree, row)?.1 == key {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The entry of a row, given as the values that the clustered tree stores.
+    fn entry(&self, tree: &Tree, stored: &[Value]) -> Result<Entry> {
+        let (row, number) = self.split_stored(stored);
+        let values = tree.layout().stored_values(row, number);
+        let key = tree.key_of_values(&values)?;
+        Ok((values, key))
+    }
+}

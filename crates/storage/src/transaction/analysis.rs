@@ -1,0 +1,68 @@
+//! What the log tells of transactions after a crash: which had begun and not ended, and which have committed and are not
+//! purged.
+
+use super::{
+    Ended,
+    records::{Event, event_of},
+};
+use crate::log::{Lsn, Record};
+use std::collections::HashMap;
+
+/// The transactions of a log that is being read.
+#[derive(Debug, Default)]
+pub(crate) struct Analysis {
+    /// The next transaction's id.
+    pub next: u64,
+    /// Transactions without an end.
+    pub losers: Vec<Ended>,
+    /// Transactions that have committed and are not purged, in the order of their commits.
+    pub committed: Vec<Ended>,
+    found: HashMap<u64, Ended>,
+}
+
+impl Analysis {
+    /// Begins with what a checkpoint knows: the next transaction.
+    pub fn new(next: u64) -> Analysis {
+        Analysis { next: next.max(1), ..Analysis::default() }
+    }
+
+    /// Takes in a record, in the order of the log.
+    pub fn add(&mut self, record: &Record<'_>) {
+        let Some((id, event)) = event_of(record) else { return };
+        self.saw(id);
+        match event {
+            Event::Changed => {
+                let ended = self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0 });
+                ended.last = record.lsn;
+            }
+            Event::Undone { next } => {
+                if let Some(ended) = self.found.get_mut(&id) {
+                    ended.last = next;
+                }
+            }
+            Event::Committed => {
+                let ended = self.found.remove(&id);
+                self.committed.extend(ended.filter(|ended| ended.last != 0));
+            }
+            Event::RolledBack => drop(self.found.remove(&id)),
+            Event::Purged => self.committed.retain(|ended| ended.id != id),
+        }
+    }
+
+    /// A transaction with this id has been.
+    pub fn saw(&mut self, id: u64) {
+        self.next = self.next.max(id.saturating_add(1));
+    }
+
+    /// Ends with the log: those without an end are losers.
+    pub fn finish(mut self) -> Analysis {
+        self.losers = self.found.drain().map(|(_, ended)| ended).collect();
+        self.losers.sort_unstable_by_key(|loser| loser.id);
+        self
+    }
+
+    /// The position from which on the log is needed.
+    pub fn oldest(&self) -> Option<Lsn> {
+        self.losers.iter().chain(&self.committed).map(|ended| ended.first).min()
+    }
+}

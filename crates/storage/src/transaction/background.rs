@@ -1,0 +1,131 @@
+//! A thread that rolls back transactions which a crash has cut off, and purges.
+
+use super::{Ended, Transactions, kind};
+use crate::{
+    FileId, Result, StorageError, Store, Table,
+    log::{Group, Lsn},
+};
+use parking_lot::Mutex;
+use std::{
+    io,
+    sync::{Arc, Weak},
+    thread::{self, JoinHandle, ThreadId},
+    time::Duration,
+};
+
+/// Opens the table that has a clustered tree; `None` if it was dropped.
+pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send + Sync>;
+
+/// The time between two looks at what views have let go.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// The thread, until it is stopped.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Background {
+    /// Starts the thread of a store.
+    pub fn start(&self, store: &Arc<Store>) -> io::Result<()> {
+        let (transactions, store) = (Arc::clone(store.transactions()), Arc::downgrade(store));
+        let run = move || run(&transactions, &store);
+        *self.thread.lock() = Some(thread::Builder::new().name("purge".into()).spawn(run)?);
+        Ok(())
+    }
+
+    /// Ends the thread and waits for that, unless it is the one that calls.
+    pub fn stop(&self, transactions: &Transactions) {
+        transactions.state.lock().stop = true;
+        transactions.work.notify_all();
+        let Some(thread) = self.thread.lock().take() else { return };
+        let own: ThreadId = thread::current().id();
+        if thread.thread().id() != own {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(transactions: &Transactions, store: &Weak<Store>) {
+    loop {
+        {
+            let mut state = transactions.state.lock();
+            if state.stop {
+                return;
+            }
+            transactions.work.wait_for(&mut state, INTERVAL);
+            if state.stop {
+                return;
+            }
+        }
+        let Some(store) = store.upgrade() else { return };
+        if let Err(e) = store.roll_back_losers().and_then(|()| store.purge_until_stopped()) {
+            if !matches!(e, StorageError::Interrupted) {
+                tracing::warn!("old versions of rows stay for now: {e}");
+                thread::sleep(INTERVAL);
+            }
+        }
+    }
+}
+
+impl Transactions {
+    /// A transaction that could not be undone is, later: until then it is active.
+    pub(super) fn leave_to_background(&self, id: u64, last: Lsn) {
+        let mut state = self.state.lock();
+        let first = state.active.get(&id).copied().unwrap_or(last);
+        state.losers.push(Ended { id, first, last });
+    }
+
+    fn next_loser(&self) -> Option<Ended> {
+        self.state.lock().losers.last().copied()
+    }
+
+    fn undone_until(&self, id: u64, next: Lsn) {
+        let mut state = self.state.lock();
+        if let Some(loser) = state.losers.iter_mut().find(|loser| loser.id == id) {
+            loser.last = next;
+        }
+    }
+
+    /// Transactions that are still to be rolled back.
+    pub fn losers(&self) -> usize {
+        self.state.lock().losers.len()
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.state.lock().stop
+    }
+}
+
+impl Store {
+    /// Rolls back what a crash has cut off. Errors: `Interrupted` if a table is not known yet or the store closes; those of
+    /// reading the log and changing pages.
+    pub fn roll_back_losers(&self) -> Result<()> {
+        let _purging = self.transactions().purging.lock();
+        while let Some(loser) = self.transactions().next_loser() {
+            let mut at = loser.last;
+            while at != 0 {
+                if self.transactions().is_stopping() {
+                    return Err(StorageError::Interrupted);
+                }
+                at = self.undo(at, &self.undo_record(at)?)?;
+                self.transactions().undone_until(loser.id, at);
+            }
+            let mut group = Group::default();
+            group.push_parts(kind::ROLLED_BACK, FileId(0), 0, &[&loser.id.to_le_bytes()]);
+            let mut room = self.log().reserve_at_once(group.bytes())?;
+            self.log().append(&mut group, &mut room);
+            let transactions = self.transactions();
+            transactions.state.lock().losers.retain(|other| other.id != loser.id);
+            transactions.end(loser.id, None);
+            tracing::info!("transaction {} is rolled back", loser.id);
+        }
+        Ok(())
+    }
+
+    fn purge_until_stopped(&self) -> Result<()> {
+        while !self.transactions().is_stopping() && self.purge_one()? {}
+        Ok(())
+    }
+}

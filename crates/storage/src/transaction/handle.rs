@@ -1,0 +1,204 @@
+//! One transaction: it begins with its first change, and ends with commit or rollback.
+
+use super::{UndoRecord, kind};
+use crate::{
+    FileId, ReadView, Result, Store,
+    log::{FlushAtCommit, Group, Log, Lsn, Room},
+};
+use std::sync::Arc;
+
+/// Bytes that the record of a transaction's end takes in the log at most.
+const END_BYTES: u64 = 64;
+
+/// A transaction. It has an id and records in the log only once it changes something. Dropped without a commit, it is rolled
+/// back.
+pub struct Transaction {
+    store: Arc<Store>,
+    /// 0 as long as nothing is changed.
+    id: u64,
+    /// The last undo record.
+    last: Lsn,
+    changed_rows: u64,
+    /// Room in the log for the record of the end, and for undoing.
+    end_room: Option<Room>,
+    undo_room: Option<Room>,
+}
+
+/// A moment within a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Savepoint {
+    last: Lsn,
+}
+
+/// A transaction that has committed: others see its changes. They survive a crash once they have been waited for.
+#[must_use]
+#[derive(Debug)]
+pub struct Committed {
+    log: Option<(Arc<Log>, Lsn)>,
+}
+
+impl Committed {
+    /// Waits on this thread until the client may be told. Errors: the log has failed.
+    pub fn wait(&self, flush: FlushAtCommit) -> Result<()> {
+        self.log.as_ref().map_or(Ok(()), |(log, end)| log.wait_committed(*end, flush))
+    }
+
+    /// A future that is ready when the client may be told; `None` if it may at once.
+    pub fn told(&self, flush: FlushAtCommit) -> Option<impl Future<Output = Result<()>> + Send + use<>> {
+        self.log.as_ref().and_then(|(log, end)| log.committed(*end, flush))
+    }
+}
+
+impl Store {
+    /// A transaction that has changed nothing yet.
+    pub fn begin(self: &Arc<Self>) -> Transaction {
+        Transaction { store: Arc::clone(self), id: 0, last: 0, changed_rows: 0, end_room: None, undo_room: None }
+    }
+
+    /// The newest view: what has committed by now. Versions that it sees are kept as long as anybody holds it.
+    pub fn read_view(&self) -> Arc<ReadView> {
+        self.transactions().view()
+    }
+}
+
+impl Transaction {
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The transaction's id, once it has one.
+    pub fn id(&self) -> Option<u64> {
+        (self.id != 0).then_some(self.id)
+    }
+
+    /// Rows that it has inserted, updated and deleted; what was undone counts too.
+    pub fn changed_rows(&self) -> u64 {
+        self.changed_rows
+    }
+
+    /// The transaction's id, which it gets if it has none. Errors: `ForcedRecovery`, `DiskFull`, `LogFull`, I/O.
+    pub(crate) fn ready(&mut self) -> Result<u64> {
+        if self.id == 0 {
+            self.end_room = Some(self.store.log().reserve(END_BYTES)?);
+            self.id = self.store.transactions().begin(self.store.log());
+        }
+        Ok(self.id)
+    }
+
+    /// Promises room in the log for undoing a change, whose undoing takes about so many bytes. Error: `DiskFull`.
+    pub(crate) fn promise_undo(&mut self, bytes: u64) -> Result<()> {
+        let more = self.store.log().promise(bytes)?;
+        match &mut self.undo_room {
+            Some(room) => room.merge(more),
+            None => self.undo_room = Some(more),
+        }
+        Ok(())
+    }
+
+    /// The last undo record.
+    pub(crate) fn last(&self) -> Lsn {
+        self.last
+    }
+
+    /// Notes the undo record of a change.
+    pub(crate) fn note_change(&mut self, undo: Lsn) {
+        self.last = undo;
+        self.changed_rows += 1;
+    }
+
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint { last: self.last }
+    }
+
+    /// Undoes what was changed since. Errors: those of reading and changing pages; what is left to undo is undone with the
+    /// transaction.
+    pub fn roll_back_to(&mut self, to: Savepoint) -> Result<()> {
+        while self.last > to.last {
+            let record = self.store.undo_record(self.last)?;
+            self.give_room_back(&record.1);
+            self.last = self.store.undo(self.last, &record)?;
+        }
+        Ok(())
+    }
+
+    /// Undoing takes of the room that was promised for it.
+    fn give_room_back(&mut self, record: &UndoRecord) {
+        if let Some(room) = &mut self.undo_room {
+            drop(room.give_up(undo_bytes(record)));
+        }
+    }
+
+    /// Ends the transaction; others see its changes when this returns. Errors: those of the log; the transaction is rolled back.
+    pub fn commit(mut self) -> Result<Committed> {
+        if self.id == 0 {
+            return Ok(Committed { log: None });
+        }
+        let log = Arc::clone(self.store.log());
+        let end = self.append_end(&log, kind::COMMIT);
+        let to_purge = (self.last != 0).then_some(self.last);
+        self.store.transactions().end(self.id, to_purge);
+        self.id = 0;
+        Ok(Committed { log: Some((log, end)) })
+    }
+
+    /// Undoes all and ends the transaction. Errors: those of [`Transaction::roll_back_to`]; what is left is undone in the
+    /// background.
+    pub fn roll_back(mut self) -> Result<()> {
+        self.undo_all()
+    }
+
+    fn undo_all(&mut self) -> Result<()> {
+        if self.id == 0 {
+            return Ok(());
+        }
+        let undone = self.roll_back_to(Savepoint { last: 0 });
+        let id = std::mem::take(&mut self.id);
+        match undone {
+            Ok(()) => {
+                let log = Arc::clone(self.store.log());
+                self.append_end_of(&log, kind::ROLLED_BACK, id);
+                self.store.transactions().end(id, None);
+            }
+            // Its rows stay locked until then.
+            Err(_) => self.store.transactions().leave_to_background(id, self.last),
+        }
+        undone
+    }
+
+    fn append_end(&mut self, log: &Log, kind: u8) -> Lsn {
+        self.append_end_of(log, kind, self.id)
+    }
+
+    fn append_end_of(&mut self, log: &Log, kind: u8, id: u64) -> Lsn {
+        let mut group = Group::default();
+        group.push_parts(kind, FileId(0), 0, &[&id.to_le_bytes()]);
+        let mut room = self.end_room.take().expect("a transaction with an id has room for its end");
+        log.append(&mut group, &mut room).end
+    }
+}
+
+/// Bytes of the log that undoing takes, about.
+pub(crate) fn undo_bytes(record: &UndoRecord) -> u64 {
+    undo_bytes_of(record.key.len(), record.record.len())
+}
+
+/// The same, for a key and a row of so many bytes.
+pub(crate) fn undo_bytes_of(key: usize, record: usize) -> u64 {
+    const FIXED: usize = 256;
+    (FIXED + 2 * (key + record)) as u64
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Transaction { id, last, changed_rows, .. } = self;
+        f.debug_struct("Transaction").field("id", id).field("last", last).field("rows", changed_rows).finish()
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Err(e) = self.undo_all() {
+            tracing::warn!("a transaction is rolled back in the background: {e}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Transactions: who is active, what has committed, what is undone, what is purged. See "Transactions" in `docs/design.md`.
+//!
+//! ```text
+//!   Transaction     one of them: begins with its first change, ends with commit or rollback     handle.rs
+//!   Transactions    ids, who is active, published views, what waits for purge                   mod.rs
+//!   records         undo records and others, as bytes of the log                                records.rs
+//!   rollback        undo records, from the last to the first                                    rollback.rs
+//!   versions        versions of rows before the newest one, for views                           versions.rs
+//!   purge           versions and rows that no view needs any more                               purge.rs
+//!   Analysis        what the log tells of transactions after a crash                            analysis.rs
+//!   Background      a thread that rolls back what a crash left, and purges                      background.rs
+//! ```
+//!
+//! A change of a row is made by [`crate::Table`], in one group of the log that begins with the undo record.
+
+mod analysis;
+mod background;
+mod handle;
+mod purge;
+mod records;
+mod rollback;
+mod versions;
+
+pub(crate) use analysis::Analysis;
+pub(crate) use background::Background;
+pub use background::TableSource;
+pub(crate) use handle::undo_bytes_of;
+pub use handle::{Committed, Savepoint, Transaction};
+pub(crate) use purge::SeenByAll;
+pub(crate) use records::{UndoKind, UndoRecord, kind};
+pub(crate) use rollback::UndoReserve;
+pub(crate) use versions::UndoRecords;
+
+use crate::{
+    FileId, ReadView, Table,
+    log::{Log, Lsn},
+};
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A transaction that has ended, or that a crash has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub id: u64,
+    /// None of its records is before this position.
+    pub first: Lsn,
+    /// Its last undo record that is not undone.
+    pub last: Lsn,
+}
+
+/// All transactions of a store.
+#[derive(Debug)]
+pub(crate) struct Transactions {
+    state: Mutex<State>,
+    /// The newest view.
+    published: RwLock<Arc<ReadView>>,
+    /// The least transaction that is active or that some view may not see.
+    horizon: Arc<AtomicU64>,
+    /// Told when there is something to purge.
+    work: Condvar,
+    /// Open tables by the files of their clustered trees.
+    tables: Mutex<HashMap<FileId, Weak<Table>>>,
+    pub(crate) purged_rows: AtomicU64,
+    /// Held by who purges, and by who rolls back what a crash has cut off.
+    purging: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The id of the next transaction.
+    next: u64,
+    /// Transactions that have not ended, with positions of the log before their first records.
+    active: BTreeMap<u64, Lsn>,
+    /// Views that were published, oldest first; the last one is the newest.
+    views: VecDeque<Weak<ReadView>>,
+    /// Transactions that have committed, in the order of their commits, and are not purged.
+    committed: VecDeque<Ended>,
+    /// Transactions that a crash has cut off, which are active until they are rolled back.
+    losers: Vec<Ended>,
+    stop: bool,
+}
+
+impl Transactions {
+    /// The transactions of a log that has been read.
+    pub fn new(analysis: Analysis) -> Transactions {
+        let Analysis { next, losers, committed, .. } = analysis;
+        let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
+        let view = ReadView::new(active.keys().copied().collect(), next);
+        let horizon = Arc::new(AtomicU64::new(view.low()));
+        let views = VecDeque::from([Arc::downgrade(&view)]);
+        let state = State { next, active, views, committed: committed.into(), losers, stop: false };
+        Transactions {
+            state: Mutex::new(state),
+            published: RwLock::new(view),
+            horizon,
+            work: Condvar::new(),
+            tables: Mutex::default(),
+            purged_rows: AtomicU64::new(0),
+            purging: Mutex::default(),
+        }
+    }
+
+    /// The newest view.
+    pub fn view(&self) -> Arc<ReadView> {
+        Arc::clone(&self.published.read())
+    }
+
+    /// The least transaction that is active or that some view may not see: slots of older ones need no version. Kept up to date
+    /// for encoders of leaves; it may be too small, never too large.
+    pub fn horizon(&self) -> &Arc<AtomicU64> {
+        &self.horizon
+    }
+
+    /// The id of the next transaction that will begin.
+    pub fn next(&self) -> u64 {
+        self.state.lock().next
+    }
+
+    /// Begins a transaction, none of whose records is before the end of the log.
+    fn begin(&self, log: &Log) -> u64 {
+        let mut state = self.state.lock();
+        let id = state.next;
+        state.next += 1;
+        let first = log.current();
+        state.active.insert(id, first);
+        id
+    }
+
+    /// Returns true if a transaction has begun and not ended.
+    pub fn is_active(&self, id: u64) -> bool {
+        id >= self.horizon.load(Ordering::Acquire) && self.state.lock().active.contains_key(&id)
+    }
+
+    /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `committed`: the
+    /// last of its undo records, if purge has to look at them.
+    fn end(&self, id: u64, committed: Option<Lsn>) {
+        let mut state = self.state.lock();
+        let first = state.active.remove(&id).unwrap_or(0);
+        if let Some(last) = committed {
+            state.committed.push_back(Ended { id, first, last });
+        }
+        let view = ReadView::new(state.active.keys().copied().collect(), state.next);
+        state.views.push_back(Arc::downgrade(&view));
+        *self.published.write() = view;
+        state.drop_unused_views();
+        self.horizon.store(state.horizon(), Ordering::Release);
+        if committed.is_some() {
+            self.work.notify_one();
+        }
+    }
+
+    /// The position from which on the log is kept: records of transactions that are active or not purged.
+    pub fn oldest_needed(&self) -> Option<Lsn> {
+        let state = self.state.lock();
+        let unpurged = state.committed.iter().map(|ended| ended.first);
+        state.active.values().copied().chain(unpurged).min()
+    }
+
+    /// Transactions that have committed and are not purged.
+    pub fn history_length(&self) -> usize {
+        self.state.lock().committed.len()
+    }
+
+    /// Rows of this table can be undone and purged from now on.
+    pub fn register(&self, table: &Arc<Table>) {
+        let mut tables = self.tables.lock();
+        tables.retain(|_, table| table.strong_count() > 0);
+        tables.insert(table.files()[0], Arc::downgrade(table));
+        self.work.notify_one();
+    }
+
+    /// The open table with this clustered tree.
+    pub fn open_table(&self, file: FileId) -> Option<Arc<Table>> {
+        self.tables.lock().get(&file).and_then(Weak::upgrade)
+    }
+}
+
+impl State {
+    fn drop_unused_views(&mut self) {
+        // Nobody takes a view any more that has been replaced.
+        while self.views.len() > 1 && self.views.front().is_some_and(|view| view.strong_count() == 0) {
+            self.views.pop_front();
+        }
+    }
+
+    fn horizon(&self) -> u64 {
+        self.views.front().and_then(Weak::upgrade).map_or(0, |view| view.low())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The records of the log that are of transactions, as bytes. Drawn in `docs/format.md`, "Records of transactions".
+
+use crate::{
+    log::{Lsn, Record},
+    page::{u16_at, u64_at},
+    tree::leaf::slot::Version,
+};
+
+/// The kinds of records.
+pub(crate) mod kind {
+    pub const UNDO: u8 = 32;
+    pub const UNDONE: u8 = 33;
+    pub const COMMIT: u8 = 34;
+    pub const ROLLED_BACK: u8 = 35;
+    pub const PURGED: u8 = 36;
+}
+
+/// The change that an undo record undoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum UndoKind {
+    /// There was no row with the key.
+    Insert = 1,
+    /// There was another version, maybe a marked one.
+    Update = 2,
+    /// There was the same version, not marked.
+    Mark = 3,
+}
+
+/// An undo record: a row before a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UndoRecord {
+    pub trx_id: u64,
+    /// The undo record of the transaction before this one; 0 if there is none.
+    pub previous: Lsn,
+    pub kind: UndoKind,
+    /// The version before, with its mark.
+    pub version: Version,
+    pub marked: bool,
+    /// The row's key in the clustered tree.
+    pub key: Vec<u8>,
+    /// The row before, as a record of the clustered tree; empty if there was none.
+    pub record: Vec<u8>,
+}
+
+/// Bytes before key and row.
+const FIXED: usize = 40;
+
+impl UndoRecord {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FIXED + self.key.len() + self.record.len());
+        for field in [self.trx_id, self.previous, self.version.trx_id, self.version.roll_pointer] {
+            bytes.extend_from_slice(&field.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[self.kind as u8, u8::from(self.marked)]);
+        bytes.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
+        bytes.resize(FIXED, 0);
+        bytes.extend_from_slice(&self.key);
+        bytes.extend_from_slice(&self.record);
+        bytes
+    }
+
+    /// `None` for what is no undo record.
+    pub fn from_bytes(bytes: &[u8]) -> Option<UndoRecord> {
+        let (fixed, rest) = bytes.split_at_checked(FIXED)?;
+        let kind = match fixed[32] {
+            1 => UndoKind::Insert,
+            2 => UndoKind::Update,
+            3 => UndoKind::Mark,
+            _ => return None,
+        };
+        let (key, record) = rest.split_at_checked(u16_at(fixed, 34).into())?;
+        Some(UndoRecord {
+            trx_id: u64_at(fixed, 0),
+            previous: u64_at(fixed, 8),
+            kind,
+            version: Version { trx_id: u64_at(fixed, 16), roll_pointer: u64_at(fixed, 24) },
+            marked: fixed[33] != 0,
+            key: key.to_vec(),
+            record: record.to_vec(),
+        })
+    }
+}
+
+/// An event in the life of a transaction, as the log tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It has changed a row; its undo record is where the event is.
+    Changed,
+    /// A change was undone; the one to undo next is at this position.
+    Undone {
+        next: Lsn,
+    },
+    Committed,
+    RolledBack,
+    Purged,
+}
+
+/// The transaction and the event that a record of the log tells of, if it is of that kind.
+pub(crate) fn event_of(record: &Record<'_>) -> Option<(u64, Event)> {
+    let (trx_id, rest) = record.payload.split_at_checked(8)?;
+    let event = match record.kind {
+        kind::UNDO => Event::Changed,
+        kind::UNDONE => Event::Undone { next: u64_at(rest.get(..8)?, 0) },
+        kind::COMMIT => Event::Committed,
+        kind::ROLLED_BACK => Event::RolledBack,
+        kind::PURGED => Event::Purged,
+        _ => return None,
+    };
+    Some((u64_at(trx_id, 0), event))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undo_records_come_back() {
+        let record = UndoRecord {
+            trx_id: 7,
+            previous: 4096,
+            kind: UndoKind::Update,
+            version: Version { trx_id: 5, roll_pointer: 800 },
+            marked: true,
+            key: vec![1, 2, 3],
+            record: vec![9; 40],
+        };
+        let bytes = record.to_bytes();
+        assert_eq!(UndoRecord::from_bytes(&bytes), Some(record));
+        assert!((0..FIXED + 3).all(|cut| UndoRecord::from_bytes(&bytes[..cut]).is_none()));
+    }
+}

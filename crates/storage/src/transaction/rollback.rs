@@ -1,0 +1,82 @@
+//! Undo records, found by their positions and undone one by one.
+
+use super::{UndoRecord, kind};
+use crate::{
+    FileId, Result, StorageError, Store, Table,
+    log::{Log, Lsn, Room},
+};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
+
+/// Room in the log that is kept for undoing on a full disk: for the few groups that make room on pages, beside what each
+/// transaction has been promised.
+#[derive(Debug)]
+pub(crate) struct UndoReserve {
+    log: Arc<Log>,
+    bytes: u64,
+    room: Mutex<Option<Room>>,
+}
+
+/// The reserve, in use.
+pub(crate) struct OpenReserve<'a> {
+    reserve: &'a UndoReserve,
+    room: MutexGuard<'a, Option<Room>>,
+}
+
+impl UndoReserve {
+    /// Promises the room. Without it, undoing may have to wait for room.
+    pub fn new(log: Arc<Log>, bytes: u64) -> UndoReserve {
+        let room = log.promise(bytes).ok();
+        UndoReserve { log, bytes, room: Mutex::new(room) }
+    }
+
+    /// Gives the room to whoever asks the log for some, until this is dropped.
+    pub fn open(&self) -> OpenReserve<'_> {
+        let mut room = self.room.lock();
+        drop(room.take());
+        OpenReserve { reserve: self, room }
+    }
+}
+
+impl Drop for OpenReserve<'_> {
+    fn drop(&mut self) {
+        *self.room = self.reserve.log.promise(self.reserve.bytes).ok();
+    }
+}
+
+impl Store {
+    /// The undo record at a position of the log, and the clustered tree of its table. Errors: `DamagedLog`, I/O.
+    pub(crate) fn undo_record(&self, at: Lsn) -> Result<(FileId, UndoRecord)> {
+        let read = self.log().read(at, |record| {
+            let undo = (record.kind == kind::UNDO).then(|| UndoRecord::from_bytes(record.payload)).flatten();
+            undo.map(|undo| (record.file, undo))
+        })?;
+        read.ok_or_else(|| self.log().damaged(at, "no undo record is here"))
+    }
+
+    /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a table
+    /// that was dropped. Errors: those of reading and changing pages.
+    pub(crate) fn undo(&self, at: Lsn, (file, record): &(FileId, UndoRecord)) -> Result<Lsn> {
+        let Some(table) = self.table_of(*file)? else { return Ok(record.previous) };
+        match table.undo(at, record) {
+            Err(StorageError::DiskFull { .. } | StorageError::LogFull { .. }) => {
+                // One after the other takes the room that is kept for this.
+                let _reserve = self.undo_reserve().open();
+                table.undo(at, record)
+            }
+            undone => undone,
+        }?;
+        Ok(record.previous)
+    }
+
+    /// The table with this clustered tree; `None` if it was dropped. Error: `Interrupted` if it is not known yet.
+    pub(crate) fn table_of(&self, file: FileId) -> Result<Option<Arc<Table>>> {
+        if let Some(table) = self.transactions().open_table(file) {
+            return Ok(Some(table));
+        }
+        match self.table_source() {
+            Some(source) => source(file),
+            None => Err(StorageError::Interrupted),
+        }
+    }
+}

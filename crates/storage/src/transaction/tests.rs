@@ -1,0 +1,185 @@
+//! Transactions that commit, are rolled back, wholly or in part, and are cut off by a crash: against a model in memory.
+
+use crate::{
+    ColumnSchema, Counters, FileId, IndexSchema, ReadView, Scan, ScanRequest, Store, StoreOptions, Table, TableSchema,
+    TableStatistics, Transaction,
+    io::simulated::SimulatedDisk,
+    random::Random,
+    rows::fixtures::{rows_of, scan_request, sortable},
+};
+use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+type Model = BTreeMap<i64, Vec<Value>>;
+
+fn schema() -> TableSchema {
+    let part = |column: usize| KeyPart { column, prefix: None, descending: false };
+    let column = |ty| ColumnSchema { ty, nullable: false };
+    let bytes = SqlType::Bytes { kind: BytesKind::Blob, length: 65535 };
+    let index =
+        |id, columns: &[usize], unique| IndexSchema { id, parts: columns.iter().copied().map(part).collect(), unique };
+    TableSchema {
+        columns: vec![column(SqlType::INT), column(SqlType::varchar(40, Collation::DEFAULT)), column(bytes)],
+        indexes: vec![index(1, &[0], true), index(2, &[1], false)],
+    }
+}
+
+fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
+    let options =
+        StoreOptions { page_size: 4096, buffer_pool_bytes: 64 * 4096, purges: false, ..StoreOptions::default() };
+    Store::open_on(Path::new("/d"), options, Arc::clone(disk) as _).unwrap()
+}
+
+fn open_table(store: &Arc<Store>, files: &[FileId]) -> Arc<Table> {
+    store.open_table(schema(), files.to_vec(), TableStatistics::default()).unwrap()
+}
+
+/// The rows of a view, by an index.
+fn rows_by(table: &Arc<Table>, index: usize, view: &Arc<ReadView>) -> Vec<Vec<Value>> {
+    let request = ScanRequest { view: Arc::clone(view), index, ordered: true, ..scan_request(vec![0, 1, 2]) };
+    let mut cursor = Scan::new(Arc::clone(table), request).unwrap().cursor();
+    let mut rows = Vec::new();
+    while let Some(batch) = cursor.next_batch().unwrap() {
+        rows.extend(rows_of(&table.schema().columns, batch.columns(), batch.num_rows()));
+    }
+    rows
+}
+
+#[track_caller]
+fn compare(table: &Arc<Table>, model: &Model, view: &Arc<ReadView>) {
+    let want: Vec<Vec<Value>> = model.values().cloned().collect();
+    assert_eq!(rows_by(table, 0, view), want);
+    assert_eq!(sortable(&rows_by(table, 1, view)), sortable(&want));
+}
+
+/// All versions but the newest ones are purged, and nothing is left behind.
+#[track_caller]
+fn compare_at_rest(table: &Arc<Table>, model: &Model, lost: bool) {
+    table.store().purge().unwrap();
+    compare(table, model, &ReadView::latest());
+    for tree in table.trees() {
+        let report = tree.check(&Counters::default()).unwrap();
+        assert_eq!((report.rows, report.marked_rows), (model.len() as u64, 0), "{report:?}");
+        // A power cut may have come between a row and the pages of its long values.
+        assert!(lost || report.lost_pages == 0, "{report:?}");
+    }
+}
+
+fn change(table: &Table, trx: &mut Transaction, model: &mut Model, random: &mut Random) {
+    let counters = Counters::default();
+    let key = random.below(60) as i64;
+    let long = if random.below(8) == 0 { 6000 } else { 50 };
+    let text = ["a", "A", "b", "c", "d"][random.below(5)];
+    let row = |key: i64| vec![Value::Int(key), Value::Text(text.into()), Value::Bytes(vec![key as u8; long])];
+    match (random.below(4), model.contains_key(&key)) {
+        (0, true) => {
+            assert!(table.delete(trx, &[Value::Int(key)], &counters).unwrap());
+            model.remove(&key);
+        }
+        (1, true) => {
+            let to = (100 + key) * 1000 + random.below(1000) as i64;
+            assert!(table.update(trx, &[Value::Int(key)], &row(to), &counters).unwrap());
+            model.remove(&key);
+            model.insert(to, row(to));
+        }
+        (_, true) => {
+            assert!(table.update(trx, &[Value::Int(key)], &row(key), &counters).unwrap());
+            model.insert(key, row(key));
+        }
+        (_, false) => {
+            table.insert(trx, &row(key), &counters).unwrap();
+            model.insert(key, row(key));
+        }
+    }
+}
+
+#[test]
+fn what_is_rolled_back_never_was() {
+    for seed in 0..12 {
+        let disk = Arc::new(SimulatedDisk::new());
+        let store = open_store(&disk);
+        let files = store.create_table(&schema()).unwrap();
+        let table = open_table(&store, &files);
+        let (mut random, mut model) = (Random(seed), Model::new());
+        let mut views = Vec::new();
+        for round in 0..30 {
+            let mut trx = store.begin();
+            let mut own = model.clone();
+            (0..random.below(12)).for_each(|_| change(&table, &mut trx, &mut own, &mut random));
+            let (savepoint, at_savepoint) = (trx.savepoint(), own.clone());
+            (0..random.below(12)).for_each(|_| change(&table, &mut trx, &mut own, &mut random));
+            compare(&table, &model, &store.read_view());
+            let id = trx.id();
+            compare(&table, &own, &id.map_or(store.read_view(), |id| store.read_view().with_own(id)));
+            if random.below(3) == 0 {
+                trx.roll_back_to(savepoint).unwrap();
+                own = at_savepoint;
+                compare(&table, &own, &id.map_or(store.read_view(), |id| store.read_view().with_own(id)));
+            }
+            if random.below(3) > 0 {
+                let _not_waited_for = trx.commit().unwrap();
+                model = own;
+            } else {
+                trx.roll_back().unwrap();
+            }
+            compare(&table, &model, &store.read_view());
+            if round % 5 == 0 {
+                views.push((store.read_view(), model.clone()));
+            }
+            store.purge().unwrap();
+            views.iter().for_each(|(view, seen)| compare(&table, seen, view));
+        }
+        drop(views);
+        compare_at_rest(&table, &model, false);
+    }
+}
+
+#[test]
+fn a_crash_leaves_what_was_committed() {
+    for seed in 0..12 {
+        let mut disk = Arc::new(SimulatedDisk::new());
+        let mut store = open_store(&disk);
+        let files = store.create_table(&schema()).unwrap();
+        let mut table = open_table(&store, &files);
+        let (mut random, mut model) = (Random(seed), Model::new());
+        let mut losers = 0;
+        for _ in 0..12 {
+            for _ in 0..random.below(4) {
+                let mut trx = store.begin();
+                (0..random.below(12)).for_each(|_| change(&table, &mut trx, &mut model, &mut random));
+                let _not_waited_for = trx.commit().unwrap();
+            }
+            let mut trx = store.begin();
+            let mut lost = model.clone();
+            (0..random.below(20)).for_each(|_| change(&table, &mut trx, &mut lost, &mut random));
+            if random.below(2) == 0 {
+                store.checkpoint().unwrap();
+            }
+            let savepoint = trx.savepoint();
+            (0..random.below(8)).for_each(|_| change(&table, &mut trx, &mut lost, &mut random));
+            if random.below(2) == 0 {
+                trx.roll_back_to(savepoint).unwrap();
+            }
+            if random.below(3) == 0 {
+                store.purge().unwrap();
+            }
+            store.make_durable().unwrap();
+            losers += usize::from(trx.id().is_some());
+            disk.cut_power_after(0);
+            drop((trx, table, store));
+            disk = Arc::new(disk.after_power_cut(seed));
+            store = open_store(&disk);
+            table = open_table(&store, &files);
+            compare(&table, &model, &store.read_view());
+            if random.below(3) > 0 {
+                store.roll_back_losers().unwrap();
+                assert_eq!(store.losers(), 0);
+                compare_at_rest(&table, &model, true);
+            } else {
+                store.roll_back_losers().unwrap();
+            }
+        }
+        assert!(losers > 3, "{losers}");
+        compare_at_rest(&table, &model, true);
+    }
+}

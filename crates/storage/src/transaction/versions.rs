@@ -1,0 +1,37 @@
+//! Versions of rows before the newest one, from undo records.
+
+use super::{UndoKind, UndoRecord, kind};
+use crate::{
+    Result, StorageError,
+    log::{Log, Lsn, Record},
+    tree::{Before, UndoSource},
+};
+use std::sync::Arc;
+
+/// Undo records as the source of versions.
+pub(crate) struct UndoRecords {
+    log: Arc<Log>,
+}
+
+impl UndoRecords {
+    pub fn of(log: &Arc<Log>) -> Arc<dyn UndoSource> {
+        Arc::new(UndoRecords { log: Arc::clone(log) })
+    }
+}
+
+impl UndoSource for UndoRecords {
+    fn before(&self, roll_pointer: Lsn, may_wait: bool) -> Result<Option<Before>> {
+        let parse = |record: Record<'_>| match record.kind {
+            kind::UNDO => UndoRecord::from_bytes(record.payload),
+            _ => None,
+        };
+        let record = match self.log.read_recent(roll_pointer, parse) {
+            Some(record) => record,
+            None if !may_wait => return Ok(None),
+            None => self.log.read(roll_pointer, parse)?,
+        };
+        // The record of a version that is needed is kept: another one in its place is that of a later time.
+        let UndoRecord { kind, version, marked, record, .. } = record.ok_or(StorageError::SnapshotTooOld)?;
+        Ok(Some(Before { version, marked, record: (kind != UndoKind::Insert).then_some(record) }))
+    }
+}

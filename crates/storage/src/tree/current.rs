@@ -1,0 +1,63 @@
+//! The newest version of a row, committed or not: for those who change it, and for who undoes or removes changes.
+
+use super::{
+    block::{ColumnBlock, RowBlock},
+    btree::Tree,
+    descent::Target,
+    leaf::{BadPage, slot::Version},
+};
+use crate::{Counters, Result, file::ROOT_PAGE};
+use muster_types::Value;
+
+/// The newest version of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CurrentRow {
+    pub version: Version,
+    pub marked: bool,
+    pub record: Vec<u8>,
+}
+
+impl Tree {
+    /// The row with this whole key, marked or not.
+    pub(crate) fn current(&self, key: &[u8], counters: &Counters) -> Result<Option<CurrentRow>> {
+        let page = self.descend(Target::Key(key), 0, counters)?;
+        let corrupt = |e: BadPage| self.corrupt(page.page_no(), e);
+        let leaf = self.leaf(&page)?;
+        let found = leaf.find(&self.layout, key).map_err(corrupt)?;
+        if !found.exact {
+            return Ok(None);
+        }
+        let slot = leaf.slot_at(found.position).map_err(corrupt)?;
+        let (version, marked) = slot.map_or((Version::default(), false), |slot| (slot.version, slot.marked));
+        let record = leaf.record_of(&self.layout, found.position).map_err(corrupt)?.into_owned();
+        Ok(Some(CurrentRow { version, marked, record }))
+    }
+
+    /// The values of the stored columns in a record, long ones read from their pages.
+    pub(crate) fn values_of_record(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
+        self.row_values(&self.block_of_record(record)?, 0, counters)
+    }
+
+    /// The same, with NULL for long values of columns that are not wanted.
+    pub(crate) fn some_values_of_record(
+        &self,
+        record: &[u8],
+        is_wanted: impl Fn(usize) -> bool,
+        counters: &Counters,
+    ) -> Result<Vec<Value>> {
+        let mut block = self.block_of_record(record)?;
+        for (number, column) in block.columns.iter_mut().enumerate() {
+            if column.is_overflow(0) && !is_wanted(number) {
+                *column = ColumnBlock::new(self.layout.columns[number].physical);
+                column.push_null();
+            }
+        }
+        self.row_values(&block, 0, counters)
+    }
+
+    pub(super) fn block_of_record(&self, record: &[u8]) -> Result<RowBlock> {
+        let mut block = RowBlock::new(&self.layout);
+        let appended = self.layout.record.append_to(record, &mut block);
+        appended.map(|()| block).map_err(|e| self.corrupt(ROOT_PAGE, e))
+    }
+}
