@@ -387,7 +387,7 @@ fn row_numbers_can_be_read() {
         TableSchema { columns: vec![column; 2], indexes: vec![index(0, vec![]), index(1, vec![part.clone()])] };
     let table = empty_table(&home, &schema);
     for n in [30, 10, 20] {
-        table.insert(&[Value::Int(n), Value::Int(-n)], 0, &Counters::default()).unwrap();
+        table.insert_now(&[Value::Int(n), Value::Int(-n)], &Counters::default()).unwrap();
     }
     let numbers = |index: usize, columns: Vec<usize>| {
         let scan = Scan::new(Arc::clone(&table), ScanRequest { index, ordered: true, ..request(columns) }).unwrap();
