@@ -59,9 +59,6 @@ pub enum StorageError {
     Deadlock,
     #[error("The total number of locks exceeds the lock table size")]
     LockTableFull,
-    /// Another transaction, which has not ended, has changed what is to be changed.
-    #[error("transaction {trx_id} has not ended")]
-    RowOwned { trx_id: u64 },
     #[error("interrupted")]
     Interrupted,
     /// From a filter that the caller pushed into a scan.
@@ -120,7 +117,6 @@ impl From<StorageError> for SqlError {
             StorageError::LockTimeout => ErrorCode::LockWaitTimeout,
             StorageError::Deadlock => ErrorCode::LockDeadlock,
             StorageError::LockTableFull => ErrorCode::LockTableFull,
-            StorageError::RowOwned { .. } => ErrorCode::LockWaitTimeout,
             StorageError::Interrupted => return SqlError::interrupted(),
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }

@@ -111,7 +111,7 @@ mod checked {
             let Some(at) = entries.iter().position(|entry| entry.number == self.number) else { return };
             if waited && thread::current().id() == self.thread {
                 for (i, other) in entries.iter().enumerate() {
-                    let is_before = other.rank.as_ref().is_none_or(|before| may_wait(before, other.exclusive, &rank));
+                    let is_before = other.rank.as_ref().is_none_or(|before| may_wait(before, &rank));
                     if i != at && !is_before {
                         let message = format!("out of order: waits for {rank:?} and holds {other:?}");
                         drop(entries);
@@ -132,13 +132,13 @@ mod checked {
     }
 
     /// Returns true if a thread that holds `held` may wait for `wanted`.
-    fn may_wait(held: &Rank, exclusive: bool, wanted: &Rank) -> bool {
+    fn may_wait(held: &Rank, wanted: &Rank) -> bool {
         match (held, wanted) {
             // Steps of reading may be inside others.
             (Rank::Steps, Rank::Steps) => true,
             // Only a change of a row goes on from one tree to the next; page 0 and free pages stay with their tree.
             (Rank::Tree(at, held), Rank::Tree(to, _)) if at != to => {
-                at < to && exclusive && matches!(held, InTree::Unique | InTree::Page { .. })
+                at < to && matches!(held, InTree::Unique | InTree::Page { .. })
             }
             // Nobody but who holds page 0 waits for these.
             (Rank::Tree(_, InTree::Free), Rank::Tree(_, InTree::Free)) => true,

@@ -54,7 +54,10 @@ fn only_changes_go_on_to_the_next_tree() {
     for wanted in [page(1, 2, b""), Rank::Tree(1, InTree::Unique), Rank::Tree(1, InTree::Header)] {
         assert!(is_in_order((page(0, 0, b"b"), true), wanted.clone()));
         assert!(is_in_order((Rank::Tree(0, InTree::Unique), true), wanted.clone()));
-        assert!(!is_in_order((page(0, 0, b"b"), false), wanted.clone()), "who reads holds pages of one tree");
+        assert!(
+            is_in_order((page(0, 0, b"b"), false), wanted.clone()),
+            "the upper end of a gap that an entry comes to"
+        );
         assert!(!is_in_order((page(2, 0, b"b"), true), wanted.clone()), "back to a tree before");
         assert!(!is_in_order((Rank::Tree(0, InTree::Header), true), wanted), "page 0 is not kept");
     }

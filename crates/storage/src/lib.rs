@@ -33,6 +33,7 @@ pub mod io;
 pub mod key;
 mod latch_order;
 pub mod load;
+mod locking_scan;
 pub mod locks;
 mod log;
 pub mod lookup;
@@ -60,6 +61,7 @@ pub use counters::Counters;
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
+pub use locking_scan::{LockingScan, LockingScanRequest};
 pub use locks::{LockMode, LockTable, Waits};
 pub use log::{FlushAtCommit, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
@@ -85,5 +87,7 @@ mod lock_tests;
 mod power_cut_tests;
 #[cfg(test)]
 mod random;
+#[cfg(test)]
+mod row_lock_tests;
 #[cfg(test)]
 mod table_model;

@@ -79,6 +79,7 @@ impl Table {
             }
             let tree = Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?);
             tree.set_history(History { undo: undo.clone(), clustered: trees.first().cloned() });
+            tree.set_locks(Arc::clone(store.transactions().locks()));
             tree.follow_horizon(Arc::clone(store.transactions().horizon()));
             store.register_tree(&tree);
             trees.push(tree);

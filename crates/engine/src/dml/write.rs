@@ -32,6 +32,7 @@ impl<'a> Writer<'a> {
     /// Makes a change as a transaction of its own.
     fn alone(&self, change: impl FnOnce(&mut Transaction) -> Result<bool, StorageError>) -> Result<bool, StorageError> {
         let mut trx = self.target.storage.store().begin();
+        trx.set_waits(self.context.lock_waits());
         let changed = change(&mut trx)?;
         let flush = self.target.storage.store().flush_at_commit();
         trx.commit()?.wait(flush)?;

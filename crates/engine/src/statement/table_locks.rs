@@ -7,6 +7,7 @@ use crate::{
     processes::{EXECUTING, WAITING_FOR_TABLE},
 };
 use muster_algebra::TableId;
+use muster_storage::Waits;
 use muster_types::Result;
 use std::{
     sync::Arc,
@@ -22,6 +23,13 @@ impl StatementContext {
         let result = wait(&Patience { until, is_killed: &is_killed, waits: &waits });
         self.process.set_state(EXECUTING);
         result
+    }
+
+    /// How a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL.
+    pub fn lock_waits(&self) -> Waits {
+        let seconds = self.session.variables.unsigned("innodb_lock_wait_timeout");
+        let cancelled = self.cancel.clone();
+        Waits::Until { timeout: Duration::from_secs(seconds), cancel: Arc::new(move || cancelled.is_cancelled()) }
     }
 
     /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under LOCK

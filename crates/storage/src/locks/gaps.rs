@@ -4,20 +4,11 @@
 use super::{
     LockError,
     owner::LockOwner,
+    planted::Fault,
     request::{LockMode, Resource, Wanted},
     table::LockTable,
 };
 use std::sync::Arc;
-
-/// A fault that tests plant.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// A new entry does not inherit the locks of the gap that it splits.
-    SplitUnlocked,
-    /// The locks of the gap before an entry that goes are forgotten.
-    JoinUnlocked,
-}
 
 impl LockTable {
     /// Asks for the addition of `entry` to the gap before `successor`, and splits the gap if that may be: who has locked it has locked
@@ -31,22 +22,18 @@ impl LockTable {
         if self.try_acquire(owner, successor, Wanted::insert_intention()) == Err(LockError::WouldWait) {
             return Err((successor.clone(), Wanted::insert_intention()));
         }
-        #[cfg(test)]
-        if self.planted.get() == Some(&Fault::SplitUnlocked) {
-            return Ok(());
+        if !self.has_fault(Fault::SplitUnlocked) {
+            self.inherit(successor, entry);
         }
-        self.inherit(successor, entry);
         Ok(())
     }
 
     /// To be called when `entry` goes for good: who has locked the gap before it has locked the gap before `successor` then, which
     /// reaches as far down.
     pub fn join_gaps(&self, entry: &Resource, successor: &Resource) {
-        #[cfg(test)]
-        if self.planted.get() == Some(&Fault::JoinUnlocked) {
-            return;
+        if !self.has_fault(Fault::JoinUnlocked) {
+            self.inherit(entry, successor);
         }
-        self.inherit(entry, successor);
     }
 
     /// Gives whoever has locked the gap before one key a lock of the gap before another one.

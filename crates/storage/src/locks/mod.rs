@@ -4,10 +4,12 @@
 //!   request.rs     what is locked, how, and which locks conflict
 //!   queue.rs       the locks of one key: those that are granted, and who waits, in the order of arrival
 //!   owner.rs       a transaction as the lock table knows it
+//!   planted.rs     faults that tests plant
 //!   table.rs       the lock table: locks are acquired and released
 //!   gaps.rs        gaps that are split by a new entry, or joined where one goes
 //!   wait.rs        a thread that waits: until the lock is granted, a deadlock, a timeout or KILL
 //!   deadlock.rs    cycles of transactions that wait for each other
+//!   transaction.rs the locks of one transaction, and how it waits for those of others
 //!   report.rs      locks and waits as users see them
 //! ```
 //!
@@ -21,17 +23,21 @@
 mod deadlock;
 mod gaps;
 mod owner;
+mod planted;
 mod queue;
 mod report;
 mod request;
 mod table;
+mod transaction;
 mod wait;
 
 pub use deadlock::{Deadlock, DeadlockParty};
 pub use owner::LockOwner;
+pub(crate) use planted::Fault;
 pub use report::{LockReport, OwnerReport, WaitReport};
 pub use request::{LockKind, LockMode, Resource, Wanted};
 pub use table::{Acquired, LockTable};
+pub use transaction::TransactionLocks;
 pub use wait::{WaitStatistics, Waits};
 
 /// Why a lock was not acquired.

@@ -3,6 +3,7 @@
 use super::{
     owner::LockOwner,
     request::{LockMode, Wanted},
+    table::Acquired,
 };
 use std::{collections::VecDeque, sync::Arc};
 
@@ -27,15 +28,12 @@ pub(super) struct Queue {
     pub waiting: VecDeque<Waiting>,
 }
 
-/// The effect of a grant on what the transaction has locked of the key.
+/// The effect of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It had as much before.
-    Same,
-    /// It had something of the key, and has more now.
-    More,
-    /// It had nothing.
-    First,
+pub(super) struct Effect {
+    pub acquired: Acquired,
+    /// The transaction had not locked the gap before.
+    pub is_new_gap: bool,
 }
 
 impl Queue {
@@ -81,19 +79,16 @@ impl Queue {
     pub fn grant(&mut self, owner: &Arc<LockOwner>, wanted: Wanted) -> Effect {
         let (record, gap) = (wanted.of_record(), wanted.of_gap());
         if record.is_none() && gap.is_none() {
-            return Effect::Same;
+            return Effect { acquired: Acquired::Had, is_new_gap: false };
         }
-        match self.granted.iter_mut().find(|lock| lock.owner.id() == owner.id()) {
-            None => {
-                self.granted.push(Granted { owner: Arc::clone(owner), record, gap });
-                Effect::First
-            }
-            Some(held) => {
-                let before = (held.record, held.gap);
-                (held.record, held.gap) = (held.record.max(record), held.gap.max(gap));
-                if before == (held.record, held.gap) { Effect::Same } else { Effect::More }
-            }
-        }
+        let Some(held) = self.granted.iter_mut().find(|lock| lock.owner.id() == owner.id()) else {
+            self.granted.push(Granted { owner: Arc::clone(owner), record, gap });
+            return Effect { acquired: Acquired::New, is_new_gap: gap.is_some() };
+        };
+        let before = (held.record, held.gap);
+        (held.record, held.gap) = (held.record.max(record), held.gap.max(gap));
+        let acquired = if before == (held.record, held.gap) { Acquired::Had } else { Acquired::More };
+        Effect { acquired, is_new_gap: before.1.is_none() && gap.is_some() }
     }
 
     /// Adds a request that waits. One of a transaction that has a lock of the key goes before all of those that have none.

@@ -4,6 +4,7 @@ use super::{
     LockError,
     deadlock::WaitsFor,
     owner::LockOwner,
+    planted::Planted,
     queue::{Effect, Queue},
     request::{LockMode, Resource, Wanted},
     wait::WaitTimes,
@@ -14,7 +15,7 @@ use std::{collections::HashMap, sync::Arc};
 /// So many threads that lock different keys seldom meet in one shard.
 const SHARDS: usize = 64;
 /// Memory of a lock beside its key, in bytes, about: its place in the queue of the key, and in the list of its owner.
-const LOCK_BYTES: u64 = 160;
+const LOCK_BYTES: u64 = 256;
 
 pub(super) type Shard = HashMap<Resource, Queue>;
 
@@ -29,8 +30,9 @@ pub struct LockTable {
     /// Memory of all locks, about, and how much there may be, in bytes.
     bytes: AtomicU64,
     bytes_max: u64,
-    #[cfg(test)]
-    pub(super) planted: std::sync::OnceLock<super::gaps::Fault>,
+    /// Locks that are of gaps.
+    gaps: AtomicU64,
+    pub(super) planted: Planted,
 }
 
 /// How a lock was acquired.
@@ -43,16 +45,6 @@ pub enum Acquired {
     New,
 }
 
-impl From<Effect> for Acquired {
-    fn from(effect: Effect) -> Acquired {
-        match effect {
-            Effect::Same => Acquired::Had,
-            Effect::More => Acquired::More,
-            Effect::First => Acquired::New,
-        }
-    }
-}
-
 impl LockTable {
     /// An empty table that takes about so much memory at most.
     pub fn new(bytes_max: u64) -> LockTable {
@@ -63,8 +55,8 @@ impl LockTable {
             times: WaitTimes::default(),
             bytes: AtomicU64::new(0),
             bytes_max,
-            #[cfg(test)]
-            planted: std::sync::OnceLock::new(),
+            gaps: AtomicU64::new(0),
+            planted: Planted::default(),
         }
     }
 
@@ -78,6 +70,21 @@ impl LockTable {
     /// A transaction that has begun and not ended.
     pub fn owner(&self, trx_id: u64) -> Option<Arc<LockOwner>> {
         self.owners.lock().get(&trx_id).cloned()
+    }
+
+    pub fn is_active(&self, trx_id: u64) -> bool {
+        self.owners.lock().contains_key(&trx_id)
+    }
+
+    /// Returns true if nobody has locked anything.
+    pub fn is_empty(&self) -> bool {
+        self.bytes() == 0
+    }
+
+    /// Returns true if somebody has locked a gap of some tree. Who has latched the leaf that an entry comes to, and is told that
+    /// nobody has, need not ask for the gap: whoever locks it latches that leaf.
+    pub fn has_gaps(&self) -> bool {
+        self.gaps.load(SeqCst) > 0
     }
 
     pub(super) fn owners(&self) -> Vec<Arc<LockOwner>> {
@@ -120,12 +127,23 @@ impl LockTable {
         let takes_memory = is_noted(wanted) && queue.granted_to(owner.id()).is_none();
         let acquired = match takes_memory && self.bytes() >= self.bytes_max {
             true => Err(LockError::TableFull),
-            false => Ok(self.grant(queue, owner, resource, wanted).map_or(Acquired::Had, Acquired::from)),
+            false => Ok(self.grant(queue, owner, resource, wanted).map_or(Acquired::Had, |effect| effect.acquired)),
         };
         if queue.is_empty() {
             shard.remove(resource);
         }
         acquired
+    }
+
+    /// Returns true if a lock could not be acquired without waiting.
+    pub fn would_wait(&self, owner: &LockOwner, resource: &Resource, wanted: Wanted) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let shard = self.shard(resource).lock();
+        shard.get(resource).is_some_and(|queue| {
+            !queue.covers(owner.id(), wanted) && queue.is_blocked(owner.id(), wanted, queue.waiting.len())
+        })
     }
 
     /// Makes the lock visible that a transaction has of an entry because it has changed it, so that others can wait for it.
@@ -153,20 +171,27 @@ impl LockTable {
             return None;
         }
         let effect = queue.grant(owner, wanted);
-        if effect == Effect::First {
+        self.count(effect, resource);
+        Some(effect)
+    }
+
+    fn count(&self, effect: Effect, resource: &Resource) {
+        if effect.acquired == Acquired::New {
             self.bytes.fetch_add(lock_bytes(resource), SeqCst);
         }
-        Some(effect)
+        if effect.is_new_gap {
+            self.gaps.fetch_add(1, SeqCst);
+        }
     }
 
     /// Grants what need not wait any more, and wakes who waited for it.
     pub(super) fn grant_waiting(&self, waits: &mut WaitsFor, queue: &mut Queue, resource: &Resource) {
         for (waiting, effect) in queue.grant_waiting() {
-            if effect == Effect::First {
+            if effect.acquired == Acquired::New {
                 waiting.owner.add(resource);
-                self.bytes.fetch_add(lock_bytes(resource), SeqCst);
             }
-            waits.granted(&waiting.owner, effect.into());
+            self.count(effect, resource);
+            waits.granted(&waiting.owner, effect.acquired);
         }
     }
 
@@ -174,6 +199,16 @@ impl LockTable {
     pub fn release(&self, owner: &LockOwner, resource: &Resource) {
         owner.remove(resource);
         self.remove(owner, resource);
+    }
+
+    /// Gives up the lock of an entry that its transaction has changed since, unless others wait for it: the entry tells whose it is.
+    pub fn make_implicit(&self, owner: &LockOwner, resource: &Resource) {
+        let mut shard = self.shard(resource).lock();
+        let has_gap = |queue: &Queue| queue.granted_to(owner.id()).is_some_and(|lock| lock.gap.is_some());
+        if shard.get(resource).is_some_and(|queue| queue.waiting.is_empty() && !has_gap(queue)) {
+            owner.remove(resource);
+            self.take_out(&mut shard, owner, resource);
+        }
     }
 
     /// Ends a transaction and releases all its locks. Others who wait for them get them, in the order of their requests.
@@ -202,11 +237,11 @@ impl LockTable {
 
     fn take_out(&self, shard: &mut Shard, owner: &LockOwner, resource: &Resource) {
         let Some(queue) = shard.get_mut(resource) else { return };
-        let before = queue.granted.len();
-        // In order: the first lock is the oldest one.
-        queue.granted.retain(|lock| lock.owner.id() != owner.id());
-        if queue.granted.len() < before {
+        if let Some(at) = queue.granted.iter().position(|lock| lock.owner.id() == owner.id()) {
+            // In order: the first lock is the oldest one.
+            let lock = queue.granted.remove(at);
             self.bytes.fetch_sub(lock_bytes(resource), SeqCst);
+            self.gaps.fetch_sub(u64::from(lock.gap.is_some()), SeqCst);
         }
         if queue.is_empty() {
             shard.remove(resource);

@@ -92,7 +92,7 @@ impl LockTable {
                 if queue.is_empty() {
                     shard.remove(resource);
                 }
-                return Ok(Some(effect.map_or(Acquired::Had, Acquired::from)));
+                return Ok(Some(effect.map_or(Acquired::Had, |effect| effect.acquired)));
             }
             queue.enqueue(owner, wanted);
         }

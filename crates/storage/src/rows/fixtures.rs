@@ -3,7 +3,7 @@
 use super::BatchFilter;
 use crate::{
     ColumnRange, ColumnSchema, Counters, DuplicatePolicy, Fetch, IndexSchema, IoBackend, LoadOptions, ReadView, Result,
-    Scan, ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    Scan, ScanRequest, Steering, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics, Waits,
     io::simulated::SimulatedDisk,
     tree::{
         TreeLayout,
@@ -265,17 +265,18 @@ impl Table {
     }
 }
 
-/// Waits for other transactions by trying again.
+/// Waits for other transactions, and tries again if it was chosen to end a deadlock.
 fn now<R>(table: &Table, change: impl Fn(&mut crate::Transaction) -> Result<R>) -> Result<R> {
     loop {
         let mut trx = table.store().begin();
+        trx.set_waits(Waits::Until { timeout: std::time::Duration::from_secs(60), cancel: Arc::new(|| false) });
         match change(&mut trx) {
             Ok(done) => {
                 let _not_waited_for = trx.commit()?;
                 table.store().purge()?;
                 return Ok(done);
             }
-            Err(crate::StorageError::RowOwned { .. }) => std::thread::yield_now(),
+            Err(crate::StorageError::Deadlock) => trx.roll_back()?,
             Err(e) => {
                 trx.roll_back()?;
                 return Err(e);

@@ -279,6 +279,11 @@ impl Store {
         &self.log
     }
 
+    /// The locks of all transactions: for reports of them, and of deadlocks.
+    pub fn locks(&self) -> &Arc<crate::LockTable> {
+        self.transactions.locks()
+    }
+
     pub(crate) fn transactions(&self) -> &Arc<Transactions> {
         &self.transactions
     }

@@ -16,6 +16,7 @@ use crate::{
     directory::{self, Identity},
     file::PageFile,
     io::Disk,
+    locks::LockTable,
     log::{
         self, Damage, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure,
         Planted, Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
@@ -35,6 +36,8 @@ use std::{
 const SEGMENTS: u64 = 16;
 /// A segment and a quarter of the log buffer hold the largest group that a tree makes.
 const GROUP_PAGES: u64 = 8;
+/// Locks take at most this share of what the buffer pool has, beside it.
+const LOCK_SHARE: u64 = 2;
 /// Groups between two reports of progress.
 const REPORT_EVERY: u64 = 4096;
 
@@ -105,7 +108,8 @@ pub(super) fn recover(
     let redo = small_files.redo_start().unwrap_or(end).min(end);
     let oldest = analysis.oldest().map_or(redo, |oldest| oldest.min(redo));
     log.checkpoint(redo, oldest, analysis.next)?;
-    Ok((log, small_files, Arc::new(Transactions::new(analysis))))
+    let locks = Arc::new(LockTable::new(options.buffer_pool_bytes as u64 / LOCK_SHARE));
+    Ok((log, small_files, Arc::new(Transactions::new(analysis, locks))))
 }
 
 /// Reads what the log tells of transactions: from the oldest position that is kept, which is before the start of redo while one

@@ -1,30 +1,34 @@
 //! Changes of rows: all trees of a table change together, in one group of the log that begins with the undo record.
 
 use super::Table;
-use crate::exclusion::Side;
 use crate::{
-    Counters, Result, StorageError,
+    Counters, LockMode, LockingScan, LockingScanRequest, Result, StorageError,
+    exclusion::Side,
     latch_order::Rank,
+    locking_scan::lock_row,
+    locks::Resource,
     log::Lsn,
     transaction::{Transaction, UndoRecord, kind, undo_bytes_of},
-    tree::{Change, CurrentRow, FirstRecord, Rest, Room, Tree},
+    tree::{Change, FirstRecord, Rest, Room, Tree},
 };
-use muster_types::Value;
+use muster_types::{KeyRange, Value};
+use std::sync::Arc;
 
 impl Table {
-    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, `RowOwned`, and those of reading
-    /// and allocating pages and of the log.
+    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, those of waiting for locks of others
+    /// (`WouldWait`, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`), and those of reading and allocating pages and of the
+    /// log.
     pub fn insert(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
         self.check_width(row)?;
         let number = match self.trees[0].layout().row_number() {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
         };
-        let trx_id = self.begin_change(trx, 0)?;
-        let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
-        self.change_all(trx, trx_id, rooms, counters, |tree, change| {
-            change.insert(&tree.layout().stored_values(row, number))
+        self.begin_change(trx, 0)?;
+        self.waiting(trx, |trx| {
+            self.change_all(trx, None, counters, |change, tree| {
+                change.insert(&tree.layout().stored_values(row, number))
+            })
         })
     }
 
@@ -32,28 +36,20 @@ impl Table {
     /// [`Table::insert`].
     pub fn delete(&self, trx: &mut Transaction, key: &[Value], counters: &Counters) -> Result<bool> {
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let trx_id = self.begin_change(trx, 0)?;
-        let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
-        let _row = self.rows.lock(&range.lower, Rank::Row);
-        let Some(current) = self.current_row(&range.lower, trx_id, counters)? else { return Ok(false) };
-        let stored = self.trees[0].values_of_record(&current.record, counters)?;
-        self.delete_stored(trx, trx_id, rooms, &stored, counters)?;
+        self.begin_change(trx, 0)?;
+        let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
+        self.delete_stored(trx, &range.lower, &stored, counters)?;
+        make_implicit(trx, lock);
         Ok(true)
     }
 
-    fn delete_stored(
-        &self,
-        trx: &mut Transaction,
-        trx_id: u64,
-        rooms: Vec<Room>,
-        stored: &[Value],
-        counters: &Counters,
-    ) -> Result<()> {
+    fn delete_stored(&self, trx: &mut Transaction, key: &[u8], stored: &[Value], counters: &Counters) -> Result<()> {
         let (row, number) = self.split_stored(stored);
-        self.change_all(trx, trx_id, rooms, counters, |tree, change| {
-            let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
-            change.mark(&key).map(drop)
+        self.waiting(trx, |trx| {
+            self.change_all(trx, Some(key), counters, |change, tree| {
+                let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
+                change.mark(&key).map(drop)
+            })
         })
     }
 
@@ -62,53 +58,85 @@ impl Table {
     pub fn update(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        let trx_id = self.begin_change(trx, 0)?;
-        let rooms = self.room_in_log()?;
-        let changing = self.step(Side::Writers);
-        let locked = self.rows.lock(&range.lower, Rank::Row);
-        let Some(current) = self.current_row(&range.lower, trx_id, counters)? else { return Ok(false) };
-        let stored = self.trees[0].values_of_record(&current.record, counters)?;
+        self.begin_change(trx, 0)?;
+        let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
         let (old, number) = self.split_stored(&stored);
         let clustered = &self.trees[0];
         let new_key = clustered.key_of_values(&clustered.layout().stored_values(new, number))?;
         if new_key != clustered.key_of_values(&stored)? {
             // A row that goes and one that comes: what follows is undone if the second cannot be.
             let before = trx.savepoint();
-            self.delete_stored(trx, trx_id, rooms, &stored, counters)?;
-            drop((changing, locked));
+            self.delete_stored(trx, &range.lower, &stored, counters)?;
             return match self.insert(trx, new, counters) {
                 Ok(()) => Ok(true),
                 Err(e) => trx.roll_back_to(before).and(Err(e)),
             };
         }
-        self.change_all(trx, trx_id, rooms, counters, |tree, change| {
-            let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
-            if old == new {
-                return Ok(());
-            }
-            let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
-            if old_key == new_key { change.replace(&new).map(drop) } else { change.mark_and_insert(&old_key, &new) }
+        let last = trx.last();
+        self.waiting(trx, |trx| {
+            self.change_all(trx, Some(&range.lower), counters, |change, tree| {
+                let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
+                if old == new {
+                    return Ok(());
+                }
+                let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
+                if old_key == new_key { change.replace(&new).map(drop) } else { change.mark_and_insert(&old_key, &new) }
+            })
         })?;
+        if trx.last() != last {
+            make_implicit(trx, lock);
+        }
         Ok(true)
     }
 
-    /// Readies a transaction for a change that may wait for room in the log. Returns its id.
-    fn begin_change(&self, trx: &mut Transaction, record: usize) -> Result<u64> {
-        let trx_id = trx.ready()?;
-        trx.promise_undo(undo_bytes_of(0, record))?;
-        Ok(trx_id)
+    /// Locks the row that has these values of a unique index (of the primary key; the hidden row number) and no gap, and reads its newest
+    /// version as [`crate::LockingScan`] delivers it. Errors: those of waiting for locks, and of reading pages.
+    pub fn lock_row(
+        self: &Arc<Self>,
+        trx: &mut Transaction,
+        index: usize,
+        key: &[Value],
+        mode: LockMode,
+        counters: &Counters,
+    ) -> Result<Option<Vec<Value>>> {
+        let ranges = vec![KeyRange::prefix(key.to_vec())];
+        let request = LockingScanRequest { index, ranges, reverse: false, mode, gaps: false, skip_locked: false };
+        LockingScan::new(self, request)?.next(trx, counters)
     }
 
-    /// The newest version of a row, if there is one that is not marked. Error `RowOwned` if it is one of another transaction
-    /// that has not ended.
-    fn current_row(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<Option<CurrentRow>> {
+    /// Locks the row with this key of the clustered tree exclusively, and reads its newest version. Returns the lock too, if the
+    /// transaction had none of the row.
+    fn lock_newest(
+        &self,
+        trx: &mut Transaction,
+        key: &[u8],
+        counters: &Counters,
+    ) -> Result<Option<(Vec<Value>, Option<Resource>)>> {
         counters.add(crate::counters::Counter::key_lookups, 1);
-        let Some(current) = self.trees[0].current(key, counters)? else { return Ok(None) };
-        let owner = current.version.trx_id;
-        if owner != trx_id && self.store.transactions().is_active(owner) {
-            return Err(StorageError::RowOwned { trx_id: owner });
+        let mut waited_for = None;
+        loop {
+            match lock_row(self, key, LockMode::Exclusive, trx.locks()?, counters) {
+                Err(StorageError::WouldWait) => waited_for = trx.own_locks().wait()?.or(waited_for),
+                locked => return Ok(locked?.and_then(|(row, lock)| Some((row?, lock.or(waited_for))))),
+            }
         }
-        Ok(Some(current).filter(|row| !row.marked))
+    }
+
+    /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches. Nothing is held
+    /// during the wait, and what was read before it may have changed.
+    fn waiting<T>(&self, trx: &mut Transaction, mut attempt: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
+        loop {
+            match attempt(trx) {
+                Err(StorageError::WouldWait) => drop(trx.locks()?.wait()?),
+                done => return done,
+            }
+        }
+    }
+
+    /// Readies a transaction for a change that may wait for room in the log.
+    fn begin_change(&self, trx: &mut Transaction, record: usize) -> Result<()> {
+        trx.ready()?;
+        trx.promise_undo(undo_bytes_of(0, record))
     }
 
     /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may
@@ -119,19 +147,22 @@ impl Table {
 
     /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before that
     /// or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never the other
-    /// way round.
-    fn change_all<'a>(
-        &'a self,
+    /// way round. `row`: the key of a row that is there, from which purge is kept away meanwhile.
+    fn change_all(
+        &self,
         trx: &mut Transaction,
-        trx_id: u64,
-        rooms: Vec<Room>,
-        counters: &'a Counters,
-        mut change: impl FnMut(&Tree, &mut Change<'a>) -> Result<()>,
+        row: Option<&[u8]>,
+        counters: &Counters,
+        mut change: impl FnMut(&mut Change<'_>, &Tree) -> Result<()>,
     ) -> Result<()> {
-        let transactions = self.store.transactions();
+        let rooms = self.room_in_log()?;
+        let _changing = self.step(Side::Writers);
+        let _row = row.map(|key| self.rows.lock(key, Rank::Row));
+        let locks = trx.own_locks();
+        let trx_id = locks.trx_id();
         let changes = self.trees.iter().zip(rooms).map(|(tree, room)| {
-            let mut ready = tree.begin(trx_id, room, counters).of_transaction(transactions);
-            change(tree, &mut ready)?;
+            let mut ready = tree.begin(trx_id, room, counters).of_transaction(locks);
+            change(&mut ready, tree)?;
             Ok(ready)
         });
         let mut changes = changes.collect::<Result<Vec<_>>>()?;
@@ -165,5 +196,14 @@ impl Table {
             return Err(StorageError::WrongType { value });
         }
         Ok(())
+    }
+}
+
+/// Gives up the lock of a row that the transaction has changed: from now on the row tells whose it is. So a transaction may change more
+/// rows than there is memory for locks.
+fn make_implicit(trx: &Transaction, lock: Option<Resource>) {
+    if let Some(lock) = lock {
+        let locks = trx.own_locks();
+        locks.table().make_implicit(locks.owner(), &lock);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{UndoRecord, kind};
 use crate::{
-    FileId, ReadView, Result, Store,
+    FileId, LockMode, ReadView, Result, Store, Waits,
+    locks::TransactionLocks,
     log::{FlushAtCommit, Group, Log, Lsn, Room},
 };
 use std::sync::Arc;
@@ -19,6 +20,11 @@ pub struct Transaction {
     /// The last undo record.
     last: Lsn,
     changed_rows: u64,
+    /// Its locks, once it has an id.
+    locks: Option<TransactionLocks>,
+    waits: Waits,
+    duplicate_mode: LockMode,
+    statement: Option<Arc<str>>,
     /// Room in the log for the record of the end, and for undoing.
     end_room: Option<Room>,
     undo_room: Option<Room>,
@@ -52,7 +58,18 @@ impl Committed {
 impl Store {
     /// A transaction that has changed nothing yet.
     pub fn begin(self: &Arc<Self>) -> Transaction {
-        Transaction { store: Arc::clone(self), id: 0, last: 0, changed_rows: 0, end_room: None, undo_room: None }
+        Transaction {
+            store: Arc::clone(self),
+            id: 0,
+            last: 0,
+            changed_rows: 0,
+            locks: None,
+            waits: Waits::Never,
+            duplicate_mode: LockMode::Shared,
+            statement: None,
+            end_room: None,
+            undo_room: None,
+        }
     }
 
     /// The newest view: what has committed by now. Versions that it sees are kept as long as anybody holds it.
@@ -80,9 +97,50 @@ impl Transaction {
     pub(crate) fn ready(&mut self) -> Result<u64> {
         if self.id == 0 {
             self.end_room = Some(self.store.log().reserve(END_BYTES)?);
-            self.id = self.store.transactions().begin(self.store.log());
+            let mut locks = self.store.transactions().begin(self.store.log());
+            locks.set_waits(self.waits.clone());
+            locks.set_duplicate_mode(self.duplicate_mode);
+            locks.owner().set_statement(self.statement.clone());
+            self.id = locks.trx_id();
+            self.locks = Some(locks);
         }
         Ok(self.id)
+    }
+
+    /// The transaction's locks; it gets an id if it has none. Errors: those of [`Transaction::ready`].
+    pub(crate) fn locks(&mut self) -> Result<&TransactionLocks> {
+        self.ready()?;
+        Ok(self.own_locks())
+    }
+
+    /// The locks of a transaction that has an id.
+    pub(crate) fn own_locks(&self) -> &TransactionLocks {
+        self.locks.as_ref().expect("a transaction with an id has locks")
+    }
+
+    /// Says whether, and how long, the transaction waits for locks of others from now on. Without it, it does not wait.
+    pub fn set_waits(&mut self, waits: Waits) {
+        if let Some(locks) = &mut self.locks {
+            locks.set_waits(waits.clone());
+        }
+        self.waits = waits;
+    }
+
+    /// The mode in which rows are locked from now on that are in the way of new ones: shared for INSERT, exclusive for REPLACE and ON
+    /// DUPLICATE KEY UPDATE, which change them then.
+    pub fn set_duplicate_mode(&mut self, mode: LockMode) {
+        if let Some(locks) = &mut self.locks {
+            locks.set_duplicate_mode(mode);
+        }
+        self.duplicate_mode = mode;
+    }
+
+    /// Tells the text of the statement that runs, for reports of locks.
+    pub fn set_statement(&mut self, text: Option<Arc<str>>) {
+        if let Some(locks) = &self.locks {
+            locks.owner().set_statement(text.clone());
+        }
+        self.statement = text;
     }
 
     /// Promises room in the log for undoing a change, whose undoing takes about so many bytes. Error: `DiskFull`.
@@ -104,6 +162,9 @@ impl Transaction {
     pub(crate) fn note_change(&mut self, undo: Lsn) {
         self.last = undo;
         self.changed_rows += 1;
+        if let Some(locks) = &self.locks {
+            locks.owner().set_weight(self.changed_rows);
+        }
     }
 
     pub fn savepoint(&self) -> Savepoint {

@@ -33,6 +33,7 @@ pub(crate) use versions::UndoRecords;
 
 use crate::{
     FileId, ReadView, Table,
+    locks::{LockTable, TransactionLocks},
     log::{Log, Lsn},
 };
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -69,6 +70,7 @@ pub(crate) struct Transactions {
     pub(crate) purged_rows: AtomicU64,
     /// Held by who purges, and by who rolls back what a crash has cut off.
     purging: Mutex<()>,
+    locks: Arc<LockTable>,
 }
 
 #[derive(Debug)]
@@ -88,8 +90,10 @@ struct State {
 
 impl Transactions {
     /// The transactions of a log that has been read.
-    pub fn new(analysis: Analysis) -> Transactions {
+    pub fn new(analysis: Analysis, locks: Arc<LockTable>) -> Transactions {
         let Analysis { next, losers, committed, .. } = analysis;
+        // Their rows are locked until they are rolled back.
+        losers.iter().for_each(|loser| drop(locks.begin(loser.id)));
         let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
         let view = ReadView::new(active.keys().copied().collect(), next);
         let horizon = Arc::new(AtomicU64::new(view.low()));
@@ -103,6 +107,7 @@ impl Transactions {
             tables: Mutex::default(),
             purged_rows: AtomicU64::new(0),
             purging: Mutex::default(),
+            locks,
         }
     }
 
@@ -123,18 +128,18 @@ impl Transactions {
     }
 
     /// Begins a transaction, none of whose records is before the end of the log.
-    fn begin(&self, log: &Log) -> u64 {
+    fn begin(&self, log: &Log) -> TransactionLocks {
         let mut state = self.state.lock();
         let id = state.next;
         state.next += 1;
         let first = log.current();
         state.active.insert(id, first);
-        id
+        TransactionLocks::new(Arc::clone(&self.locks), self.locks.begin(id))
     }
 
-    /// Returns true if a transaction has begun and not ended.
-    pub fn is_active(&self, id: u64) -> bool {
-        id >= self.horizon.load(Ordering::Acquire) && self.state.lock().active.contains_key(&id)
+    /// The locks of all transactions.
+    pub fn locks(&self) -> &Arc<LockTable> {
+        &self.locks
     }
 
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `committed`: the
@@ -152,6 +157,11 @@ impl Transactions {
         self.horizon.store(state.horizon(), Ordering::Release);
         if committed.is_some() {
             self.work.notify_one();
+        }
+        drop(state);
+        // Others see what it has done: who waited for it reads that.
+        if let Some(owner) = self.locks.owner(id) {
+            self.locks.release_all(&owner);
         }
     }
 

@@ -25,6 +25,7 @@ use crate::{
     buffer_pool::{BufferPool, PageGuard, PageGuardMut},
     file::PageFile,
     latch_order::{InTree, Rank},
+    locks::LockTable,
     page::{PageHeader, PageType},
     stripes::Stripes,
 };
@@ -49,6 +50,8 @@ pub struct Tree {
     horizon: RwLock<Arc<AtomicU64>>,
     /// Where versions of rows are found that are not in the pages; known once the tree belongs to a table.
     pub(super) history: OnceLock<History>,
+    /// The locks of transactions; known once the tree belongs to a table.
+    pub(super) locks: OnceLock<Arc<LockTable>>,
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
     pub(super) probe: Probe,
@@ -72,6 +75,7 @@ impl Tree {
             fit,
             spills,
             history: OnceLock::new(),
+            locks: OnceLock::new(),
             horizon: RwLock::new(Arc::new(AtomicU64::new(u64::MAX))),
             unique: Stripes::default(),
             unlinked: Mutex::default(),
@@ -107,6 +111,12 @@ impl Tree {
     #[cfg(test)]
     pub(crate) fn set_horizon(&self, trx_id: u64) {
         self.follow_horizon(Arc::new(AtomicU64::new(trx_id)));
+    }
+
+    /// Tells the tree who has locked its entries and gaps.
+    pub(crate) fn set_locks(&self, locks: Arc<LockTable>) {
+        // A tree belongs to one table, which tells it once.
+        let _ = self.locks.set(locks);
     }
 
     pub(super) fn horizon(&self) -> u64 {

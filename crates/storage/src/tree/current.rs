@@ -33,12 +33,8 @@ impl Tree {
         Ok(Some(CurrentRow { version, marked, record }))
     }
 
-    /// The values of the stored columns in a record, long ones read from their pages.
-    pub(crate) fn values_of_record(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
-        self.row_values(&self.block_of_record(record)?, 0, counters)
-    }
-
-    /// The same, with NULL for long values of columns that are not wanted.
+    /// The values of the stored columns in a record, long ones read from their pages; NULL for long values of columns that are not
+    /// wanted.
     pub(crate) fn some_values_of_record(
         &self,
         record: &[u8],

@@ -12,6 +12,7 @@
 //!   modify.rs    insert, replace, mark, delete
 //!   new_row.rs   a row that comes, as a record, and its key
 //!   row_edit.rs  the leaf and the slot of a row that changes
+//!   row_locks.rs locks of entries that come, and of gaps that entries come to and leave
 //!   unique.rs    duplicates
 //!   long_values.rs  long values of rows that change
 //!   group.rs     changes of several pages, made whole or not at all
@@ -27,6 +28,7 @@
 //!   gallop.rs    searching near where one is
 //!   current.rs   the newest version of a row
 //!   cursor.rs    rows one by one, as values
+//!   latched_entry.rs newest versions, to be locked
 //!   by_key.rs    rows of a short range, one by one, on their pages
 //!   check.rs     whether a tree is what it should be
 //! ```
@@ -48,6 +50,7 @@ mod descent;
 pub mod gallop;
 mod group;
 pub mod inner;
+mod latched_entry;
 pub mod layout;
 pub mod leaf;
 mod long_values;
@@ -64,6 +67,7 @@ mod rested;
 #[cfg(test)]
 mod rested_tests;
 mod row_edit;
+mod row_locks;
 mod run;
 #[cfg(test)]
 mod shape_tests;
@@ -83,6 +87,7 @@ pub(crate) use current::CurrentRow;
 pub use cursor::RowCursor;
 pub use group::Room;
 pub(crate) use group::{FirstRecord, group_bytes_max};
+pub(crate) use latched_entry::CurrentEntry;
 pub use layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use modify::{Change, Rest, fsp};
 pub use prefixes::{Batching, PrefixLeaf, PrefixRun};

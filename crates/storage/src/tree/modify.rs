@@ -21,11 +21,8 @@ use super::{
     row_edit::{Edit, Place},
 };
 use crate::{
-    Counters, Result, StorageError,
-    file::ROOT_PAGE,
-    log::Lsn,
-    stripes::Stripe,
-    transaction::{Transactions, UndoKind},
+    Counters, Result, StorageError, buffer_pool::PageGuard, file::ROOT_PAGE, locks::TransactionLocks, log::Lsn,
+    stripes::Stripe, transaction::UndoKind,
 };
 use muster_types::Value;
 
@@ -47,8 +44,10 @@ pub struct Change<'a> {
     pub(super) removed: Option<Vec<u8>>,
     /// Keeps others from adding an entry with the same declared parts to a unique tree.
     pub(super) unique: Option<Stripe<'a>>,
-    /// Who is active, if the change is that of a transaction: rows that others have changed are not touched.
-    pub(super) transactions: Option<&'a Transactions>,
+    /// The locks of the transaction, if the change is that of one: what others have locked is not touched.
+    pub(super) locks: Option<&'a TransactionLocks>,
+    /// Leaves that are latched because a gap ends there.
+    pub(super) neighbours: Vec<PageGuard>,
     /// The row before the change, in a clustered tree that a transaction changes.
     before: Option<BeforeChange>,
 }
@@ -89,7 +88,8 @@ impl Tree {
             crossed: Vec::new(),
             removed: None,
             unique: None,
-            transactions: None,
+            locks: None,
+            neighbours: Vec::new(),
             before: None,
         }
     }
@@ -146,15 +146,15 @@ impl Tree {
 /// Changes of transactions.
 impl<'a> Change<'a> {
     /// Makes it the change of a transaction: rows and entries keep the versions that views need, and those that other
-    /// transactions have changed and not committed are left alone (`RowOwned`).
-    pub(crate) fn of_transaction(mut self, transactions: &'a Transactions) -> Change<'a> {
-        self.transactions = Some(transactions);
+    /// transactions have changed and not committed, or have locked, are left alone (`WouldWait`).
+    pub(crate) fn of_transaction(mut self, locks: &'a TransactionLocks) -> Change<'a> {
+        self.locks = Some(locks);
         self
     }
 
     /// Returns true if the versions before are found by roll pointers.
     pub(super) fn keeps_versions(&self) -> bool {
-        self.transactions.is_some() && self.tree.layout.index == 0
+        self.locks.is_some() && self.tree.layout.index == 0
     }
 
     /// The row before the change.
@@ -162,20 +162,10 @@ impl<'a> Change<'a> {
         self.before.take()
     }
 
-    /// Error `RowOwned` if the version at a place is one of another transaction that has not ended.
-    pub(super) fn check_owner(&self, version: Version) -> Result<()> {
-        match self.transactions {
-            Some(all) if version.trx_id != self.trx_id && all.is_active(version.trx_id) => {
-                Err(StorageError::RowOwned { trx_id: version.trx_id })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need it, and
     /// its long values go with it if not.
     fn leave_behind(&mut self, place: Place, key: &[u8], kind: UndoKind) -> Result<()> {
-        self.check_owner(place.version)?;
+        self.check_owner(place, key)?;
         if !self.keeps_versions() {
             return if place.found.exact { self.unlink_long_values(place) } else { Ok(()) };
         }
@@ -193,7 +183,7 @@ impl<'a> Change<'a> {
     fn leave_behind_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
         match self.keeps_versions() {
             true => self.leave_behind(place, key, UndoKind::Mark),
-            false => self.check_owner(place.version),
+            false => self.check_owner(place, key),
         }
     }
 
@@ -445,7 +435,9 @@ impl<'a> Change<'a> {
     /// is latched any more, and the change begins anew. Error: `Duplicate`.
     fn put_in(&mut self, key: &[u8], new: &NewRow<'_>, record: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
-        self.check_owner(place.version)?;
+        if !self.may_add(place, key)? {
+            return Ok(false);
+        }
         if place.is_live() {
             return Err(self.duplicate(new));
         }
@@ -462,6 +454,9 @@ impl<'a> Change<'a> {
         let place = self.find(key)?;
         if !place.found.exact {
             return Ok(true);
+        }
+        if !self.join_gaps(place, key)? {
+            return Ok(false);
         }
         self.unlink_long_values(place)?;
         let done = self.edit(place, key, Edit::Remove)?;

@@ -7,6 +7,8 @@ pub(super) enum Fault {
     PostUnseen,
     /// A leaf with a remembered page number counts as the one that was meant, whatever its fences are.
     TrustPageNumbers,
+    /// Nobody keeps others from adding an entry with the same declared parts to a unique tree.
+    AddUnseen,
     /// An entry of a secondary tree counts as it is, though the view does not see its last change.
     TrustEntries,
 }

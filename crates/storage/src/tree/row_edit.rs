@@ -118,6 +118,7 @@ impl<'a> Change<'a> {
     /// Lets go of what is latched, and forgets what was to become of it.
     pub(super) fn release(&mut self) {
         drop(self.take_group());
+        self.neighbours.clear();
         self.unlinked.clear();
         self.removed = None;
     }

@@ -4,6 +4,7 @@ use super::{
     descent::Target,
     modify::{Change, fsp},
     new_row::NewRow,
+    planted::Fault,
 };
 use crate::{
     Result, StorageError,
@@ -30,7 +31,9 @@ impl Change<'_> {
         let mut declared = Vec::new();
         new.append_key(self.tree, layout.declared_parts, &mut declared);
         let rank = Rank::Tree(self.tree.file.tree(), InTree::Unique);
-        self.unique = Some(self.tree.unique.lock(&declared, rank));
+        if !self.tree.planted.has(Fault::AddUnseen) {
+            self.unique = Some(self.tree.unique.lock(&declared, rank));
+        }
         let range = ByteRange { upper: prefix_end(&declared), lower: declared };
         if self.has_other_than(&range, except)? { Err(self.duplicate(new)) } else { Ok(()) }
     }
@@ -50,7 +53,8 @@ impl Change<'_> {
         StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }
     }
 
-    /// Returns true if there is a row in a range, not marked, with another key than `except`.
+    /// Returns true if there is a row in a range, not marked, with another key than `except`. Error: `WouldWait`, if another
+    /// transaction has such a row, or has marked it, and has not ended.
     pub(super) fn has_other_than(&self, range: &ByteRange, except: Option<&[u8]>) -> Result<bool> {
         let tree = self.tree;
         let mut page = tree.descend(Target::Key(&range.lower), 0, self.counters)?;
@@ -67,8 +71,12 @@ impl Change<'_> {
                     continue;
                 }
                 // An entry that another transaction has put in or marked may yet go or come back.
-                slot.map_or(Ok(()), |slot| self.check_owner(slot.version))?;
-                if !slot.is_some_and(|slot| slot.marked) {
+                let marked = slot.is_some_and(|slot| slot.marked);
+                let version = slot.map(|slot| slot.version).unwrap_or_default();
+                if self.is_changed_by_other(version, &key) || !marked {
+                    self.lock_duplicate(&key)?;
+                }
+                if !marked {
                     return Ok(true);
                 }
             }

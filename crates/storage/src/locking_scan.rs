@@ -1,0 +1,276 @@
+//! Locking reads: the rows of ranges of an index, each locked before it is looked at, in their newest versions.
+//!
+//! ```text
+//!   an entry is found and its lock asked for, while its leaf is latched
+//!     -> somebody has the lock: wait with nothing latched, and find the entry again
+//!   of a secondary index: the row is found and its lock asked for
+//!     -> somebody has the lock: wait, and begin again with the entry
+//!   the row is delivered if it is not marked and still makes the entry
+//! ```
+//!
+//! With `gaps` nobody adds entries to what was read, until the transaction ends: each entry is locked with the gap before it, marked
+//! ones too, and so is the gap at the end of a range (MySQL manual, "Phantom Rows"). A search by a whole unique key that finds its row
+//! locks that alone.
+
+use crate::{
+    Counters, Result, StorageError, Table, Transaction,
+    key::ByteRange,
+    locks::{Acquired, Fault, LockMode, Resource, TransactionLocks, Wanted},
+    tree::{CurrentEntry, TreeLayout},
+};
+use muster_types::{KeyRange, Value};
+use std::{collections::VecDeque, ops::Bound, sync::Arc};
+
+#[derive(Debug, Clone)]
+pub struct LockingScanRequest {
+    /// The position of the index in the table's schema.
+    pub index: usize,
+    /// Ranges that do not overlap, in the order of the index.
+    pub ranges: Vec<KeyRange>,
+    /// Reads from the last entry of the last range to the first one of the first.
+    pub reverse: bool,
+    pub mode: LockMode,
+    /// Locks gaps too: REPEATABLE READ and SERIALIZABLE.
+    pub gaps: bool,
+    /// Leaves out rows that others have locked, instead of waiting for them.
+    pub skip_locked: bool,
+}
+
+/// A range that is read.
+#[derive(Debug)]
+struct Range {
+    bytes: ByteRange,
+    /// At most one live entry can be in the range.
+    is_point: bool,
+    begun: bool,
+}
+
+/// A locking read of an index. It holds no latch between calls.
+pub struct LockingScan {
+    table: Arc<Table>,
+    request: LockingScanRequest,
+    /// Ranges to read; of the first one what is still to be read.
+    ranges: VecDeque<Range>,
+    /// The key of the entry that was looked at last.
+    at: Vec<u8>,
+    /// Locks that the transaction has got newly for the entry that was looked at last.
+    acquired: Vec<Resource>,
+}
+
+/// What was found at the next place of a range.
+enum Found {
+    /// The end of the range.
+    End,
+    /// An entry that no row belongs to.
+    NoRow,
+    /// A row of the clustered tree.
+    Row(Vec<Value>),
+    /// A secondary entry whose row has this key.
+    Entry { clustered_key: Vec<u8> },
+}
+
+impl LockingScan {
+    /// Errors: `WrongType` for values that are not of the types of the key.
+    pub fn new(table: &Arc<Table>, request: LockingScanRequest) -> Result<LockingScan> {
+        let layout = table.tree(request.index).layout();
+        let mut ranges = VecDeque::with_capacity(request.ranges.len());
+        for range in &request.ranges {
+            if let Some(bytes) = layout.key.byte_range(range)? {
+                let range = Range { bytes, is_point: is_point(layout, range), begun: false };
+                if request.reverse { ranges.push_front(range) } else { ranges.push_back(range) }
+            }
+        }
+        Ok(LockingScan { table: Arc::clone(table), request, ranges, at: Vec::new(), acquired: Vec::new() })
+    }
+
+    /// The next row, locked: all columns of the table, then the hidden row number if there is one. Errors: `WouldWait` if the
+    /// transaction does not wait, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`, and those of reading pages. After
+    /// `WouldWait` the same row comes again.
+    #[allow(clippy::should_implement_trait, reason = "fallible")]
+    pub fn next(&mut self, trx: &mut Transaction, counters: &Counters) -> Result<Option<Vec<Value>>> {
+        let locks = trx.locks()?;
+        self.acquired.clear();
+        while let Some(range) = self.ranges.front() {
+            let is_point = range.is_point;
+            match self.step(locks, counters) {
+                Ok(Step::End) => drop(self.ranges.pop_front()),
+                Ok(Step::NoRow) => self.pass(locks),
+                Ok(Step::Row(row)) => {
+                    self.advance();
+                    if is_point {
+                        self.ranges.pop_front();
+                    }
+                    return Ok(Some(row));
+                }
+                Err(StorageError::WouldWait) if self.request.skip_locked => self.pass(locks),
+                Err(StorageError::WouldWait) => self.acquired.extend(locks.wait()?),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Releases the locks of the row that was delivered last, unless the transaction had them before: READ COMMITTED keeps no locks of
+    /// rows that do not match.
+    pub fn unlock_last(&mut self, trx: &mut Transaction) {
+        if !self.acquired.is_empty() {
+            self.release(trx.own_locks());
+        }
+    }
+
+    fn release(&mut self, locks: &TransactionLocks) {
+        for resource in self.acquired.drain(..) {
+            locks.release(&resource);
+        }
+    }
+
+    /// Goes on behind the entry that was looked at last, which is not delivered.
+    fn pass(&mut self, locks: &TransactionLocks) {
+        if !self.request.gaps {
+            self.release(locks);
+        }
+        self.acquired.clear();
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        let (reverse, at) = (self.request.reverse, &self.at);
+        if let Some(range) = self.ranges.front_mut() {
+            if reverse && !range.is_point {
+                range.bytes.upper = Some(at.clone());
+            } else {
+                // The least key that is greater.
+                range.bytes.lower.clone_from(at);
+                range.bytes.lower.push(0);
+            }
+        }
+    }
+
+    /// Looks at the next entry. Error: `WouldWait`, if somebody has to be waited for.
+    fn step(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<Step> {
+        match self.find(locks, counters)? {
+            Found::End => Ok(Step::End),
+            Found::NoRow => Ok(Step::NoRow),
+            Found::Row(row) => Ok(Step::Row(row)),
+            Found::Entry { clustered_key } => match self.row_of_entry(&clustered_key, locks, counters)? {
+                Some(row) => Ok(Step::Row(row)),
+                None => Ok(Step::NoRow),
+            },
+        }
+    }
+
+    fn find(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<Found> {
+        let LockingScan { table, request, ranges, at, acquired } = self;
+        let Some(range) = ranges.front_mut() else { return Ok(Found::End) };
+        let tree = table.tree(request.index);
+        let file = tree.file().id().0;
+        let lock_gap = |before: Option<&CurrentEntry<'_>>| -> Result<()> {
+            if request.gaps {
+                let resource = Resource::new(file, before.map(|entry| entry.key.as_slice()));
+                locks.try_acquire(&resource, Wanted::gap(request.mode))?;
+            }
+            Ok(())
+        };
+        let backward = request.reverse && !range.is_point;
+        if backward && !range.begun {
+            match &range.bytes.upper {
+                Some(upper) => tree.visit_first(upper, counters, lock_gap)?,
+                None => lock_gap(None)?,
+            }
+            range.begun = true;
+        }
+        let mut visit = |entry: Option<&CurrentEntry<'_>>| -> Result<Found> {
+            let Some(inside) = entry.filter(|entry| range.bytes.contains(&entry.key)) else {
+                if !backward {
+                    lock_gap(entry)?;
+                }
+                return Ok(Found::End);
+            };
+            at.clone_from(&inside.key);
+            let resource = Resource::entry(file, &inside.key);
+            let is_changed = locks.is_changed_by_other(inside.trx_id(), || resource.clone());
+            let leaves_nothing = inside.is_marked() && !is_changed && !locks.table().has_fault(Fault::TrustEntries);
+            let wanted = match request.gaps {
+                true if range.is_point && !inside.is_marked() => Wanted::record(request.mode),
+                true => Wanted::next_key(request.mode),
+                false if leaves_nothing => return Ok(Found::NoRow),
+                false => Wanted::record(request.mode),
+            };
+            if locks.try_acquire(&resource, wanted)? == Acquired::New {
+                acquired.push(resource);
+            }
+            Ok(match request.index {
+                _ if leaves_nothing => Found::NoRow,
+                0 if inside.is_marked() => Found::NoRow,
+                0 => Found::Row(inside.values(counters)?),
+                _ => Found::Entry { clustered_key: inside.clustered_key()? },
+            })
+        };
+        match backward {
+            true => tree.visit_last(range.bytes.upper.as_deref(), counters, &mut visit),
+            false => tree.visit_first(&range.bytes.lower, counters, &mut visit),
+        }
+    }
+
+    /// Locks the row of a secondary entry. Returns it if it is there and makes the entry.
+    fn row_of_entry(
+        &mut self,
+        clustered_key: &[u8],
+        locks: &TransactionLocks,
+        counters: &Counters,
+    ) -> Result<Option<Vec<Value>>> {
+        let LockingScan { table, request, at, acquired, .. } = self;
+        let Some((row, is_new)) = lock_row(table, clustered_key, request.mode, locks, counters)? else {
+            return Ok(None);
+        };
+        acquired.extend(is_new);
+        let Some(row) = row else { return Ok(None) };
+        let (values, number) = table.split_stored(&row);
+        let tree = table.tree(request.index);
+        let makes_entry = tree.key_of_values(&tree.layout().stored_values(values, number))? == *at;
+        Ok((makes_entry || locks.table().has_fault(Fault::TrustEntries)).then_some(row))
+    }
+}
+
+enum Step {
+    End,
+    NoRow,
+    Row(Vec<Value>),
+}
+
+/// Locks a row of the clustered tree. Returns its newest version, nothing if it is marked, and the key of the lock if that is new;
+/// `None` if there is no such entry. Error: `WouldWait`, if somebody has to be waited for.
+pub(crate) fn lock_row(
+    table: &Table,
+    clustered_key: &[u8],
+    mode: LockMode,
+    locks: &TransactionLocks,
+    counters: &Counters,
+) -> Result<Option<(Option<Vec<Value>>, Option<Resource>)>> {
+    let tree = table.tree(0);
+    tree.visit_first(clustered_key, counters, |entry| {
+        let Some(entry) = entry.filter(|entry| entry.key == clustered_key) else { return Ok(None) };
+        let resource = Resource::entry(tree.file().id().0, clustered_key);
+        locks.is_changed_by_other(entry.trx_id(), || resource.clone());
+        let is_new = locks.try_acquire(&resource, Wanted::record(mode))? == Acquired::New;
+        let row = if entry.is_marked() { None } else { Some(entry.values(counters)?) };
+        Ok(Some((row, is_new.then_some(resource))))
+    })
+}
+
+/// Returns true if a range can have at most one live entry: it names all parts of a unique key, and none is NULL.
+fn is_point(layout: &TreeLayout, range: &KeyRange) -> bool {
+    let parts = if layout.declared_parts == 0 { layout.key.parts.len() } else { layout.declared_parts };
+    match (&range.lower, &range.upper) {
+        (Bound::Included(lower), Bound::Included(upper)) => {
+            layout.unique && lower == upper && lower.len() >= parts && !lower[..parts].contains(&Value::Null)
+        }
+        _ => false,
+    }
+}
+
+impl std::fmt::Debug for LockingScan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LockingScan").field("request", &self.request).field("ranges", &self.ranges).finish()
+    }
+}
