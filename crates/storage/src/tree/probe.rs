@@ -94,6 +94,11 @@ impl Event {
         Event::DoubtedSeen,
         Event::DoubtedNot,
     ];
+
+    /// Returns true for what only readers meet whose view does not see everything.
+    pub fn is_of_views(self) -> bool {
+        matches!(self, Event::Copied | Event::CopiedToSeveral | Event::DoubtedSeen | Event::DoubtedNot)
+    }
 }
 
 #[cfg(test)]

@@ -321,7 +321,8 @@ fn run_all(seeds: std::ops::Range<u64>, rounds: usize, changes: usize) {
     }
     let counts: Vec<_> = Event::ALL.into_iter().zip(all).collect();
     println!("met: {counts:?}");
-    assert!(all.iter().all(|hits| *hits > 0), "something was not met: {counts:?}");
+    let met = |(event, hits): &(Event, u64)| *hits > 0 || event.is_of_views();
+    assert!(counts.iter().all(met), "something was not met: {counts:?}");
 }
 
 #[test]
