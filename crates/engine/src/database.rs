@@ -273,9 +273,14 @@ impl Database {
         }
     }
 
-    /// The view of what has been committed by now. Changes of rows are committed one by one, and seen at once.
+    /// `innodb_rollback_on_timeout`: a wait for a lock that takes too long ends the transaction, not the statement only.
+    pub(crate) fn rolls_back_on_timeout(&self) -> bool {
+        self.globals.read().is_on("innodb_rollback_on_timeout")
+    }
+
+    /// The view of what has been committed by now.
     pub(crate) fn newest_view(&self) -> Arc<ReadView> {
-        ReadView::latest()
+        self.store.read_view()
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

@@ -6,7 +6,7 @@
 use crate::metadata_locks::{MetadataLocks, Patience, TableUse, Until};
 use muster_algebra::TableId;
 use muster_sql::Isolation;
-use muster_storage::ReadView;
+use muster_storage::{FlushAtCommit, ReadView, Savepoint, Store, Transaction};
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::Mutex;
 use std::{
@@ -40,9 +40,18 @@ pub struct Characteristics {
 struct Open {
     characteristics: Characteristics,
     /// Names in lower case, in the order in which they were set.
-    savepoints: Vec<String>,
+    savepoints: Vec<(String, Savepoint)>,
     /// The view that its first read has taken, where all its reads see the same.
     view: Option<Arc<ReadView>>,
+}
+
+/// The changes of the open transaction, or of the statement that is a transaction of its own.
+#[derive(Default)]
+struct Changes {
+    /// `None` as long as nothing was to be changed.
+    transaction: Option<Transaction>,
+    /// The moment before the statement that runs; `None`: it changes nothing, or began before there was a transaction.
+    statement: Option<Savepoint>,
 }
 
 /// A table of LOCK TABLES.
@@ -59,6 +68,7 @@ pub struct SessionTransaction {
     locks: Arc<MetadataLocks>,
     status: AtomicU8,
     open: Mutex<Option<Open>>,
+    changes: Mutex<Changes>,
     /// The tables of LOCK TABLES; `None`: it is not in effect.
     locked: Mutex<Option<HashMap<TableId, bool>>>,
 }
@@ -70,6 +80,7 @@ impl SessionTransaction {
             locks,
             status: AtomicU8::new(AUTOCOMMIT),
             open: Mutex::default(),
+            changes: Mutex::default(),
             locked: Mutex::default(),
         })
     }
@@ -121,25 +132,95 @@ impl SessionTransaction {
         if !self.is_open() {
             return newest();
         }
-        let mut open = self.open.lock();
-        let Some(open) = &mut *open else { return newest() };
-        match open.characteristics.isolation {
-            Isolation::ReadUncommitted => ReadView::latest(),
-            Isolation::ReadCommitted => newest(),
-            Isolation::RepeatableRead | Isolation::Serializable => Arc::clone(open.view.get_or_insert_with(newest)),
+        let view = match &mut *self.open.lock() {
+            None => newest(),
+            Some(open) => match open.characteristics.isolation {
+                Isolation::ReadUncommitted => return ReadView::latest(),
+                Isolation::ReadCommitted => newest(),
+                Isolation::RepeatableRead | Isolation::Serializable => Arc::clone(open.view.get_or_insert_with(newest)),
+            },
+        };
+        self.with_own_changes(view)
+    }
+
+    /// The same view with the changes of the transaction itself.
+    pub fn with_own_changes(&self, view: Arc<ReadView>) -> Arc<ReadView> {
+        match self.changes.lock().transaction.as_ref().and_then(Transaction::id) {
+            Some(id) => view.with_own(id),
+            None => view,
+        }
+    }
+
+    /// Does something with the transaction in storage, which begins if there is none.
+    pub fn change<R>(&self, store: &Arc<Store>, change: impl FnOnce(&mut Transaction) -> R) -> R {
+        change(self.changes.lock().transaction.get_or_insert_with(|| store.begin()))
+    }
+
+    /// A moment to go back to within the statement.
+    pub fn moment(&self, store: &Arc<Store>) -> Savepoint {
+        self.change(store, |transaction| transaction.savepoint())
+    }
+
+    /// Takes back what was changed since.
+    pub fn back_to(&self, moment: Savepoint) -> Result<()> {
+        match &mut self.changes.lock().transaction {
+            Some(transaction) => Ok(transaction.roll_back_to(moment)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins a statement: if it fails, what it has changed is taken back.
+    pub fn begin_statement(&self) {
+        let mut changes = self.changes.lock();
+        changes.statement = changes.transaction.as_ref().map(Transaction::savepoint);
+    }
+
+    /// Ends a statement. One that is a transaction of its own commits, or is rolled back if it has failed. In an open
+    /// transaction, one that has failed is undone: after a deadlock, and after a timeout if `rolls_back_on_timeout`, all
+    /// of the transaction is.
+    pub fn end_statement<R>(&self, outcome: Result<R>, flush: FlushAtCommit, rolls_back_on_timeout: bool) -> Result<R> {
+        let statement = self.changes.lock().statement.take();
+        let outcome = match (self.is_open(), outcome) {
+            (false, Ok(done)) => self.commit_changes(flush).map(|()| done),
+            (false, Err(e)) => self.roll_back_changes().and(Err(e)),
+            (true, Ok(done)) => Ok(done),
+            (true, Err(e)) if ends_transaction(&e, rolls_back_on_timeout) => self.roll_back().and(Err(e)),
+            (true, Err(e)) => match statement {
+                Some(before) => self.back_to(before).and(Err(e)),
+                None => self.roll_back_changes().and(Err(e)),
+            },
+        };
+        self.locks.release(self.owner, Until::Statement);
+        self.locks.end_change(self.owner);
+        outcome
+    }
+
+    fn commit_changes(&self, flush: FlushAtCommit) -> Result<()> {
+        match self.changes.lock().transaction.take() {
+            Some(transaction) => Ok(transaction.commit()?.wait(flush)?),
+            None => Ok(()),
+        }
+    }
+
+    fn roll_back_changes(&self) -> Result<()> {
+        match self.changes.lock().transaction.take() {
+            Some(transaction) => Ok(transaction.roll_back()?),
+            None => Ok(()),
         }
     }
 
     /// Makes the changes of the open transaction, if there is one, visible and durable.
-    pub fn commit(&self) -> Result<()> {
+    pub fn commit(&self, flush: FlushAtCommit) -> Result<()> {
+        let committed = self.commit_changes(flush);
         self.end();
-        Ok(())
+        committed
     }
 
     /// Takes the changes of the open transaction back, if there is one.
     pub fn roll_back(&self) -> Result<()> {
+        let rolled_back = self.roll_back_changes();
         self.end();
-        Ok(())
+        rolled_back
     }
 
     fn end(&self) {
@@ -150,17 +231,21 @@ impl SessionTransaction {
     }
 
     /// SAVEPOINT: one of the same name before is forgotten. Without a transaction there is nothing to go back to.
-    pub fn savepoint(&self, name: &str) {
+    pub fn savepoint(&self, name: &str, store: &Arc<Store>) {
         let name = name.to_lowercase();
         if let Some(open) = &mut *self.open.lock() {
-            open.savepoints.retain(|other| *other != name);
-            open.savepoints.push(name);
+            open.savepoints.retain(|(other, _)| *other != name);
+            open.savepoints.push((name, self.moment(store)));
         }
     }
 
     /// ROLLBACK TO: the savepoint itself stays. Error 1305.
     pub fn roll_back_to(&self, name: &str) -> Result<()> {
-        self.at_savepoint(name, |open, at| open.savepoints.truncate(at + 1))
+        let moment = self.at_savepoint(name, |open, at| {
+            open.savepoints.truncate(at + 1);
+            open.savepoints[at].1
+        })?;
+        self.back_to(moment)
     }
 
     /// RELEASE SAVEPOINT: those behind it go, too. Error 1305.
@@ -172,7 +257,7 @@ impl SessionTransaction {
         let lower = name.to_lowercase();
         let mut open = self.open.lock();
         let found = open.as_mut().and_then(|open| {
-            let at = open.savepoints.iter().position(|other| *other == lower)?;
+            let at = open.savepoints.iter().position(|(other, _)| *other == lower)?;
             Some((open, at))
         });
         let Some((open, at)) = found else {
@@ -190,12 +275,6 @@ impl SessionTransaction {
             (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
             _ => self.locks.lock(self.owner, table, of, until, patience),
         }
-    }
-
-    /// Ends the locks that a statement has taken for itself.
-    pub fn end_statement(&self) {
-        self.locks.release(self.owner, Until::Statement);
-        self.locks.end_change(self.owner);
     }
 
     pub fn locks(&self) -> &MetadataLocks {
@@ -259,9 +338,16 @@ impl SessionTransaction {
     }
 }
 
+/// Returns true if an error takes all of the transaction with it.
+fn ends_transaction(e: &SqlError, rolls_back_on_timeout: bool) -> bool {
+    e.code == ErrorCode::LockDeadlock || (e.code == ErrorCode::LockWaitTimeout && rolls_back_on_timeout)
+}
+
 impl Drop for SessionTransaction {
     fn drop(&mut self) {
-        self.end();
+        if let Err(e) = self.roll_back() {
+            tracing::warn!("the transaction of session {} is rolled back later: {e}", self.owner);
+        }
         self.locks.release_all(self.owner);
     }
 }
@@ -276,7 +362,7 @@ mod tests {
         transaction.open(Characteristics { isolation, read_only: false });
         let first = transaction.read_view(|| ReadView::new([].into(), 5));
         let second = transaction.read_view(|| ReadView::new([].into(), 6));
-        transaction.commit().unwrap();
+        transaction.commit(FlushAtCommit::Durable).unwrap();
         let after = transaction.read_view(|| ReadView::new([].into(), 7));
         assert!(after.sees(6), "the next transaction takes a view of its own");
         first == second

@@ -1,6 +1,7 @@
 //! DELETE, from one table or from several.
 
 use super::{
+    attempts::{Attempt, until_not_stale},
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
@@ -17,7 +18,7 @@ use muster_sql::{
     bind::{Search, bind_delete},
 };
 use muster_types::{Result, Value};
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_delete(statement, env), |b| b.targets.iter().collect())?;
@@ -40,21 +41,30 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
         Search::Query(rel) => rel.clone(),
     };
     let keys: Vec<Vec<ColId>> = bound.targets.iter().map(|target| target.key()).collect();
-    let found = search::find(context, rel, keys.concat(), &bound.surroundings, &binding.tables)?;
-    let mut affected = 0;
-    found.each(|values| {
-        context.check_interrupt()?;
-        let mut rest = values;
-        for (key, target) in keys.iter().zip(&opened) {
-            let (key, others) = rest.split_at(key.len());
-            rest = others;
-            // A row that an outer join has not found, or that has gone with an earlier row of the search.
-            let gone = key.iter().any(Value::is_null);
-            if !gone && matches!(Writer::new(context, target).delete(key)?, Written::Yes) {
-                affected += 1;
+    let affected = until_not_stale(context, |seen| {
+        let found = search::find(context, rel.clone(), keys.concat(), &bound.surroundings, &binding.tables)?;
+        let writers: Vec<Writer<'_>> = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
+        let mut affected = 0;
+        let end = found.each(|values| {
+            context.check_interrupt()?;
+            let mut rest = values;
+            for (key, writer) in keys.iter().zip(&writers) {
+                let (key, others) = rest.split_at(key.len());
+                rest = others;
+                // A row that an outer join has not found.
+                if key.iter().any(Value::is_null) {
+                    continue;
+                }
+                match writer.delete(key)? {
+                    Written::Yes => affected += 1,
+                    // It has gone with an earlier row of the search.
+                    Written::Gone | Written::Duplicate { .. } => {}
+                    Written::Stale => return Ok(ControlFlow::Break(())),
+                }
             }
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(if end.is_break() { Attempt::Stale } else { Attempt::Done(affected) })
     })?;
     Ok(Done::rows(affected))
 }

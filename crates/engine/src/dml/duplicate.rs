@@ -26,6 +26,8 @@ pub enum Resolved {
     /// The other one is gone: the row is to be tried again.
     Gone,
     Ignored,
+    /// The other one was not as it had been read: what was done is to be taken back, and the row tried again.
+    Stale,
     /// The other one was changed, or was as it should be.
     Updated {
         changed: bool,
@@ -58,12 +60,16 @@ impl OnDuplicate<'_> {
             OnDuplicate::Error => Err(error),
             OnDuplicate::Ignore => conversion.tolerate(error).map(|()| Resolved::Ignored),
             OnDuplicate::Replace => match writer.existing(index, met.row)? {
-                Some((key, _)) => writer.delete(&key).map(|_| Resolved::Gone),
-                None => Ok(Resolved::Gone),
+                // One that is gone by itself is none that was replaced.
+                None => Ok(Resolved::Stale),
+                Some((key, _)) => Ok(match writer.delete(&key)? {
+                    Written::Yes => Resolved::Gone,
+                    Written::Gone | Written::Stale | Written::Duplicate { .. } => Resolved::Stale,
+                }),
             },
             OnDuplicate::Update(update) => match writer.existing(index, met.row)? {
                 Some((key, old)) => self.update(update, met, (&key, &old), writer, evaluation, conversion),
-                None => Ok(Resolved::Gone),
+                None => Ok(Resolved::Stale),
             },
         }
     }
@@ -90,7 +96,7 @@ impl OnDuplicate<'_> {
         }
         match writer.update(key, &new)? {
             Written::Yes => Ok(Resolved::Updated { changed: true, row: new }),
-            Written::Gone => Ok(Resolved::Gone),
+            Written::Gone | Written::Stale => Ok(Resolved::Stale),
             Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),
         }
     }

@@ -17,14 +17,17 @@ use muster_sql::{
     Insert,
     bind::{BoundInsert, NewRows, NewValue, RowSource, bind_insert},
 };
+use muster_storage::LockMode;
 use muster_types::{Result, Value};
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_insert(statement, env), |b| vec![&b.target])?;
     let bound = &binding.bound;
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
     let target = binding.open(context, &bound.target)?;
+    // What a query reads is what has been committed by now, not what the transaction saw first.
+    let seen = context.read_newest();
     let rows = match &bound.source {
         RowSource::Rows(rows) => rows.rows,
         RowSource::Query(_) => 0,
@@ -38,7 +41,13 @@ pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &
         None if bound.ignore => OnDuplicate::Ignore,
         None => OnDuplicate::Error,
     };
-    let mut insert = RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, rows as u64);
+    let mode = match on_duplicate {
+        OnDuplicate::Replace | OnDuplicate::Update(_) => LockMode::Exclusive,
+        OnDuplicate::Error | OnDuplicate::Ignore => LockMode::Shared,
+    };
+    context.transaction.change(context.database.store(), |transaction| transaction.set_duplicate_mode(mode));
+    let mut insert =
+        RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (rows as u64, &seen));
     match &bound.source {
         RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows)?,
         RowSource::Query(_) => insert_query(&mut insert, context, &binding)?,
@@ -108,14 +117,17 @@ fn insert_query(
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).collect();
     let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, &binding.tables)?;
-    found.each(|values| {
-        context.check_interrupt()?;
-        let number = insert.counts.records + 1;
-        let mut row = vec![Value::Null; bound.target.columns.len()];
-        put_defaults(insert, &bound.given, &mut row)?;
-        for (column, value) in bound.given.iter().zip(values) {
-            row[*column] = stored(insert, *column, value, number)?;
-        }
-        insert.insert(row, &|id| found.position(id).map(|at| values[at].clone()))
-    })
+    found
+        .each(|values| {
+            context.check_interrupt()?;
+            let number = insert.counts.records + 1;
+            let mut row = vec![Value::Null; bound.target.columns.len()];
+            put_defaults(insert, &bound.given, &mut row)?;
+            for (column, value) in bound.given.iter().zip(values) {
+                row[*column] = stored(insert, *column, value, number)?;
+            }
+            insert.insert(row, &|id| found.position(id).map(|at| values[at].clone()))?;
+            Ok(ControlFlow::Continue(()))
+        })
+        .map(drop)
 }

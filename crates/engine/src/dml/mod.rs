@@ -11,10 +11,12 @@
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
+//!   attempts     once more, if a row was changed before it was locked  attempts.rs
 //!   write        the calls to storage                                 write.rs
 //! ```
 
 mod assign;
+mod attempts;
 mod binding;
 mod convert;
 mod delete;

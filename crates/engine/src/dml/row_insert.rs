@@ -12,8 +12,9 @@ use super::{
 use crate::statement::{Done, StatementContext};
 use muster_algebra::ColId;
 use muster_sql::bind;
+use muster_storage::ReadView;
 use muster_types::{Result, Value};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// So often a row is tried that meets others which then are gone.
 const ATTEMPTS_MAX: u32 = 1000;
@@ -49,13 +50,13 @@ pub struct RowInsert<'a> {
 }
 
 impl<'a> RowInsert<'a> {
-    /// `rows`: as many as the statement has; 0: not known.
+    /// `rows`: as many as the statement has, 0: not known; `seen`: what had been committed when it began.
     pub fn new(
         (target, bound): (&'a Target, &'a bind::Target),
         conversion: Conversion<'a>,
         evaluation: &'a Evaluation<'a>,
         on_duplicate: OnDuplicate<'a>,
-        rows: u64,
+        (rows, seen): (u64, &Arc<ReadView>),
     ) -> RowInsert<'a> {
         let context = conversion.context;
         RowInsert {
@@ -67,7 +68,7 @@ impl<'a> RowInsert<'a> {
             generated: Generated::new(context, target, rows),
             on_duplicate,
             counts: Counts::default(),
-            writer: Writer::new(context, target),
+            writer: Writer::new(context, target, seen),
         }
     }
 
@@ -83,18 +84,20 @@ impl<'a> RowInsert<'a> {
         for _ in 0..ATTEMPTS_MAX {
             let (index, error) = match self.writer.insert(&row)? {
                 Written::Duplicate { index, error } => (index, error),
-                Written::Yes | Written::Gone => {
+                Written::Yes | Written::Gone | Written::Stale => {
                     self.inserted(number);
                     return Ok(());
                 }
             };
             let met = Met { target: self.target, bound: self.bound, row: &row, number: self.counts.records, value };
+            let before = self.context.transaction.moment(self.target.storage.store());
             let resolve = &self.on_duplicate;
             match resolve.resolve(&met, index, error, &self.writer, self.evaluation, &self.conversion)? {
                 Resolved::Gone => {
                     self.counts.displaced += 1;
                     self.counts.affected += 1;
                 }
+                Resolved::Stale => self.context.transaction.back_to(before)?,
                 Resolved::Ignored => return Ok(()),
                 Resolved::Updated { changed, row } => return self.updated(changed, &row),
             }

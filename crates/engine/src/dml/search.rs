@@ -8,7 +8,7 @@ use muster_algebra::{ColId, Rel};
 use muster_sql::{Bound, bind::Surroundings};
 use muster_storage::value_at;
 use muster_types::{Result, Value};
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
@@ -45,8 +45,8 @@ pub fn find(
 }
 
 impl FoundRows {
-    /// The values of each row, in the order of the columns that were asked for.
-    pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<()>) -> Result<()> {
+    /// The values of each row, in the order of the columns that were asked for, until `row` breaks off.
+    pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
         let mut values = Vec::with_capacity(self.columns.len());
         for batch in &self.batches {
             for at in 0..batch.num_rows() {
@@ -54,10 +54,12 @@ impl FoundRows {
                 for array in batch.columns() {
                     values.push(value_at(array, at)?);
                 }
-                row(&values)?;
+                if row(&values)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// The position of a column among those that were asked for.

@@ -2,6 +2,7 @@
 
 use super::{
     assign::{changed, passes_view, row_columns},
+    attempts::{Attempt, until_not_stale},
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
@@ -19,7 +20,7 @@ use muster_sql::{
     bind::{BoundUpdate, NewValue, Search, bind_update},
 };
 use muster_types::{Result, Value};
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
 
 /// What an UPDATE has done.
 #[derive(Default)]
@@ -44,15 +45,24 @@ pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &
         Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
         Search::Query(rel) => rel.clone(),
     };
-    let found = search::find(context, rel, wanted(bound), &bound.surroundings, &binding.tables)?;
-    let mut rows =
-        Rows { bound, opened: &opened, conversion, evaluation, seen: HashSet::new(), counts: Counts::default() };
-    found.each(|values| {
-        context.check_interrupt()?;
-        let value = |id| found.position(id).map(|at| values[at].clone());
-        (0..opened.len()).try_for_each(|at| rows.update(at, &value))
+    let wanted = wanted(bound);
+    let Counts { matched, changed } = until_not_stale(context, |seen| {
+        let found = search::find(context, rel.clone(), wanted.clone(), &bound.surroundings, &binding.tables)?;
+        let writers = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
+        let (met, counts) = (HashSet::new(), Counts::default());
+        let mut rows = Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, counts };
+        let end = found.each(|values| {
+            context.check_interrupt()?;
+            let value = |id| found.position(id).map(|at| values[at].clone());
+            for at in 0..opened.len() {
+                if rows.update(at, &value)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(if end.is_break() { Attempt::Stale } else { Attempt::Done(rows.counts) })
     })?;
-    let Counts { matched, changed } = rows.counts;
     let warnings = context.diagnostics.all().len();
     let affected_rows = if context.session.counts_found_rows { matched } else { changed };
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
@@ -91,40 +101,43 @@ fn wanted(bound: &BoundUpdate) -> Vec<ColId> {
 struct Rows<'a> {
     bound: &'a BoundUpdate,
     opened: &'a [Target],
+    /// One for each of them.
+    writers: Vec<Writer<'a>>,
     conversion: Conversion<'a>,
-    evaluation: Evaluation<'a>,
+    evaluation: &'a Evaluation<'a>,
     /// Keys of rows that were met, of statements over several tables: a row is changed once.
-    seen: HashSet<(usize, String)>,
+    met: HashSet<(usize, String)>,
     counts: Counts,
 }
 
 impl Rows<'_> {
-    /// Changes the row of one of the targets that a row of the search has.
-    fn update(&mut self, at: usize, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
+    /// Changes the row of one of the targets that a row of the search has. Breaks off if it is another one by now.
+    fn update(&mut self, at: usize, value: &dyn Fn(ColId) -> Option<Value>) -> Result<ControlFlow<()>> {
         let (target, opened) = (&self.bound.targets[at], &self.opened[at]);
         let key: Vec<Value> = target.key().iter().map(|id| value(*id).unwrap_or(Value::Null)).collect();
         // An outer join has found no row of this table.
         if key.iter().any(Value::is_null) {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
-        if matches!(self.bound.search, Search::Query(_)) && !self.seen.insert((at, format!("{key:?}"))) {
-            return Ok(());
+        if matches!(self.bound.search, Search::Query(_)) && !self.met.insert((at, format!("{key:?}"))) {
+            return Ok(ControlFlow::Continue(()));
         }
         let old: Vec<Value> = target.columns.iter().map(|id| value(*id).unwrap_or(Value::Null)).collect();
         self.counts.matched += 1;
         let place = (opened, target.columns.as_slice(), at);
         let number = self.counts.matched;
-        let row = changed(place, &old, &self.bound.assignments, &self.evaluation, &self.conversion, number, value)?;
+        let row = changed(place, &old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
         if !row.differs
-            || !passes_view(target.check.as_ref(), &target.columns, &row.new, &self.evaluation, &self.conversion)?
+            || !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)?
         {
-            return Ok(());
+            return Ok(ControlFlow::Continue(()));
         }
-        match Writer::new(self.conversion.context, opened).update(&key, &row.new)? {
+        match self.writers[at].update(&key, &row.new)? {
             Written::Yes => self.counts.changed += 1,
             Written::Gone => {}
+            Written::Stale => return Ok(ControlFlow::Break(())),
             Written::Duplicate { error, .. } => self.conversion.tolerate(error)?,
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 }

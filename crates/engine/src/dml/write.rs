@@ -2,8 +2,9 @@
 
 use super::target::Target;
 use crate::{statement::StatementContext, tables::storage_error};
-use muster_storage::{Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
+use muster_storage::{Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What came of a change.
@@ -11,6 +12,8 @@ pub enum Written {
     Yes,
     /// The row was not there any more.
     Gone,
+    /// Another transaction has changed the row since it was read, and has committed.
+    Stale,
     /// A row with the same key is there, in this index: error 1062.
     Duplicate {
         index: usize,
@@ -22,21 +25,26 @@ pub enum Written {
 pub struct Writer<'a> {
     context: &'a StatementContext,
     target: &'a Target,
+    /// What had been committed when the rows were read that are changed.
+    seen: Mutex<Arc<ReadView>>,
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(context: &'a StatementContext, target: &'a Target) -> Writer<'a> {
-        Writer { context, target }
+    /// Changes wait for locks of others as long as the statement's settings say. `seen`: what had been committed when the rows
+    /// were read that are changed.
+    pub fn new(context: &'a StatementContext, target: &'a Target, seen: &Arc<ReadView>) -> Writer<'a> {
+        let waits = context.lock_waits();
+        context.transaction.change(target.storage.store(), |transaction| transaction.set_waits(waits));
+        Writer { context, target, seen: Mutex::new(Arc::clone(seen)) }
     }
 
-    /// Makes a change as a transaction of its own.
-    fn alone(&self, change: impl FnOnce(&mut Transaction) -> Result<bool, StorageError>) -> Result<bool, StorageError> {
-        let mut trx = self.target.storage.store().begin();
-        trx.set_waits(self.context.lock_waits());
-        let changed = change(&mut trx)?;
-        let flush = self.target.storage.store().flush_at_commit();
-        trx.commit()?.wait(flush)?;
-        Ok(changed)
+    fn counters(&self) -> &'a Arc<Counters> {
+        self.context.process.counters.storage()
+    }
+
+    /// Changes something within the session's transaction.
+    fn change<R>(&self, change: impl FnOnce(&mut Transaction) -> R) -> R {
+        self.context.transaction.change(self.target.storage.store(), change)
     }
 
     fn written(&self, result: Result<bool, StorageError>) -> Result<Written> {
@@ -66,16 +74,17 @@ impl<'a> Writer<'a> {
 
     pub fn insert(&self, row: &[Value]) -> Result<Written> {
         self.admit_texts(row)?;
-        let counters = self.context.process.counters.storage();
-        self.written(self.alone(|trx| self.target.storage.insert(trx, row, counters).map(|()| true)))
+        let table = &self.target.storage;
+        self.written(self.change(|transaction| table.insert(transaction, row, self.counters())).map(|()| true))
     }
 
-    /// The key and the values of the row that has the key of `row` in a unique index.
+    /// The key and the values of the row that has the key of `row` in a unique index, as it is now.
     pub fn existing(&self, index: usize, row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
         let (table, def) = (&self.target.storage, &self.target.entry.def);
+        *self.seen.lock() = self.context.read_newest();
         let values = def.indexes[index].parts.iter().map(|part| row[part.column].clone()).collect();
         let request = ScanRequest {
-            view: ReadView::latest(),
+            view: self.context.read_view(),
             index,
             ranges: vec![KeyRange::prefix(values)],
             columns: (0..def.columns.len()).collect(),
@@ -89,7 +98,7 @@ impl<'a> Writer<'a> {
             reverse: false,
             limit: Some(1),
             batch_rows: 1,
-            counters: Arc::clone(self.context.process.counters.storage()),
+            counters: Arc::clone(self.counters()),
         };
         let Some(batch) = Scan::new(Arc::clone(table), request)?.cursor().next_batch()? else { return Ok(None) };
         let row = batch.columns().iter().map(|array| value_at(array, 0)).collect::<Result<Vec<_>>>()?;
@@ -100,12 +109,25 @@ impl<'a> Writer<'a> {
     /// Puts a row in the place of the one with this key, the values of the primary key or the hidden row number.
     pub fn update(&self, key: &[Value], new: &[Value]) -> Result<Written> {
         self.admit_texts(new)?;
-        let counters = self.context.process.counters.storage();
-        self.written(self.alone(|trx| self.target.storage.update(trx, key, new, counters)))
+        let table = &self.target.storage;
+        let changed = self.change(|transaction| table.update(transaction, key, new, self.counters()));
+        self.unless_stale(key, changed)
     }
 
     pub fn delete(&self, key: &[Value]) -> Result<Written> {
-        let counters = self.context.process.counters.storage();
-        self.written(self.alone(|trx| self.target.storage.delete(trx, key, counters)))
+        let table = &self.target.storage;
+        let changed = self.change(|transaction| table.delete(transaction, key, self.counters()));
+        self.unless_stale(key, changed)
+    }
+
+    /// The row is this transaction's now. If it is not the one that was read, because another transaction has committed since,
+    /// the change was made of the wrong values.
+    fn unless_stale(&self, key: &[Value], changed: Result<bool, StorageError>) -> Result<Written> {
+        let (table, seen) = (&self.target.storage, Arc::clone(&self.seen.lock()));
+        let newest = self.context.database.newest_view();
+        let is_stale = matches!(changed, Ok(_) | Err(StorageError::Duplicate { .. }))
+            && !Arc::ptr_eq(&seen, &newest)
+            && table.get(key, &seen, self.counters())? != table.get(key, &newest, self.counters())?;
+        if is_stale { Ok(Written::Stale) } else { self.written(changed) }
     }
 }

@@ -14,9 +14,10 @@ use crate::{
 };
 use muster_exec::QueryCounters;
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -180,7 +181,7 @@ impl State {
             cancel,
             virtual_tables: &InformationSchema,
             transaction: self.transaction.clone(),
-            view: OnceLock::new(),
+            view: Mutex::default(),
         })
     }
 }

@@ -109,6 +109,7 @@ impl State {
         let variables = self.hinted_variables(statement);
         let context = self.context_in(database, cancel, variables);
         self.enter_transaction(&context, statement)?;
+        self.transaction.begin_statement();
         self.run(&context, statement, parameters)
     }
 
@@ -174,12 +175,14 @@ impl State {
 
     /// Notes what became of a statement. One with rows ends when they have been read.
     fn ended(&mut self, number: u64, outcome: Result<Outcome>) -> Result<Outcome> {
+        let rolls_back_on_timeout = self.database.rolls_back_on_timeout();
+        let flush = self.database.store().flush_at_commit();
+        let outcome = self.transaction.end_statement(outcome, flush, rolls_back_on_timeout);
         let row_count = match &outcome {
             Ok(Outcome::Ok { affected_rows, .. }) => i64::try_from(*affected_rows).unwrap_or(i64::MAX),
             _ => -1,
         };
         self.process.row_count.store(row_count, Relaxed);
-        self.transaction.end_statement();
         if let Err(e) = &outcome {
             self.diagnostics.set_error(e.clone());
         }

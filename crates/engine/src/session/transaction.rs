@@ -88,7 +88,7 @@ impl State {
             Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
             begun => begun?,
         }
-        let committed = self.transaction.commit();
+        let committed = self.transaction.commit(self.database.store().flush_at_commit());
         self.transaction.locks().end_change(owner);
         committed
     }
@@ -127,12 +127,11 @@ impl State {
             tracing::warn!("the transaction of session {} is not rolled back: {e}", self.process.id);
         }
         self.transaction.unlock_tables();
-        self.transaction.end_statement();
         self.next_transaction = NextTransaction::default();
     }
 
     pub fn savepoint(&mut self, name: &str) -> Result<Done> {
-        self.transaction.savepoint(name);
+        self.transaction.savepoint(name, self.database.store());
         Ok(Done::default())
     }
 

@@ -9,6 +9,7 @@ use muster_optimizer::Interrupt;
 use muster_sql::TableName;
 use muster_storage::ReadView;
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},
@@ -31,7 +32,7 @@ pub struct StatementContext {
     pub virtual_tables: &'static dyn VirtualTables,
     pub transaction: Arc<SessionTransaction>,
     /// What all reads of the statement see, once there was one.
-    pub view: OnceLock<Arc<ReadView>>,
+    pub view: Mutex<Option<Arc<ReadView>>>,
 }
 
 /// The session as it was when a statement began. What is large in it is shared with the session until that changes it.
@@ -86,7 +87,17 @@ impl StatementContext {
 
     /// The view that all reads of the statement share.
     pub fn read_view(&self) -> Arc<ReadView> {
-        Arc::clone(self.view.get_or_init(|| self.transaction.read_view(|| self.database.newest_view())))
+        let mut view = self.view.lock();
+        let view = view.get_or_insert_with(|| self.transaction.read_view(|| self.database.newest_view()));
+        Arc::clone(view)
+    }
+
+    /// Makes the statement read what has been committed by now, and what its own transaction has changed, as statements that change
+    /// rows do. Returns the view without the latter.
+    pub fn read_newest(&self) -> Arc<ReadView> {
+        let newest = self.database.newest_view();
+        *self.view.lock() = Some(self.transaction.with_own_changes(Arc::clone(&newest)));
+        newest
     }
 
     /// Returns true if the session's `sql_mode` makes values that do not fit an error.
