@@ -6,6 +6,7 @@ use super::{
     convert::Conversion,
     evaluation::Evaluation,
     search,
+    target::Target,
     write::{Writer, Written},
 };
 use crate::{
@@ -36,6 +37,7 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
     let conversion = Conversion::new(context, bound.ignore);
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
     let opened = bound.targets.iter().map(|target| binding.open(context, target)).collect::<Result<Vec<_>>>()?;
+    opened.iter().try_for_each(Target::check_has_key)?;
     let rel = match &bound.search {
         Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
         Search::Query(rel) => rel.clone(),

@@ -41,6 +41,7 @@ pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &
     let conversion = Conversion::new(context, bound.ignore);
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
     let opened = bound.targets.iter().map(|target| binding.open(context, target)).collect::<Result<Vec<_>>>()?;
+    opened.iter().try_for_each(Target::check_has_key)?;
     let rel = match &bound.search {
         Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
         Search::Query(rel) => rel.clone(),

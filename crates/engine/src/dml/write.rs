@@ -80,6 +80,7 @@ impl<'a> Writer<'a> {
 
     /// The key and the values of the row that has the key of `row` in a unique index, as it is now.
     pub fn existing(&self, index: usize, row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+        self.target.check_has_key()?;
         let (table, def) = (&self.target.storage, &self.target.entry.def);
         *self.seen.lock() = self.context.read_newest();
         let values = def.indexes[index].parts.iter().map(|part| row[part.column].clone()).collect();
