@@ -2,7 +2,10 @@
 
 use super::{Bench, check, int, row, waits, would_wait};
 use crate::{LockMode, StorageError};
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Barrier},
+    thread,
+};
 
 fn is_duplicate_of(outcome: crate::Result<()>, wanted: usize) -> bool {
     matches!(outcome, Err(StorageError::Duplicate { index, .. }) if index == wanted)
@@ -102,4 +105,40 @@ fn a_transaction_meets_its_own_rows_only() {
     drop(trx.commit().unwrap());
     assert_eq!(bench.newest(), [6, 7]);
     check(&bench);
+}
+
+/// Two threads insert the same unique value at the same moment, again and again, in rows that are far from each other. Returns true if
+/// both ever could.
+fn both_insert(rounds: i64, is_planted: bool) -> bool {
+    let (bench, barrier) = (Arc::new(Bench::with(100_000..101_000)), Arc::new(Barrier::new(2)));
+    if is_planted {
+        bench.table.tree(1).plant_unseen_additions();
+    }
+    let threads = [0, 1].map(|side| {
+        let (bench, barrier) = (Arc::clone(&bench), Arc::clone(&barrier));
+        thread::spawn(move || {
+            let insert = |round| {
+                let mut trx = bench.begin();
+                barrier.wait();
+                let done = bench.insert(&mut trx, &row(1_000_000 * side + round, round, 0)).is_ok();
+                drop(trx.commit().unwrap());
+                done
+            };
+            (0..rounds).map(insert).collect::<Vec<_>>()
+        })
+    });
+    let [one, other] = threads.map(|thread| thread.join().unwrap());
+    assert!(one.iter().zip(&other).all(|(one, other)| *one || *other), "one of them gets in");
+    one.iter().zip(&other).any(|(one, other)| *one && *other)
+}
+
+#[test]
+fn one_of_two_gets_in() {
+    assert!(!both_insert(500, false));
+}
+
+/// A planted fault must turn a test red: without the lock of the declared parts both get in.
+#[test]
+fn a_missing_lock_of_unique_values_is_found() {
+    assert!((0..30).any(|_| both_insert(1000, true)));
 }

@@ -37,3 +37,11 @@ impl Planted {
         };
     }
 }
+
+#[cfg(test)]
+impl super::Tree {
+    /// Lets two entries come at once that a unique tree must not have both.
+    pub(crate) fn plant_unseen_additions(&self) {
+        self.planted.plant(Fault::AddUnseen);
+    }
+}
