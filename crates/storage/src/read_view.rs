@@ -1,6 +1,10 @@
 //! The versions of rows that a reader sees.
 
-use std::sync::{Arc, LazyLock};
+use crate::{Result, StorageError};
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// A snapshot of the transactions that had committed at one moment, and of the reader's own one.
 ///
@@ -18,7 +22,20 @@ pub struct ReadView {
     own: u64,
     /// The published view that this one was made from, which is kept with it.
     published: Option<Arc<ReadView>>,
+    expired: Expired,
 }
+
+/// Set when versions that a view needs are not kept any more. Views that see the same are equal all the same.
+#[derive(Debug, Default)]
+struct Expired(AtomicBool);
+
+impl PartialEq for Expired {
+    fn eq(&self, _: &Expired) -> bool {
+        true
+    }
+}
+
+impl Eq for Expired {}
 
 static LATEST: LazyLock<Arc<ReadView>> = LazyLock::new(|| ReadView::new(Arc::default(), u64::MAX));
 
@@ -28,7 +45,7 @@ impl ReadView {
     pub fn new(active: Arc<[u64]>, next: u64) -> Arc<ReadView> {
         debug_assert!(active.is_sorted() && active.last().is_none_or(|last| *last < next));
         let low = active.first().copied().unwrap_or(next);
-        Arc::new(ReadView { low, high: next, active, own: 0, published: None })
+        Arc::new(ReadView { low, high: next, active, own: 0, published: None, expired: Expired::default() })
     }
 
     /// Sees the newest version of every row, whether it is committed or not: for READ UNCOMMITTED, statistics and checks. Rows
@@ -39,13 +56,28 @@ impl ReadView {
 
     /// The same view for a reader whose own transaction has changed rows.
     pub fn with_own(self: &Arc<Self>, trx_id: u64) -> Arc<ReadView> {
-        let (active, published) = (Arc::clone(&self.active), Some(Arc::clone(self)));
-        Arc::new(ReadView { low: self.low, high: self.high, active, own: trx_id, published })
+        let published = Arc::clone(self.published.as_ref().unwrap_or(self));
+        let (active, published) = (Arc::clone(&self.active), Some(published));
+        let (low, high) = (self.low, self.high);
+        Arc::new(ReadView { low, high, active, own: trx_id, published, expired: Expired::default() })
     }
 
     /// The least transaction that the view may not see, its own one aside.
     pub fn low(&self) -> u64 {
         self.low
+    }
+
+    /// Versions that the view needs are not kept from now on.
+    pub(crate) fn expire(&self) {
+        self.expired.0.store(true, Ordering::Release);
+    }
+
+    /// Error `SnapshotTooOld` if versions that the view needs are not kept any more. To be asked after reading something and before
+    /// it is used: what was read until then is what the view sees.
+    #[inline]
+    pub(crate) fn check_kept(&self) -> Result<()> {
+        let expired = self.published.as_ref().map_or(&self.expired, |published| &published.expired);
+        if expired.0.load(Ordering::Acquire) { Err(StorageError::SnapshotTooOld) } else { Ok(()) }
     }
 
     /// Returns true if the view sees what a transaction has changed. Loaded rows carry transaction 0, which all views see.

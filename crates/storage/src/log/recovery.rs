@@ -89,6 +89,11 @@ impl Recovery {
         Groups::new(&self.segments, from, (last.synced, last.epoch))
     }
 
+    /// An error that names a position of the log.
+    pub fn damaged(&self, at: Lsn, reason: &str) -> StorageError {
+        self.segments.damaged(at, reason)
+    }
+
     /// Takes the changes of whole files that the log has.
     pub fn take_file_changes(&mut self) -> FileChanges {
         std::mem::take(&mut self.file_changes)

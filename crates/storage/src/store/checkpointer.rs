@@ -1,5 +1,6 @@
 //! Checkpoints: a thread that has pages written which have been dirty longest, and tells where redo begins.
 
+use super::LogSettings;
 use crate::{
     Result,
     buffer_pool::BufferPool,
@@ -33,6 +34,8 @@ struct Work {
     pool: Arc<BufferPool>,
     small_files: Arc<SmallFiles>,
     transactions: Arc<Transactions>,
+    /// [`LogSettings::history`].
+    history: u64,
     stop: AtomicBool,
     /// Held while a checkpoint is written.
     writing: Mutex<()>,
@@ -41,9 +44,13 @@ struct Work {
 impl Checkpointer {
     /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log nears its
     /// capacity.
-    pub fn start((log, pool, small_files, transactions): Parts, interval: Duration) -> std::io::Result<Checkpointer> {
+    pub fn start(
+        (log, pool, small_files, transactions): Parts,
+        settings: &LogSettings,
+    ) -> std::io::Result<Checkpointer> {
+        let (interval, history) = (settings.checkpoint_interval, settings.history);
         let (stop, writing) = (AtomicBool::new(false), Mutex::new(()));
-        let work = Arc::new(Work { log, pool, small_files, transactions, stop, writing });
+        let work = Arc::new(Work { log, pool, small_files, transactions, history, stop, writing });
         let of_thread = Arc::clone(&work);
         let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
         Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
@@ -106,6 +113,7 @@ impl Work {
 
     fn checkpoint(&self) -> Result<()> {
         let _writing = self.writing.lock();
+        self.limit_history();
         let pages = self.pool.redo_start();
         let written = match self.small_files.redo_start() {
             Some(from) if from < pages => self.small_files.write_back(&self.log),
@@ -119,5 +127,14 @@ impl Work {
             self.log.checkpoint(redo, oldest, next)?;
         }
         written
+    }
+
+    /// Lets the oldest views go if the log is kept for them longer than it may.
+    fn limit_history(&self) {
+        let longest = self.log.capacity().saturating_mul(self.history);
+        let expired = self.transactions.expire_views(self.log.current().saturating_sub(longest));
+        if expired > 0 {
+            tracing::warn!("{expired} views are too old: the log would have more than {longest} bytes");
+        }
     }
 }

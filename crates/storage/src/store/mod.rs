@@ -112,9 +112,8 @@ impl Store {
         // Numbers below the mark may be taken; so may those of files that a restored backup brought.
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
-        let interval = options.log.checkpoint_interval;
         let parts = (Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), Arc::clone(&transactions));
-        let checkpointer = Checkpointer::start(parts, interval).map_err(|e| StorageError::io(directory, e))?;
+        let checkpointer = Checkpointer::start(parts, &options.log).map_err(|e| StorageError::io(directory, e))?;
         let leaf_rest = options.leaf_rest.filter(|_| !options.force_recovery);
         let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), leaf_rest)
             .map_err(|e| StorageError::io(directory, e))?;

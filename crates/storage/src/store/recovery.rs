@@ -87,7 +87,7 @@ pub(super) fn recover(
         pool.set_doublewrite(Some(Arc::new(doublewrite)));
     }
     let changes = recovery.take_file_changes();
-    let analysis = analyse(&recovery)?;
+    let analysis = analyse(&recovery, options)?;
     if recovery.end().groups > 0 {
         // Pages that redo writes must not be newer than the log.
         recovery.sync()?;
@@ -113,13 +113,20 @@ pub(super) fn recover(
 }
 
 /// Reads what the log tells of transactions: from the oldest position that is kept, which is before the start of redo while one
-/// has not ended or is not purged.
-fn analyse(recovery: &Recovery) -> Result<Analysis> {
+/// has not ended or is not purged. Error `DamagedLog` if it cannot be read up to its end: transactions that are not found would
+/// be taken for committed ones.
+fn analyse(recovery: &Recovery, options: &StoreOptions) -> Result<Analysis> {
     let last = recovery.checkpoint();
     let mut analysis = Analysis::new(last.next_transaction);
     let mut groups = recovery.groups(last.oldest);
-    while let Next::Group(group) = groups.next()? {
-        group.records().for_each(|record| analysis.add(&record));
+    let reason = loop {
+        match groups.next()? {
+            Next::Group(group) => group.records().for_each(|record| analysis.add(&record)),
+            Next::End(reason) => break reason,
+        }
+    };
+    if groups.position() < recovery.end().lsn && !options.force_recovery {
+        return Err(recovery.damaged(groups.position(), &reason));
     }
     Ok(analysis.finish())
 }

@@ -63,6 +63,8 @@ impl Default for StoreOptions {
 pub struct LogSettings {
     /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
     pub capacity: u64,
+    /// How many times `capacity` the log may have at most for the sake of old views: beyond that the oldest ones fail.
+    pub history: u64,
     /// `innodb_log_buffer_size`: bytes of the log buffer. A power of two is taken that is not below it.
     pub buffer_bytes: u64,
     /// `innodb_flush_log_at_trx_commit`.
@@ -75,6 +77,7 @@ impl Default for LogSettings {
     fn default() -> LogSettings {
         LogSettings {
             capacity: 100 << 20,
+            history: 16,
             buffer_bytes: 16 << 20,
             flush_at_commit: FlushAtCommit::default(),
             checkpoint_interval: Duration::from_secs(1),

@@ -24,7 +24,7 @@ impl Table {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
         };
-        self.begin_change(trx, 0)?;
+        self.begin_change(trx)?;
         self.waiting(trx, |trx| {
             self.change_all(trx, None, counters, |change, tree| {
                 change.insert(&tree.layout().stored_values(row, number))
@@ -36,8 +36,9 @@ impl Table {
     /// [`Table::insert`].
     pub fn delete(&self, trx: &mut Transaction, key: &[Value], counters: &Counters) -> Result<bool> {
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        self.begin_change(trx, 0)?;
+        self.begin_change(trx)?;
         let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
+        trx.promise_undo(undo_bytes_of(range.lower.len(), self.record_bytes(&stored)))?;
         self.delete_stored(trx, &range.lower, &stored, counters)?;
         make_implicit(trx, lock);
         Ok(true)
@@ -58,8 +59,9 @@ impl Table {
     pub fn update(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        self.begin_change(trx, 0)?;
+        self.begin_change(trx)?;
         let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
+        trx.promise_undo(undo_bytes_of(range.lower.len(), self.record_bytes(&stored)))?;
         let (old, number) = self.split_stored(&stored);
         let clustered = &self.trees[0];
         let new_key = clustered.key_of_values(&clustered.layout().stored_values(new, number))?;
@@ -122,6 +124,16 @@ impl Table {
         }
     }
 
+    /// Bytes of the record of a row, about; long values have pages of their own.
+    fn record_bytes(&self, stored: &[Value]) -> usize {
+        let bytes = stored.iter().map(|value| match value {
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            _ => size_of::<u128>(),
+        });
+        bytes.sum::<usize>().min(self.store.page_size() / 2)
+    }
+
     /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches. Nothing is held
     /// during the wait, and what was read before it may have changed.
     fn waiting<T>(&self, trx: &mut Transaction, mut attempt: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
@@ -133,10 +145,10 @@ impl Table {
         }
     }
 
-    /// Readies a transaction for a change that may wait for room in the log.
-    fn begin_change(&self, trx: &mut Transaction, record: usize) -> Result<()> {
+    /// Readies a transaction for a change, with room in the log for undoing one that puts no row back.
+    fn begin_change(&self, trx: &mut Transaction) -> Result<()> {
         trx.ready()?;
-        trx.promise_undo(undo_bytes_of(0, record))
+        trx.promise_undo(undo_bytes_of(0, 0))
     }
 
     /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may

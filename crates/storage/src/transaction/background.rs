@@ -118,7 +118,7 @@ impl Store {
             self.log().append(&mut group, &mut room);
             let transactions = self.transactions();
             transactions.state.lock().losers.retain(|other| other.id != loser.id);
-            transactions.end(loser.id, None);
+            transactions.end(loser.id, Some(0));
             tracing::info!("transaction {} is rolled back", loser.id);
         }
         Ok(())

@@ -218,7 +218,7 @@ impl Transaction {
             Ok(()) => {
                 let log = Arc::clone(self.store.log());
                 self.append_end_of(&log, kind::ROLLED_BACK, id);
-                self.store.transactions().end(id, None);
+                self.store.transactions().end(id, Some(0));
             }
             // Its rows stay locked until then.
             Err(_) => self.store.transactions().leave_to_background(id, self.last),

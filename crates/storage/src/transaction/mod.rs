@@ -1,4 +1,4 @@
-//! Transactions: who is active, what has committed, what is undone, what is purged. See "Transactions" in `docs/design.md`.
+//! Transactions: who is active, what has committed, what is undone, what is purged. See `docs/transactions.md`.
 //!
 //! ```text
 //!   Transaction     one of them: begins with its first change, ends with commit or rollback     handle.rs
@@ -81,7 +81,9 @@ struct State {
     active: BTreeMap<u64, Lsn>,
     /// Views that were published, oldest first; the last one is the newest.
     views: VecDeque<Weak<ReadView>>,
-    /// Transactions that have committed, in the order of their commits, and are not purged.
+    /// How many of them were held when all were looked at.
+    held_views: usize,
+    /// Transactions that have ended, in the order of their ends, and are not purged.
     committed: VecDeque<Ended>,
     /// Transactions that a crash has cut off, which are active until they are rolled back.
     losers: Vec<Ended>,
@@ -98,7 +100,7 @@ impl Transactions {
         let view = ReadView::new(active.keys().copied().collect(), next);
         let horizon = Arc::new(AtomicU64::new(view.low()));
         let views = VecDeque::from([Arc::downgrade(&view)]);
-        let state = State { next, active, views, committed: committed.into(), losers, stop: false };
+        let state = State { next, active, views, held_views: 1, committed: committed.into(), losers, stop: false };
         Transactions {
             state: Mutex::new(state),
             published: RwLock::new(view),
@@ -142,20 +144,21 @@ impl Transactions {
         &self.locks
     }
 
-    /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `committed`: the
-    /// last of its undo records, if purge has to look at them.
-    fn end(&self, id: u64, committed: Option<Lsn>) {
+    /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
+    /// of its undo records, which purge has to look at; 0 if all are undone; `None` if there never was one.
+    ///
+    /// What has been undone is kept, too, until every view sees that it has ended: a reader may have come by its version just before.
+    fn end(&self, id: u64, last: Option<Lsn>) {
         let mut state = self.state.lock();
         let first = state.active.remove(&id).unwrap_or(0);
-        if let Some(last) = committed {
+        if let Some(last) = last {
             state.committed.push_back(Ended { id, first, last });
         }
         let view = ReadView::new(state.active.keys().copied().collect(), state.next);
         state.views.push_back(Arc::downgrade(&view));
         *self.published.write() = view;
-        state.drop_unused_views();
-        self.horizon.store(state.horizon(), Ordering::Release);
-        if committed.is_some() {
+        self.raise_horizon(&mut state);
+        if last.is_some() {
             self.work.notify_one();
         }
         drop(state);
@@ -163,6 +166,13 @@ impl Transactions {
         if let Some(owner) = self.locks.owner(id) {
             self.locks.release_all(&owner);
         }
+    }
+
+    /// Raises the horizon to what all views see. Returns the oldest one.
+    fn raise_horizon(&self, state: &mut State) -> Arc<ReadView> {
+        let oldest = state.oldest_view();
+        self.horizon.store(oldest.low(), Ordering::Release);
+        oldest
     }
 
     /// The position from which on the log is kept: records of transactions that are active or not purged.
@@ -193,16 +203,29 @@ impl Transactions {
 
 impl State {
     fn drop_unused_views(&mut self) {
-        // Nobody takes a view any more that has been replaced.
+        // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many that are not.
+        if self.views.len() > 2 * self.held_views + 64 {
+            self.views.retain(|view| view.strong_count() > 0);
+            self.held_views = self.views.len();
+        }
         while self.views.len() > 1 && self.views.front().is_some_and(|view| view.strong_count() == 0) {
             self.views.pop_front();
         }
     }
 
-    fn horizon(&self) -> u64 {
-        self.views.front().and_then(Weak::upgrade).map_or(0, |view| view.low())
+    /// The oldest view that somebody holds or can take. All others see what it sees, for they were published later.
+    fn oldest_view(&mut self) -> Arc<ReadView> {
+        loop {
+            self.drop_unused_views();
+            // The one that is published is held, so there is always one.
+            if let Some(oldest) = self.views.front().and_then(Weak::upgrade) {
+                return oldest;
+            }
+        }
     }
 }
 
+#[cfg(test)]
+mod interleaved_tests;
 #[cfg(test)]
 mod tests;

@@ -1,46 +1,73 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, State, Transactions, UndoKind, kind};
-use crate::{FileId, ReadView, Result, StorageError, Store, log::Group};
-use std::sync::{Arc, atomic::Ordering};
+use super::{Ended, Transactions, UndoKind, kind};
+use crate::{
+    FileId, ReadView, Result, StorageError, Store,
+    log::{Group, Lsn},
+};
+use std::sync::Arc;
 
 /// The versions that every view sees, those to come included.
 #[derive(Debug)]
 pub(crate) struct SeenByAll {
-    views: Vec<Arc<ReadView>>,
+    /// All others see what it sees.
+    oldest: Arc<ReadView>,
 }
 
 impl SeenByAll {
     /// Returns true if all views see what this transaction has changed.
     pub fn contains(&self, trx_id: u64) -> bool {
-        self.views.iter().all(|view| view.sees(trx_id))
+        self.oldest.sees(trx_id)
     }
 }
 
 impl Transactions {
     /// The versions that every view sees now.
     pub fn seen_by_all(&self) -> SeenByAll {
-        self.state.lock().seen_by_all()
+        SeenByAll { oldest: self.state.lock().oldest_view() }
     }
 
     /// The next transaction to purge, if all views see it.
     fn next_to_purge(&self) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
-        state.drop_unused_views();
-        self.horizon.store(state.horizon(), Ordering::Release);
-        let seen = state.seen_by_all();
+        let seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
         let first = *state.committed.front()?;
         seen.contains(first.id).then_some((first, seen))
     }
 
     fn purged(&self, id: u64) {
-        self.state.lock().committed.retain(|ended| ended.id != id);
+        let mut state = self.state.lock();
+        // They are purged in their order.
+        if state.committed.front().is_some_and(|ended| ended.id == id) {
+            state.committed.pop_front();
+        }
     }
-}
 
-impl State {
-    fn seen_by_all(&self) -> SeenByAll {
-        SeenByAll { views: self.views.iter().filter_map(std::sync::Weak::upgrade).collect() }
+    /// Lets go of the oldest views, as long as they keep transactions from being purged whose records begin before a position of the
+    /// log. Who reads with them has `SnapshotTooOld` from now on. Returns how many views it were.
+    ///
+    /// Purge and encoders ask which views there are after this, and a reader asks [`ReadView::check_kept`] after it has read: so
+    /// what it has read was still there.
+    pub fn expire_views(&self, before: Lsn) -> usize {
+        let mut state = self.state.lock();
+        // They are not purged in the order in which they have begun.
+        let keeping: Vec<u64> = state.committed.iter().filter(|e| e.first < before).map(|e| e.id).collect();
+        let mut expired = 0;
+        loop {
+            let oldest = state.oldest_view();
+            // The newest view sees all that has ended.
+            if keeping.iter().all(|id| oldest.sees(*id)) {
+                break;
+            }
+            oldest.expire();
+            state.views.pop_front();
+            expired += 1;
+        }
+        if expired > 0 {
+            self.raise_horizon(&mut state);
+            self.work.notify_one();
+        }
+        expired
     }
 }
 
@@ -68,7 +95,9 @@ impl Store {
                 versions.push((file, record.record));
             }
         }
-        self.append_purged(ended.id)?;
+        if ended.last != 0 {
+            self.append_purged(ended.id)?;
+        }
         // Told before their pages are free: after a crash nobody frees them once more.
         for (file, record) in versions {
             if let Some(table) = self.table_of(file)? {

@@ -86,12 +86,17 @@ impl Tree {
         let mut visit = Visit { tree: self, range, view, pages, visit, scratch: Vec::new() };
         let waits = matches!(pages, Pages::All(_));
         loop {
-            let next = match visit.leaf(&page, 0, !waits)? {
+            let end = visit.leaf(&page, 0, !waits)?;
+            // A leaf without rows of the range may have had some.
+            view.check_kept()?;
+            let next = match end {
                 LeafEnd::Ended(end) => return Ok(end),
                 LeafEnd::Unseen { position } => {
                     let bytes = page.to_vec();
                     drop(page);
-                    if let LeafEnd::Ended(end) = visit.leaf(&bytes, position, true)? {
+                    let end = visit.leaf(&bytes, position, true)?;
+                    view.check_kept()?;
+                    if let LeafEnd::Ended(end) = end {
                         return Ok(end);
                     }
                     let Some(high) = self.fences(&bytes)?.high else { return Ok(VisitEnd::Done) };

@@ -327,6 +327,8 @@ impl Tree {
             }
             pages.push(page);
         }
+        // They are latched: they keep the versions that they have now.
+        view.check_kept()?;
         Ok(pages)
     }
 

@@ -62,6 +62,8 @@ impl Tree {
             }
         }
         rows.append_block(&newest, next..newest.rows());
+        // Rows and undo records were read one after the other.
+        view.check_kept()?;
         Ok(Some(self.pages_of(&rows, leaf.page_no())))
     }
 

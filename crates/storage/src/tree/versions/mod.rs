@@ -73,9 +73,11 @@ impl Tree {
     }
 
     /// Returns true if a leaf has a row at these positions whose newest version the view does not see. A leaf without slots
-    /// costs one test.
+    /// costs two tests.
+    /// Error `SnapshotTooOld`: the leaf may lack versions that the view needs.
     #[inline]
     pub(super) fn has_unseen(&self, leaf: &Leaf<'_>, positions: &Range<usize>, view: &ReadView) -> Result<bool> {
+        view.check_kept()?;
         if leaf.slots().is_empty() || view.sees_all_of(leaf.max_trx_id()) {
             return Ok(false);
         }
