@@ -1,5 +1,7 @@
 //! Transactions that interleave: what each view sees, what rollback and a crash leave, what is left when all is purged.
 
+mod power_cuts;
+
 use crate::{
     ColumnSchema, Counters, FlushAtCommit, IndexSchema, ReadView, Savepoint, StorageError, Store, StoreOptions, Table,
     TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, key::ByteRange, random::Random,
@@ -89,6 +91,9 @@ struct Met {
     to_savepoint: u32,
     commits: u32,
     crashes_with_losers: u32,
+    cuts_in_recovery: u32,
+    cuts_in_cleanup: u32,
+    commits_lost: u32,
 }
 
 struct Life {
@@ -96,6 +101,8 @@ struct Life {
     disk: Arc<SimulatedDisk>,
     table: Option<Arc<Table>>,
     committed: Rows,
+    /// What had committed after each commit that is not known to be durable, behind what is known to be.
+    perhaps: Vec<Rows>,
     writers: Vec<Writer>,
     views: Vec<(Arc<ReadView>, Rows)>,
     met: Met,
@@ -108,7 +115,8 @@ impl Life {
         let files = store.create_table(&schema()).unwrap();
         let table = Some(store.open_table(schema(), files, TableStatistics::default()).unwrap());
         let (committed, writers, views) = (Rows::new(), Vec::new(), Vec::new());
-        Life { draw: Random(seed), disk, table, committed, writers, views, met: Met::default() }
+        let perhaps = vec![Rows::new()];
+        Life { draw: Random(seed), disk, table, committed, perhaps, writers, views, met: Met::default() }
     }
 
     fn table(&self) -> Arc<Table> {
@@ -130,6 +138,8 @@ impl Life {
             5 | 6 if !self.writers.is_empty() => {
                 let ended = self.draw.below(self.writers.len());
                 let Writer { trx, changes, .. } = self.writers.swap_remove(ended);
+                // Who has changed nothing waits for nothing.
+                let waits = trx.id().is_some() && self.draw.one_in(3);
                 let trx = trx.commit()?;
                 for (key, row) in changes {
                     match row {
@@ -138,7 +148,11 @@ impl Life {
                     };
                 }
                 self.met.commits += 1;
-                trx.wait(FlushAtCommit::Nothing)?;
+                self.perhaps.push(self.committed.clone());
+                if waits {
+                    trx.wait(FlushAtCommit::Durable)?;
+                    self.perhaps.drain(..self.perhaps.len() - 1);
+                }
             }
             7 => self.views.push((self.table().store().read_view(), self.committed.clone())),
             8 if self.views.len() > 2 => {
@@ -256,6 +270,7 @@ impl Life {
         let disk = Arc::new(self.disk.after_power_cut(self.draw.0));
         self.views.clear();
         self.writers.clear();
+        self.perhaps = vec![self.committed.clone()];
         let files = table.files().to_vec();
         drop(table);
         self.disk = disk;
