@@ -281,7 +281,6 @@ async fn banks(seeds: std::ops::Range<u64>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "UPDATE is being built"]
 async fn money_survives_power_cuts() {
     banks(0..4).await;
 }

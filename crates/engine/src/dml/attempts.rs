@@ -1,9 +1,7 @@
 //! Statements that read rows and then change them: once more, if another transaction has changed one of the rows in between.
 
 use crate::statement::StatementContext;
-use muster_storage::ReadView;
 use muster_types::{Result, SqlError};
-use std::sync::Arc;
 
 /// Most attempts of a statement; then it ends as one of those that wait for each other.
 const ATTEMPTS_MAX: u32 = 100;
@@ -17,16 +15,12 @@ pub enum Attempt<R> {
 
 /// Runs a statement on what has been committed by now, until it has read no row that another transaction then has changed. What
 /// an attempt has changed is taken back before the next one. Error 1213 when that does not come to an end.
-pub fn until_not_stale<R>(
-    context: &StatementContext,
-    mut run: impl FnMut(&Arc<ReadView>) -> Result<Attempt<R>>,
-) -> Result<R> {
+pub fn until_not_stale<R>(context: &StatementContext, mut run: impl FnMut() -> Result<Attempt<R>>) -> Result<R> {
     let (transaction, store) = (&context.transaction, context.database.store());
     let warnings = context.diagnostics.warnings.count();
     for _ in 0..ATTEMPTS_MAX {
         let before = transaction.moment(store);
-        let seen = context.read_newest();
-        match run(&seen)? {
+        match run()? {
             Attempt::Done(done) => return Ok(done),
             Attempt::Stale => transaction.back_to(before)?,
         }

@@ -43,8 +43,10 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
         Search::Query(rel) => rel.clone(),
     };
     let keys: Vec<Vec<ColId>> = bound.targets.iter().map(|target| target.key()).collect();
-    let affected = until_not_stale(context, |seen| {
-        let found = search::find(context, rel.clone(), keys.concat(), &bound.surroundings, &binding.tables)?;
+    let affected = until_not_stale(context, || {
+        let found =
+            search::find(context, rel.clone(), keys.concat(), &bound.surroundings, &binding.tables, &bound.targets)?;
+        let seen = &found.seen;
         let writers: Vec<Writer<'_>> = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
         let mut affected = 0;
         let end = found.each(|values| {

@@ -116,7 +116,7 @@ fn insert_query(
     let bound = &binding.bound;
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).collect();
-    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, &binding.tables)?;
+    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, &binding.tables, &[])?;
     found
         .each(|values| {
             context.check_interrupt()?;

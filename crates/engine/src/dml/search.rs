@@ -1,28 +1,34 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met again
 //! where its change has put it.
 
-use crate::statement::{StatementContext, StatementTables, query};
+use crate::statement::{RowLocks, StatementContext, StatementTables, query};
 use arrow_array::RecordBatch;
 use futures::StreamExt;
-use muster_algebra::{ColId, Rel};
-use muster_sql::{Bound, bind::Surroundings};
-use muster_storage::value_at;
+use muster_algebra::{ColId, Rel, Scan};
+use muster_sql::{
+    Bound,
+    bind::{self, Surroundings},
+};
+use muster_storage::{LockMode, ReadView, value_at};
 use muster_types::{Result, Value};
 use std::{ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
+    /// What had been committed when they were read.
+    pub seen: Arc<ReadView>,
     columns: Vec<ColId>,
     batches: Vec<RecordBatch>,
 }
 
-/// Finds all rows of a relation, with these of its columns.
+/// Finds all rows of a relation, with these of its columns. Ranges of keys of the tables that will change are locked first.
 pub fn find(
     context: &Arc<StatementContext>,
     rel: Rel,
     columns: Vec<ColId>,
     surroundings: &Surroundings,
     tables: &Arc<StatementTables>,
+    targets: &[bind::Target],
 ) -> Result<FoundRows> {
     let bound = Bound {
         rel,
@@ -36,12 +42,19 @@ pub fn find(
         hints: surroundings.hints.clone(),
     };
     let planned = query::optimize(context, bound, tables.clone())?;
+    let of = |scan: &Scan| targets.iter().any(|target| target.table.id == scan.table.id);
+    let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
+    if context.locks_gaps() {
+        let locks = RowLocks { mode, waits, of: &of, whole_tables: false };
+        context.lock_rows(&planned.plan, tables, &locks)?;
+    }
+    let seen = context.read_newest();
     let mut result = query::run(context, planned, None, None)?;
     let mut batches = Vec::new();
     while let Some(batch) = crate::threads::wait(result.rows.next())? {
         batches.push(batch?);
     }
-    Ok(FoundRows { columns, batches })
+    Ok(FoundRows { seen, columns, batches })
 }
 
 impl FoundRows {

@@ -47,8 +47,10 @@ pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &
         Search::Query(rel) => rel.clone(),
     };
     let wanted = wanted(bound);
-    let Counts { matched, changed } = until_not_stale(context, |seen| {
-        let found = search::find(context, rel.clone(), wanted.clone(), &bound.surroundings, &binding.tables)?;
+    let Counts { matched, changed } = until_not_stale(context, || {
+        let found =
+            search::find(context, rel.clone(), wanted.clone(), &bound.surroundings, &binding.tables, &bound.targets)?;
+        let seen = &found.seen;
         let writers = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
         let (met, counts) = (HashSet::new(), Counts::default());
         let mut rows = Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, counts };

@@ -13,7 +13,7 @@ use crate::{
 };
 use muster_algebra::{Hints, Plan, PlanOp, RowFetch, Scan, Switch};
 use muster_explain::counters;
-use muster_sql::{Parameters, Statement};
+use muster_sql::{Isolation, Parameters, Statement};
 use muster_storage::Pages;
 use muster_types::{Collation, KeyRange, Result, SqlType, TextKind, Value};
 use std::{
@@ -146,7 +146,10 @@ impl State {
     pub fn find_short_plan(&mut self, statement: ShortStatement<'_>) -> Option<Arc<ShortPlan>> {
         self.short_path.is_unknown = false;
         let settings = self.settings();
-        if !settings.is_allowed || self.process.killed.is_cancelled() {
+        let is_allowed = settings.is_allowed;
+        // Reads of such a transaction lock what they read.
+        let locks = self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable);
+        if !is_allowed || locks || self.process.killed.is_cancelled() {
             return None;
         }
         let number = self.short_path.settings.as_ref()?.number;
@@ -206,6 +209,9 @@ impl State {
     ) -> Result<Known> {
         let ShortPath { text, values, settings, .. } = &self.short_path;
         let Statement::Query(query) = muster_sql::parse(text)? else { return Ok(Known::General) };
+        if !query.locking().is_empty() {
+            return Ok(Known::General);
+        }
         let collation = settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
         let types: Vec<SqlType> = values.iter().map(|value| type_of(value, collation)).collect();
         let environment = BindEnvironment::new(context);

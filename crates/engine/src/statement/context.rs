@@ -88,8 +88,17 @@ impl StatementContext {
     /// The view that all reads of the statement share.
     pub fn read_view(&self) -> Arc<ReadView> {
         let mut view = self.view.lock();
-        let view = view.get_or_insert_with(|| self.transaction.read_view(|| self.database.newest_view()));
+        let newest = || match self.transaction.is_open() || !self.reads_uncommitted() {
+            true => self.database.newest_view(),
+            false => ReadView::latest(),
+        };
+        let view = view.get_or_insert_with(|| self.transaction.read_view(newest));
         Arc::clone(view)
+    }
+
+    /// Returns true if the session's transactions see what others have not committed.
+    fn reads_uncommitted(&self) -> bool {
+        self.session.variables.text("transaction_isolation") == "READ-UNCOMMITTED"
     }
 
     /// Makes the statement read what has been committed by now, and what its own transaction has changed, as statements that change

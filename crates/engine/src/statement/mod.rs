@@ -9,6 +9,7 @@
 //!     table_source    rows of them for operators                      table_source.rs
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!     table_locks     locks of whole tables                           table_locks.rs
+//!     row_locks       locks of rows that a statement reads            row_locks.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -29,6 +30,7 @@ mod gate;
 mod names;
 pub mod plan_counters;
 pub mod query;
+mod row_locks;
 mod rows;
 mod statistics;
 mod system_variable;
@@ -42,5 +44,6 @@ pub use diagnostics::{Diagnostics, Level};
 pub use evaluate::evaluate;
 pub use gate::enter_to_build;
 pub use names::StatementTables;
+pub use row_locks::RowLocks;
 pub use rows::first_values;
 pub use virtual_tables::VirtualTables;

@@ -11,7 +11,7 @@ use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
 use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
 use muster_exec::Profile;
-use muster_sql::{Bound, Parameters, Query};
+use muster_sql::{Blocked, Bound, Locking, Parameters, Query};
 use muster_types::{Result, SqlError, Value};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -88,7 +88,15 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
         // A context is made for one statement.
         context.clock.deadline.get_or_init(|| deadline);
     }
-    run(context, plan(context, query, parameters)?, deadline, None)
+    let planned = plan(context, query, parameters)?;
+    let mut locking = query.locking();
+    if locking.is_empty() && context.reads_lock() {
+        locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits });
+    }
+    if !locking.is_empty() {
+        context.lock_what_is_read(&planned.plan, &planned.tables, &locking)?;
+    }
+    run(context, planned, deadline, None)
 }
 
 /// Starts a planned query. After `deadline` its rows end with error 3024. `profile`: measurements of every operator go

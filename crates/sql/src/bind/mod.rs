@@ -141,7 +141,11 @@ pub fn bind_query(query: &Query, env: &BindEnv) -> Result<Bound> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &query.items);
-    let bound = binder.query(&query.ast, &names, true)?;
+    let bound = match query.ast.locks.is_empty() {
+        true => binder.query(&query.ast, &names, true)?,
+        // Whoever runs the query locks rows of what its plan reads.
+        false => binder.query(&sqlparser::ast::Query { locks: Vec::new(), ..(*query.ast).clone() }, &names, true)?,
+    };
     Ok(binder.into_bound(bound.rel, bound.outputs.into_iter().map(|o| (o.id, o.name)).collect()))
 }
 

@@ -26,8 +26,8 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("FETCH"));
         }
         if let Some(lock) = query.locks.first() {
-            // Nothing is locked, so nobody shall believe that it is.
-            return Err(SqlError::unsupported(format!("SELECT .. FOR {}", lock.lock_type)));
+            // Nothing would be locked, so nobody shall believe that it is.
+            return Err(SqlError::unsupported(format!("FOR {} in a subquery", lock.lock_type)));
         }
         let limits = order::limits(self, query.limit_clause.as_ref())?;
         let keys = order_exprs(query)?;

@@ -19,6 +19,45 @@ impl Query {
     pub fn parameters(&self) -> usize {
         self.parameters
     }
+
+    /// The locking clauses of the whole query: what it locks of the rows that it reads.
+    pub fn locking(&self) -> Vec<Locking> {
+        let clause = |clause: &ast::LockClause| Locking {
+            exclusive: matches!(clause.lock_type, ast::LockType::Update),
+            table: clause
+                .of
+                .as_ref()
+                .and_then(|of| of.0.last())
+                .and_then(|part| part.as_ident())
+                .map(|of| of.value.clone()),
+            blocked: match clause.nonblock {
+                None => Blocked::Waits,
+                Some(ast::NonBlock::Nowait) => Blocked::Fails,
+                Some(ast::NonBlock::SkipLocked) => Blocked::Skips,
+            },
+        };
+        self.ast.locks.iter().map(clause).collect()
+    }
+}
+
+/// A locking clause: `FOR UPDATE | SHARE [OF table] [NOWAIT | SKIP LOCKED]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locking {
+    /// FOR UPDATE.
+    pub exclusive: bool,
+    /// The table or alias whose rows are locked; `None`: all tables of the query.
+    pub table: Option<String>,
+    pub blocked: Blocked,
+}
+
+/// What a locking read does about rows that others have locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocked {
+    Waits,
+    /// NOWAIT.
+    Fails,
+    /// SKIP LOCKED.
+    Skips,
 }
 
 /// The texts of select items in order, for each SELECT keyword by its place (line, column).

@@ -102,7 +102,9 @@ impl LockTable {
                 Found::Cycle(cycle) => (cycle, false),
                 Found::TooLong => (vec![owner.id()], true),
             };
-            let weight = |trx_id: &u64| waits.get(*trx_id).map_or(u64::MAX, |waiting| waiting.owner.weight());
+            let weight = |trx_id: &u64| {
+                waits.get(*trx_id).map_or((u64::MAX, 0), |waiting| (waiting.owner.weight(), waiting.owner.locks()))
+            };
             // The first of several that are equal is the one that the search began with.
             let Some(victim) = cycle.iter().copied().min_by_key(weight) else { return };
             waits.latest = Some(Arc::new(self.describe(waits, &cycle, victim, too_long)));

@@ -45,6 +45,9 @@ pub enum Acquired {
     New,
 }
 
+/// Locks of entries that their transactions have changed are kept while all locks take less than this share of the memory for them.
+const KEPT_SHARE: u64 = 4;
+
 impl LockTable {
     /// An empty table that takes about so much memory at most.
     pub fn new(bytes_max: u64) -> LockTable {
@@ -201,8 +204,28 @@ impl LockTable {
         self.remove(owner, resource);
     }
 
+    /// Returns true if so many more locks leave memory for many more.
+    pub fn has_room_for(&self, locks: u64) -> bool {
+        self.bytes().saturating_add(locks.saturating_mul(LOCK_BYTES)) < self.bytes_max / KEPT_SHARE
+    }
+
+    /// Releases the lock of a record, if the transaction has one.
+    pub(super) fn release_record(&self, owner: &LockOwner, resource: &Resource) {
+        let has_record = {
+            let shard = self.shard(resource).lock();
+            shard.get(resource).and_then(|queue| queue.granted_to(owner.id())).is_some_and(|lock| lock.record.is_some())
+        };
+        if has_record {
+            self.release(owner, resource);
+        }
+    }
+
     /// Gives up the lock of an entry that its transaction has changed since, unless others wait for it: the entry tells whose it is.
+    /// As long as there is memory for many more locks, it is kept.
     pub fn make_implicit(&self, owner: &LockOwner, resource: &Resource) {
+        if self.bytes() < self.bytes_max / KEPT_SHARE {
+            return;
+        }
         let mut shard = self.shard(resource).lock();
         let has_gap = |queue: &Queue| queue.granted_to(owner.id()).is_some_and(|lock| lock.gap.is_some());
         if shard.get(resource).is_some_and(|queue| queue.waiting.is_empty() && !has_gap(queue)) {

@@ -46,10 +46,14 @@ impl TransactionLocks {
     /// Returns true if another transaction, which has not ended, has changed the entry that a slot with `trx_id` belongs to; its lock of
     /// the entry is visible then.
     pub fn is_changed_by_other(&self, trx_id: u64, resource: impl FnOnce() -> Resource) -> bool {
-        trx_id != 0
-            && trx_id != self.trx_id()
-            && self.table.is_active(trx_id)
-            && self.table.make_explicit(trx_id, &resource())
+        if trx_id == 0 || trx_id == self.trx_id() || !self.table.is_active(trx_id) {
+            return false;
+        }
+        let resource = resource();
+        // This one may have got a lock of the entry just after its owner had changed it and made its own lock implicit, when nobody
+        // waited yet. That lock is none: the entry is the other's.
+        self.table.release_record(&self.owner, &resource);
+        self.table.make_explicit(trx_id, &resource)
     }
 
     /// The mode in which an entry is locked that is in the way of a new one.

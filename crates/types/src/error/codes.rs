@@ -174,6 +174,7 @@ codes! {
     LockWaitTimeout = 1205, "HY000";
     LockTableFull = 1206, "HY000";
     LockDeadlock = 1213, "40001";
+    UnresolvedTableLock = 3568, "HY000";
     LockNowait = 3572, "HY000";
     CantUpdateWithReadLock = 1223, "HY000";
     ReadOnlyTransaction = 1792, "25006";
