@@ -156,6 +156,7 @@ files! {
     databases
     decimals
     delete
+    explain_changes
     expressions
     floats
     grouping

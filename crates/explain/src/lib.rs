@@ -5,6 +5,7 @@
 //!   tree.rs         FORMAT=TREE: one line per operator
 //!   json.rs         FORMAT=JSON: one object per line of the tree
 //!   traditional.rs  FORMAT=TRADITIONAL: one line per table
+//!   change.rs       the same three for statements that change rows
 //!   analyze.rs      EXPLAIN ANALYZE: what each operator did, behind its line
 //!   counters.rs     the status variables that a plan counts up when it starts
 //!   subplans.rs     subqueries that run by themselves
@@ -16,6 +17,7 @@
 
 mod access;
 pub mod analyze;
+mod change;
 pub mod counters;
 mod json;
 mod key_range;
@@ -24,5 +26,6 @@ pub mod traditional;
 mod tree;
 
 pub use access::{Entries, TableAccess, Way};
+pub use change::{Change, ChangeKind};
 pub use json::json;
 pub use tree::{ExplainLine, figure, lines, tree, tree_with};

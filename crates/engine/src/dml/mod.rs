@@ -7,6 +7,7 @@
 //!     duplicate    what a row does whose key is there already         duplicate.rs
 //!     search       the rows that UPDATE and DELETE change             search.rs
 //!     assign       the new values of a row, from left to right        assign.rs
+//!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
@@ -22,6 +23,7 @@ mod convert;
 mod delete;
 mod duplicate;
 mod evaluation;
+mod explain;
 mod generated;
 mod insert;
 mod row_insert;
@@ -31,5 +33,6 @@ mod update;
 mod write;
 
 pub use delete::delete;
+pub use explain::explained;
 pub use insert::insert;
 pub use update::update;

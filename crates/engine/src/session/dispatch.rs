@@ -35,7 +35,10 @@ impl State {
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
             Explain(explain) => {
                 self.note_short_path(context, explain);
-                explain::explain(context, explain, parameters)
+                match dml::explained(context, explain, parameters) {
+                    Some(shown) => shown,
+                    None => explain::explain(context, explain, parameters),
+                }
             }
             Describe { table, pattern } => show::describe(context, table, pattern.as_deref()),
             Show(muster_sql::Show::Warnings { count, offset, limit }) => {

@@ -9,7 +9,7 @@ use crate::{
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan};
 use muster_exec::Profile;
-use muster_explain::analyze::Analyzed;
+use muster_explain::{Change, analyze::Analyzed};
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -19,14 +19,7 @@ pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &
         return Err(SqlError::unsupported("EXPLAIN of a statement other than SELECT"));
     };
     let planned = query::plan(context, query, parameters)?;
-    let format =
-        explain.format.unwrap_or_else(|| match (explain.analyze, &*context.session.variables.text("explain_format")) {
-            (true, _) | (_, "TREE") => ExplainFormat::Tree,
-            (_, "JSON") => ExplainFormat::Json,
-            _ => ExplainFormat::Traditional,
-        });
-    let columns = vec![text_column("EXPLAIN", u32::MAX / 4)];
-    let one = |text: String| rows::outcome(columns.clone(), &[vec![Value::Text(text)]]);
+    let format = format(context, explain);
     match (explain.analyze, format) {
         (true, ExplainFormat::Tree) => one(analyze(context, planned, |run| Ok(run.tree()))?),
         (true, ExplainFormat::Json) => one(analyze(context, planned, |run| run.json().map_err(SqlError::internal))?),
@@ -39,9 +32,35 @@ pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &
     }
 }
 
+/// EXPLAIN of a statement that changes rows.
+pub fn change(context: &StatementContext, explain: &Explain, change: &Change<'_>) -> Result<Outcome> {
+    match format(context, explain) {
+        ExplainFormat::Tree => one(change.tree()),
+        ExplainFormat::Json => one(change.json().map_err(SqlError::internal)?),
+        ExplainFormat::Traditional => table(&change.rows()),
+    }
+}
+
+/// The format that was asked for, or that of `explain_format`.
+fn format(context: &StatementContext, explain: &Explain) -> ExplainFormat {
+    explain.format.unwrap_or_else(|| match (explain.analyze, &*context.session.variables.text("explain_format")) {
+        (true, _) | (_, "TREE") => ExplainFormat::Tree,
+        (_, "JSON") => ExplainFormat::Json,
+        _ => ExplainFormat::Traditional,
+    })
+}
+
+/// One text as a result.
+fn one(text: String) -> Result<Outcome> {
+    rows::outcome(vec![text_column("EXPLAIN", u32::MAX / 4)], &[vec![Value::Text(text)]])
+}
+
 /// MySQL's table: a line for each table that is read, in the order of the plan.
 fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
-    let lines = muster_explain::traditional::rows(plan, columns);
+    table(&muster_explain::traditional::rows(plan, columns))
+}
+
+fn table(lines: &[Vec<Value>]) -> Result<Outcome> {
     let big = SqlType::Int { width: IntWidth::Big, unsigned: true };
     let columns = vec![
         rows::column("id", big, true),
@@ -57,7 +76,7 @@ fn traditional(plan: &Plan, columns: &Columns) -> Result<Outcome> {
         rows::column("filtered", SqlType::Double, true),
         text_column("Extra", 255),
     ];
-    rows::outcome(columns, &lines)
+    rows::outcome(columns, lines)
 }
 
 /// Runs a query to its end, throws its rows away, and prints the plan with what its nodes did.

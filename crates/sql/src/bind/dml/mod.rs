@@ -104,6 +104,23 @@ pub struct Surroundings {
     pub constants: Option<Rel>,
 }
 
+impl Surroundings {
+    /// A relation of the statement as a query of all its columns.
+    pub fn bound(&self, rel: Rel) -> Bound {
+        Bound {
+            outputs: rel.output().into_iter().map(|id| (id, String::new())).collect(),
+            rel,
+            columns: self.columns.clone(),
+            tables: Vec::new(),
+            stars: Vec::new(),
+            aggregated: false,
+            first_table_again: false,
+            warnings: Vec::new(),
+            hints: self.hints.clone(),
+        }
+    }
+}
+
 /// INSERT and REPLACE. The columns of `target` are those of the row that is to be inserted: values see those before them,
 /// and the defaults of the others. `VALUES(column)` is that column, too.
 #[derive(Debug, Clone)]

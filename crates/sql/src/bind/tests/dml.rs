@@ -41,17 +41,7 @@ fn search_text(search: &Search, surroundings: &Surroundings) -> String {
             out + "\n"
         }
         Search::Query(rel) => {
-            let bound = Bound {
-                rel: rel.clone(),
-                columns: columns.clone(),
-                outputs: rel.output().into_iter().map(|id| (id, String::new())).collect(),
-                tables: Vec::new(),
-                stars: Vec::new(),
-                aggregated: false,
-                first_table_again: false,
-                warnings: Vec::new(),
-                hints: Hints::default(),
-            };
+            let bound = surroundings.bound(rel.clone());
             check(&bound, "");
             print(&bound)
         }
