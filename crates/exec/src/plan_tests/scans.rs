@@ -44,7 +44,8 @@ fn stored() -> Stored {
 fn stored_with(buffer_pool_bytes: usize) -> Stored {
     let directory = tempfile::tempdir().unwrap();
     let io = Arc::new(SimulatedDisk::new());
-    let options = StoreOptions { page_size: 4096, buffer_pool_bytes, sync: false, ..StoreOptions::default() };
+    let options =
+        StoreOptions { page_size: 4096, buffer_pool_bytes, sync: false, purges: false, ..StoreOptions::default() };
     let open = || Store::open_on(directory.path(), options.clone(), io.clone()).unwrap();
     let part = |column| KeyPart { column, prefix: None, descending: false };
     let column = |ty, nullable| ColumnSchema { ty, nullable };

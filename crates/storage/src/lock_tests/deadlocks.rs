@@ -94,13 +94,15 @@ fn requests_that_wait_are_part_of_circles() {
     acquire(&locks, 3, "b", X).unwrap();
     let second = wait_for(&locks, &b, &key("a"), X);
     let third = wait_for(&locks, &c, &key("a"), Wanted::record(SHARED));
-    // The first one waits for the third, which waits for the second, which waits for the first.
-    assert_eq!(acquire(&locks, 1, "b", X), Err(LockError::Deadlock));
-    assert_eq!(locks.latest_deadlock().unwrap().parties.len(), 3);
-    locks.release_all(&a);
-    second.join().unwrap().unwrap();
+    // The first one waits for the third, which waits for the second, which waits for the first and has no lock yet.
+    let first = wait_for(&locks, &a, &key("b"), X);
+    assert_eq!(second.join().unwrap(), Err(LockError::Deadlock));
+    let deadlock = locks.latest_deadlock().unwrap();
+    assert_eq!((deadlock.parties.len(), deadlock.victim), (3, 2));
     locks.release_all(&b);
     third.join().unwrap().unwrap();
+    locks.release_all(&c);
+    first.join().unwrap().unwrap();
 }
 
 /// A transaction that waits inherits a lock for which another one waits then: nobody begins to wait, and still there is a circle.

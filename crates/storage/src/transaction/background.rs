@@ -58,6 +58,10 @@ fn run(transactions: &Transactions, store: &Weak<Store>) {
             if state.stop {
                 return;
             }
+            // Without work the store is not held, so that whoever lets it go closes it.
+            if state.losers.is_empty() && state.committed.is_empty() {
+                continue;
+            }
         }
         let Some(store) = store.upgrade() else { return };
         if let Err(e) = store.roll_back_losers().and_then(|()| store.purge_until_stopped()) {
