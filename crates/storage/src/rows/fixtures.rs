@@ -273,7 +273,8 @@ fn now<R>(table: &Table, change: impl Fn(&mut crate::Transaction) -> Result<R>) 
         match change(&mut trx) {
             Ok(done) => {
                 let _not_waited_for = trx.commit()?;
-                table.store().purge()?;
+                // The change is made, also if the power goes before its old versions are purged.
+                let _later = table.store().purge();
                 return Ok(done);
             }
             Err(crate::StorageError::Deadlock) => trx.roll_back()?,
