@@ -123,7 +123,11 @@ impl Work {
         // Transactions that begin from now on need nothing before the start of redo.
         let next = self.transactions.next();
         let oldest = self.transactions.oldest_needed().map_or(redo, |oldest| oldest.min(redo));
+        let ended = self.log.current();
         if redo > self.log.status().checkpoint || oldest > self.log.status().oldest {
+            // A transaction whose records nobody needs any more has been undone or purged by records that are in the log before here. A
+            // crash that lost those would leave its changes, which may be in their pages, and nobody would know of it.
+            self.log.wait_durable(ended)?;
             self.log.checkpoint(redo, oldest, next)?;
         }
         written

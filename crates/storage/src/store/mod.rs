@@ -358,6 +358,12 @@ impl Store {
         self.checkpointer.checkpoint()
     }
 
+    /// A checkpoint as it is taken in the background, which takes pages as they are.
+    #[cfg(test)]
+    pub(crate) fn checkpoint_without_pages(&self) -> Result<()> {
+        self.checkpointer.checkpoint()
+    }
+
     /// Returns true if there is any table file.
     pub fn has_table_files(&self) -> Result<bool> {
         Ok(!table_files(&*self.disk, &self.directory)?.is_empty())

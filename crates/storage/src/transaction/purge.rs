@@ -98,13 +98,13 @@ impl Store {
         if ended.last != 0 {
             self.append_purged(ended.id)?;
         }
-        // Told before their pages are free: after a crash nobody frees them once more.
+        self.transactions().purged(ended.id);
+        // Told before their pages are free: after a crash or an error nobody frees them once more.
         for (file, record) in versions {
             if let Some(table) = self.table_of(file)? {
                 table.tree(0).free_long_values(&record, self.counters())?;
             }
         }
-        self.transactions().purged(ended.id);
         Ok(true)
     }
 

@@ -183,3 +183,41 @@ fn a_crash_leaves_what_was_committed() {
         compare_at_rest(&table, &model, true);
     }
 }
+
+/// A transaction is rolled back or purged after its changes have come to their pages; then there is a checkpoint, which writes no pages,
+/// and a power cut.
+#[test]
+fn a_checkpoint_forgets_no_transaction_whose_end_could_be_lost() {
+    for (rolls_back, seed) in
+        [true, false].into_iter().flat_map(|rolls_back| (0..4).map(move |seed| (rolls_back, seed)))
+    {
+        let disk = Arc::new(SimulatedDisk::new());
+        let store = open_store(&disk);
+        let files = store.create_table(&schema()).unwrap();
+        let table = open_table(&store, &files);
+        let row = |id: i64| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![7; 10])];
+        let mut model = Model::new();
+        for id in 1..4 {
+            table.insert_now(&row(id), &Counters::default()).unwrap();
+            model.insert(id, row(id));
+        }
+        let mut trx = store.begin();
+        assert!(table.delete(&mut trx, &[Value::Int(2)], &Counters::default()).unwrap());
+        if rolls_back {
+            store.checkpoint().unwrap();
+            trx.roll_back().unwrap();
+        } else {
+            let _not_waited_for = trx.commit().unwrap();
+            model.remove(&2);
+            store.checkpoint().unwrap();
+            store.purge().unwrap();
+        }
+        store.checkpoint_without_pages().unwrap();
+        disk.cut_power_after(0);
+        drop((table, store));
+        let store = open_store(&Arc::new(disk.after_power_cut(seed)));
+        let table = open_table(&store, &files);
+        store.roll_back_losers().unwrap();
+        compare_at_rest(&table, &model, true);
+    }
+}
