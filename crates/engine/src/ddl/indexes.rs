@@ -48,6 +48,9 @@ pub fn alter_table(context: &StatementContext, statement: &AlterTable) -> Result
             }
             AlterAction::RenameIndex { from, to } => rename(context, &name, from, to)?,
             AlterAction::Options(options) => set_options(context, &name, options)?,
+            // As InnoDB says it: dumps have such lines around the rows of each table.
+            AlterAction::Keys => context
+                .note(ErrorCode::IllegalHa, format!("Table storage engine for '{}' doesn't have this option", name.1)),
         }
     }
     Ok(Done::rows(0))

@@ -439,6 +439,10 @@ fn alter_action(c: &mut Cursor) -> Result<Option<AlterAction>> {
         c.accept_any(&["TO", "AS"]);
         return Ok(Some(AlterAction::Rename(c.table_name()?)));
     }
+    if c.accept_any(&["DISABLE", "ENABLE"]).is_some() {
+        c.expect("KEYS")?;
+        return Ok(Some(AlterAction::Keys));
+    }
     let word = c.word(0);
     let unsupported = [
         "MODIFY",
@@ -446,8 +450,6 @@ fn alter_action(c: &mut Cursor) -> Result<Option<AlterAction>> {
         "ALTER",
         "CONVERT",
         "ORDER",
-        "DISABLE",
-        "ENABLE",
         "DISCARD",
         "IMPORT",
         "FORCE",

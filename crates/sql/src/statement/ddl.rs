@@ -101,8 +101,13 @@ pub enum AlterAction {
     DropIndex(String),
     DropPrimaryKey,
     Rename(TableName),
-    RenameIndex { from: String, to: String },
+    RenameIndex {
+        from: String,
+        to: String,
+    },
     Options(TableOptions),
+    /// `DISABLE KEYS`, `ENABLE KEYS`.
+    Keys,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -21,6 +21,7 @@ codes! {
     Yes = 1003, "HY000";
     CantLock = 1015, "HY000";
     DiskFull = 1021, "HY000";
+    IllegalHa = 1031, "HY000";
     TooManyConnections = 1040, "08004";
     OutOfMemory = 1041, "HY000";
     DbCreateExists = 1007, "HY000";
