@@ -1,7 +1,7 @@
 //! One random change of a row, made in a table.
 
 use crate::{
-    Counters, ReadView, Result, StorageError, Table,
+    Counters, ReadView, Result, StorageError, Table, Transaction,
     key::ByteRange,
     random::Random,
     table_model::{
@@ -62,30 +62,48 @@ impl From<StorageError> for Broken {
     }
 }
 
-/// Changes a row; a model says what must come of it. `None`: it was refused as a duplicate, as it must be.
-pub(super) fn change(table: &Table, model: &Model, draw: &mut Random) -> Result<Option<Delta>, Broken> {
+/// A change that was tried.
+pub(super) enum Outcome {
+    Made(Delta),
+    /// It was refused as a duplicate, as it must be.
+    Duplicate,
+    /// Another transaction, which has not ended, has changed the row or an entry of it.
+    Conflict,
+}
+
+/// Changes a row; a model says what must come of it.
+pub(super) fn change(
+    table: &Table,
+    model: &Model,
+    draw: &mut Random,
+    trx: &mut Transaction,
+) -> Result<Outcome, Broken> {
     let count = model.rows.len();
     // Small tables grow, larger ones shrink.
     let kind = draw.below(100);
     let old = if count == 0 { None } else { model.rows.values().nth(draw.below(count)).cloned() };
     match old {
-        Some(old) if kind < 25 => update(table, model, draw, old),
+        Some(old) if kind < 25 => update(table, model, draw, old, trx),
         Some(old) if kind < 25 + count / 3 => {
             let key = model.key_values(&old);
-            match table.delete_now(&key, &Counters::default())? {
-                true => Ok(Some(Delta { removed: Some(model.key(&old)), put: None, number_missing: false })),
-                false => Err(Broken::Wrong(format!("no row with key {key:?}"))),
+            match table.delete(trx, &key, &Counters::default()) {
+                Ok(true) => {
+                    Ok(Outcome::Made(Delta { removed: Some(model.key(&old)), put: None, number_missing: false }))
+                }
+                Ok(false) => Err(Broken::Wrong(format!("no row with key {key:?}"))),
+                Err(StorageError::WouldWait) => Ok(Outcome::Conflict),
+                Err(e) => Err(e.into()),
             }
         }
-        _ => insert(table, model, draw),
+        _ => insert(table, model, draw, trx),
     }
 }
 
-fn insert(table: &Table, model: &Model, draw: &mut Random) -> Result<Option<Delta>, Broken> {
+fn insert(table: &Table, model: &Model, draw: &mut Random, trx: &mut Transaction) -> Result<Outcome, Broken> {
     let mut row = Row { values: draw::row(draw, &model.schema), number: HAS_PRIMARY_KEY };
-    let done = table.insert_now(&row.values, &Counters::default()).map(|()| true);
-    if !is_made(done, model.duplicate(&row, None), &row)? {
-        return Ok(None);
+    let done = table.insert(trx, &row.values, &Counters::default()).map(|()| true);
+    if let Some(refused) = refused(done, model.duplicate(&row, None), &row)? {
+        return Ok(refused);
     }
     let mut number_missing = false;
     if !model.has_primary_key() {
@@ -96,7 +114,7 @@ fn insert(table: &Table, model: &Model, draw: &mut Random) -> Result<Option<Delt
             Err(wrong) => return Err(wrong),
         }
     }
-    Ok(Some(Delta { removed: None, put: Some(row), number_missing }))
+    Ok(Outcome::Made(Delta { removed: None, put: Some(row), number_missing }))
 }
 
 /// The hidden row number of the row that came last.
@@ -109,7 +127,7 @@ fn last_number(table: &Table) -> Result<i64, Broken> {
     }
 }
 
-fn update(table: &Table, model: &Model, draw: &mut Random, old: Row) -> Result<Option<Delta>, Broken> {
+fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx: &mut Transaction) -> Result<Outcome, Broken> {
     let drawn = draw::row(draw, &model.schema);
     let mut new = old.clone();
     match draw.below(4) {
@@ -121,18 +139,19 @@ fn update(table: &Table, model: &Model, draw: &mut Random, old: Row) -> Result<O
         }
     }
     let key = model.key(&old);
-    let done = table.update_now(&model.key_values(&old), &new.values, &Counters::default());
-    match is_made(done, model.duplicate(&new, Some(&key)), &new)? {
-        true => Ok(Some(Delta { removed: Some(key), put: Some(new), number_missing: false })),
-        false => Ok(None),
+    let done = table.update(trx, &model.key_values(&old), &new.values, &Counters::default());
+    match refused(done, model.duplicate(&new, Some(&key)), &new)? {
+        Some(refused) => Ok(refused),
+        None => Ok(Outcome::Made(Delta { removed: Some(key), put: Some(new), number_missing: false })),
     }
 }
 
-/// Returns whether a change was made, if that is what it should have come to.
-fn is_made(done: Result<bool>, duplicate: Option<usize>, row: &Row) -> Result<bool, Broken> {
+/// Returns why a change was not made, or `None` if it was, if that is what it should have come to.
+fn refused(done: Result<bool>, duplicate: Option<usize>, row: &Row) -> Result<Option<Outcome>, Broken> {
     match (done, duplicate) {
-        (Ok(true), None) => Ok(true),
-        (Err(StorageError::Duplicate { index, .. }), Some(wanted)) if index == wanted => Ok(false),
+        (Ok(true), None) => Ok(None),
+        (Err(StorageError::Duplicate { index, .. }), Some(wanted)) if index == wanted => Ok(Some(Outcome::Duplicate)),
+        (Err(StorageError::WouldWait), _) => Ok(Some(Outcome::Conflict)),
         (Err(e), _) if !matches!(e, StorageError::Duplicate { .. }) => Err(Broken::Storage(e)),
         (done, wanted) => Err(Broken::Wrong(format!("{done:?}, wanted duplicate {wanted:?}: {row:?}"))),
     }

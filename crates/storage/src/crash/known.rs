@@ -15,9 +15,10 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(super) struct Known {
     /// Tables with the rows that survive for certain.
     pub durable: BTreeMap<u64, Model>,
-    /// Changes since, in their order: what survives of them are the first so many.
-    since: Vec<(u64, Delta)>,
-    /// Tables with all changes.
+    /// The changes of transactions that have committed since, in the order of their commits: what survives of them are the
+    /// first so many.
+    since: Vec<Vec<(u64, Delta)>>,
+    /// Tables with all committed changes.
     pub now: BTreeMap<u64, Model>,
     /// The highest hidden row number that a row of a table has had, also one that is gone.
     highest: BTreeMap<u64, i64>,
@@ -26,17 +27,21 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Notes a change. Error: it has given a hidden row number that a row has had before.
-    pub fn changed(&mut self, table: u64, delta: Delta) -> Result<(), String> {
-        if let Some(number) = delta.given_number() {
-            let highest = self.highest.insert(table, number).unwrap_or(-1);
-            if number <= highest {
-                return Err(format!("table {table}: a row has got number {number} after one with {highest}"));
-            }
+    /// A row has got a hidden row number. Error: some row has had it before.
+    pub fn gave_number(&mut self, table: u64, number: i64) -> Result<(), String> {
+        let highest = self.highest.insert(table, number).unwrap_or(-1);
+        if number <= highest {
+            return Err(format!("table {table}: a row has got number {number} after one with {highest}"));
         }
-        delta.apply(self.now.get_mut(&table).expect("a table that there is"));
-        self.since.push((table, delta));
         Ok(())
+    }
+
+    /// A transaction has committed its changes.
+    pub fn committed(&mut self, deltas: Vec<(u64, Delta)>) {
+        for (table, delta) in &deltas {
+            delta.apply(self.now.get_mut(table).expect("a table that there is"));
+        }
+        self.since.push(deltas);
     }
 
     /// All changes so far survive.
@@ -48,7 +53,7 @@ impl Known {
 
     /// The table is there with these rows, for certain; or it is gone.
     pub fn replaced(&mut self, table: u64, model: Option<Model>) {
-        self.since.retain(|(changed, _)| *changed != table);
+        self.since.iter_mut().for_each(|deltas| deltas.retain(|(changed, _)| *changed != table));
         // Files that are loaded number their rows anew.
         let numbers = model.iter().flat_map(|model| model.rows.values().map(|row| row.number));
         let highest = numbers.max().unwrap_or(-1);
@@ -62,12 +67,12 @@ impl Known {
         }
     }
 
-    /// Finds after how many of the changes since all tables are as they are, and takes that for what survives. Returns how
-    /// many changes were lost.
-    pub fn settle(&mut self, tables: &BTreeMap<u64, Arc<Table>>) -> Result<u64, String> {
+    /// Finds after how many of the commits since all tables are as a view sees them, and takes that for what survives. Returns
+    /// how many commits were lost.
+    pub fn settle(&mut self, tables: &BTreeMap<u64, Arc<Table>>, view: &Arc<ReadView>) -> Result<u64, String> {
         let mut found = BTreeMap::new();
         for (id, table) in tables {
-            found.insert(*id, rows_of(table)?);
+            found.insert(*id, rows_of(table, view)?);
         }
         let mut models = std::mem::take(&mut self.durable);
         let mut since = std::mem::take(&mut self.since).into_iter();
@@ -77,7 +82,7 @@ impl Known {
         };
         let first = differs(&models);
         while differs(&models).is_some() {
-            let Some((table, mut delta)) = since.next() else {
+            let Some(deltas) = since.next() else {
                 let id = first.unwrap_or_default();
                 let (rows, last) = (&found[&id], &models[&id]);
                 let missing = last.rows.values().find(|row| !rows.contains(row));
@@ -89,10 +94,11 @@ impl Known {
                     last.rows.len()
                 ));
             };
-            if let Some(model) = models.get_mut(&table) {
+            for (table, mut delta) in deltas {
+                let Some(model) = models.get_mut(&table) else { continue };
                 let highest = self.highest_durable.entry(table).or_insert(-1);
                 delta.complete(&found[&table], *highest);
-                *highest = delta.given_number().unwrap_or(*highest);
+                *highest = (*highest).max(delta.given_number().unwrap_or(-1));
                 delta.apply(model);
             }
         }
@@ -103,11 +109,11 @@ impl Known {
     }
 }
 
-/// The rows of a table in the order of its clustered tree, with their hidden numbers.
-pub(super) fn rows_of(table: &Table) -> Result<Vec<Row>, String> {
+/// The rows of a table that a view sees, in the order of its clustered tree, with their hidden numbers.
+pub(super) fn rows_of(table: &Table, view: &Arc<ReadView>) -> Result<Vec<Row>, String> {
     let counters = Counters::default();
     let columns = table.schema().columns.len();
-    let cursor = table.tree(0).rows(ByteRange::default(), false, &ReadView::latest(), &counters);
+    let cursor = table.tree(0).rows(ByteRange::default(), false, view, &counters);
     let mut cursor = cursor.map_err(|e| e.to_string())?;
     let mut rows = Vec::new();
     while let Some(mut values) = cursor.next().map_err(|e| e.to_string())? {

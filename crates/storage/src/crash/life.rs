@@ -2,25 +2,22 @@
 
 use super::{
     catalog::{Catalog, schema_of},
-    change::{self, Broken},
-    known::{Known, model_of, rows_of},
+    change::Broken,
+    known::Known,
+    open_transaction::OpenTransaction,
 };
 use crate::{
-    Counters, DuplicatePolicy, IoBackend, LoadOptions, LogSettings, Result, Store, StoreOptions, Table, TableLoader,
-    TableStatistics, array_of, arrow_type,
+    Counters, IoBackend, LogSettings, Store, StoreOptions, Table, TableStatistics,
     io::{Disk, simulated::SimulatedDisk},
     log::{LogFiles, OnFailure, repair},
     random::Random,
     store::Faults,
     table_model::{
         compare::{Compare, compare},
-        draw,
         history::Met,
-        model::{Model, Row},
+        model::Model,
     },
 };
-use arrow_array::RecordBatch;
-use arrow_schema::{Field, Schema};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -30,24 +27,26 @@ use std::{
 
 const PAGE_SIZE: usize = 4096;
 const TABLES_MAX: usize = 3;
+const TRANSACTIONS_MAX: usize = 4;
 const DIRECTORY: &str = "/d";
 
 /// A directory that loses its power again and again.
 pub(super) struct Lives {
-    draw: Random,
-    disk: Arc<SimulatedDisk>,
-    known: Known,
-    catalog: Catalog,
+    pub(super) draw: Random,
+    pub(super) disk: Arc<SimulatedDisk>,
+    pub(super) known: Known,
+    pub(super) catalog: Catalog,
     /// A catalog that was being written when the power went, with the tables that it replaces.
-    pending: Option<(Catalog, Vec<(u64, Option<Model>)>)>,
+    pub(super) pending: Option<(Catalog, Vec<(u64, Option<Model>)>)>,
     faults: Faults,
     pub met: Met,
 }
 
 /// An open directory.
-struct Open {
-    store: Arc<Store>,
-    tables: BTreeMap<u64, Arc<Table>>,
+pub(super) struct Open {
+    pub store: Arc<Store>,
+    pub tables: BTreeMap<u64, Arc<Table>>,
+    pub transactions: Vec<OpenTransaction>,
 }
 
 impl Lives {
@@ -63,7 +62,7 @@ impl Lives {
         }
     }
 
-    fn hit(&mut self, what: &str, times: u64) {
+    pub(super) fn hit(&mut self, what: &str, times: u64) {
         *self.met.entry(what.to_string()).or_default() += times;
     }
 
@@ -97,7 +96,7 @@ impl Lives {
         }
     }
 
-    fn options(&self) -> StoreOptions {
+    fn options(&mut self) -> StoreOptions {
         let log = LogSettings {
             capacity: 1 << 20,
             buffer_bytes: 128 << 10,
@@ -110,7 +109,8 @@ impl Lives {
             io: IoBackend::Threads,
             log,
             faults: self.faults,
-            purges: false,
+            // The thread that purges is at work in every other life; else the test does its work.
+            purges: self.draw.one_in(2),
             ..StoreOptions::default()
         }
     }
@@ -118,7 +118,8 @@ impl Lives {
     /// Opens the directory and compares it with what is known.
     fn start(&mut self) -> Result<Open, Broken> {
         self.count_torn_pages();
-        let opened = Store::open_on(Path::new(DIRECTORY), self.options(), Arc::clone(&self.disk) as _);
+        let options = self.options();
+        let opened = Store::open_on(Path::new(DIRECTORY), options, Arc::clone(&self.disk) as _);
         let store = match opened {
             Ok(store) => store,
             Err(e) => {
@@ -136,15 +137,15 @@ impl Lives {
         for (id, files) in &self.catalog.tables {
             tables.insert(*id, store.open_table(schema_of(*id), files.clone(), TableStatistics::default())?);
         }
-        store.roll_back_losers()?;
-        store.purge()?;
-        let checked = self.compare(&tables);
+        // All tables that there are have been opened: what else the log names was dropped.
+        store.set_table_source(Arc::new(|_| Ok(None)));
+        let checked = self.compare(&store, &tables);
         // Reading fails when the power goes.
         match checked {
             Err(_) if self.disk.is_off() => return Err(off()),
             checked => checked.map_err(Broken::Wrong)?,
         }
-        Ok(Open { store, tables })
+        Ok(Open { store, tables, transactions: Vec::new() })
     }
 
     /// Takes the catalog that was found for the one that there is: the last one, or the one that was being written.
@@ -165,7 +166,12 @@ impl Lives {
         }
     }
 
-    fn compare(&mut self, tables: &BTreeMap<u64, Arc<Table>>) -> Result<(), String> {
+    /// Compares the tables with what is known: first what a view sees while transactions that the power has cut off are not
+    /// rolled back yet, and then all trees when nothing is left of them.
+    fn compare(&mut self, store: &Arc<Store>, tables: &BTreeMap<u64, Arc<Table>>) -> Result<(), String> {
+        let lost = self.known.settle(tables, &store.read_view())?;
+        self.hit("commits lost", lost);
+        self.clean_up(store)?;
         for (id, table) in tables {
             let reports = table.check(&Counters::default(), &mut || Ok(())).map_err(|e| format!("table {id}: {e}"))?;
             for report in reports {
@@ -174,13 +180,36 @@ impl Lives {
                 self.hit("long values' pages", report.overflow_pages);
             }
         }
-        let lost = self.known.settle(tables)?;
-        self.hit("changes lost", lost);
         for (id, table) in tables {
             let found = compare(table, &self.known.now[id], &mut self.draw, Compare::AfterCrash);
             found.map_err(|e| format!("table {id}: {e}"))?;
         }
         Ok(())
+    }
+
+    /// Waits until losers are rolled back, and all is purged that transactions have left.
+    fn clean_up(&mut self, store: &Store) -> Result<(), String> {
+        let (losers, to_purge) = (store.losers(), store.history_length());
+        self.hit("losers", losers as u64);
+        self.hit("transactions to purge", to_purge as u64);
+        for _ in 0..1000 {
+            if let Err(e) = store.roll_back_losers().and_then(|()| store.purge())
+                && !self.disk.is_off()
+            {
+                return Err(format!("losers and what is to be purged: {e}"));
+            }
+            let (losers, to_purge) = (store.losers(), store.history_length());
+            if self.disk.is_off() {
+                self.hit("cuts while losers are rolled back", u64::from(losers > 0));
+                self.hit("cuts while rows are purged", u64::from(losers == 0 && to_purge > 0));
+                return Err("the power is off".into());
+            }
+            if (losers, to_purge) == (0, 0) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Err("losers, or transactions to purge, are left after a long time".into())
     }
 
     /// How many pages are torn at their places: looked at in a copy of the disk.
@@ -195,6 +224,10 @@ impl Lives {
     fn one_life(&mut self) -> Result<(), Broken> {
         let mut open = self.start()?;
         let outcome = self.work(&mut open);
+        if self.disk.is_off() {
+            self.hit("purges cut short", u64::from(open.store.history_length() > 0));
+        }
+        open.transactions.clear();
         let status = open.store.log_status();
         self.hit("segments used again", status.segments_recycled);
         let at_end = if outcome.is_ok() { self.compare_now(&open) } else { Ok(()) };
@@ -211,6 +244,7 @@ impl Lives {
 
     /// Compares all tables while nothing has failed.
     fn compare_now(&mut self, open: &Open) -> Result<(), String> {
+        self.clean_up(&open.store)?;
         for (id, table) in &open.tables {
             let found = compare(table, &self.known.now[id], &mut self.draw, Compare::AfterCrash);
             found.map_err(|e| format!("before the power went: table {id}: {e}"))?;
@@ -222,147 +256,104 @@ impl Lives {
         for _ in 0..self.draw.below(250) {
             match self.draw.below(100) {
                 _ if open.tables.is_empty() => self.create(open)?,
-                0..80 => self.change(open)?,
-                80..90 => {
+                0..55 => self.change(open)?,
+                55..70 => self.end_one(open)?,
+                70..74 => self.use_savepoint(open)?,
+                74..80 => {
                     open.store.make_durable()?;
                     self.known.acknowledged();
                 }
-                90..93 => open.store.checkpoint()?,
-                93 if open.tables.len() < TABLES_MAX => self.create(open)?,
-                94 => self.drop_table(open)?,
-                95 | 96 => self.load(open)?,
-                _ => {
+                80..83 => open.store.checkpoint()?,
+                83..87 => {
                     for _ in 0..25 {
                         self.change(open)?;
                     }
                 }
+                87..90 => self.define(open)?,
+                _ => self.change_once(open)?,
             }
         }
-        Ok(())
+        self.end_all(open)
     }
 
-    fn any_table(&mut self, open: &Open) -> (u64, Arc<Table>) {
+    /// Another table, one less, or other files. As in the engine, no transaction that has changed rows is open then.
+    fn define(&mut self, open: &mut Open) -> Result<(), Broken> {
+        self.end_all(open)?;
+        match self.draw.below(4) {
+            0 if open.tables.len() < TABLES_MAX => self.create(open),
+            1 => self.drop_table(open),
+            _ => self.load(open),
+        }
+    }
+
+    pub(super) fn any_table(&mut self, open: &Open) -> (u64, Arc<Table>) {
         let (id, table) = open.tables.iter().nth(self.draw.below(open.tables.len())).expect("there is one");
         (*id, Arc::clone(table))
     }
 
-    fn change(&mut self, open: &Open) -> Result<(), Broken> {
+    /// Changes a row in one of the open transactions, or in a new one.
+    fn change(&mut self, open: &mut Open) -> Result<(), Broken> {
         let (id, table) = self.any_table(open);
-        if let Some(delta) = change::change(&table, &self.known.now[&id], &mut self.draw)? {
-            self.known.changed(id, delta).map_err(Broken::Wrong)?;
-            let has_numbers = !self.known.now[&id].has_primary_key();
-            self.hit("changes of rows with hidden numbers", u64::from(has_numbers));
-            self.hit("changes", 1);
+        if open.transactions.is_empty() || open.transactions.len() < TRANSACTIONS_MAX && self.draw.one_in(4) {
+            open.transactions.push(OpenTransaction::begin(&open.store));
+        }
+        let at = self.draw.below(open.transactions.len());
+        let event = open.transactions[at].change((id, &table), &mut self.known, &mut self.draw)?;
+        self.hit(event, 1);
+        Ok(())
+    }
+
+    /// Changes a row in a transaction of its own.
+    fn change_once(&mut self, open: &mut Open) -> Result<(), Broken> {
+        let (id, table) = self.any_table(open);
+        let mut transaction = OpenTransaction::begin(&open.store);
+        let event = transaction.change((id, &table), &mut self.known, &mut self.draw)?;
+        self.hit(event, 1);
+        let is_waited_for = self.draw.one_in(2);
+        transaction.commit(&mut self.known, is_waited_for)
+    }
+
+    /// Commits a transaction or rolls it back.
+    fn end_one(&mut self, open: &mut Open) -> Result<(), Broken> {
+        if open.transactions.is_empty() {
+            return Ok(());
+        }
+        let transaction = open.transactions.swap_remove(self.draw.below(open.transactions.len()));
+        if self.draw.one_in(3) {
+            let undone = transaction.roll_back()?;
+            self.hit("changes rolled back", undone);
+            return Ok(());
+        }
+        self.hit("commits", 1);
+        let is_waited_for = self.draw.one_in(2);
+        transaction.commit(&mut self.known, is_waited_for)
+    }
+
+    fn end_all(&mut self, open: &mut Open) -> Result<(), Broken> {
+        while !open.transactions.is_empty() {
+            self.end_one(open)?;
         }
         Ok(())
     }
 
-    /// Names other files for a table, and deletes those that it had.
-    fn publish(&mut self, open: &mut Open, id: u64, table: Option<(Arc<Table>, Model)>) -> Result<(), Broken> {
-        let mut next = self.catalog.clone();
-        match &table {
-            Some((table, _)) => drop(next.tables.insert(id, table.files().to_vec())),
-            None => drop(next.tables.remove(&id)),
+    /// Sets a savepoint in a transaction, or rolls back to the one that it has.
+    fn use_savepoint(&mut self, open: &mut Open) -> Result<(), Broken> {
+        if open.transactions.is_empty() {
+            return Ok(());
         }
-        let model = table.as_ref().map(|(_, model)| model.clone());
-        self.pending = Some((next.clone(), vec![(id, model.clone())]));
-        let before = open.tables.get(&id).map_or(Vec::new(), |table| table.files().to_vec());
-        next.write(&open.store, &before)?;
-        self.pending = None;
-        self.known.acknowledged();
-        self.known.replaced(id, model);
-        self.catalog = next;
-        match table {
-            Some((table, _)) => drop(open.tables.insert(id, table)),
-            None => drop(open.tables.remove(&id)),
+        let at = self.draw.below(open.transactions.len());
+        let transaction = &mut open.transactions[at];
+        if self.draw.one_in(2) {
+            transaction.set_savepoint();
+            return Ok(());
         }
-        for file in before {
-            // Files that stay are removed at the next start.
-            let _ = open.store.open_file(file).and_then(|file| open.store.delete_file(&file));
-        }
+        let undone = transaction.roll_back_to_savepoint()?;
+        self.hit("changes taken back to a savepoint", undone);
         Ok(())
-    }
-
-    fn create(&mut self, open: &mut Open) -> Result<(), Broken> {
-        let id = self.draw.next() >> 1;
-        let schema = schema_of(id);
-        let files = open.store.create_table(&schema)?;
-        let table = open.store.open_table(schema.clone(), files, TableStatistics::default())?;
-        self.hit("tables made", 1);
-        self.publish(open, id, Some((table, Model::new(schema))))
-    }
-
-    fn drop_table(&mut self, open: &mut Open) -> Result<(), Broken> {
-        let (id, _) = self.any_table(open);
-        self.hit("tables dropped", 1);
-        self.publish(open, id, None)
-    }
-
-    /// Loads rows into a table: it gets new files, with a checkpoint while they are written.
-    fn load(&mut self, open: &mut Open) -> Result<(), Broken> {
-        let (id, table) = self.any_table(open);
-        let schema = schema_of(id);
-        let mut wanted = self.known.now[&id].clone();
-        let mut rows = Vec::new();
-        for n in 0..20 + self.draw.below(60) as i64 {
-            let row = Row { values: draw::row(&mut self.draw, &schema), number: i64::MAX - n };
-            if wanted.duplicate(&row, None).is_none() {
-                rows.push(row.values.clone());
-                wanted.put(None, row);
-            }
-        }
-        let options = LoadOptions {
-            memory_bytes: 1 << 20,
-            temp_dir: std::env::temp_dir(),
-            threads: 1,
-            duplicates: DuplicatePolicy::Error,
-            progress: Arc::default(),
-        };
-        let mut loader = TableLoader::new(Arc::clone(&table), options)?;
-        loader.push(&batch(&schema, &rows)?)?;
-        let loaded = loader.finish()?;
-        open.store.checkpoint()?;
-        self.hit("checkpoints during loads", 1);
-        let new = open.store.open_table(schema.clone(), loaded.files, loaded.statistics)?;
-        let found = rows_of(&new);
-        if self.disk.is_off() {
-            return Err(off());
-        }
-        let found = found.map_err(Broken::Wrong)?;
-        let sorted = |rows: &mut dyn Iterator<Item = &Row>| {
-            let mut values: Vec<String> = rows.map(|row| format!("{:?}", row.values)).collect();
-            values.sort();
-            values
-        };
-        let (got, want) = (sorted(&mut found.iter()), sorted(&mut wanted.rows.values()));
-        if got != want {
-            let missing: Vec<&String> = want.iter().filter(|row| !got.contains(row)).collect();
-            let before = rows_of(&table).map_or(0, |rows| rows.len());
-            return Err(Broken::Wrong(format!(
-                "table {id}: {} rows were loaded, wanted {}; the table had {before}, in the model {}, {} came; {} are \
-                 missing: {missing:?}",
-                got.len(),
-                want.len(),
-                self.known.now[&id].rows.len(),
-                rows.len(),
-                missing.len(),
-            )));
-        }
-        self.hit("loads", 1);
-        self.publish(open, id, Some((new, model_of(&schema, found))))
     }
 }
 
 /// The error of what fails because the power is gone.
-fn off() -> Broken {
+pub(super) fn off() -> Broken {
     crate::StorageError::io(DIRECTORY, std::io::Error::other("the power is off")).into()
-}
-
-fn batch(schema: &crate::TableSchema, rows: &[Vec<muster_types::Value>]) -> Result<RecordBatch> {
-    let columns = schema.columns.iter().enumerate();
-    let arrays = columns.map(|(i, column)| array_of(rows.iter().map(|row| &row[i]), column.ty));
-    let arrays = arrays.collect::<Result<Vec<_>, _>>().map_err(crate::StorageError::Filter)?;
-    let fields = schema.columns.iter().map(|c| Field::new("", arrow_type(&c.ty), c.nullable));
-    let arrow_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    Ok(RecordBatch::try_new(arrow_schema, arrays).expect("arrays of the columns' types"))
 }

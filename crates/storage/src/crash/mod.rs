@@ -2,11 +2,13 @@
 //! acknowledged is there after each start, nothing is there by half, and every tree is whole.
 //!
 //! ```text
-//!   catalog.rs   which tables there are, in a small file
-//!   change.rs    one random change of a row, and what it does to the model
-//!   known.rs     what is known of the tables: rows for certain, and changes that may be lost
-//!   life.rs      one life of a directory: from its start to the loss of power
-//!   tests.rs     many lives, and what they met
+//!   catalog.rs           which tables there are, in a small file
+//!   definitions.rs       tables are made, dropped and loaded
+//!   change.rs            one random change of a row, and what it does to the model
+//!   open_transaction.rs  a transaction with its changes, savepoints, commit and rollback
+//!   known.rs             what is known of the tables: rows for certain, and commits that may be lost
+//!   life.rs              one life of a directory: from its start to the loss of power
+//!   tests.rs             many lives, and what they met
 //! ```
 //!
 //! Tables and rows are drawn as for the tests in [`crate::table_model`]. One thread changes rows; those of the log, of the
@@ -15,6 +17,8 @@
 
 mod catalog;
 mod change;
+mod definitions;
 mod known;
 mod life;
+mod open_transaction;
 mod tests;

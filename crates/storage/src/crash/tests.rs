@@ -10,7 +10,7 @@ use std::{
 const LIVES: usize = 8;
 
 /// Events that every set of seeds must meet.
-const MUST_MEET: [&str; 18] = [
+const MUST_MEET: [&str; 27] = [
     "power cuts",
     "cuts within recovery",
     "segments used again",
@@ -18,7 +18,16 @@ const MUST_MEET: [&str; 18] = [
     "checkpoints during loads",
     "pages that were not posted",
     "long values' pages",
-    "changes lost",
+    "commits lost",
+    "commits",
+    "conflicts",
+    "duplicates",
+    "changes rolled back",
+    "changes taken back to a savepoint",
+    "losers",
+    "cuts while losers are rolled back",
+    "transactions to purge",
+    "purges cut short",
     "changes of rows with hidden numbers",
     "loads",
     "tables made",

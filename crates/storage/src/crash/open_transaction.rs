@@ -1,0 +1,83 @@
+//! A transaction that has changed some rows and not ended, with what its changes do to a model.
+
+use super::{
+    change::{self, Broken, Delta},
+    known::Known,
+};
+use crate::{
+    FlushAtCommit, Result, Savepoint, Store, Table, Transaction, Waits, random::Random, table_model::model::Model,
+};
+use std::sync::Arc;
+
+pub(super) struct OpenTransaction {
+    trx: Transaction,
+    /// Changes by their tables, in their order.
+    deltas: Vec<(u64, Delta)>,
+    /// A moment to which the transaction may be rolled back, and how many changes came before it.
+    savepoint: Option<(Savepoint, usize)>,
+}
+
+impl OpenTransaction {
+    pub fn begin(store: &Arc<Store>) -> OpenTransaction {
+        let mut trx = store.begin();
+        // One thread has all transactions: whoever waited would wait for ever.
+        trx.set_waits(Waits::Never);
+        OpenTransaction { trx, deltas: Vec::new(), savepoint: None }
+    }
+
+    /// The rows that the transaction sees: those that have been committed, and its own.
+    fn model(&self, known: &Known, table: u64) -> Model {
+        let mut model = known.now[&table].clone();
+        self.deltas.iter().filter(|(changed, _)| *changed == table).for_each(|(_, delta)| delta.apply(&mut model));
+        model
+    }
+
+    /// Changes a row of a table. Returns what came of it.
+    pub fn change(
+        &mut self,
+        (id, table): (u64, &Table),
+        known: &mut Known,
+        draw: &mut Random,
+    ) -> Result<&'static str, Broken> {
+        let model = self.model(known, id);
+        let changed = change::change(table, &model, draw, &mut self.trx)?;
+        let change::Outcome::Made(delta) = changed else {
+            return Ok(if matches!(changed, change::Outcome::Conflict) { "conflicts" } else { "duplicates" });
+        };
+        if let Some(number) = delta.given_number() {
+            known.gave_number(id, number).map_err(Broken::Wrong)?;
+        }
+        self.deltas.push((id, delta));
+        Ok(if model.has_primary_key() { "changes" } else { "changes of rows with hidden numbers" })
+    }
+
+    pub fn set_savepoint(&mut self) {
+        self.savepoint = Some((self.trx.savepoint(), self.deltas.len()));
+    }
+
+    /// Undoes the changes since the savepoint. Returns how many there were.
+    pub fn roll_back_to_savepoint(&mut self) -> Result<u64, Broken> {
+        let Some((savepoint, changes)) = self.savepoint else { return Ok(0) };
+        self.trx.roll_back_to(savepoint)?;
+        let undone = self.deltas.len() - changes;
+        self.deltas.truncate(changes);
+        Ok(undone as u64)
+    }
+
+    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it.
+    pub fn commit(self, known: &mut Known, is_waited_for: bool) -> Result<(), Broken> {
+        let committed = self.trx.commit()?;
+        known.committed(self.deltas);
+        if is_waited_for {
+            committed.wait(FlushAtCommit::Durable)?;
+            known.acknowledged();
+        }
+        Ok(())
+    }
+
+    /// Rolls back. Returns how many changes are undone.
+    pub fn roll_back(self) -> Result<u64, Broken> {
+        self.trx.roll_back()?;
+        Ok(self.deltas.len() as u64)
+    }
+}
