@@ -38,13 +38,18 @@ impl Table {
             .then(|| self.values_for_entries(&undo.record, counters))
             .transpose()?;
         let after = (!now.marked).then(|| self.values_for_entries(&now.record, counters)).transpose()?;
-        // Purge has passed by a row that was deleted before, since it was there again.
+        // The row was deleted before this change, and all views see that: it goes, and so do the entries of the deleted row. Purge may
+        // have passed by its deletion already, and left the row since it was there again. If purge is still to come, it cannot tell
+        // these entries any more, since the long values of the deleted row are free by then. Entries of a row that comes later are
+        // safe from it: purge removes only what is marked and belongs to no version that a view may see.
         let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
+        let gone = is_purged.then(|| self.values_for_entries(&undo.record, counters)).transpose()?;
         let mut changes = Vec::with_capacity(self.trees.len());
         for (tree, room) in self.trees.iter().zip(rooms) {
             let mut change = tree.begin(undo.trx_id, room, counters);
-            match tree.layout().index {
-                0 => self.undo_row(&mut change, undo, is_purged)?,
+            match (tree.layout().index, &gone) {
+                (0, _) => self.undo_row(&mut change, undo, is_purged)?,
+                (_, Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 _ => self.undo_entry(tree, &mut change, before.as_deref(), after.as_deref(), &needed)?,
             }
             changes.push(change);
@@ -63,6 +68,27 @@ impl Table {
             UndoKind::Mark => change.unmark(&undo.key, undo.version),
         }
         .map(drop)
+    }
+
+    /// Removes the entries that a deleted row, `gone`, still has in a tree, and those of the row that had come in its place, `after`.
+    /// All keys end with the clustered key, so no other row has them.
+    fn remove_entries(
+        &self,
+        tree: &Tree,
+        change: &mut Change<'_>,
+        gone: &[Value],
+        after: Option<&[Value]>,
+    ) -> Result<()> {
+        let gone = self.entry(tree, gone)?.1;
+        let after = after.map(|row| self.entry(tree, row)).transpose()?.map(|(_, key)| key);
+        match after {
+            Some(after) if after != gone => {
+                // Leaves are latched in the order of keys.
+                let (lower, upper) = if gone < after { (&gone, &after) } else { (&after, &gone) };
+                change.together(lower, upper, |change| Ok(change.take_out(lower)? && change.take_out(upper)?))
+            }
+            _ => change.delete(&gone).map(drop),
+        }
     }
 
     /// `before`, `after`: the row before the change, if there was one, and after it.
