@@ -7,8 +7,8 @@
 /// A place in the order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// The steps of a table.
-    Steps,
+    /// Changes of a table's rows, or a time without any.
+    Changes,
     /// The key of a row.
     Row,
     /// Something of a tree, which is the n-th of its table.
@@ -85,11 +85,6 @@ mod checked {
             held
         }
 
-        /// Notes a lock that was had without waiting.
-        pub fn free_lock(rank: Rank) -> Held {
-            Held::new(Some(rank), None, true)
-        }
-
         /// Notes a latch of a page.
         pub fn page(page: u64, exclusive: bool) -> Held {
             Held::new(None, Some(page), exclusive)
@@ -134,8 +129,6 @@ mod checked {
     /// Returns true if a thread that holds `held` may wait for `wanted`.
     fn may_wait(held: &Rank, wanted: &Rank) -> bool {
         match (held, wanted) {
-            // Steps of reading may be inside others.
-            (Rank::Steps, Rank::Steps) => true,
             // Only a change of a row goes on from one tree to the next; page 0 and free pages stay with their tree.
             (Rank::Tree(at, held), Rank::Tree(to, _)) if at != to => {
                 at < to && matches!(held, InTree::Unique | InTree::Page { .. })
@@ -164,11 +157,6 @@ mod unchecked {
     impl Held {
         #[inline]
         pub fn lock(_rank: Rank) -> Held {
-            Held
-        }
-
-        #[inline]
-        pub fn free_lock(_rank: Rank) -> Held {
             Held
         }
 

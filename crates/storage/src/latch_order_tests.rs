@@ -40,8 +40,8 @@ fn ranks_come_in_order() {
         Rank::Tree(0, InTree::Free),
     ];
     for (i, first) in ranks.iter().enumerate() {
-        assert!(is_in_order((Rank::Steps, true), first.clone()));
-        assert!(!is_in_order((first.clone(), true), Rank::Steps), "{first:?}");
+        assert!(is_in_order((Rank::Changes, true), first.clone()));
+        assert!(!is_in_order((first.clone(), true), Rank::Changes), "{first:?}");
         for (j, second) in ranks.iter().enumerate() {
             let free = i == j && i + 1 == ranks.len();
             assert_eq!(is_in_order((first.clone(), false), second.clone()), i < j || free, "{first:?}, {second:?}");
@@ -69,7 +69,7 @@ fn a_record_forgets_what_is_let_go() {
     assert!(!is_in_order((page(0, 0, b""), true), Rank::Row));
     // By another thread.
     thread::spawn(move || drop(held)).join().unwrap();
-    drop(Held::lock(Rank::Steps));
+    drop(Held::lock(Rank::Changes));
 }
 
 fn table() -> TableSchema {

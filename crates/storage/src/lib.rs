@@ -24,7 +24,6 @@ mod changed_directory;
 pub mod counters;
 mod directory;
 pub mod error;
-mod exclusion;
 pub mod file;
 mod file_header;
 #[doc(hidden)]

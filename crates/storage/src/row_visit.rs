@@ -44,13 +44,6 @@ impl Table {
         counts: &mut VisitCounts,
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> ControlFlow<()>,
     ) -> Result<VisitEnd> {
-        let _reading = match request.pages {
-            Pages::Resident { .. } => match self.try_reading() {
-                Some(reading) => reading,
-                None => return Ok(VisitEnd::MustWait),
-            },
-            Pages::All(_) => self.reading(),
-        };
         counts.from_first = request.range.lower.is_empty();
         let end = match request.whole_rows && request.index > 0 {
             false => self.visit_entries(request, counts, visit),

@@ -5,16 +5,15 @@ mod versions;
 
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
-    exclusion::{Exclusion, Inside, Side},
     key::{ByteRange, Keys},
-    latch_order::{Held, Rank},
+    latch_order::{self, Rank},
     stripes::Stripes,
     transaction::UndoRecords,
     tree::{ColumnSource, History, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value, collation::TextTraits};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -32,9 +31,9 @@ pub struct Table {
     /// Traits of the texts of each column, as [`TextTraits::to_bits`]; empty: nothing is known. They follow the rows.
     texts: Box<[AtomicU64]>,
     trees: Vec<Arc<Tree>>,
-    /// Keeps writers out during a step of reading, so that no step sees a row in some trees as it was and in others as it
-    /// will be. Entered before any lock of a row and any latch of a page.
-    steps: Exclusion,
+    /// Held by who changes a row, shared with others who do; alone by who checks the table. Entered before any lock of a row and
+    /// any latch of a page.
+    changes: RwLock<()>,
     /// Locks of rows by their primary keys: held by who changes or removes a row from reading it on. Taken before any
     /// latch of a page.
     rows: Stripes,
@@ -42,11 +41,11 @@ pub struct Table {
     dropped: Mutex<Vec<FileId>>,
 }
 
-/// A step of reading, or a change of a row.
+/// A change of a row, or a time in which there is none.
 #[must_use]
-pub(crate) struct Step<'a> {
-    _inside: Inside<'a>,
-    _held: Held,
+pub(crate) struct Held<G> {
+    _guard: G,
+    _held: latch_order::Held,
 }
 
 impl Table {
@@ -96,7 +95,7 @@ impl Table {
             statistics,
             texts,
             trees,
-            steps: Exclusion::default(),
+            changes: RwLock::default(),
             rows: Stripes::default(),
             dropped: Mutex::default(),
         });
@@ -213,26 +212,20 @@ impl Table {
         Ok(())
     }
 
-    /// Keeps rows from changing during one step of reading: while it is held, all trees agree. A reader may hold it
-    /// more than once.
-    pub(crate) fn reading(&self) -> Step<'_> {
-        self.step(Side::Readers)
+    /// Keeps rows from changing while it is held: all trees agree. A thread that changes a row must not ask for it.
+    pub(crate) fn without_changes(&self) -> Held<RwLockWriteGuard<'_, ()>> {
+        let held = latch_order::Held::lock(Rank::Changes);
+        Held { _guard: self.changes.write(), _held: held }
     }
 
-    /// The same; `None` if a row is being changed just now.
-    pub(crate) fn try_reading(&self) -> Option<Step<'_>> {
-        let inside = self.steps.try_enter(Side::Readers)?;
-        Some(Step { _inside: inside, _held: Held::free_lock(Rank::Steps) })
-    }
-
-    fn step(&self, side: Side) -> Step<'_> {
-        let held = Held::lock(Rank::Steps);
-        Step { _inside: self.steps.enter(side), _held: held }
+    /// Waits until changes are allowed; to be held during one. A thread must hold it once only.
+    fn changing(&self) -> Held<RwLockReadGuard<'_, ()>> {
+        let held = latch_order::Held::lock(Rank::Changes);
+        Held { _guard: self.changes.read(), _held: held }
     }
 
     /// The row with this primary key (one value per part).
     pub fn get(&self, key: &[Value], view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
-        let _reading = self.reading();
         Ok(self.get_stored(key, view, counters)?.map(|mut stored| {
             stored.truncate(self.schema.columns.len());
             stored

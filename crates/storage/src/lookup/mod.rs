@@ -136,8 +136,7 @@ impl Lookup {
         if !self.valid {
             return Err(StorageError::WrongType { value: "a list of keys out of order".to_string() });
         }
-        let (counters, table) = (Arc::clone(&self.counters), Arc::clone(&self.access.table));
-        let _reading = table.reading();
+        let counters = Arc::clone(&self.counters);
         let (batch, ordinals) = loop {
             let ended = self.run.is_done(self.keys.len());
             match &mut self.output {

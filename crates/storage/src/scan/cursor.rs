@@ -89,7 +89,6 @@ impl ScanCursor {
     /// [`muster_types::SqlType`] documents. `None` at the end. Never an empty batch. After an error there is no more.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let scan = Arc::clone(&self.scan);
-        let _reading = scan.access.table.reading();
         let counters = &*scan.counters;
         let batch = loop {
             match &mut self.output {

@@ -3,7 +3,6 @@
 use super::Table;
 use crate::{
     Counters, LockMode, LockingScan, LockingScanRequest, Result, StorageError,
-    exclusion::Side,
     latch_order::Rank,
     locking_scan::lock_row,
     locks::Resource,
@@ -168,7 +167,7 @@ impl Table {
         mut change: impl FnMut(&mut Change<'_>, &Tree) -> Result<()>,
     ) -> Result<()> {
         let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
+        let _changing = self.changing();
         let _row = row.map(|key| self.rows.lock(key, Rank::Row));
         let locks = trx.own_locks();
         let trx_id = locks.trx_id();

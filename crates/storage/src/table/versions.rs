@@ -7,7 +7,6 @@
 use super::Table;
 use crate::{
     Counters, Result, StorageError,
-    exclusion::Side,
     latch_order::Rank,
     log::Lsn,
     transaction::{SeenByAll, UndoKind, UndoRecord, kind},
@@ -24,7 +23,7 @@ impl Table {
     pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
         let counters = self.store.counters();
         let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
-        let _changing = self.step(Side::Writers);
+        let _changing = self.changing();
         let _row = self.rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
@@ -169,7 +168,7 @@ impl Table {
         }
         let counters = self.store.counters();
         let rooms = self.room_in_log()?;
-        let _changing = self.step(Side::Writers);
+        let _changing = self.changing();
         let _row = self.rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?;
@@ -206,6 +205,13 @@ impl Table {
             self.store.transactions().purged_rows.fetch_add(removed, std::sync::atomic::Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages on the way
+    /// to the free list, so this is a change like others.
+    pub(crate) fn free_long_values(&self, record: &[u8]) -> Result<()> {
+        let _changing = self.changing();
+        self.trees[0].free_long_values(record, self.store.counters())
     }
 
     /// The versions of a row, from this one on, that some view may see: rows that are not marked.

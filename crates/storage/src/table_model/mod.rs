@@ -7,11 +7,13 @@
 //!   history.rs   the life of one table
 //!   views.rs     transactions that interleave, and views of every age
 //!   conditions.rs  scans that leave rows out
+//!   concurrent.rs  readers beside writers
 //!   compare.rs   scans, ranges, lookups, visits, counts
 //!   tests.rs     many lives
 //! ```
 
 pub(crate) mod compare;
+mod concurrent;
 mod conditions;
 pub(crate) mod draw;
 pub(crate) mod history;

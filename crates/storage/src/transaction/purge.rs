@@ -102,7 +102,7 @@ impl Store {
         // Told before their pages are free: after a crash or an error nobody frees them once more.
         for (file, record) in versions {
             if let Some(table) = self.table_of(file)? {
-                table.tree(0).free_long_values(&record, self.counters())?;
+                table.free_long_values(&record)?;
             }
         }
         Ok(true)

@@ -46,7 +46,7 @@ pub enum VisitEnd {
     Done,
     /// The visitor has seen enough.
     Stopped,
-    /// A page is not in memory, or a writer is at work.
+    /// A page is not in memory, or a writer is at work on it, or a version of a row is not in memory.
     MustWait,
 }
 

@@ -4,15 +4,11 @@
 //! ```text
 //!   lock_tests.rs       the lock table: src/locks itself
 //!   primitives.rs       what locks are built of here
-//!   exclusion_tests.rs  the lock of readers and writers: src/exclusion.rs itself
 //!   frame_tests.rs      a model of frames (src/buffer_pool): latches, eviction, keys looked at again
 //!   tree_model.rs       a model of trees (src/tree): splits, posts, merges, right links, remembered page numbers
 //!   tree_tests.rs       what threads do to it, and faults that must be found
 //! ```
 
-#[path = "../../src/exclusion.rs"]
-mod exclusion;
-mod exclusion_tests;
 mod frame_tests;
 mod lock_tests;
 #[allow(dead_code, unused_imports, reason = "reports are for users")]
