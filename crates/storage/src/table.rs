@@ -1,5 +1,7 @@
 //! A table: a clustered tree and its secondary trees.
 
+#[cfg(test)]
+mod change_bench;
 mod changes;
 mod versions;
 
