@@ -1,9 +1,10 @@
 //! Faults that a test plants in what keeps a directory whole.
 
-use crate::{buffer_pool::PlantedFault, log};
+use crate::{buffer_pool::PlantedFault, log, transaction};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
     pub log: Option<log::Fault>,
     pub pool: Option<PlantedFault>,
+    pub transactions: Option<transaction::Fault>,
 }

@@ -9,7 +9,7 @@ use crate::{
     Counters, Result, StorageError,
     latch_order::Rank,
     log::Lsn,
-    transaction::{SeenByAll, UndoKind, UndoRecord, kind},
+    transaction::{Fault, SeenByAll, UndoKind, UndoRecord, kind},
     tree::{Change, CurrentRow, FirstRecord, Tree},
 };
 use muster_types::Value;
@@ -48,6 +48,7 @@ impl Table {
             let mut change = tree.begin(undo.trx_id, room, counters);
             match (tree.layout().index, &gone) {
                 (0, _) => self.undo_row(&mut change, undo, is_purged)?,
+                _ if self.store.transactions().has(Fault::ForgetEntries) => {}
                 (_, Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 _ => self.undo_entry(tree, &mut change, before.as_deref(), after.as_deref(), &needed)?,
             }

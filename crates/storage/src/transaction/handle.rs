@@ -1,6 +1,6 @@
 //! One transaction: it begins with its first change, and ends with commit or rollback.
 
-use super::{UndoRecord, kind};
+use super::{Fault, UndoRecord, kind};
 use crate::{
     FileId, LockMode, ReadView, Result, Store, Waits,
     locks::TransactionLocks,
@@ -196,10 +196,11 @@ impl Transaction {
         }
         let log = Arc::clone(self.store.log());
         let end = self.append_end(&log, kind::COMMIT);
+        let is_durable = self.store.transactions().has(Fault::CommitNotWaitedFor);
         let to_purge = (self.last != 0).then_some(self.last);
         self.store.transactions().end(self.id, to_purge);
         self.id = 0;
-        Ok(Committed { log: Some((log, end)) })
+        Ok(Committed { log: (!is_durable).then_some((log, end)) })
     }
 
     /// Undoes all and ends the transaction. Errors: those of [`Transaction::roll_back_to`]; what is left is undone in the

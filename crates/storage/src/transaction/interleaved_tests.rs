@@ -1,10 +1,12 @@
 //! Transactions that interleave: what each view sees, what rollback and a crash leave, what is left when all is purged.
 
+mod broken_rules;
 mod power_cuts;
 
 use crate::{
     ColumnSchema, Counters, FlushAtCommit, IndexSchema, ReadView, Savepoint, StorageError, Store, StoreOptions, Table,
     TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, key::ByteRange, random::Random,
+    store::Faults,
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -27,12 +29,12 @@ fn schema() -> TableSchema {
     }
 }
 
-fn options() -> StoreOptions {
-    StoreOptions { page_size: 4096, buffer_pool_bytes: 64 * 4096, purges: false, ..StoreOptions::default() }
+fn options(faults: Faults) -> StoreOptions {
+    StoreOptions { page_size: 4096, buffer_pool_bytes: 64 * 4096, purges: false, faults, ..StoreOptions::default() }
 }
 
-fn store_on(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
-    Store::open_on(Path::new("/d"), options(), Arc::clone(disk) as _).unwrap()
+fn store_on(disk: &Arc<SimulatedDisk>, faults: Faults) -> Arc<Store> {
+    Store::open_on(Path::new("/d"), options(faults), Arc::clone(disk) as _).unwrap()
 }
 
 fn row(id: i64, unique: i64, text: &str, long: usize) -> Vec<Value> {
@@ -105,18 +107,23 @@ struct Life {
     perhaps: Vec<Rows>,
     writers: Vec<Writer>,
     views: Vec<(Arc<ReadView>, Rows)>,
+    faults: Faults,
     met: Met,
 }
 
 impl Life {
     fn new(seed: u64) -> Life {
+        Life::with_faults(seed, Faults::default())
+    }
+
+    fn with_faults(seed: u64, faults: Faults) -> Life {
         let disk = Arc::new(SimulatedDisk::new());
-        let store = store_on(&disk);
+        let store = store_on(&disk, faults);
         let files = store.create_table(&schema()).unwrap();
         let table = Some(store.open_table(schema(), files, TableStatistics::default()).unwrap());
         let (committed, writers, views) = (Rows::new(), Vec::new(), Vec::new());
         let perhaps = vec![Rows::new()];
-        Life { draw: Random(seed), disk, table, committed, perhaps, writers, views, met: Met::default() }
+        Life { draw: Random(seed), disk, table, committed, perhaps, writers, views, faults, met: Met::default() }
     }
 
     fn table(&self) -> Arc<Table> {
@@ -274,7 +281,7 @@ impl Life {
         let files = table.files().to_vec();
         drop(table);
         self.disk = disk;
-        let store = store_on(&self.disk);
+        let store = store_on(&self.disk, self.faults);
         self.table = Some(store.open_table(schema(), files, TableStatistics::default()).unwrap());
     }
 }

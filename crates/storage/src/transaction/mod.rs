@@ -16,6 +16,7 @@
 mod analysis;
 mod background;
 mod handle;
+mod planted;
 mod purge;
 mod records;
 mod rollback;
@@ -26,6 +27,8 @@ pub(crate) use background::Background;
 pub use background::TableSource;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
+pub(crate) use planted::Fault;
+use planted::Planted;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoKind, UndoRecord, kind};
 pub(crate) use rollback::UndoReserve;
@@ -71,6 +74,7 @@ pub(crate) struct Transactions {
     /// Held by who purges, and by who rolls back what a crash has cut off.
     purging: Mutex<()>,
     locks: Arc<LockTable>,
+    planted: Planted,
 }
 
 #[derive(Debug)]
@@ -110,7 +114,13 @@ impl Transactions {
             purged_rows: AtomicU64::new(0),
             purging: Mutex::default(),
             locks,
+            planted: Planted::default(),
         }
+    }
+
+    /// Returns true if a test has planted this fault.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.planted.has(fault)
     }
 
     /// The newest view.

@@ -1,6 +1,6 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Transactions, UndoKind, kind};
+use super::{Ended, Fault, Transactions, UndoKind, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store,
     log::{Group, Lsn},
@@ -30,7 +30,10 @@ impl Transactions {
     /// The next transaction to purge, if all views see it.
     fn next_to_purge(&self) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
-        let seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
+        let mut seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
+        if self.has(Fault::PurgeUnseen) {
+            seen.oldest = self.view();
+        }
         let first = *state.committed.front()?;
         seen.contains(first.id).then_some((first, seen))
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 impl Life {
     /// Works until the power is gone, then opens the store until nothing is left of what was cut off. The power may go again on
     /// the way.
-    fn lose_power(&mut self, context: &str) {
+    pub(super) fn lose_power(&mut self, context: &str) {
         let table = self.table();
         let files = table.files().to_vec();
         drop(table);
@@ -32,7 +32,7 @@ impl Life {
             if self.draw.one_in(2) {
                 self.disk.cut_power_after(self.draw.below(40) as u64);
             }
-            let Ok(store) = Store::open_on(Path::new("/d"), options(), Arc::clone(&self.disk) as _) else {
+            let Ok(store) = Store::open_on(Path::new("/d"), options(self.faults), Arc::clone(&self.disk) as _) else {
                 assert!(self.disk.is_off(), "{context}");
                 self.met.cuts_in_recovery += 1;
                 continue;
