@@ -71,7 +71,7 @@ pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
-pub use store::{IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
+pub use store::{EndsTransaction, IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
 pub use transaction::{Committed, Savepoint, TableSource, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};

@@ -7,7 +7,7 @@ use crate::{
     log::{Log, SmallFiles},
     transaction::Transactions,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::{
     sync::{
         Arc,
@@ -19,6 +19,9 @@ use std::{
 
 /// How long to wait for pages to be written before looking again.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Has a transaction rolled back; called with its id by a thread that must not wait for that, and again until it has ended.
+pub type EndsTransaction = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// The thread, until it is stopped.
 pub(super) struct Checkpointer {
@@ -36,6 +39,9 @@ struct Work {
     transactions: Arc<Transactions>,
     /// [`LogSettings::history`].
     history: u64,
+    /// [`LogSettings::transactions`].
+    longest_transaction: u64,
+    ends_transaction: RwLock<Option<EndsTransaction>>,
     stop: AtomicBool,
     /// Held while a checkpoint is written.
     writing: Mutex<()>,
@@ -48,12 +54,26 @@ impl Checkpointer {
         (log, pool, small_files, transactions): Parts,
         settings: &LogSettings,
     ) -> std::io::Result<Checkpointer> {
-        let (interval, history) = (settings.checkpoint_interval, settings.history);
-        let (stop, writing) = (AtomicBool::new(false), Mutex::new(()));
-        let work = Arc::new(Work { log, pool, small_files, transactions, history, stop, writing });
+        let (interval, history, longest_transaction) =
+            (settings.checkpoint_interval, settings.history, settings.transactions);
+        let work = Arc::new(Work {
+            log,
+            pool,
+            small_files,
+            transactions,
+            history,
+            longest_transaction,
+            ends_transaction: RwLock::default(),
+            stop: AtomicBool::new(false),
+            writing: Mutex::new(()),
+        });
         let of_thread = Arc::clone(&work);
         let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
         Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
+    }
+
+    pub fn set_transaction_limit(&self, ends: EndsTransaction) {
+        *self.work.ends_transaction.write() = Some(ends);
     }
 
     /// Takes a checkpoint where redo could begin now.
@@ -133,10 +153,15 @@ impl Work {
         written
     }
 
-    /// Lets the oldest views go if the log is kept for them longer than it may.
+    /// Lets the oldest views go if the log is kept for them longer than it may, and has the transaction ended that keeps too much.
     fn limit_history(&self) {
-        let longest = self.log.capacity().saturating_mul(self.history);
-        let expired = self.transactions.expire_views(self.log.current().saturating_sub(longest));
+        let (capacity, end) = (self.log.capacity(), self.log.current());
+        let too_old = end.saturating_sub(capacity.saturating_mul(self.longest_transaction));
+        if let (Some(id), Some(ends)) = (self.transactions.oldest_before(too_old), &*self.ends_transaction.read()) {
+            ends(id);
+        }
+        let longest = capacity.saturating_mul(self.history);
+        let expired = self.transactions.expire_views(end.saturating_sub(longest));
         if expired > 0 {
             tracing::warn!("{expired} views are too old: the log would have more than {longest} bytes");
         }

@@ -31,6 +31,8 @@ use crate::{
     transaction::{Background, TableSource, Transactions, UndoReserve},
     tree::{Tree, TreeBuilder, TreeLayout, group_bytes_max},
 };
+pub use checkpointer::EndsTransaction;
+
 use checkpointer::Checkpointer;
 use leaf_encoder::LeafEncoder;
 use parking_lot::{Mutex, RwLock};
@@ -298,6 +300,11 @@ impl Store {
     /// Says how tables are opened that have changes to undo or to purge: until then what a crash has cut off is active.
     pub fn set_table_source(&self, source: TableSource) {
         *self.table_source.write() = Some(source);
+    }
+
+    /// Says who has a transaction rolled back for which the log is kept beyond [`LogSettings::transactions`].
+    pub fn set_transaction_limit(&self, ends: EndsTransaction) {
+        self.checkpointer.set_transaction_limit(ends);
     }
 
     /// Transactions that have committed and are not purged (`History list length`).

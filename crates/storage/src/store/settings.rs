@@ -65,6 +65,9 @@ pub struct LogSettings {
     pub capacity: u64,
     /// How many times `capacity` the log may have at most for the sake of old views: beyond that the oldest ones fail.
     pub history: u64,
+    /// How many times `capacity` the log may have at most for the sake of a transaction that has not ended: beyond that
+    /// [`crate::Store::set_transaction_limit`] tells who has to end it.
+    pub transactions: u64,
     /// `innodb_log_buffer_size`: bytes of the log buffer. A power of two is taken that is not below it.
     pub buffer_bytes: u64,
     /// `innodb_flush_log_at_trx_commit`.
@@ -78,6 +81,7 @@ impl Default for LogSettings {
         LogSettings {
             capacity: 100 << 20,
             history: 16,
+            transactions: 64,
             buffer_bytes: 16 << 20,
             flush_at_commit: FlushAtCommit::default(),
             checkpoint_interval: Duration::from_secs(1),

@@ -192,6 +192,14 @@ impl Transactions {
         state.active.values().copied().chain(unpurged).min()
     }
 
+    /// The transaction that has begun first, if it began before a position of the log. Those that a crash has cut off are not meant.
+    pub fn oldest_before(&self, before: Lsn) -> Option<u64> {
+        let state = self.state.lock();
+        let is_lost = |id: u64| state.losers.iter().any(|loser| loser.id == id);
+        let began_before = state.active.iter().filter(|(id, first)| **first < before && !is_lost(**id));
+        began_before.min_by_key(|(_, first)| **first).map(|(id, _)| *id)
+    }
+
     /// Transactions that have committed and are not purged.
     pub fn history_length(&self) -> usize {
         self.state.lock().committed.len()

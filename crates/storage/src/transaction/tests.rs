@@ -1,13 +1,14 @@
 //! Transactions that commit, are rolled back, wholly or in part, and are cut off by a crash: against a model in memory.
 
 use crate::{
-    ColumnSchema, Counters, FileId, IndexSchema, ReadView, Scan, ScanRequest, Store, StoreOptions, Table, TableSchema,
-    TableStatistics, Transaction,
+    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Scan, ScanRequest, Store, StoreOptions, Table,
+    TableSchema, TableStatistics, Transaction,
     io::simulated::SimulatedDisk,
     random::Random,
     rows::fixtures::{rows_of, scan_request, sortable},
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
+use parking_lot::Mutex;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 type Model = BTreeMap<i64, Vec<Value>>;
@@ -244,4 +245,44 @@ fn rollback_leaves_no_entry_of_a_row_that_purge_has_not_reached() {
         trx.roll_back().unwrap();
         compare_at_rest(&table, &Model::new(), false);
     }
+}
+
+/// The log is kept for a transaction that does nothing, while others fill it.
+#[test]
+fn a_transaction_that_keeps_too_much_of_the_log_is_told() {
+    let log = LogSettings { capacity: 1 << 20, transactions: 2, ..LogSettings::default() };
+    let options = StoreOptions {
+        page_size: 4096,
+        buffer_pool_bytes: 64 * 4096,
+        sync: false,
+        log,
+        purges: false,
+        ..StoreOptions::default()
+    };
+    let store = Store::open_on(Path::new("/d"), options, Arc::new(SimulatedDisk::new()) as _).unwrap();
+    let told = Arc::new(Mutex::new(BTreeMap::<u64, u64>::new()));
+    let notes = Arc::clone(&told);
+    store.set_transaction_limit(Arc::new(move |id| *notes.lock().entry(id).or_default() += 1));
+    let files = store.create_table(&schema()).unwrap();
+    let table = open_table(&store, &files);
+    let row = |id: i64| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![7; 1000])];
+    let mut idle = store.begin();
+    table.insert(&mut idle, &row(1), &Counters::default()).unwrap();
+    let id = idle.id().unwrap();
+    let start = store.log_position();
+    let fill = |bytes: u64| {
+        while store.log_position() < start + bytes {
+            table.insert_now(&row(2), &Counters::default()).unwrap();
+            table.delete_now(&[Value::Int(2)], &Counters::default()).unwrap();
+        }
+        store.checkpoint().unwrap();
+    };
+    fill(1 << 20);
+    assert!(told.lock().is_empty(), "{told:?}");
+    fill(3 << 20);
+    assert_eq!(told.lock().keys().copied().collect::<Vec<_>>(), [id]);
+    idle.roll_back().unwrap();
+    told.lock().clear();
+    fill(6 << 20);
+    assert!(told.lock().is_empty(), "{told:?}");
 }
