@@ -10,6 +10,7 @@
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!     table_locks     locks of whole tables                           table_locks.rs
 //!     row_locks       locks of rows that a statement reads            row_locks.rs
+//!     skip_locked     rows that others have locked are left out       skip_locked.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -32,6 +33,7 @@ pub mod plan_counters;
 pub mod query;
 mod row_locks;
 mod rows;
+mod skip_locked;
 mod statistics;
 mod system_variable;
 mod table_locks;

@@ -6,10 +6,11 @@ use super::{
     execution, plan_counters,
     rows::guard,
     rows::project,
+    skip_locked,
 };
 use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
-use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel};
+use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel, Switch};
 use muster_exec::Profile;
 use muster_sql::{Blocked, Bound, Locking, Parameters, Query};
 use muster_types::{Result, SqlError, Value};
@@ -43,13 +44,42 @@ pub fn bind(
 
 /// From names to a plan.
 pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]) -> Result<Planned> {
+    if !query.locking().iter().any(|clause| clause.blocked == Blocked::Skips) {
+        return plan_without(context, query, parameters, &[]);
+    }
+    let planned = plan_without(context, query, parameters, &skip_locked::SWITCHES_OFF)?;
+    match skip_locked::reads_prefixes(&planned.plan) {
+        true => {
+            let off: Vec<Switch> = skip_locked::SWITCHES_OFF.into_iter().chain([Switch::AccessPath]).collect();
+            plan_without(context, query, parameters, &off)
+        }
+        false => Ok(planned),
+    }
+}
+
+/// A plan that does without what some switches allow.
+fn plan_without(
+    context: &Arc<StatementContext>,
+    query: &Query,
+    parameters: &[Value],
+    off: &[Switch],
+) -> Result<Planned> {
     let (bound, tables) = bind(context, query, parameters.into())?;
     let rel = select_limit(context, bound.rel);
-    optimize(context, Bound { rel, ..bound }, tables)
+    optimize_without(context, Bound { rel, ..bound }, tables, off)
 }
 
 /// From a bound query to a plan.
 pub fn optimize(context: &StatementContext, bound: Bound, tables: Arc<StatementTables>) -> Result<Planned> {
+    optimize_without(context, bound, tables, &[])
+}
+
+fn optimize_without(
+    context: &StatementContext,
+    bound: Bound,
+    tables: Arc<StatementTables>,
+    off: &[Switch],
+) -> Result<Planned> {
     for warning in bound.warnings {
         context.warn(warning.code, warning.message);
     }
@@ -58,6 +88,7 @@ pub fn optimize(context: &StatementContext, bound: Bound, tables: Arc<StatementT
     options.threads = context.database.options().threads;
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
+    off.iter().for_each(|switch| options.set(*switch, false));
     let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
     for hint in &optimized.ignored_hints {
         let warning = SqlError::conflicting_hint(hint);
@@ -88,13 +119,13 @@ pub fn select(context: &Arc<StatementContext>, query: &Query, parameters: &[Valu
         // A context is made for one statement.
         context.clock.deadline.get_or_init(|| deadline);
     }
-    let planned = plan(context, query, parameters)?;
+    let mut planned = plan(context, query, parameters)?;
     let mut locking = query.locking();
     if locking.is_empty() && context.reads_lock() {
         locking.push(Locking { exclusive: false, table: None, blocked: Blocked::Waits });
     }
     if !locking.is_empty() {
-        context.lock_what_is_read(&planned.plan, &planned.tables, &locking)?;
+        context.lock_what_is_read(&mut planned, &locking)?;
     }
     run(context, planned, deadline, None)
 }

@@ -2,7 +2,7 @@
 //! isolation level asks for it, and then read as it is by then. So nobody changes a row between the reading and the end of the
 //! transaction, and nobody adds one.
 
-use super::{StatementContext, StatementTables};
+use super::{StatementContext, StatementTables, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan};
 use muster_exec::TableSource;
 use muster_sql::{Blocked, Isolation, Locking};
@@ -43,22 +43,25 @@ impl StatementContext {
 
     /// Locks what the locking clauses of a SELECT say. Errors: as [`StatementContext::lock_rows`], and 3568 for a table that
     /// the query does not read.
-    pub fn lock_what_is_read(&self, plan: &Plan, tables: &StatementTables, clauses: &[Locking]) -> Result<()> {
-        let mut scans = Vec::new();
-        add_scans(plan, &mut scans);
+    pub fn lock_what_is_read(&self, planned: &mut Planned, clauses: &[Locking]) -> Result<()> {
         for Locking { exclusive, table, blocked } in clauses {
             let of = |scan: &Scan| table.as_ref().is_none_or(|table| scan.alias.eq_ignore_ascii_case(table));
+            let mut scans = Vec::new();
+            add_scans(&planned.plan, &mut scans);
             if let Some(table) = table.as_ref().filter(|_| !scans.iter().any(|(scan, _)| of(scan))) {
                 let message = format!("Unresolved table name `{table}` in locking clause.");
                 return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));
             }
+            let mode = if *exclusive { LockMode::Exclusive } else { LockMode::Shared };
             let waits = match blocked {
                 Blocked::Waits => self.lock_waits(),
                 Blocked::Fails => Waits::Never,
-                Blocked::Skips => return Err(SqlError::unsupported("SKIP LOCKED")),
+                Blocked::Skips => {
+                    self.lock_what_is_free(planned, mode, &of)?;
+                    continue;
+                }
             };
-            let mode = if *exclusive { LockMode::Exclusive } else { LockMode::Shared };
-            self.lock_rows(plan, tables, &RowLocks { mode, waits, of: &of, whole_tables: true })?;
+            self.lock_rows(&planned.plan, &planned.tables, &RowLocks { mode, waits, of: &of, whole_tables: true })?;
         }
         Ok(())
     }
