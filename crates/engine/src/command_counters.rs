@@ -71,7 +71,8 @@ impl Default for CommandCounters {
     }
 }
 
-fn command(statement: &Statement) -> &'static str {
+/// The name of a statement's counter: `Com_name`.
+pub fn command(statement: &Statement) -> &'static str {
     match statement {
         Statement::Query(_) | Statement::SelectInto { .. } => "select",
         Statement::Insert(insert) => match (&insert.source, insert.replace) {

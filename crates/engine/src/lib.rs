@@ -59,6 +59,6 @@ pub use muster_storage::{FlushAtCommit, LoadProgress, LogSettings, RecoveryProgr
 pub use muster_types as types;
 pub use outcome::{ColumnInfo, Outcome, Prepared, ResultSet};
 pub use processes::ProcessInfo;
-pub use session::{Session, SessionOptions, ShortStatement};
+pub use session::{Session, SessionOptions, ShortAnswer, ShortStatement};
 pub use threads::STACK_BYTES;
 pub use transaction::TransactionStatus;

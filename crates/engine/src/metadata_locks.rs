@@ -158,6 +158,17 @@ impl MetadataLocks {
         Ok(waited)
     }
 
+    /// Locks a table, if nobody has to be waited for. Returns whether it is locked.
+    pub fn try_lock(&self, owner: Owner, table: TableId, of: TableUse, until: Until) -> bool {
+        let mut state = self.state.lock();
+        if !state.blockers(owner, table, of).is_empty() {
+            return false;
+        }
+        state.add(owner, table, of, until);
+        self.note(&state);
+        true
+    }
+
     /// Waits until a table may be read, and locks nothing. Returns true if it had to wait.
     pub fn wait_to_read(&self, owner: Owner, tables: &[TableId], patience: &Patience<'_>) -> Result<bool> {
         if self.is_free_for_readers() {
@@ -283,6 +294,16 @@ impl MetadataLocks {
         }
         state.changing.insert(owner);
         Ok(())
+    }
+
+    /// Begins a change as [`MetadataLocks::begin_change`] does, unless there is a global read lock. Returns whether it has begun.
+    pub fn try_begin_change(&self, owner: Owner) -> bool {
+        let mut state = self.state.lock();
+        if state.global.is_some() {
+            return false;
+        }
+        state.changing.insert(owner);
+        true
     }
 
     pub fn end_change(&self, owner: Owner) {

@@ -6,7 +6,7 @@
 use crate::metadata_locks::{MetadataLocks, Patience, TableUse, Until};
 use muster_algebra::TableId;
 use muster_sql::Isolation;
-use muster_storage::{FlushAtCommit, ReadView, Savepoint, Store, Transaction};
+use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction};
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::Mutex;
 use std::{
@@ -175,13 +175,29 @@ impl SessionTransaction {
         changes.statement = changes.transaction.as_ref().map(Transaction::savepoint);
     }
 
+    /// Takes back what the statement has changed, which is to run anew.
+    pub fn restart_statement(&self) -> Result<()> {
+        let statement = self.changes.lock().statement.take();
+        self.locks.release(self.owner, Until::Statement);
+        self.locks.end_change(self.owner);
+        match statement {
+            Some(before) => self.back_to(before),
+            None => self.roll_back_changes(),
+        }
+    }
+
     /// Ends a statement. One that is a transaction of its own commits, or is rolled back if it has failed. In an open
     /// transaction, one that has failed is undone: after a deadlock, and after a timeout if `rolls_back_on_timeout`, all
-    /// of the transaction is.
-    pub fn end_statement<R>(&self, outcome: Result<R>, flush: FlushAtCommit, rolls_back_on_timeout: bool) -> Result<R> {
+    /// of the transaction is. `committed` sees to it that the changes are durable before the client is told.
+    pub fn end_statement<R>(
+        &self,
+        outcome: Result<R>,
+        rolls_back_on_timeout: bool,
+        committed: impl FnOnce(Committed) -> Result<()>,
+    ) -> Result<R> {
         let statement = self.changes.lock().statement.take();
         let outcome = match (self.is_open(), outcome) {
-            (false, Ok(done)) => self.commit_changes(flush).map(|()| done),
+            (false, Ok(done)) => self.commit_changes(committed).map(|()| done),
             (false, Err(e)) => self.roll_back_changes().and(Err(e)),
             (true, Ok(done)) => Ok(done),
             (true, Err(e)) if ends_transaction(&e, rolls_back_on_timeout) => self.roll_back().and(Err(e)),
@@ -195,9 +211,10 @@ impl SessionTransaction {
         outcome
     }
 
-    fn commit_changes(&self, flush: FlushAtCommit) -> Result<()> {
-        match self.changes.lock().transaction.take() {
-            Some(transaction) => Ok(transaction.commit()?.wait(flush)?),
+    fn commit_changes(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
+        let transaction = self.changes.lock().transaction.take();
+        match transaction {
+            Some(transaction) => committed(transaction.commit()?),
             None => Ok(()),
         }
     }
@@ -209,9 +226,10 @@ impl SessionTransaction {
         }
     }
 
-    /// Makes the changes of the open transaction, if there is one, visible and durable.
-    pub fn commit(&self, flush: FlushAtCommit) -> Result<()> {
-        let committed = self.commit_changes(flush);
+    /// Makes the changes of the open transaction, if there is one, visible. `committed` sees to it that they are durable before the
+    /// client is told.
+    pub fn commit(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
+        let committed = self.commit_changes(committed);
         self.end();
         committed
     }
@@ -275,6 +293,12 @@ impl SessionTransaction {
             (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
             _ => self.locks.lock(self.owner, table, of, until, patience),
         }
+    }
+
+    /// Locks a table as [`SessionTransaction::use_table`] does, if nobody has to be waited for. Returns whether it is locked.
+    pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {
+        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
+        self.locks.try_lock(self.owner, table, of, until)
     }
 
     pub fn locks(&self) -> &MetadataLocks {
@@ -362,7 +386,7 @@ mod tests {
         transaction.open(Characteristics { isolation, read_only: false });
         let first = transaction.read_view(|| ReadView::new([].into(), 5));
         let second = transaction.read_view(|| ReadView::new([].into(), 6));
-        transaction.commit(FlushAtCommit::Durable).unwrap();
+        transaction.commit(|_| Ok(())).unwrap();
         let after = transaction.read_view(|| ReadView::new([].into(), 7));
         assert!(after.sees(6), "the next transaction takes a view of its own");
         first == second

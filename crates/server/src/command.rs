@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use futures::StreamExt;
-use muster_engine::{Outcome, ResultSet, Session, ShortStatement};
+use muster_engine::{Outcome, ResultSet, Session, ShortAnswer, ShortStatement};
 use muster_protocol::{Fields, Statement, statement_id};
 use muster_types::{ErrorCode, SqlError, Value};
 use mysql_common::constants::Command;
@@ -185,8 +185,11 @@ impl Connection {
         let mut rows = std::mem::take(&mut self.short_rows);
         let Status { flags, .. } = self.status_without_warnings();
         rows.reset(ResultShape { charset: self.charset(), capabilities: self.capabilities, encoding, flags });
-        let (rows, answered) = self.session_mut().execute_short(statement, rows).await;
-        if answered {
+        let (rows, answer) = self.session_mut().execute_short(statement, rows).await;
+        let answered = !matches!(answer, ShortAnswer::General);
+        if let ShortAnswer::Done(outcome) = answer {
+            self.reply(outcome, encoding, false).await?;
+        } else if answered {
             self.packets.write_packets(&rows.packets, rows.sequence);
             let status = self.status_without_warnings();
             result_set::write_end(&mut self.packets, self.capabilities, status).await?;

@@ -1,6 +1,5 @@
 //! Names and types of a statement that changes rows, with the locks of its tables and its privileges.
 
-use super::target::Target;
 use crate::{
     accounts::Privilege,
     metadata_locks::TableUse,
@@ -55,11 +54,4 @@ pub fn check_privileges(
         }
     }
     Ok(())
-}
-
-impl<B> Binding<B> {
-    /// Opens a target.
-    pub fn open(&self, context: &StatementContext, target: &bind::Target) -> Result<Target> {
-        Target::open(context, self.tables.set(), &target.table)
-    }
 }

@@ -5,25 +5,34 @@ use super::{
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
-    search,
+    search::{self, ByKey},
     target::Target,
     write::{Writer, Written},
 };
 use crate::{
     accounts::Privilege,
-    statement::{Done, StatementContext},
+    statement::{Done, StatementContext, StatementTables},
 };
 use muster_algebra::ColId;
 use muster_sql::{
     Delete,
-    bind::{Search, bind_delete},
+    bind::{self, BoundDelete, Search, bind_delete},
 };
 use muster_types::{Result, Value};
 use std::{ops::ControlFlow, sync::Arc};
 
 pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_delete(statement, env), |b| b.targets.iter().collect())?;
-    let bound = &binding.bound;
+    delete_rows(context, &binding.bound, &binding.tables, None)
+}
+
+/// Runs a DELETE whose tables are locked. `by_key`: it is about this row of its only table.
+pub fn delete_rows(
+    context: &Arc<StatementContext>,
+    bound: &BoundDelete,
+    tables: &Arc<StatementTables>,
+    by_key: Option<&ByKey<'_>>,
+) -> Result<Done> {
     let named: Vec<_> = bound.targets.iter().collect();
     let mut needed = vec![(Privilege::Delete, "DELETE")];
     let reads = match &bound.search {
@@ -35,18 +44,27 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
     }
     check_privileges(context, &bound.surroundings, &named, &needed)?;
     let conversion = Conversion::new(context, bound.ignore);
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
-    let opened = bound.targets.iter().map(|target| binding.open(context, target)).collect::<Result<Vec<_>>>()?;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, &[])?;
+    let opened = bound
+        .targets
+        .iter()
+        .map(|target| Target::open(context, tables.set(), &target.table))
+        .collect::<Result<Vec<_>>>()?;
     opened.iter().try_for_each(Target::check_has_key)?;
-    let rel = match &bound.search {
-        Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
-        Search::Query(rel) => rel.clone(),
-    };
+    if let Some(by) = by_key {
+        return delete_by_key(context, &opened[0], &bound.targets[0], by.key);
+    }
     let keys: Vec<Vec<ColId>> = bound.targets.iter().map(|target| target.key()).collect();
+    let find = || {
+        let rel = match &bound.search {
+            Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
+            Search::Query(rel) => rel.clone(),
+        };
+        search::find(context, rel, keys.concat(), &bound.surroundings, tables, &bound.targets)
+    };
     let affected = until_not_stale(context, || {
-        let found =
-            search::find(context, rel.clone(), keys.concat(), &bound.surroundings, &binding.tables, &bound.targets)?;
-        let seen = &found.seen;
+        let found = find()?;
+        let seen = found.seen.as_ref();
         let writers: Vec<Writer<'_>> = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
         let mut affected = 0;
         let end = found.each(|values| {
@@ -71,4 +89,12 @@ pub fn delete(context: &Arc<StatementContext>, statement: &Delete, parameters: &
         Ok(if end.is_break() { Attempt::Stale } else { Attempt::Done(affected) })
     })?;
     Ok(Done::rows(affected))
+}
+
+/// Deletes the row with a primary key.
+fn delete_by_key(context: &StatementContext, opened: &Target, target: &bind::Target, key: &[Value]) -> Result<Done> {
+    let found = search::find_by_key(context, opened, target, key)?;
+    let writer = Writer::new(context, opened, None);
+    let is_deleted = found.is_some() && matches!(writer.delete(key)?, Written::Yes);
+    Ok(Done::rows(is_deleted.into()))
 }

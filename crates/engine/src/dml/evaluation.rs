@@ -17,16 +17,19 @@ pub struct Evaluation<'a> {
     columns: &'a Columns,
     /// Values of subqueries that look at no row of the statement's.
     constants: HashMap<ColId, Value>,
+    /// Values of parameters, of a statement that was bound without them.
+    parameters: &'a [Value],
     text_bytes_max: usize,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Computes what does not depend on rows.
+    /// Computes what does not depend on rows. `parameters`: their values, of a statement that was bound without them.
     pub fn new(
         context: &Arc<StatementContext>,
         conversion: Conversion<'a>,
         surroundings: &'a Surroundings,
         tables: &Arc<StatementTables>,
+        parameters: &'a [Value],
     ) -> Result<Evaluation<'a>> {
         for warning in &surroundings.warnings {
             if conversion.is_strict() && warning.code == ErrorCode::TruncatedWrongValue {
@@ -35,8 +38,13 @@ impl<'a> Evaluation<'a> {
             context.warn(warning.code, warning.message.clone());
         }
         let text_bytes_max = context.session.variables.unsigned("max_allowed_packet") as usize;
-        let mut evaluation =
-            Evaluation { conversion, columns: &surroundings.columns, constants: HashMap::new(), text_bytes_max };
+        let mut evaluation = Evaluation {
+            conversion,
+            columns: &surroundings.columns,
+            constants: HashMap::new(),
+            parameters,
+            text_bytes_max,
+        };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();
             let outputs = ids.iter().map(|id| (*id, String::new())).collect();
@@ -66,7 +74,7 @@ impl<'a> Evaluation<'a> {
         let outcome = Evaluator {
             value: &known,
             ty: &|id| Some(self.columns.ty(id)),
-            parameters: &[],
+            parameters: self.parameters,
             warn: &mut |warning| warnings.push(warning),
             text_bytes_max: self.text_bytes_max,
             reserve: &mut |_| Ok(()),

@@ -1,16 +1,17 @@
 //! INSERT and REPLACE: rows of VALUES and SET, and of queries.
 
 use super::{
-    binding::{Binding, bind, check_privileges},
+    binding::{bind, check_privileges},
     convert::Conversion,
     duplicate::OnDuplicate,
     evaluation::Evaluation,
     row_insert::RowInsert,
     search,
+    target::Target,
 };
 use crate::{
     accounts::Privilege,
-    statement::{Done, StatementContext},
+    statement::{Done, StatementContext, StatementTables},
 };
 use muster_algebra::ColId;
 use muster_sql::{
@@ -23,9 +24,18 @@ use std::{ops::ControlFlow, sync::Arc};
 
 pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_insert(statement, env), |b| vec![&b.target])?;
-    let bound = &binding.bound;
+    insert_bound(context, &binding.bound, &binding.tables, &[])
+}
+
+/// Runs an INSERT or REPLACE whose tables are locked. `parameters`: their values, if it was bound without them.
+pub fn insert_bound(
+    context: &Arc<StatementContext>,
+    bound: &BoundInsert,
+    tables: &Arc<StatementTables>,
+    parameters: &[Value],
+) -> Result<Done> {
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
-    let target = binding.open(context, &bound.target)?;
+    let target = Target::open(context, tables.set(), &bound.target.table)?;
     // What a query reads is what has been committed by now, not what the transaction saw first.
     let seen = context.read_newest();
     let rows = match &bound.source {
@@ -34,7 +44,7 @@ pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &
     };
     let mut conversion = Conversion::new(context, bound.ignore);
     conversion.null_is_error = rows == 1;
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, tables, parameters)?;
     let on_duplicate = match &bound.on_duplicate {
         Some(update) => OnDuplicate::Update(update),
         None if bound.replace => OnDuplicate::Replace,
@@ -50,7 +60,7 @@ pub fn insert(context: &Arc<StatementContext>, statement: &Insert, parameters: &
         RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (rows as u64, &seen));
     match &bound.source {
         RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows)?,
-        RowSource::Query(_) => insert_query(&mut insert, context, &binding)?,
+        RowSource::Query(_) => insert_query(&mut insert, context, bound, tables)?,
     }
     Ok(insert.done(rows != 1))
 }
@@ -111,12 +121,12 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
 fn insert_query(
     insert: &mut RowInsert<'_>,
     context: &Arc<StatementContext>,
-    binding: &Binding<BoundInsert>,
+    bound: &BoundInsert,
+    tables: &Arc<StatementTables>,
 ) -> Result<()> {
-    let bound = &binding.bound;
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).collect();
-    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, &binding.tables, &[])?;
+    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[])?;
     found
         .each(|values| {
             context.check_interrupt()?;

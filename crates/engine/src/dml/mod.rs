@@ -7,6 +7,7 @@
 //!     duplicate    what a row does whose key is there already         duplicate.rs
 //!     search       the rows that UPDATE and DELETE change             search.rs
 //!     assign       the new values of a row, from left to right        assign.rs
+//!   in_place     all of them on the short path                       in_place.rs
 //!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
@@ -25,6 +26,7 @@ mod duplicate;
 mod evaluation;
 mod explain;
 mod generated;
+mod in_place;
 mod insert;
 mod row_insert;
 mod search;
@@ -34,5 +36,6 @@ mod write;
 
 pub use delete::delete;
 pub use explain::explained;
+pub use in_place::change_in_place;
 pub use insert::insert;
 pub use update::update;

@@ -68,7 +68,7 @@ impl<'a> RowInsert<'a> {
             generated: Generated::new(context, target, rows),
             on_duplicate,
             counts: Counts::default(),
-            writer: Writer::new(context, target, seen),
+            writer: Writer::new(context, target, Some(seen)),
         }
     }
 
@@ -76,6 +76,7 @@ impl<'a> RowInsert<'a> {
     /// `value`: columns of the query that the row comes from.
     pub fn insert(&mut self, mut row: Vec<Value>, value: &dyn Fn(ColId) -> Option<Value>) -> Result<()> {
         self.counts.records += 1;
+        self.writer.admit_texts(&row)?;
         let number = self.number(&mut row)?;
         let check = self.bound.check.as_ref();
         if !passes_view(check, &self.bound.columns, &row, self.evaluation, &self.conversion)? {

@@ -1,7 +1,11 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met again
 //! where its change has put it.
 
-use crate::statement::{RowLocks, StatementContext, StatementTables, query};
+use super::target::Target;
+use crate::{
+    statement::{RowLocks, StatementContext, StatementTables, query},
+    tables::storage_error,
+};
 use arrow_array::RecordBatch;
 use futures::StreamExt;
 use muster_algebra::{ColId, Rel, Scan};
@@ -9,16 +13,28 @@ use muster_sql::{
     Bound,
     bind::{self, Surroundings},
 };
-use muster_storage::{LockMode, ReadView, value_at};
-use muster_types::{Result, Value};
+use muster_storage::{LockMode, LockingScan, LockingScanRequest, ReadView, value_at};
+use muster_types::{KeyRange, Result, Value};
 use std::{ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
-    /// What had been committed when they were read.
-    pub seen: Arc<ReadView>,
+    /// What had been committed when they were read; `None`: they were locked before.
+    pub seen: Option<Arc<ReadView>>,
     columns: Vec<ColId>,
-    batches: Vec<RecordBatch>,
+    rows: Rows,
+}
+
+enum Rows {
+    Batches(Vec<RecordBatch>),
+    /// At most one.
+    Single(Option<Vec<Value>>),
+}
+
+/// The row that a statement is about, by its primary key, and the values of the statement's parameters.
+pub struct ByKey<'a> {
+    pub key: &'a [Value],
+    pub parameters: &'a [Value],
 }
 
 /// Finds all rows of a relation, with these of its columns. Ranges of keys of the tables that will change are locked first.
@@ -54,14 +70,44 @@ pub fn find(
     while let Some(batch) = crate::threads::wait(result.rows.next())? {
         batches.push(batch?);
     }
-    Ok(FoundRows { seen, columns, batches })
+    Ok(FoundRows { seen: Some(seen), columns, rows: Rows::Batches(batches) })
+}
+
+/// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level says otherwise.
+pub fn find_by_key(
+    context: &StatementContext,
+    opened: &Target,
+    target: &bind::Target,
+    key: &[Value],
+) -> Result<FoundRows> {
+    let request = LockingScanRequest {
+        index: 0,
+        ranges: vec![KeyRange::prefix(key.to_vec())],
+        reverse: false,
+        mode: LockMode::Exclusive,
+        gaps: context.locks_gaps(),
+        skip_locked: false,
+    };
+    let mut rows = LockingScan::new(&opened.storage, request)?;
+    let (waits, counters) = (context.lock_waits(), context.process.counters.storage());
+    let row = context.transaction.change(opened.storage.store(), |transaction| {
+        transaction.set_waits(waits);
+        rows.next(transaction, counters)
+    });
+    let row = row.map_err(|e| storage_error(&opened.entry.def, e))?;
+    Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: Rows::Single(row) })
 }
 
 impl FoundRows {
     /// The values of each row, in the order of the columns that were asked for, until `row` breaks off.
     pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
+        let batches = match &self.rows {
+            Rows::Batches(batches) => batches,
+            Rows::Single(None) => return Ok(ControlFlow::Continue(())),
+            Rows::Single(Some(values)) => return row(&values[..self.columns.len()]),
+        };
         let mut values = Vec::with_capacity(self.columns.len());
-        for batch in &self.batches {
+        for batch in batches {
             for at in 0..batch.num_rows() {
                 values.clear();
                 for array in batch.columns() {
@@ -73,6 +119,14 @@ impl FoundRows {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns true if there are rows.
+    pub fn is_some(&self) -> bool {
+        match &self.rows {
+            Rows::Batches(batches) => batches.iter().any(|batch| batch.num_rows() > 0),
+            Rows::Single(row) => row.is_some(),
+        }
     }
 
     /// The position of a column among those that were asked for.

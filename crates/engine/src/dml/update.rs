@@ -6,13 +6,13 @@ use super::{
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
-    search,
+    search::{self, ByKey},
     target::Target,
     write::{Writer, Written},
 };
 use crate::{
     accounts::Privilege,
-    statement::{Done, StatementContext},
+    statement::{Done, StatementContext, StatementTables},
 };
 use muster_algebra::ColId;
 use muster_sql::{
@@ -31,7 +31,16 @@ struct Counts {
 
 pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &[Value]) -> Result<Done> {
     let binding = bind(context, parameters, |env| bind_update(statement, env), |b| b.targets.iter().collect())?;
-    let bound = &binding.bound;
+    update_rows(context, &binding.bound, &binding.tables, None)
+}
+
+/// Runs an UPDATE whose tables are locked. `by_key`: it is about this row of its only table.
+pub fn update_rows(
+    context: &Arc<StatementContext>,
+    bound: &BoundUpdate,
+    tables: &Arc<StatementTables>,
+    by_key: Option<&ByKey<'_>>,
+) -> Result<Done> {
     let named: Vec<_> = bound.targets.iter().collect();
     let mut needed = vec![(Privilege::Update, "UPDATE")];
     if reads(bound) {
@@ -39,18 +48,27 @@ pub fn update(context: &Arc<StatementContext>, statement: &Update, parameters: &
     }
     check_privileges(context, &bound.surroundings, &named, &needed)?;
     let conversion = Conversion::new(context, bound.ignore);
-    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables)?;
-    let opened = bound.targets.iter().map(|target| binding.open(context, target)).collect::<Result<Vec<_>>>()?;
+    let evaluation =
+        Evaluation::new(context, conversion, &bound.surroundings, tables, by_key.map_or(&[], |by| by.parameters))?;
+    let opened = bound
+        .targets
+        .iter()
+        .map(|target| Target::open(context, tables.set(), &target.table))
+        .collect::<Result<Vec<_>>>()?;
     opened.iter().try_for_each(Target::check_has_key)?;
-    let rel = match &bound.search {
-        Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
-        Search::Query(rel) => rel.clone(),
+    let find = || match (by_key, &bound.search) {
+        (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
+        (None, search) => {
+            let rel = match search {
+                Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
+                Search::Query(rel) => rel.clone(),
+            };
+            search::find(context, rel, wanted(bound), &bound.surroundings, tables, &bound.targets)
+        }
     };
-    let wanted = wanted(bound);
     let Counts { matched, changed } = until_not_stale(context, || {
-        let found =
-            search::find(context, rel.clone(), wanted.clone(), &bound.surroundings, &binding.tables, &bound.targets)?;
-        let seen = &found.seen;
+        let found = find()?;
+        let seen = found.seen.as_ref();
         let writers = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
         let (met, counts) = (HashSet::new(), Counts::default());
         let mut rows = Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, counts };

@@ -25,17 +25,17 @@ pub enum Written {
 pub struct Writer<'a> {
     context: &'a StatementContext,
     target: &'a Target,
-    /// What had been committed when the rows were read that are changed.
-    seen: Mutex<Arc<ReadView>>,
+    /// What had been committed when the rows were read that are changed; `None`: they were locked before.
+    seen: Mutex<Option<Arc<ReadView>>>,
 }
 
 impl<'a> Writer<'a> {
     /// Changes wait for locks of others as long as the statement's settings say. `seen`: what had been committed when the rows
-    /// were read that are changed.
-    pub fn new(context: &'a StatementContext, target: &'a Target, seen: &Arc<ReadView>) -> Writer<'a> {
+    /// were read that are changed, unless they were locked before.
+    pub fn new(context: &'a StatementContext, target: &'a Target, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
         context.transaction.change(target.storage.store(), |transaction| transaction.set_waits(waits));
-        Writer { context, target, seen: Mutex::new(Arc::clone(seen)) }
+        Writer { context, target, seen: Mutex::new(seen.cloned()) }
     }
 
     fn counters(&self) -> &'a Arc<Counters> {
@@ -59,21 +59,25 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes sure that readers know of texts like those of a row before they can see it.
-    fn admit_texts(&self, row: &[Value]) -> Result<()> {
+    /// Makes sure that readers know of texts like those of a row before they can see it. Error 3572 if that takes time and the
+    /// statement has none.
+    pub fn admit_texts(&self, row: &[Value]) -> Result<()> {
         let table = &self.target.storage;
         for (column, value) in row.iter().enumerate() {
             let (Value::Text(text), Some(known)) = (value, table.text_traits(column)) else { continue };
             let traits = TextTraits::of(text.as_bytes());
             if !known.covers(traits) {
+                if self.context.in_place {
+                    return Err(StorageError::WouldWait.into());
+                }
                 self.target.set.widen(self.target.entry.def.id, table, column, traits)?;
             }
         }
         Ok(())
     }
 
+    /// Inserts a row whose texts were admitted.
     pub fn insert(&self, row: &[Value]) -> Result<Written> {
-        self.admit_texts(row)?;
         let table = &self.target.storage;
         self.written(self.change(|transaction| table.insert(transaction, row, self.counters())).map(|()| true))
     }
@@ -82,7 +86,7 @@ impl<'a> Writer<'a> {
     pub fn existing(&self, index: usize, row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
         self.target.check_has_key()?;
         let (table, def) = (&self.target.storage, &self.target.entry.def);
-        *self.seen.lock() = self.context.read_newest();
+        *self.seen.lock() = Some(self.context.read_newest());
         let values = def.indexes[index].parts.iter().map(|part| row[part.column].clone()).collect();
         let request = ScanRequest {
             view: self.context.read_view(),
@@ -124,7 +128,8 @@ impl<'a> Writer<'a> {
     /// The row is this transaction's now. If it is not the one that was read, because another transaction has committed since,
     /// the change was made of the wrong values.
     fn unless_stale(&self, key: &[Value], changed: Result<bool, StorageError>) -> Result<Written> {
-        let (table, seen) = (&self.target.storage, Arc::clone(&self.seen.lock()));
+        let table = &self.target.storage;
+        let Some(seen) = self.seen.lock().clone() else { return self.written(changed) };
         let newest = self.context.database.newest_view();
         let is_stale = matches!(changed, Ok(_) | Err(StorageError::Duplicate { .. }))
             && !Arc::ptr_eq(&seen, &newest)

@@ -13,6 +13,7 @@
 //!     implicit_commit   statements that end a transaction, or need one     implicit_commit.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
 //!     short_path    statements by key, run where they arrive               short_path.rs
+//!     short_write   changes of rows by key, run so                         short_write.rs
 //!     kill          KILL, FLUSH                                            kill.rs
 //!     loading       batches and files of embedding programs                loading.rs
 //! ```
@@ -27,12 +28,13 @@ mod select_into;
 mod set;
 mod set_var;
 mod short_path;
+mod short_write;
 mod state;
 mod statement;
 mod transaction;
 
 pub use crate::statement::Level;
-pub use short_path::ShortStatement;
+pub use short_path::{ShortAnswer, ShortStatement};
 
 use crate::{
     Database, LocalFiles, Outcome, Prepared, TransactionStatus, processes::SessionShared, rows,
@@ -102,11 +104,12 @@ impl Session {
 
     /// Runs one statement.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome> {
-        let (short, answered) = self.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await;
-        if answered {
-            return rows::outcome(short.columns, &short.rows);
+        let (short, answer) = self.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await;
+        match answer {
+            ShortAnswer::Rows => rows::outcome(short.columns, &short.rows),
+            ShortAnswer::Done(outcome) => outcome,
+            ShortAnswer::General => self.execute_generally(sql).await,
         }
-        self.execute_generally(sql).await
     }
 
     /// Runs one statement as [`Session::execute`], but not on the short path.
@@ -138,11 +141,12 @@ impl Session {
     /// `parameters` in order of the `?`.
     pub async fn execute_prepared(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome> {
         let statement = ShortStatement::Prepared { id, values: parameters };
-        let (short, answered) = self.execute_short(statement, CollectedRows::default()).await;
-        if answered {
-            return rows::outcome(short.columns, &short.rows);
+        let (short, answer) = self.execute_short(statement, CollectedRows::default()).await;
+        match answer {
+            ShortAnswer::Rows => rows::outcome(short.columns, &short.rows),
+            ShortAnswer::Done(outcome) => outcome,
+            ShortAnswer::General => self.execute_prepared_generally(id, parameters).await,
         }
-        self.execute_prepared_generally(id, parameters).await
     }
 
     /// Runs a prepared statement as [`Session::execute_prepared`], but not on the short path.

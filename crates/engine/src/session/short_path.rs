@@ -2,18 +2,22 @@
 
 use super::{Session, state::State, statement::Begun};
 use crate::{
-    command_counters::CommandCounters,
+    Outcome,
+    command_counters::{CommandCounters, command},
     short_path::{
-        Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortPlan, Stop, Surroundings, is_small,
-        parameterize, run,
+        Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortChange, ShortPlan, ShortWrite, Stop,
+        Surroundings, is_small, parameterize, run,
     },
-    statement::{BindEnvironment, StatementTables, plan_counters, query},
+    statement::{BindEnvironment, StatementContext, StatementTables, plan_counters, query},
     threads,
     variables::{self, Variables},
 };
 use muster_algebra::{Hints, Plan, PlanOp, RowFetch, Scan, Switch};
 use muster_explain::counters;
-use muster_sql::{Isolation, Parameters, Statement};
+use muster_sql::{
+    Isolation, Parameters, Statement,
+    bind::{bind_delete, bind_insert, bind_update},
+};
 use muster_storage::Pages;
 use muster_types::{Collation, KeyRange, Result, SqlType, TextKind, Value};
 use std::{
@@ -22,6 +26,12 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
+
+/// What the cache has for a statement.
+enum Found {
+    Plan(Arc<ShortPlan>),
+    Write(Arc<ShortWrite>),
+}
 
 /// A statement that may take the short path.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +42,16 @@ pub enum ShortStatement<'a> {
         id: u32,
         values: &'a [Value],
     },
+}
+
+/// What became of a statement on the short path.
+pub enum ShortAnswer {
+    /// It is yet to run on the general path.
+    General,
+    /// The sink has its rows.
+    Rows,
+    /// It has ended without rows.
+    Done(Result<Outcome>),
 }
 
 /// What the short path keeps of a session from statement to statement.
@@ -63,28 +83,54 @@ struct Settings {
     longest: Duration,
 }
 
+impl ShortPath {
+    /// The values of the statement that was looked for last.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Returns true if that is a prepared statement of the protocol.
+    pub fn is_prepared(&self) -> bool {
+        self.is_prepared
+    }
+}
+
 impl Session {
-    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and whether
-    /// it has the statement's rows; if not, the statement is yet to run.
-    pub async fn execute_short<S>(&mut self, statement: ShortStatement<'_>, mut sink: S) -> (S, bool)
+    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and what became of
+    /// the statement.
+    pub async fn execute_short<S>(&mut self, statement: ShortStatement<'_>, sink: S) -> (S, ShortAnswer)
     where
         S: RowSink + Default + Send + 'static,
     {
         self.begun_short = None;
-        let (plan, begun) = {
+        let found = {
             let mut state = self.state.lock();
-            let Some(plan) = state.find_short_plan(statement) else { return (sink, false) };
-            let begun = state.begin_short(statement);
-            match state.run_short(&plan, begun.0, None, &mut sink) {
-                RunEnd::Rows(_) => return (sink, true),
-                RunEnd::General => {
-                    self.begun_short = Some(begun);
-                    return (sink, false);
-                }
-                RunEnd::MustWait => (plan, begun),
-            }
+            let found = state.find_short(statement);
+            found.map(|found| (found, state.begin_short(statement)))
         };
-        self.begun_short = Some(begun.clone());
+        match found {
+            Some((Found::Plan(plan), begun)) => {
+                let (sink, answered) = self.read_short(plan, begun, sink).await;
+                (sink, if answered { ShortAnswer::Rows } else { ShortAnswer::General })
+            }
+            Some((Found::Write(write), begun)) => (sink, self.write_short(write, begun).await),
+            None => (sink, ShortAnswer::General),
+        }
+    }
+
+    /// Runs a plan. Returns the sink, and whether it has the statement's rows.
+    async fn read_short<S>(&mut self, plan: Arc<ShortPlan>, begun: Begun, mut sink: S) -> (S, bool)
+    where
+        S: RowSink + Default + Send + 'static,
+    {
+        match self.state.lock().run_short(&plan, begun.0, None, &mut sink) {
+            RunEnd::Rows(_) => return (sink, true),
+            RunEnd::General => {
+                self.begun_short = Some(begun);
+                return (sink, false);
+            }
+            RunEnd::MustWait => self.begun_short = Some(begun.clone()),
+        }
         let (state, process) = (self.state.clone(), self.process.clone());
         let read = move || {
             let mut state = state.lock();
@@ -142,14 +188,14 @@ impl State {
         }
     }
 
-    /// The plan for a statement, whose values are noted. If the cache does not know the statement, that is noted too.
-    pub fn find_short_plan(&mut self, statement: ShortStatement<'_>) -> Option<Arc<ShortPlan>> {
+    /// What the cache has for a statement, whose values are noted. If it does not know the statement, that is noted too.
+    fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<Found> {
         self.short_path.is_unknown = false;
         let settings = self.settings();
         let is_allowed = settings.is_allowed;
         // Reads of such a transaction lock what they read.
-        let locks = self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable);
-        if !is_allowed || locks || self.process.killed.is_cancelled() {
+        let reads_lock = self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable);
+        if !is_allowed || self.process.killed.is_cancelled() {
             return None;
         }
         let number = self.short_path.settings.as_ref()?.number;
@@ -177,7 +223,9 @@ impl State {
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
         match self.database.plans().get(key, &tables, &accounts) {
-            Some(Known::Plan(plan)) => Some(plan),
+            Some(Known::Plan(_)) if reads_lock => None,
+            Some(Known::Plan(plan)) => Some(Found::Plan(plan)),
+            Some(Known::Write(write)) => Some(Found::Write(write)),
             Some(Known::General | Known::GeneralForNow) => None,
             None => {
                 *is_unknown = true;
@@ -202,13 +250,10 @@ impl State {
         self.database.plans().put(&self.short_path.key, known, Epoch::of(tables.set(), &accounts));
     }
 
-    fn make_short_plan(
-        &self,
-        context: &Arc<crate::statement::StatementContext>,
-        tables: &Arc<StatementTables>,
-    ) -> Result<Known> {
+    fn make_short_plan(&self, context: &Arc<StatementContext>, tables: &Arc<StatementTables>) -> Result<Known> {
         let ShortPath { text, values, settings, .. } = &self.short_path;
-        let Statement::Query(query) = muster_sql::parse(text)? else { return Ok(Known::General) };
+        let statement = muster_sql::parse(text)?;
+        let Statement::Query(query) = statement else { return self.make_short_write(context, tables, &statement) };
         if !query.locking().is_empty() {
             return Ok(Known::General);
         }
@@ -231,6 +276,33 @@ impl State {
         };
         let plan = ShortPlan::new(shape, access, &storage, general);
         Ok(plan.map_or(Known::General, |plan| Known::Plan(Arc::new(plan))))
+    }
+
+    /// Binds a statement that changes rows for all values.
+    fn make_short_write(
+        &self,
+        context: &Arc<StatementContext>,
+        tables: &Arc<StatementTables>,
+        statement: &Statement,
+    ) -> Result<Known> {
+        let ShortPath { values, settings, .. } = &self.short_path;
+        let collation = settings.as_ref().map_or(Collation::DEFAULT, |s| s.collation);
+        let types: Vec<SqlType> = values.iter().map(|value| type_of(value, collation)).collect();
+        let to_change = StatementTables::to_change(context);
+        if !Arc::ptr_eq(to_change.set(), tables.set()) {
+            return Ok(Known::GeneralForNow);
+        }
+        let environment = BindEnvironment::new(context);
+        let env = environment.with(&to_change, Parameters::Types(&types));
+        let change = match statement {
+            Statement::Insert(insert) => ShortChange::of_insert(bind_insert(insert, &env)?),
+            Statement::Update(update) => ShortChange::of_update(bind_update(update, &env)?),
+            Statement::Delete(delete) => ShortChange::of_delete(bind_delete(delete, &env)?),
+            _ => None,
+        };
+        let change = change.filter(|_| !environment.is_of_the_moment());
+        let write = change.map(|change| ShortWrite::new(change, tables.set(), command(statement)));
+        Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 
     /// Begins a statement.
@@ -286,11 +358,11 @@ impl State {
 
     /// Returns true if a statement takes the short path, as far as is known before it runs.
     pub fn is_short(&mut self, sql: &str) -> bool {
-        let found = self.find_short_plan(ShortStatement::Text(sql));
+        let found = self.find_short(ShortStatement::Text(sql));
         if found.is_none() {
             self.learn_short_plan();
         }
-        found.is_some() || self.find_short_plan(ShortStatement::Text(sql)).is_some()
+        found.is_some() || self.find_short(ShortStatement::Text(sql)).is_some()
     }
 }
 

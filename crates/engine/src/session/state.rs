@@ -160,12 +160,27 @@ impl State {
         cancel: CancellationToken,
         variables: Variables,
     ) -> Arc<StatementContext> {
+        Arc::new(self.new_context(current_database, cancel, variables))
+    }
+
+    /// The context of a statement on the short path, which waits for nothing.
+    pub fn context_in_place(&self, cancel: CancellationToken) -> Arc<StatementContext> {
+        let context = self.new_context(self.current_database.clone(), cancel, self.variables.clone());
+        Arc::new(StatementContext { in_place: true, ..context })
+    }
+
+    fn new_context(
+        &self,
+        current_database: Option<String>,
+        cancel: CancellationToken,
+        variables: Variables,
+    ) -> StatementContext {
         let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
         let now_utc_micros = match variables.get("timestamp") {
             Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
             _ => now_utc_micros(),
         };
-        Arc::new(StatementContext {
+        StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {
                 current_database,
@@ -181,7 +196,8 @@ impl State {
             cancel,
             virtual_tables: &InformationSchema,
             transaction: self.transaction.clone(),
+            in_place: false,
             view: Mutex::default(),
-        })
+        }
     }
 }

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
 use muster_exec::Reserved;
 use muster_sql::{Show, Statement};
+use muster_storage::Committed;
 use muster_types::{Result, SqlError, Value};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -173,11 +174,14 @@ impl State {
         self.database.runtime().reserve("statement", muster_sql::footprint(text)).map(Some)
     }
 
-    /// Notes what became of a statement. One with rows ends when they have been read.
-    fn ended(&mut self, number: u64, outcome: Result<Outcome>) -> Result<Outcome> {
+    /// Ends a statement for its transaction, and notes what became of it. `committed`: what is done with changes that it has committed.
+    pub fn end_transactional(
+        &mut self,
+        outcome: Result<Outcome>,
+        committed: impl FnOnce(Committed) -> Result<()>,
+    ) -> Result<Outcome> {
         let rolls_back_on_timeout = self.database.rolls_back_on_timeout();
-        let flush = self.database.store().flush_at_commit();
-        let outcome = self.transaction.end_statement(outcome, flush, rolls_back_on_timeout);
+        let outcome = self.transaction.end_statement(outcome, rolls_back_on_timeout, committed);
         let row_count = match &outcome {
             Ok(Outcome::Ok { affected_rows, .. }) => i64::try_from(*affected_rows).unwrap_or(i64::MAX),
             _ => -1,
@@ -186,6 +190,13 @@ impl State {
         if let Err(e) = &outcome {
             self.diagnostics.set_error(e.clone());
         }
+        outcome
+    }
+
+    /// Notes what became of a statement. One with rows ends when they have been read.
+    fn ended(&mut self, number: u64, outcome: Result<Outcome>) -> Result<Outcome> {
+        let flush = self.database.store().flush_at_commit();
+        let outcome = self.end_transactional(outcome, |changes| Ok(changes.wait(flush)?));
         match outcome {
             Ok(Outcome::Rows(result)) => {
                 let rows = RowsOfStatement { rows: result.rows, process: self.process.clone(), number, count: 0 };

@@ -88,7 +88,8 @@ impl State {
             Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
             begun => begun?,
         }
-        let committed = self.transaction.commit(self.database.store().flush_at_commit());
+        let flush = self.database.store().flush_at_commit();
+        let committed = self.transaction.commit(|changes| Ok(changes.wait(flush)?));
         self.transaction.locks().end_change(owner);
         committed
     }

@@ -1,6 +1,6 @@
 //! Plans by statement. A plan is good for one state of the tables, of the accounts and of the session's settings.
 
-use super::plan::ShortPlan;
+use super::{plan::ShortPlan, write::ShortWrite};
 use crate::{accounts::AccountList, tables::TableSet};
 use parking_lot::Mutex;
 use std::{
@@ -27,6 +27,7 @@ const SETTINGS_MAX: usize = 4096;
 #[derive(Clone)]
 pub enum Known {
     Plan(Arc<ShortPlan>),
+    Write(Arc<ShortWrite>),
     /// It does not take the short path.
     General,
     /// It did not take the short path with the values that it had; with others it may.
@@ -72,6 +73,7 @@ impl Entry {
     fn new(key: &[u8], known: Known, epoch: Epoch) -> Entry {
         let plan = match &known {
             Known::Plan(plan) => plan.footprint(),
+            Known::Write(write) => write.footprint(),
             Known::General | Known::GeneralForNow => 0,
         };
         let bytes = size_of::<Entry>() + key.len() + plan;

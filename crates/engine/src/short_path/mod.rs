@@ -9,6 +9,7 @@
 //!          -> sums and extremes                       totals.rs
 //!          -> sorted and distinct rows                ordered.rs
 //!          -> RowSink: bytes of a packet, a batch     sink.rs
+//!   a change of one row by its key: ShortWrite        write.rs
 //! ```
 //!
 //! Who asks for it, and what a statement counts, is the session's: `session/short_path.rs`. `docs/short-path.md` tells the whole.
@@ -21,6 +22,7 @@ mod plan;
 mod run;
 mod sink;
 mod totals;
+mod write;
 
 pub use cache::{CacheFigures, Epoch, Known, PlanCache};
 pub use key_access::KeyAccess;
@@ -28,3 +30,4 @@ pub use parameters::{is_small, parameterize};
 pub use plan::{General, Shape, ShortPlan};
 pub use run::{RunEnd, RunFigures, Stop, Surroundings, run};
 pub use sink::{CollectedRows, RowSink};
+pub use write::{ShortChange, ShortWrite, is_resident};

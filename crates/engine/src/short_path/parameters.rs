@@ -12,9 +12,37 @@ const INTEGER_DIGITS_MAX: usize = 18;
 /// What may stand before a literal that is taken for a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// `=`, `<`, `>`, BETWEEN, AND.
+    /// `=`, `<`, `>`, BETWEEN, AND; in an INSERT also what stands before each value.
     Comparison,
     Other,
+}
+
+/// What a statement does, as its first word says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Verb {
+    fn of(sql: &str) -> Option<Verb> {
+        let verbs =
+            [("SELECT", Verb::Select), ("INSERT", Verb::Insert), ("UPDATE", Verb::Update), ("DELETE", Verb::Delete)];
+        let word = sql.get(..6)?;
+        verbs.into_iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, verb)| verb)
+    }
+
+    /// Returns true for words behind which there are literals that are parameters.
+    fn has_values_behind(self, word: &str) -> bool {
+        let words: &[&str] = match self {
+            Verb::Select | Verb::Delete => &["WHERE"],
+            Verb::Update => &["SET", "WHERE"],
+            Verb::Insert => &["VALUES", "VALUE", "SET"],
+        };
+        words.iter().any(|name| word.eq_ignore_ascii_case(name))
+    }
 }
 
 /// Returns true if a statement of this text and so many values may have a plan. So the memory of all plans has a bound.
@@ -23,23 +51,21 @@ pub fn is_small(text: &str, values: usize) -> bool {
 }
 
 /// Writes the statement into `text` with a `?` for each integer and each string that something behind WHERE is compared with,
-/// and their values into `values`. Literals elsewhere may be names, positions or limits, and stay. Returns false for what is
-/// no SELECT or cannot be told apart at a glance: comments, quotes inside of strings, user variables, several statements.
+/// or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names, positions or
+/// limits, and stay. Returns false for what is none of these statements or cannot be told apart at a glance: comments, quotes inside of strings, user variables, several statements.
 pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bool {
     text.clear();
     values.clear();
     let sql = sql.trim_ascii();
     let bytes = sql.as_bytes();
-    if sql.len() > TEXT_BYTES_MAX || !bytes.get(..6).is_some_and(|word| word.eq_ignore_ascii_case(b"SELECT")) {
-        return false;
-    }
-    let (mut at, mut before, mut behind_where) = (0, Before::Other, false);
+    let Some(verb) = Verb::of(sql).filter(|_| sql.len() <= TEXT_BYTES_MAX) else { return false };
+    let (mut at, mut before, mut has_values) = (0, Before::Other, false);
     while let Some(&byte) = bytes.get(at) {
         let end = match byte {
             b' ' | b'\t' | b'\n' | b'\r' => at + 1,
             b'\'' => {
                 let Some(end) = end_of_string(bytes, at) else { return false };
-                if behind_where && before == Before::Comparison {
+                if has_values && before == Before::Comparison {
                     values.push(Value::Text(sql[at + 1..end - 1].to_owned()));
                     text.push('?');
                     (at, before) = (end, Before::Other);
@@ -52,7 +78,7 @@ pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bo
                 let end = end_of_word(bytes, at);
                 let digits = &sql[at..end];
                 let whole = digits.len() <= INTEGER_DIGITS_MAX && bytes.get(end) != Some(&b'.');
-                if behind_where
+                if has_values
                     && before == Before::Comparison
                     && whole
                     && let Ok(integer) = digits.parse()
@@ -74,13 +100,17 @@ pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bo
                 before = Before::Comparison;
                 at + 1
             }
+            b'(' | b',' if verb == Verb::Insert => {
+                before = Before::Comparison;
+                at + 1
+            }
             b'?' | b'@' | b'#' | b';' | b'"' | b'\\' => return false,
             b'-' if bytes.get(at + 1) == Some(&b'-') => return false,
             b'/' if bytes.get(at + 1) == Some(&b'*') => return false,
             _ if is_of_word(byte) => {
                 let end = end_of_word(bytes, at);
                 let word = &sql[at..end];
-                behind_where |= word.eq_ignore_ascii_case("WHERE");
+                has_values |= verb.has_values_behind(word);
                 let compares = word.eq_ignore_ascii_case("BETWEEN") || word.eq_ignore_ascii_case("AND");
                 before = if compares { Before::Comparison } else { Before::Other };
                 end
@@ -130,6 +160,18 @@ mod tests {
                 vec![Value::Int(5), text("it"), Value::Int(1), Value::Int(20)]
             )
         );
+        assert_eq!(
+            parameters("update t2 set a = a+1, b=7, c = 'x' where id = 3"),
+            some("update t2 set a = a+1, b=?, c = ? where id = ?", vec![Value::Int(7), text("x"), Value::Int(3)])
+        );
+        assert_eq!(
+            parameters("INSERT INTO t (a, b) VALUES (1, 'x', NULL, -2, 1.5)"),
+            some("INSERT INTO t (a, b) VALUES (?, ?, NULL, -2, 1.5)", vec![Value::Int(1), text("x")])
+        );
+        assert_eq!(
+            parameters("DELETE FROM t WHERE id=5 LIMIT 1"),
+            some("DELETE FROM t WHERE id=? LIMIT 1", vec![Value::Int(5)])
+        );
         for same in [
             "SELECT a FROM t WHERE a = 5.5",
             "SELECT a FROM t WHERE a = 1e3",
@@ -144,7 +186,7 @@ mod tests {
             assert_eq!(parameters(same), some(same, vec![]));
         }
         for not in [
-            "UPDATE t SET a = 1 WHERE a = 2",
+            "REPLACE INTO t VALUES (1)",
             "SELECT 1; SELECT 2",
             "SELECT /*+ NO_ICP(t) */ a FROM t WHERE a = 1",
             "SELECT a FROM t WHERE a = 1 -- x",

@@ -22,7 +22,7 @@ use std::{
 };
 
 /// Expressions are evaluated on the stack of a connection, so they must not be nested deeply.
-const DEPTH_MAX: usize = 16;
+pub(super) const DEPTH_MAX: usize = 16;
 
 /// An aggregate over the rows that are left.
 #[derive(Debug, Clone)]
@@ -209,6 +209,12 @@ impl Shape {
             Body::Aggregate { aggregates, outputs: all } => (*aggregates, *all) = (reader.aggregates, outputs),
         }
         (shape.filter.iter().all(|e| is_plain(e, DEPTH_MAX)) && shape.has_known_order()).then_some(shape)
+    }
+
+    /// The shape of the search of a statement that changes rows of one table; it has no columns.
+    pub fn of_search(rel: &Rel) -> Option<Shape> {
+        let shape = Reader { names: HashMap::new(), aggregates: Vec::new() }.read(rel)?;
+        shape.filter.iter().all(|e| is_plain(e, DEPTH_MAX)).then_some(shape)
     }
 
     /// The columns that rows, aggregates and their order need.
@@ -407,7 +413,7 @@ impl Reader {
 }
 
 /// Returns true if the expression may be evaluated row by row: no subqueries, no functions that differ from call to call.
-fn is_plain(expr: &Expr, depth: usize) -> bool {
+pub(super) fn is_plain(expr: &Expr, depth: usize) -> bool {
     let is_known = match expr {
         Expr::Subquery(_) | Expr::Subplan(_) => false,
         Expr::Call { function, .. } => function.is_deterministic(),

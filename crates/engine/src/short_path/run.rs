@@ -295,7 +295,7 @@ impl Run<'_> {
 }
 
 /// The value of an expression without columns; `None` if it cannot be had without a warning.
-fn constant_value(expr: &Expr, parameters: &[Value]) -> Option<Value> {
+pub(super) fn constant_value(expr: &Expr, parameters: &[Value]) -> Option<Value> {
     match expr {
         Expr::Literal { value, .. } => return Some(value.clone()),
         // A value of the parameter's own type, which is what plans are made for.

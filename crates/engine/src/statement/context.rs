@@ -31,6 +31,8 @@ pub struct StatementContext {
     pub cancel: CancellationToken,
     pub virtual_tables: &'static dyn VirtualTables,
     pub transaction: Arc<SessionTransaction>,
+    /// True on the short path: the statement runs in the task of its connection, and gives up where it would have to wait.
+    pub in_place: bool,
     /// What all reads of the statement see, once there was one.
     pub view: Mutex<Option<Arc<ReadView>>>,
 }

@@ -25,8 +25,12 @@ impl StatementContext {
         result
     }
 
-    /// How a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL.
+    /// How a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL; on the short path not at
+    /// all.
     pub fn lock_waits(&self) -> Waits {
+        if self.in_place {
+            return Waits::Never;
+        }
         let seconds = self.session.variables.unsigned("innodb_lock_wait_timeout");
         let cancelled = self.cancel.clone();
         Waits::Until { timeout: Duration::from_secs(seconds), cancel: Arc::new(move || cancelled.is_cancelled()) }
@@ -37,6 +41,11 @@ impl StatementContext {
     pub fn lock_table(&self, table: TableId, name: &str, of: TableUse) -> Result<bool> {
         self.transaction.check_locked(table, name, of != TableUse::Read)?;
         self.with_patience(|patience| self.transaction.use_table(table, of, patience))
+    }
+
+    /// Locks a table to be written, if nobody has to be waited for and LOCK TABLES is not in effect. Returns whether it is locked.
+    pub fn try_lock_to_write(&self, table: TableId) -> bool {
+        !self.transaction.has_locked_tables() && self.transaction.try_use_table(table, TableUse::Write)
     }
 
     /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`]; 1049

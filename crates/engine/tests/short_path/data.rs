@@ -6,7 +6,8 @@ use crate::{
 };
 use futures::StreamExt;
 use muster_engine::{
-    ColumnInfo, Database, Outcome, Session, ShortStatement, short_path::CollectedRows, types::SqlError, value_at,
+    ColumnInfo, Database, Outcome, Session, ShortAnswer, ShortStatement, short_path::CollectedRows, types::SqlError,
+    value_at,
 };
 use std::{collections::HashMap, fmt::Write, path::Path, sync::Arc};
 
@@ -149,7 +150,8 @@ pub async fn load(database: &Arc<Database>, seed: u64) {
 /// Runs a statement, so that its plan is known if it has one, and returns true if it takes the short path then.
 pub async fn is_short(session: &mut Session, sql: &str) -> bool {
     rows(session, sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
-    session.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await.1
+    let (_, answer) = session.execute_short(ShortStatement::Text(sql), CollectedRows::default()).await;
+    !matches!(answer, ShortAnswer::General)
 }
 
 pub async fn in_db(database: &Arc<Database>, user: &str) -> Session {

@@ -13,3 +13,4 @@ mod random;
 mod rights;
 mod sessions;
 mod values;
+mod writes;

@@ -1,0 +1,197 @@
+//! Changes of rows by key do on the short path what they do on the general one: random statements on equal tables of two databases.
+
+use crate::{
+    data::{is_short, status},
+    fixture::{options, rows, session},
+    random_data::Random,
+};
+use muster_engine::{Database, Outcome, Session};
+use std::sync::Arc;
+
+const TABLES: [&str; 4] = [
+    "CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL DEFAULT 7, c VARCHAR(8), y TINYINT UNSIGNED, \
+     t TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP, KEY (k), UNIQUE KEY (c))",
+    "CREATE TABLE b (x BIGINT UNSIGNED, z SMALLINT, d DECIMAL(6,2), f DOUBLE, e DATE, n DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3), \
+     s TEXT, g FLOAT, PRIMARY KEY (z, x), KEY (d))",
+    "CREATE TABLE h (a INT, b VARCHAR(5) NOT NULL)",
+    "CREATE TABLE w (s VARCHAR(10) PRIMARY KEY, v INT)",
+];
+
+async fn open(directory: &std::path::Path) -> Arc<Database> {
+    let database = Database::open(directory, options()).unwrap();
+    let mut root = session(&database, "root");
+    for name in ["short", "general"] {
+        root.execute(&format!("CREATE DATABASE `{name}`")).await.unwrap();
+        root.execute(&format!("USE `{name}`")).await.unwrap();
+        for table in TABLES {
+            root.execute(table).await.unwrap();
+        }
+    }
+    database
+}
+
+fn integer(random: &mut Random) -> String {
+    match random.below(12) {
+        0 => "300".into(),
+        1 => "-1".into(),
+        2 => "99999999999".into(),
+        _ => random.below(40).to_string(),
+    }
+}
+
+fn text(random: &mut Random) -> String {
+    random
+        .pick(&["'a'", "'B'", "'ä'", "''", "'12'", "'x1y'", "'toolongtext'", "'2024-02-30'", "'2024-02-29'", "'a '"])
+        .to_owned()
+}
+
+fn value(random: &mut Random) -> String {
+    match random.below(8) {
+        0 => "NULL".into(),
+        1 => "DEFAULT".into(),
+        2 => "1.555".into(),
+        3..=5 => integer(random),
+        _ => text(random),
+    }
+}
+
+fn statement(random: &mut Random) -> String {
+    let (i, j, v, w) = (integer(random), random.below(6), value(random), value(random));
+    let ignore = if random.one_in(8) { "IGNORE " } else { "" };
+    match random.below(17) {
+        0 => format!("INSERT {ignore}INTO a VALUES ({i}, {v}, {w}, {j}, NULL)"),
+        1 => format!("INSERT {ignore}INTO a (c, k) VALUES ({v}, {w})"),
+        2 => format!("INSERT {ignore}INTO a SET k = {v}, id = {i}"),
+        3 => format!("INSERT {ignore}INTO b (x, z, d, f) VALUES ({i}, {j}, {v}, {w})"),
+        4 => format!("INSERT {ignore}INTO b (x, z, e, s) VALUES ({i}, {j}, {v}, {w})"),
+        5 => format!("INSERT {ignore}INTO h VALUES ({v}, {w})"),
+        6 => format!("INSERT INTO w VALUES ({}, {v})", text(random)),
+        7 => format!("UPDATE {ignore}a SET k = k + 1 WHERE id = {i}"),
+        8 => format!("UPDATE {ignore}a SET c = {v}, y = {w} WHERE id = {i}"),
+        9 => format!("UPDATE {ignore}a SET id = {v} WHERE id = {i}"),
+        10 => format!("UPDATE a SET k = {i}, y = k + 1, k = k * 2 WHERE id = {j}"),
+        11 => format!("UPDATE {ignore}b SET d = {v}, f = {w}, g = {v} WHERE x = {i} AND z = {j}"),
+        12 => format!("UPDATE b SET s = {}, e = {v} WHERE z = {j} AND x = {i}", text(random)),
+        13 => format!("DELETE FROM a WHERE id = {i}"),
+        14 => format!("DELETE FROM b WHERE x = {i} AND z = {j}"),
+        15 => format!("DELETE FROM w WHERE s = {}", text(random)),
+        _ => random
+            .pick(&[
+                "BEGIN",
+                "COMMIT",
+                "ROLLBACK",
+                "SAVEPOINT s",
+                "SET sql_mode = ''",
+                "SET sql_mode = DEFAULT",
+                "SET autocommit = 0",
+                "SET autocommit = 1",
+                "SET insert_id = 77",
+                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+                "SET SESSION TRANSACTION READ ONLY",
+                "SET SESSION TRANSACTION READ WRITE",
+                "START TRANSACTION",
+                "ROLLBACK TO s",
+                "commit",
+            ])
+            .to_owned(),
+    }
+}
+
+/// What a client learns of a statement.
+async fn told(session: &mut Session, sql: &str) -> String {
+    let outcome = match session.execute(sql).await {
+        Ok(Outcome::Ok { affected_rows, last_insert_id, info }) => format!("{affected_rows} {last_insert_id} {info}"),
+        Ok(Outcome::Rows(_)) => "rows".into(),
+        Err(e) => format!("{} {}", e.code.number(), e.message),
+    };
+    let warnings: Vec<String> =
+        session.diagnostics().iter().map(|(level, w)| format!("{level:?} {} {}", w.code.number(), w.message)).collect();
+    format!("{outcome} {warnings:?} {:?}", session.transaction_status())
+}
+
+/// The rows of all tables as a session sees them, and what it knows of its last statement.
+async fn state(session: &mut Session) -> Vec<Vec<String>> {
+    let mut all = rows(session, "SELECT LAST_INSERT_ID(), ROW_COUNT(), @@warning_count").await.unwrap();
+    for query in
+        ["SELECT id, k, c, y FROM a", "SELECT x, z, d, f, e, s, g FROM b", "SELECT * FROM h", "SELECT * FROM w"]
+    {
+        let mut found = rows(session, query).await.unwrap();
+        found.sort_unstable();
+        all.extend(found);
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_changes_do_what_they_do_on_the_general_path() {
+    for seed in 0..4 {
+        let directory = tempfile::tempdir().unwrap();
+        let database = open(directory.path()).await;
+        let (mut short, mut general) = (session(&database, "root"), session(&database, "root"));
+        short.execute("USE `short`").await.unwrap();
+        general.execute("USE general").await.unwrap();
+        short.execute("SET optimizer_switch = 'short_path=on'").await.unwrap();
+        general.execute("SET optimizer_switch = 'short_path=off'").await.unwrap();
+        for session in [&mut short, &mut general] {
+            session.set_counts_found_rows(seed % 2 == 1);
+        }
+        let mut random = Random::new(1000 + seed);
+        let mut before = Vec::new();
+        for n in 0..1500usize {
+            let sql = statement(&mut random);
+            before.push(sql.clone());
+            let (found, wanted) = (told(&mut short, &sql).await, told(&mut general, &sql).await);
+            assert_eq!(found, wanted, "{sql}, statement {n} of seed {seed}");
+            if n % 10 == 0 {
+                assert_eq!(state(&mut short).await, state(&mut general).await, "{:?}", &before[n.saturating_sub(10)..]);
+            }
+        }
+        let commands =
+            ["Com_insert", "Com_update", "Com_delete", "Com_begin", "Com_commit", "Com_rollback", "Questions"];
+        for command in commands {
+            assert_eq!(status(&mut short, command).await, status(&mut general, command).await, "{command}");
+        }
+        for table in ["a", "b", "h", "w"] {
+            let check = rows(&mut short, &format!("CHECK TABLE {table}")).await.unwrap();
+            assert!(check.iter().any(|row| row.iter().any(|cell| cell == "OK")), "{check:?}");
+        }
+        let hits = status(&mut short, "Plan_cache_hits").await;
+        assert!(hits > 400, "only {hits} statements met a plan or knew that they have none");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_by_the_whole_primary_key_take_the_short_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path()).await;
+    let mut session = session(&database, "root");
+    session.execute("USE `short`").await.unwrap();
+    for sql in [
+        "INSERT INTO a (c, k) VALUES (NULL, 5)",
+        "INSERT INTO h VALUES (1, 'x')",
+        "INSERT INTO h SET a = 2, b = 'x'",
+        "UPDATE a SET k = k + 1 WHERE id = 1",
+        "UPDATE a SET k = 3, y = 4 WHERE id = 1",
+        "UPDATE b SET d = 1.5 WHERE x = 1 AND z = 2",
+        "DELETE FROM a WHERE id = 99",
+    ] {
+        assert!(is_short(&mut session, sql).await, "{sql}");
+    }
+    for sql in [
+        "INSERT INTO h VALUES (1, 'x'), (2, 'y')",
+        "INSERT INTO h SELECT 1, 'x'",
+        "REPLACE INTO a (id, k) VALUES (1, 5)",
+        "INSERT INTO a (id, k) VALUES (1, 5) ON DUPLICATE KEY UPDATE k = 6",
+        "UPDATE a SET k = 1 WHERE id > 1",
+        "UPDATE a SET k = 1 WHERE id = 1 AND k = 2",
+        "UPDATE a SET k = 1 WHERE id = '1'",
+        "UPDATE a SET k = 1 WHERE id = 1 LIMIT 1",
+        "UPDATE a SET t = NOW() WHERE id = 1",
+        "UPDATE a SET k = (SELECT MAX(a) FROM h) WHERE id = 1",
+        "UPDATE b SET d = 1.5 WHERE x = 1",
+        "DELETE FROM a WHERE c = 'x'",
+        "DELETE FROM w WHERE s = 'x'",
+    ] {
+        assert!(!is_short(&mut session, sql).await, "{sql}");
+    }
+}
