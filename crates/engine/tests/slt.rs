@@ -165,6 +165,7 @@ files! {
     insert
     joins
     load
+    no_primary_key
     numbers
     replace
     show

@@ -50,7 +50,6 @@ pub fn delete_rows(
         .iter()
         .map(|target| Target::open(context, tables.set(), &target.table))
         .collect::<Result<Vec<_>>>()?;
-    opened.iter().try_for_each(Target::check_has_key)?;
     if let Some(by) = by_key {
         return delete_by_key(context, &opened[0], &bound.targets[0], by.key);
     }

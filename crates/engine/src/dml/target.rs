@@ -4,7 +4,7 @@ use super::convert::Conversion;
 use crate::{catalog::TableEntry, statement::StatementContext, tables::TableSet};
 use muster_algebra::{ColumnDef, DefaultValue, TableDef};
 use muster_storage::Table;
-use muster_types::{Result, SqlError, SqlType, Value};
+use muster_types::{Result, SqlType, Value};
 use std::sync::Arc;
 
 /// A table whose rows are changed. Nobody changes its definition before the transaction ends.
@@ -21,14 +21,6 @@ impl Target {
         let entry = set.definitions.table(&def.database, &def.name)?.clone();
         let storage = set.storage(def.id, context.database.tables().store())?;
         Ok(Target { entry, storage, set: set.clone() })
-    }
-
-    /// Error 1235 for a table whose rows have no key that plans deliver.
-    pub fn check_has_key(&self) -> Result<()> {
-        if self.entry.def.has_primary_key() {
-            return Ok(());
-        }
-        Err(SqlError::unsupported("changing rows of a table without a primary key"))
     }
 
     pub fn columns(&self) -> &[ColumnDef] {

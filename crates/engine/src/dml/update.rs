@@ -55,7 +55,6 @@ pub fn update_rows(
         .iter()
         .map(|target| Target::open(context, tables.set(), &target.table))
         .collect::<Result<Vec<_>>>()?;
-    opened.iter().try_for_each(Target::check_has_key)?;
     let find = || match (by_key, &bound.search) {
         (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
         (None, search) => {

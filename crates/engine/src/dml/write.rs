@@ -84,7 +84,6 @@ impl<'a> Writer<'a> {
 
     /// The key and the values of the row that has the key of `row` in a unique index, as it is now.
     pub fn existing(&self, index: usize, row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
-        self.target.check_has_key()?;
         let (table, def) = (&self.target.storage, &self.target.entry.def);
         *self.seen.lock() = Some(self.context.read_newest());
         let values = def.indexes[index].parts.iter().map(|part| row[part.column].clone()).collect();
@@ -92,7 +91,7 @@ impl<'a> Writer<'a> {
             view: self.context.read_view(),
             index,
             ranges: vec![KeyRange::prefix(values)],
-            columns: (0..def.columns.len()).collect(),
+            columns: (0..def.columns.len()).chain((!def.has_primary_key()).then_some(def.columns.len())).collect(),
             coded: Vec::new(),
             steering: Steering::default(),
             distinct_prefix: None,
@@ -106,8 +105,11 @@ impl<'a> Writer<'a> {
             counters: Arc::clone(self.counters()),
         };
         let Some(batch) = Scan::new(Arc::clone(table), request)?.cursor().next_batch()? else { return Ok(None) };
-        let row = batch.columns().iter().map(|array| value_at(array, 0)).collect::<Result<Vec<_>>>()?;
-        let key = def.indexes[0].parts.iter().map(|part| row[part.column].clone()).collect();
+        let mut row = batch.columns().iter().map(|array| value_at(array, 0)).collect::<Result<Vec<_>>>()?;
+        let key = match def.has_primary_key() {
+            true => def.indexes[0].parts.iter().map(|part| row[part.column].clone()).collect(),
+            false => row.split_off(def.columns.len()),
+        };
         Ok(Some((key, row)))
     }
 

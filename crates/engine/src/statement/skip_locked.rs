@@ -67,9 +67,6 @@ impl StatementContext {
     fn free_rows(&self, search: &Search<'_>) -> Result<Scan> {
         let Search { planned, scan, mode, .. } = search;
         let table = planned.tables.storage(scan.table.id)?;
-        if table.schema().indexes[0].parts.is_empty() {
-            return Err(SqlError::unsupported("SKIP LOCKED of a table without a primary key"));
-        }
         let mut left = Scan { ranges: Vec::new(), steering: Vec::new(), limit: None, ..(*scan).clone() };
         let request = LockingScanRequest {
             index: scan.index,
@@ -141,7 +138,9 @@ fn replace(node: &mut Plan, of: &dyn Fn(&Scan) -> bool, free: &mut impl Iterator
 /// The range of a scan's index that has the entry of one row.
 fn range_of(scan: &Scan, row: &[Value]) -> KeyRange {
     let parts = scan.table.key_parts(scan.index);
-    let key: Vec<Value> = parts.iter().map(|part| row[part.column].clone()).collect();
+    // Behind the columns, a row of a table without a primary key has its number.
+    let number = row.get(scan.table.columns.len()).cloned();
+    let key: Vec<Value> = parts.iter().map(|part| row[part.column].clone()).chain(number).collect();
     KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
 }
 
