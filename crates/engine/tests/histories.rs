@@ -294,7 +294,7 @@ async fn write_skew(time: Duration) {
         let mut done = 0;
         while client.goes_on() {
             let me = 1 + client.below(8);
-            let other = if me % 2 == 0 { me - 1 } else { me + 1 };
+            let other = if me.is_multiple_of(2) { me - 1 } else { me + 1 };
             client.ask("BEGIN").await.unwrap();
             match client.number(&format!("SELECT SUM(n) FROM t WHERE id IN ({me}, {other})")).await {
                 Ok(on_duty) => {

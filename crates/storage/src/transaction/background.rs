@@ -64,11 +64,11 @@ fn run(transactions: &Transactions, store: &Weak<Store>) {
             }
         }
         let Some(store) = store.upgrade() else { return };
-        if let Err(e) = store.roll_back_losers().and_then(|()| store.purge_until_stopped()) {
-            if !matches!(e, StorageError::Interrupted) {
-                tracing::warn!("old versions of rows stay for now: {e}");
-                thread::sleep(INTERVAL);
-            }
+        if let Err(e) = store.roll_back_losers().and_then(|()| store.purge_until_stopped())
+            && !matches!(e, StorageError::Interrupted)
+        {
+            tracing::warn!("old versions of rows stay for now: {e}");
+            thread::sleep(INTERVAL);
         }
     }
 }
