@@ -149,14 +149,17 @@ def subquery(draw, table):
 
 
 def transaction(draw, _):
-    return draw.choice(["BEGIN", "COMMIT", "COMMIT", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO SAVEPOINT s"])
+    name = draw.choice("st")
+    return draw.choice(["BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", f"SAVEPOINT {name}", f"SAVEPOINT {name}",
+                        f"ROLLBACK TO SAVEPOINT {name}", f"RELEASE SAVEPOINT {name}", "COMMIT AND CHAIN", "ROLLBACK AND CHAIN",
+                        "SET autocommit = 0", "SET autocommit = 1", "START TRANSACTION READ ONLY"])
 
 
 def mode(draw, _):
     return f"SET sql_mode = '{draw.choice(MODES)}'"
 
 
-KINDS = [(insert, 10), (insert_select, 2), (replace, 3), (update, 7), (delete, 3), (joined, 2), (subquery, 1), (transaction, 3),
+KINDS = [(insert, 10), (insert_select, 2), (replace, 3), (update, 7), (delete, 3), (joined, 2), (subquery, 1), (transaction, 6),
          (mode, 1)]
 
 

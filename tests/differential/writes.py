@@ -121,7 +121,7 @@ def main():
     end, recent = time.monotonic() + options.seconds, []
 
     def note(kind, sql, text, ours=None, theirs=None):
-        reason = known_writes.explain(sql, ours, theirs)
+        reason = known_writes.explain(sql, ours, theirs, text)
         if reason:
             known[reason] += 1
         if not reason or options.list:
