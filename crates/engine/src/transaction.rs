@@ -156,6 +156,11 @@ impl SessionTransaction {
         change(self.changes.lock().transaction.get_or_insert_with(|| store.begin()))
     }
 
+    /// Rows that the transaction has changed so far.
+    pub fn changed_rows(&self) -> u64 {
+        self.changes.lock().transaction.as_ref().map_or(0, Transaction::changed_rows)
+    }
+
     /// A moment to go back to within the statement.
     pub fn moment(&self, store: &Arc<Store>) -> Savepoint {
         self.change(store, |transaction| transaction.savepoint())

@@ -89,6 +89,12 @@ impl ShortPath {
         &self.values
     }
 
+    /// Notes a statement without values that the cache is not asked for.
+    pub fn note(&mut self, text: String, is_prepared: bool) {
+        self.values.clear();
+        (self.text, self.is_prepared, self.is_unknown) = (text, is_prepared, false);
+    }
+
     /// Returns true if that is a prepared statement of the protocol.
     pub fn is_prepared(&self) -> bool {
         self.is_prepared
@@ -103,6 +109,9 @@ impl Session {
         S: RowSink + Default + Send + 'static,
     {
         self.begun_short = None;
+        if let Some(outcome) = self.transact_short(statement).await {
+            return (sink, ShortAnswer::Done(outcome));
+        }
         let found = {
             let mut state = self.state.lock();
             let found = state.find_short(statement);
@@ -305,8 +314,13 @@ impl State {
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 
+    /// Returns true unless the session has turned the short path off.
+    pub fn is_short_path_on(&mut self) -> bool {
+        self.settings().is_allowed
+    }
+
     /// Begins a statement.
-    fn begin_short(&self, statement: ShortStatement<'_>) -> Begun {
+    pub fn begin_short(&self, statement: ShortStatement<'_>) -> Begun {
         let text = match statement {
             ShortStatement::Text(sql) => sql,
             ShortStatement::Prepared { .. } => &self.short_path.text,

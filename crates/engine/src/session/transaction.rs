@@ -109,7 +109,7 @@ impl State {
     }
 
     /// CHAIN opens a transaction like the one before; RELEASE ends the session.
-    fn complete(&mut self, completion: Completion, before: Option<Characteristics>) {
+    pub fn complete(&mut self, completion: Completion, before: Option<Characteristics>) {
         let set = self.variables.text("completion_type");
         let chain = completion.chain.unwrap_or(set == "CHAIN" && completion.release != Some(true));
         let release = completion.release.unwrap_or(set == "RELEASE" && completion.chain != Some(true));
