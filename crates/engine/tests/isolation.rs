@@ -176,6 +176,7 @@ macro_rules! case_files {
 
 case_files! {
     anti_dependency_cycles
+    definition_changes
     dirty_reads
     dirty_writes
     locks

@@ -47,7 +47,7 @@ pub enum StorageError {
     #[error("Operation not allowed when innodb_force_recovery > 0.")]
     ForcedRecovery,
     /// A version of a row that a view needs was in a part of the log that is not kept any more.
-    #[error("snapshot too old")]
+    #[error("Table definition has changed, please retry transaction")]
     SnapshotTooOld,
     /// Somebody else has a lock that was wanted, and the caller does not wait.
     #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]

@@ -121,6 +121,12 @@ impl Table {
         &self.statistics
     }
 
+    /// Says that the tree of an index is right for views only that see a moment ([`Store::moment_of_views`]); others are told
+    /// `SnapshotTooOld`.
+    pub fn set_since(&self, index: usize, moment: u64) {
+        self.trees[index].set_since(moment);
+    }
+
     /// The traits of all texts of a column that anybody can see; `None`: nothing is known of them.
     pub fn text_traits(&self, column: usize) -> Option<TextTraits> {
         self.texts.get(column).map(|bits| TextTraits::from_bits(bits.load(Ordering::Acquire)))

@@ -21,6 +21,8 @@ const EXACT_WIDENINGS: u32 = 8;
 pub struct Handle {
     /// The entry that brought the files. Later entries on the same files differ in names and comments only.
     entry: Arc<TableEntry>,
+    /// For each file, the moment that a view must see to read it ([`Store::moment_of_views`]); 0: all views may.
+    since: Vec<u64>,
     /// Opened at first use, so that a damaged table hurts only those who read it.
     opened: Mutex<Option<Arc<Table>>>,
     companions: Companions,
@@ -35,8 +37,10 @@ pub struct Handle {
 }
 
 impl Handle {
-    pub fn new(entry: Arc<TableEntry>, companions: &Companions) -> Handle {
+    /// `since`: the moment at which its files came, which views before do not see; 0: there are none.
+    pub fn new(entry: Arc<TableEntry>, companions: &Companions, since: u64) -> Handle {
         Handle {
+            since: vec![since; entry.files.len()],
             entry,
             opened: Mutex::default(),
             companions: companions.clone(),
@@ -47,11 +51,13 @@ impl Handle {
         }
     }
 
-    /// The same table on the files of another entry.
-    pub fn on_other_files(&self, entry: Arc<TableEntry>) -> Handle {
+    /// The same table on the files of another entry. Those that it did not have before came at the moment `since`.
+    pub fn on_other_files(&self, entry: Arc<TableEntry>, since: u64) -> Handle {
         let same_rows = entry.clustered_file() == self.entry.clustered_file();
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
-        Handle { auto_increment, ..Handle::new(entry, &self.companions) }
+        let known = |file: &FileId| self.files().iter().position(|known| known == file).map(|at| self.since[at]);
+        let moments = entry.files.iter().map(|file| known(file).unwrap_or(since)).collect();
+        Handle { auto_increment, since: moments, ..Handle::new(entry, &self.companions, since) }
     }
 
     /// What was known of the rows when they were loaded, with the traits of texts that came since.
@@ -144,6 +150,7 @@ impl Handle {
         }
         let entry = &self.entry;
         let table = store.open_table(entry.schema(), entry.files.clone(), content.statistics.clone())?;
+        self.since.iter().enumerate().for_each(|(index, moment)| table.set_since(index, *moment));
         *opened = Some(table.clone());
         Ok(table)
     }

@@ -70,7 +70,7 @@ impl Tables {
         let known: Vec<FileId> = definitions.tables().flat_map(|t| t.files.iter().copied()).collect();
         store.remove_unknown_files(&known)?;
         let reserve = Reserve::new(store.disk().clone(), store.directory());
-        let current = RwLock::new(Arc::new(TableSet::default().next(definitions, &companions)));
+        let current = RwLock::new(Arc::new(TableSet::first(definitions, &companions)));
         let tables = Tables { companions, catalog, reserve, current, change: Mutex::new(()) };
         tables.keep_reserve();
         Ok(tables)

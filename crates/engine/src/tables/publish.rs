@@ -24,7 +24,9 @@ impl Tables {
             return changed;
         }
         let before = self.current();
-        let next = Arc::new(before.next(self.catalog.snapshot(), &self.companions));
+        // A view that is taken from now on sees all that the tables' transactions have done until now.
+        let since = self.store().moment_of_views();
+        let next = Arc::new(before.next(self.catalog.snapshot(), &self.companions, since));
         *self.current.write() = next.clone();
         drop(changing);
         if changed.is_ok() && before.discard_files_not_in(&next, self.store()) {

@@ -15,13 +15,19 @@ pub struct TableSet {
 }
 
 impl TableSet {
-    /// The set after a change of definitions: a table whose files stayed the same keeps its handle.
-    pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions) -> TableSet {
+    /// The set of a data directory that was opened just now: no view is older.
+    pub(super) fn first(definitions: Arc<Snapshot>, companions: &Companions) -> TableSet {
+        TableSet::default().next(definitions, companions, 0)
+    }
+
+    /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not see
+    /// `since` do not read files that come with the change.
+    pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions, since: u64) -> TableSet {
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {
                 Some(handle) if handle.files() == entry.files => handle.clone(),
-                Some(handle) => Arc::new(handle.on_other_files(entry.clone())),
-                None => Arc::new(Handle::new(entry.clone(), companions)),
+                Some(handle) => Arc::new(handle.on_other_files(entry.clone(), since)),
+                None => Arc::new(Handle::new(entry.clone(), companions, since)),
             };
             (entry.def.id, handle)
         };

@@ -307,6 +307,11 @@ impl Store {
         self.checkpointer.set_transaction_limit(ends);
     }
 
+    /// A moment between views: those that are taken from now on see it, and those before do not.
+    pub fn moment_of_views(&self) -> u64 {
+        self.transactions.pass()
+    }
+
     /// Transactions that have committed and are not purged (`History list length`).
     pub fn history_length(&self) -> usize {
         self.transactions.history_length()

@@ -164,10 +164,7 @@ impl Transactions {
         if let Some(last) = last {
             state.committed.push_back(Ended { id, first, last });
         }
-        let view = ReadView::new(state.active.keys().copied().collect(), state.next);
-        state.views.push_back(Arc::downgrade(&view));
-        *self.published.write() = view;
-        self.raise_horizon(&mut state);
+        self.publish(&mut state);
         if last.is_some() {
             self.work.notify_one();
         }
@@ -176,6 +173,23 @@ impl Transactions {
         if let Some(owner) = self.locks.owner(id) {
             self.locks.release_all(&owner);
         }
+    }
+
+    /// A transaction that changes nothing and has ended: views that are taken from now on see it, and those before do not.
+    pub fn pass(&self) -> u64 {
+        let mut state = self.state.lock();
+        let id = state.next;
+        state.next += 1;
+        self.publish(&mut state);
+        id
+    }
+
+    /// Makes a view of what has ended by now the newest one.
+    fn publish(&self, state: &mut State) {
+        let view = ReadView::new(state.active.keys().copied().collect(), state.next);
+        state.views.push_back(Arc::downgrade(&view));
+        *self.published.write() = view;
+        self.raise_horizon(state);
     }
 
     /// Raises the horizon to what all views see. Returns the oldest one.

@@ -50,6 +50,8 @@ pub struct Tree {
     horizon: RwLock<Arc<AtomicU64>>,
     /// Where versions of rows are found that are not in the pages; known once the tree belongs to a table.
     pub(super) history: OnceLock<History>,
+    /// The transaction from which on the tree has what views see; 0: it has it for all.
+    pub(super) since: AtomicU64,
     /// The locks of transactions; known once the tree belongs to a table.
     pub(super) locks: OnceLock<Arc<LockTable>>,
     /// True if rows may be so long that some of their values go to pages of their own.
@@ -75,6 +77,7 @@ impl Tree {
             fit,
             spills,
             history: OnceLock::new(),
+            since: AtomicU64::new(0),
             locks: OnceLock::new(),
             horizon: RwLock::new(Arc::new(AtomicU64::new(u64::MAX))),
             unique: Stripes::default(),

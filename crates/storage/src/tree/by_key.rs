@@ -88,14 +88,14 @@ impl Tree {
         loop {
             let end = visit.leaf(&page, 0, !waits)?;
             // A leaf without rows of the range may have had some.
-            view.check_kept()?;
+            self.check_view(view)?;
             let next = match end {
                 LeafEnd::Ended(end) => return Ok(end),
                 LeafEnd::Unseen { position } => {
                     let bytes = page.to_vec();
                     drop(page);
                     let end = visit.leaf(&bytes, position, true)?;
-                    view.check_kept()?;
+                    self.check_view(view)?;
                     if let LeafEnd::Ended(end) = end {
                         return Ok(end);
                     }

@@ -328,7 +328,7 @@ impl Tree {
             pages.push(page);
         }
         // They are latched: they keep the versions that they have now.
-        view.check_kept()?;
+        self.check_view(view)?;
         Ok(pages)
     }
 

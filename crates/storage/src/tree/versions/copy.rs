@@ -63,7 +63,7 @@ impl Tree {
         }
         rows.append_block(&newest, next..newest.rows());
         // Rows and undo records were read one after the other.
-        view.check_kept()?;
+        self.check_view(view)?;
         Ok(Some(self.pages_of(&rows, leaf.page_no())))
     }
 

@@ -27,8 +27,11 @@ use super::{
     by_key::Pages,
     leaf::{BadPage, Leaf, slot::Version},
 };
-use crate::{ReadView, Result};
-use std::{ops::Range, sync::Arc};
+use crate::{ReadView, Result, StorageError};
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// Where undo records are read.
 pub trait UndoSource: Send + Sync {
@@ -72,12 +75,28 @@ impl Tree {
         debug_assert!(first, "a tree has one history");
     }
 
+    /// Says that the tree is right for views that see what this transaction has done only: it was built from the rows that there were then.
+    pub(crate) fn set_since(&self, trx_id: u64) {
+        self.since.store(trx_id, Ordering::Release);
+    }
+
+    /// Error `SnapshotTooOld`: versions that the view needs are not kept any more, or never were in this tree. To be asked after
+    /// reading something and before it is used.
+    #[inline]
+    pub(super) fn check_view(&self, view: &ReadView) -> Result<()> {
+        let since = self.since.load(Ordering::Acquire);
+        if since > 0 && !view.sees(since) {
+            return Err(StorageError::SnapshotTooOld);
+        }
+        view.check_kept()
+    }
+
     /// Returns true if a leaf has a row at these positions whose newest version the view does not see. A leaf without slots
     /// costs two tests.
     /// Error `SnapshotTooOld`: the leaf may lack versions that the view needs.
     #[inline]
     pub(super) fn has_unseen(&self, leaf: &Leaf<'_>, positions: &Range<usize>, view: &ReadView) -> Result<bool> {
-        view.check_kept()?;
+        self.check_view(view)?;
         if leaf.slots().is_empty() || view.sees_all_of(leaf.max_trx_id()) {
             return Ok(false);
         }
