@@ -165,6 +165,7 @@ files! {
     insert
     joins
     load
+    load_rows
     no_primary_key
     numbers
     replace

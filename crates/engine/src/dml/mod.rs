@@ -8,6 +8,7 @@
 //!     search       the rows that UPDATE and DELETE change             search.rs
 //!     assign       the new values of a row, from left to right        assign.rs
 //!   in_place     all of them on the short path                       in_place.rs
+//!   load         LOAD DATA row by row                              load.rs
 //!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
@@ -28,6 +29,7 @@ mod explain;
 mod generated;
 mod in_place;
 mod insert;
+mod load;
 mod row_insert;
 mod search;
 mod target;
@@ -38,4 +40,6 @@ pub use delete::delete;
 pub use explain::explained;
 pub use in_place::change_in_place;
 pub use insert::insert;
+pub use load::load_rows;
+pub use row_insert::LoadCounts;
 pub use update::update;

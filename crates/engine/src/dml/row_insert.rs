@@ -36,6 +36,15 @@ pub struct Counts {
     given_id: u64,
 }
 
+/// What LOAD DATA tells of its rows.
+pub struct LoadCounts {
+    pub affected: u64,
+    /// Rows that were there and went for one of the file.
+    pub deleted: u64,
+    /// Rows of the file that were left out.
+    pub skipped: u64,
+}
+
 /// Inserts the rows of one statement.
 pub struct RowInsert<'a> {
     pub context: &'a StatementContext,
@@ -144,6 +153,12 @@ impl<'a> RowInsert<'a> {
             _ => 0,
         };
         Ok(None)
+    }
+
+    /// What the client is told of a load.
+    pub fn loaded(&self) -> LoadCounts {
+        let Counts { records, copied, displaced, affected, .. } = self.counts;
+        LoadCounts { affected, deleted: displaced, skipped: records - copied }
     }
 
     /// What the client is told. `is_told`: with the line of counts, which one row of VALUES does not have.

@@ -1,0 +1,62 @@
+//! LOAD DATA row by row: into a table that has rows, and within a transaction that statements share. The rows are seen when the
+//! transaction commits, and go when it is rolled back.
+
+use super::{
+    binding::{bind, check_privileges},
+    convert::Conversion,
+    duplicate::OnDuplicate,
+    evaluation::Evaluation,
+    row_insert::{LoadCounts, RowInsert},
+    target::Target,
+};
+use crate::{accounts::Privilege, statement::StatementContext};
+use arrow_array::RecordBatch;
+use muster_sql::{Statement, bind::bind_insert};
+use muster_storage::{DuplicatePolicy, LockMode, value_at};
+use muster_types::{Result, SqlError};
+use std::sync::Arc;
+
+/// Takes the rows of a load, all columns of the table as it stores them.
+pub type TakeRows<'a> = &'a mut dyn FnMut(&RecordBatch) -> Result<()>;
+
+/// Loads rows into a table, which `fill` hands over.
+pub fn load_rows<R>(
+    context: &Arc<StatementContext>,
+    (database, table): (&str, &str),
+    duplicates: DuplicatePolicy,
+    fill: impl FnOnce(TakeRows<'_>) -> Result<R>,
+) -> Result<(R, LoadCounts)> {
+    let quoted = |name: &str| name.replace('`', "``");
+    // A load locks and checks what an INSERT of rows without values does.
+    let text = format!("INSERT INTO `{}`.`{}` () VALUES ()", quoted(database), quoted(table));
+    let Statement::Insert(statement) = muster_sql::parse(&text)? else {
+        return Err(SqlError::internal("an INSERT is another statement"));
+    };
+    let binding = bind(context, &[], |env| bind_insert(&statement, env), |bound| vec![&bound.target])?;
+    let bound = &binding.bound;
+    let mut needed = vec![(Privilege::Insert, "INSERT")];
+    if duplicates == DuplicatePolicy::Replace {
+        needed.push((Privilege::Delete, "DELETE"));
+    }
+    check_privileges(context, &bound.surroundings, &[&bound.target], &needed)?;
+    let target = Target::open(context, binding.tables.set(), &bound.target.table)?;
+    let seen = context.read_newest();
+    let conversion = Conversion::new(context, duplicates == DuplicatePolicy::Ignore);
+    let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables, &[])?;
+    let (on_duplicate, mode) = match duplicates {
+        DuplicatePolicy::Error => (OnDuplicate::Error, LockMode::Shared),
+        DuplicatePolicy::Ignore => (OnDuplicate::Ignore, LockMode::Shared),
+        DuplicatePolicy::Replace => (OnDuplicate::Replace, LockMode::Exclusive),
+    };
+    context.transaction.change(context.database.store(), |transaction| transaction.set_duplicate_mode(mode));
+    let mut insert = RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (0, &seen));
+    let filled = fill(&mut |batch| {
+        for row in 0..batch.num_rows() {
+            context.check_interrupt()?;
+            let values = batch.columns().iter().map(|column| value_at(column, row)).collect::<Result<_>>()?;
+            insert.insert(values, &|_| None)?;
+        }
+        Ok(())
+    })?;
+    Ok((filled, insert.loaded()))
+}
