@@ -32,7 +32,8 @@ impl State {
         for item in items {
             let expr = match item {
                 SetItem::User { value, .. } => Some(value),
-                SetItem::Variable { value: SetValue::Expr(expr), .. } => Some(expr),
+                SetItem::Variable { value: SetValue::Expr(expr), .. }
+                | SetItem::NextTransaction { value: SetValue::Expr(expr), .. } => Some(expr),
                 _ => None,
             };
             values.push(match expr {
@@ -47,12 +48,10 @@ impl State {
                     if *persist {
                         return Err(SqlError::unsupported("SET PERSIST"));
                     }
-                    let value = match given {
-                        SetValue::Default => None,
-                        SetValue::Word(word) => Some(Value::Text(word.clone())),
-                        SetValue::Expr(_) => Some(value),
-                    };
-                    self.set_variable(context, *scope, name, value)?;
+                    self.set_variable(context, *scope, name, given_value(given, value))?;
+                }
+                SetItem::NextTransaction { name, value: given } => {
+                    self.set_next_transaction(name, given_value(given, value))?;
                 }
                 SetItem::Names { charset, collation } => self.set_names(charset.as_deref(), collation.as_deref())?,
                 SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref())?,
@@ -127,6 +126,17 @@ impl State {
         }
     }
 
+    /// Sets what a variable says of transactions for the next one only. `value`: `None` for DEFAULT.
+    fn set_next_transaction(&mut self, name: &str, value: Option<Value>) -> Result<()> {
+        self.check_characteristics_settable(None)?;
+        let definition = variables::define(name)?;
+        let value = value.unwrap_or_else(|| self.database.globals().get(definition.name));
+        let mut variables = self.variables.clone();
+        variables.put(definition.name, self.checked(definition, value, &self.variables)?);
+        self.next_transaction.take_from(definition.name, &variables);
+        Ok(())
+    }
+
     /// Sets a global variable. `super_read_only` takes `read_only` with it, and goes with it. Error 1192: a session that has
     /// locked tables, or a transaction open, would stop itself.
     fn set_global(&mut self, name: &'static str, value: Value) -> Result<()> {
@@ -145,6 +155,15 @@ impl State {
         }
         self.database.set_global(name, value);
         Ok(())
+    }
+}
+
+/// The value of an assignment whose expression has been evaluated; `None` for DEFAULT.
+fn given_value(given: &SetValue, evaluated: Value) -> Option<Value> {
+    match given {
+        SetValue::Default => None,
+        SetValue::Word(word) => Some(Value::Text(word.clone())),
+        SetValue::Expr(_) => Some(evaluated),
     }
 }
 

@@ -18,6 +18,17 @@ pub struct NextTransaction {
     read_only: Option<bool>,
 }
 
+impl NextTransaction {
+    /// Takes what one of these variables says.
+    pub fn take_from(&mut self, name: &str, variables: &Variables) {
+        let said = characteristics_of(variables);
+        match name {
+            "transaction_read_only" | "tx_read_only" => self.read_only = Some(said.read_only),
+            _ => self.isolation = Some(said.isolation),
+        }
+    }
+}
+
 fn isolation_name(isolation: Isolation) -> &'static str {
     match isolation {
         Isolation::ReadUncommitted => "READ-UNCOMMITTED",

@@ -140,6 +140,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("identity", Session, Int(0, U64), "0"),
     rw("information_schema_stats_expiry", Both, Int(0, 31536000), "86400"),
     rw("init_connect", Global, Text, ""),
+    ro("innodb_autoinc_lock_mode", Global, Int(0, 2), "2"),
     ro("innodb_buffer_pool_chunk_size", Global, Int(0, U64), "134217728"),
     ro("innodb_buffer_pool_instances", Global, Int(1, 64), "1"),
     ro("innodb_buffer_pool_size", Global, Int(0, U64), "134217728"),

@@ -21,6 +21,10 @@ pub(super) fn set(c: &mut Cursor) -> Result<Statement> {
     Ok(Statement::Set(c.list(set_item)?))
 }
 
+/// Variables of which `SET @@name = ..` speaks of the next transaction only.
+const IS_OF_TRANSACTIONS: [&str; 4] =
+    ["transaction_isolation", "transaction_read_only", "tx_isolation", "tx_read_only"];
+
 fn set_item(c: &mut Cursor) -> Result<SetItem> {
     if c.at("NAMES") && !is_assignment(c.peek(1)) {
         c.advance();
@@ -55,7 +59,11 @@ fn set_item(c: &mut Cursor) -> Result<SetItem> {
                     name = format!("{name}.{}", c.identifier()?.to_ascii_lowercase());
                 }
                 assignment(c)?;
-                return Ok(SetItem::Variable { scope, persist, name, value: set_value(c)? });
+                let value = set_value(c)?;
+                return Ok(match IS_OF_TRANSACTIONS.contains(&name.as_str()) {
+                    true => SetItem::NextTransaction { name, value },
+                    false => SetItem::Variable { scope, persist, name, value },
+                });
             }
         }
     } else if !is_assignment(c.peek(1))

@@ -30,6 +30,8 @@ pub enum Isolation {
 pub enum SetItem {
     /// `name` as written, in lower case (`sql_mode`, `muster.x`). `scope`: `None` when not written (session).
     Variable { scope: Option<VariableScope>, persist: bool, name: String, value: SetValue },
+    /// `@@transaction_isolation = ..`, without a scope: for the next transaction.
+    NextTransaction { name: String, value: SetValue },
     /// `@name`; names compare without case.
     User { name: String, value: ScalarExpr },
     /// `SET NAMES charset [COLLATE collation]`; `None`: DEFAULT.
