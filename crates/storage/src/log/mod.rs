@@ -54,6 +54,7 @@ pub(crate) use page_log::RepeatedLog;
 #[cfg(test)]
 pub(crate) use planted::Fault;
 pub(crate) use planted::Planted;
+pub(crate) use read::NearbyRecords;
 pub(crate) use reader::Next;
 pub(crate) use recovery::{Recovery, create};
 pub(crate) use room::Room;

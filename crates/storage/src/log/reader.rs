@@ -22,19 +22,30 @@ pub(crate) struct Window<'a> {
     start: Lsn,
     /// Bytes of the buffer that were read.
     filled: usize,
-    /// Bytes that are read at once.
+    /// Bytes that are read at once, and how many of them are before what is asked for.
     chunk: usize,
+    before: u64,
 }
 
 impl<'a> Window<'a> {
     /// A window that reads ahead.
     pub fn new(segments: &'a Segments) -> Window<'a> {
-        Window { segments, buffer: AlignedBuf::zeroed(ALIGN), start: 0, filled: 0, chunk: CHUNK }
+        Window { segments, buffer: AlignedBuf::zeroed(ALIGN), start: 0, filled: 0, chunk: CHUNK, before: 0 }
     }
 
     /// A window that reads what is asked for only.
     pub fn small(segments: &'a Segments) -> Window<'a> {
         Window { chunk: ALIGN, ..Window::new(segments) }
+    }
+
+    /// A window that reads as much before what is asked for as behind it.
+    pub fn around(segments: &'a Segments) -> Window<'a> {
+        Window { before: CHUNK as u64 / 2, ..Window::new(segments) }
+    }
+
+    /// Forgets what it holds. Returns whether it held anything.
+    pub fn clear(&mut self) -> bool {
+        std::mem::take(&mut self.filled) > 0
     }
 
     /// Bytes of the log within one segment; `None` if the segment has no file.
@@ -54,6 +65,7 @@ impl<'a> Window<'a> {
         let geometry = self.segments.format.geometry;
         let Some(file) = self.segments.file(geometry.segment_of(at))? else { return Ok(false) };
         let start = at - at % ALIGN as u64;
+        let start = start.saturating_sub(self.before).max(geometry.start_of(geometry.segment_of(at)));
         let wanted = ((at - start) as usize + len).max(self.chunk).next_multiple_of(ALIGN);
         let bytes = wanted.min(geometry.rest(start) as usize);
         if self.buffer.len() < bytes {

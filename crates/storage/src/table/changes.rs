@@ -7,7 +7,7 @@ use crate::{
     locking_scan::lock_row,
     locks::Resource,
     log::Lsn,
-    transaction::{Transaction, UndoRecord, kind, undo_bytes_of},
+    transaction::{Transaction, UndoKind, UndoRecord, kind, undo_bytes_of},
     tree::{Change, FirstRecord, Rest, Room, Tree},
 };
 use muster_types::{KeyRange, Value};
@@ -178,6 +178,14 @@ impl Table {
         });
         let mut changes = changes.collect::<Result<Vec<_>>>()?;
         let Some(before) = changes[0].take_before() else { return Ok(()) };
+        let leaves_garbage = match before.kind {
+            UndoKind::Insert => false,
+            UndoKind::Mark => true,
+            // The entries of the version before, and its long values.
+            UndoKind::Update => {
+                changes[1..].iter().any(|change| !change.is_empty()) || self.trees[0].has_long_values(&before.record)?
+            }
+        };
         let undo = UndoRecord {
             trx_id,
             previous: trx.last(),
@@ -189,7 +197,7 @@ impl Table {
         };
         let first = FirstRecord { kind: kind::UNDO, file: self.trees[0].file().id(), payload: undo.to_bytes() };
         let undo = self.commit_changes(changes, Some(&first))?;
-        trx.note_change(undo);
+        trx.note_change(undo, leaves_garbage);
         Ok(())
     }
 

@@ -40,9 +40,9 @@ impl Analysis {
                     ended.last = next;
                 }
             }
-            Event::Committed => {
+            Event::Committed { purged } => {
                 let ended = self.found.remove(&id);
-                self.committed.extend(ended.filter(|ended| ended.last != 0));
+                self.committed.extend(ended.filter(|ended| ended.last != 0 && !purged));
             }
             Event::RolledBack => drop(self.found.remove(&id)),
             Event::Purged => self.committed.retain(|ended| ended.id != id),

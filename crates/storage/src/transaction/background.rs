@@ -107,13 +107,14 @@ impl Store {
     /// reading the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
         let _purging = self.transactions().purging.lock();
+        let mut undo_records = self.undo_records();
         while let Some(loser) = self.transactions().next_loser() {
             let mut at = loser.last;
             while at != 0 {
                 if self.transactions().is_stopping() {
                     return Err(StorageError::Interrupted);
                 }
-                at = self.undo(at, &self.undo_record(at)?)?;
+                at = self.undo(at, &undo_records.read(at)?)?;
                 self.transactions().undone_until(loser.id, at);
             }
             let mut group = Group::default();
@@ -129,7 +130,8 @@ impl Store {
     }
 
     fn purge_until_stopped(&self) -> Result<()> {
-        while !self.transactions().is_stopping() && self.purge_one()? {}
+        let mut undo_records = self.undo_records();
+        while !self.transactions().is_stopping() && self.purge_one(&mut undo_records)? {}
         Ok(())
     }
 }

@@ -20,6 +20,8 @@ pub struct Transaction {
     /// The last undo record.
     last: Lsn,
     changed_rows: u64,
+    /// True if purge has something to remove once all views see the transaction.
+    leaves_garbage: bool,
     /// Its locks, once it has an id.
     locks: Option<TransactionLocks>,
     waits: Waits,
@@ -63,6 +65,7 @@ impl Store {
             id: 0,
             last: 0,
             changed_rows: 0,
+            leaves_garbage: false,
             locks: None,
             waits: Waits::Never,
             duplicate_mode: LockMode::Shared,
@@ -158,9 +161,10 @@ impl Transaction {
         self.last
     }
 
-    /// Notes the undo record of a change.
-    pub(crate) fn note_change(&mut self, undo: Lsn) {
+    /// Notes the undo record of a change, and whether it leaves something behind for purge.
+    pub(crate) fn note_change(&mut self, undo: Lsn, leaves_garbage: bool) {
         self.last = undo;
+        self.leaves_garbage |= leaves_garbage;
         self.changed_rows += 1;
         if let Some(locks) = &self.locks {
             locks.owner().set_weight(self.changed_rows);
@@ -174,8 +178,10 @@ impl Transaction {
     /// Undoes what was changed since. Errors: those of reading and changing pages; what is left to undo is undone with the
     /// transaction.
     pub fn roll_back_to(&mut self, to: Savepoint) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let mut undo_records = store.undo_records();
         while self.last > to.last {
-            let record = self.store.undo_record(self.last)?;
+            let record = undo_records.read(self.last)?;
             self.give_room_back(&record.1);
             self.last = self.store.undo(self.last, &record)?;
         }
@@ -197,7 +203,7 @@ impl Transaction {
         let log = Arc::clone(self.store.log());
         let end = self.append_end(&log, kind::COMMIT);
         let is_durable = self.store.transactions().has(Fault::CommitNotWaitedFor);
-        let to_purge = (self.last != 0).then_some(self.last);
+        let to_purge = (self.last != 0).then_some(if self.leaves_garbage { self.last } else { 0 });
         self.store.transactions().end(self.id, to_purge);
         self.id = 0;
         Ok(Committed { log: (!is_durable).then_some((log, end)) })
@@ -233,7 +239,8 @@ impl Transaction {
 
     fn append_end_of(&mut self, log: &Log, kind: u8, id: u64) -> Lsn {
         let mut group = Group::default();
-        group.push_parts(kind, FileId(0), 0, &[&id.to_le_bytes()]);
+        let is_purged = [u8::from(kind == kind::COMMIT && !self.leaves_garbage)];
+        group.push_parts(kind, FileId(0), 0, &[&id.to_le_bytes(), &is_purged]);
         let mut room = self.end_room.take().expect("a transaction with an id has room for its end");
         log.append(&mut group, &mut room).end
     }

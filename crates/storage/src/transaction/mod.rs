@@ -31,7 +31,7 @@ pub(crate) use planted::Fault;
 use planted::Planted;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoKind, UndoRecord, kind};
-pub(crate) use rollback::UndoReserve;
+pub(crate) use rollback::{UndoReader, UndoReserve};
 pub(crate) use versions::UndoRecords;
 
 use crate::{
@@ -48,13 +48,17 @@ use std::{
     },
 };
 
+/// From so many transactions on purge begins at once. Fewer wait until it looks for them: waking its thread costs about as much as a
+/// change of a row.
+const PURGED_AT_ONCE: usize = 256;
+
 /// A transaction that has ended, or that a crash has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub id: u64,
     /// None of its records is before this position.
     pub first: Lsn,
-    /// Its last undo record that is not undone.
+    /// Its last undo record that is not undone and that purge has to look at; 0 if there is none.
     pub last: Lsn,
 }
 
@@ -155,7 +159,7 @@ impl Transactions {
     }
 
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
-    /// of its undo records, which purge has to look at; 0 if all are undone; `None` if there never was one.
+    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one.
     ///
     /// What has been undone is kept, too, until every view sees that it has ended: a reader may have come by its version just before.
     fn end(&self, id: u64, last: Option<Lsn>) {
@@ -165,7 +169,7 @@ impl Transactions {
             state.committed.push_back(Ended { id, first, last });
         }
         self.publish(&mut state);
-        if last.is_some() {
+        if state.committed.len() >= PURGED_AT_ONCE {
             self.work.notify_one();
         }
         drop(state);

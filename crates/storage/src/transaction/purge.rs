@@ -1,6 +1,6 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Fault, Transactions, UndoKind, kind};
+use super::{Ended, Fault, Transactions, UndoKind, UndoReader, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store,
     log::{Group, Lsn},
@@ -77,7 +77,7 @@ impl Transactions {
 impl Store {
     /// Purges the first transaction that may be. Returns whether there was one. Errors: those of reading the log and changing
     /// pages; it is tried again.
-    pub(crate) fn purge_one(&self) -> Result<bool> {
+    pub(crate) fn purge_one(&self, undo_records: &mut UndoReader<'_>) -> Result<bool> {
         // One after the other: what is purged twice at the same time would be freed twice.
         let _purging = self.transactions().purging.lock();
         let Some((ended, seen)) = self.transactions().next_to_purge() else { return Ok(false) };
@@ -89,7 +89,7 @@ impl Store {
                 return Err(StorageError::Interrupted);
             }
             let undo = at;
-            let (file, record) = self.undo_record(at)?;
+            let (file, record) = undo_records.read(at)?;
             at = record.previous;
             let Some(table) = self.table_of(file)? else { continue };
             table.purge(&record, &seen, undo)?;
@@ -113,7 +113,8 @@ impl Store {
 
     /// Purges all that may be, on this thread.
     pub fn purge(&self) -> Result<()> {
-        while self.purge_one()? {}
+        let mut undo_records = self.undo_records();
+        while self.purge_one(&mut undo_records)? {}
         Ok(())
     }
 

@@ -91,7 +91,10 @@ pub(crate) enum Event {
     Undone {
         next: Lsn,
     },
-    Committed,
+    Committed {
+        /// It has left nothing for purge.
+        purged: bool,
+    },
     RolledBack,
     Purged,
 }
@@ -102,7 +105,7 @@ pub(crate) fn event_of(record: &Record<'_>) -> Option<(u64, Event)> {
     let event = match record.kind {
         kind::UNDO => Event::Changed,
         kind::UNDONE => Event::Undone { next: u64_at(rest.get(..8)?, 0) },
-        kind::COMMIT => Event::Committed,
+        kind::COMMIT => Event::Committed { purged: rest.first() == Some(&1) },
         kind::ROLLED_BACK => Event::RolledBack,
         kind::PURGED => Event::Purged,
         _ => return None,

@@ -3,7 +3,7 @@
 use super::{UndoRecord, kind};
 use crate::{
     FileId, Result, StorageError, Store, Table,
-    log::{Log, Lsn, Room},
+    log::{Log, Lsn, NearbyRecords, Record, Room},
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -44,14 +44,35 @@ impl Drop for OpenReserve<'_> {
     }
 }
 
+/// Undo records that are near each other.
+pub(crate) struct UndoReader<'a> {
+    log: &'a Log,
+    records: NearbyRecords<'a>,
+}
+
+impl UndoReader<'_> {
+    /// The undo record at a position, as [`Store::undo_record`] reads it.
+    pub fn read(&mut self, at: Lsn) -> Result<(FileId, UndoRecord)> {
+        let read = self.records.read(at, undo_of)?;
+        read.ok_or_else(|| self.log.damaged(at, "no undo record is here"))
+    }
+}
+
+fn undo_of(record: Record<'_>) -> Option<(FileId, UndoRecord)> {
+    let undo = (record.kind == kind::UNDO).then(|| UndoRecord::from_bytes(record.payload)).flatten();
+    undo.map(|undo| (record.file, undo))
+}
+
 impl Store {
     /// The undo record at a position of the log, and the clustered tree of its table. Errors: `DamagedLog`, I/O.
     pub(crate) fn undo_record(&self, at: Lsn) -> Result<(FileId, UndoRecord)> {
-        let read = self.log().read(at, |record| {
-            let undo = (record.kind == kind::UNDO).then(|| UndoRecord::from_bytes(record.payload)).flatten();
-            undo.map(|undo| (record.file, undo))
-        })?;
+        let read = self.log().read(at, undo_of)?;
         read.ok_or_else(|| self.log().damaged(at, "no undo record is here"))
+    }
+
+    /// The undo records of transactions, which are read one after the other.
+    pub(crate) fn undo_records(&self) -> UndoReader<'_> {
+        UndoReader { log: self.log(), records: self.log().nearby() }
     }
 
     /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a table

@@ -158,6 +158,11 @@ impl<'a> Group<'a> {
         (0..self.pages.len()).map(Member)
     }
 
+    /// Returns true if no page changes.
+    pub fn is_empty(&self) -> bool {
+        self.pages.iter().all(|latched| latched.changes.is_empty())
+    }
+
     /// Drops the group but for one page, which stays latched and as it was.
     pub fn into_page(mut self, member: Member) -> PageGuardMut {
         self.pages.swap_remove(member.0).page

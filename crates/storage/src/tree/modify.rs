@@ -157,6 +157,11 @@ impl<'a> Change<'a> {
         self.locks.is_some() && self.tree.layout.index == 0
     }
 
+    /// Returns true if nothing changes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.group.is_empty()
+    }
+
     /// The row before the change.
     pub(crate) fn take_before(&mut self) -> Option<BeforeChange> {
         self.before.take()
