@@ -99,7 +99,7 @@ fn history(runner: &mut TestRunner, nth: usize) -> [u64; EVENTS] {
 fn histories_meet_every_change_of_shape() {
     let mut runner = TestRunner::deterministic();
     let mut hits = [0; EVENTS];
-    for nth in 0..24 {
+    for nth in 0..48 {
         for (all, here) in hits.iter_mut().zip(history(&mut runner, nth)) {
             *all += here;
         }

@@ -30,6 +30,14 @@ use crate::{
 const SPARE: usize = 8;
 /// The same for the last leaf of a tree, of which rows that come in key order leave a full one behind.
 const SPARE_AT_END: usize = 16;
+/// A row that comes to the last leaf before less than this share of its rows counts as one at its end: threads that take numbers in turn
+/// do not bring them quite in their order.
+const LATE: usize = 8;
+
+/// Returns true for a place at the end of the tree, where rows come in key order.
+fn is_at_end(leaf: &Leaf<'_>, found: Found) -> bool {
+    leaf.right() == NO_PAGE && !found.exact && (leaf.rows() - found.position) * LATE <= leaf.rows()
+}
 
 impl Tree {
     /// Makes room on a leaf for a row with this key that takes so many bytes: encodes the leaf anew, or splits it. It may
@@ -44,8 +52,7 @@ impl Tree {
             self.put_image(page, image, room, counters);
             return Ok(());
         }
-        let at_end = found.position == leaf.rows() && leaf.right() == NO_PAGE;
-        let spare = needed.max(page.len() / if at_end { SPARE_AT_END } else { SPARE });
+        let spare = needed.max(page.len() / if is_at_end(&leaf, found) { SPARE_AT_END } else { SPARE });
         if !leaf.slots().is_empty() && leaf.rows() < max_rows(page.len()) {
             let mut image = vec![0; page.len()];
             let fits = encode(&page, &self.layout, self.horizon(), &mut image).map_err(corrupt)?;
@@ -93,7 +100,7 @@ impl Tree {
             let (page, right_no) = (group.page(old), group.page_no(right));
             let leaf = self.leaf(page)?;
             let at_row = Cut::For { position: found.position, key };
-            let cuts = match found.position == leaf.rows() && leaf.right() == NO_PAGE || leaf.rows() <= 1 {
+            let cuts = match is_at_end(&leaf, found) || leaf.rows() <= 1 {
                 true => [at_row, Cut::Middle],
                 false => [Cut::Middle, at_row],
             };

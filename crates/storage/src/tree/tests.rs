@@ -347,6 +347,22 @@ fn rows_in_key_order_leave_full_leaves() {
     assert!(report.leaf_pages <= 3 && report.free_pages > 20, "{report:?}");
 }
 
+/// Threads that take the next number each, and insert their rows one a bit before or after the other.
+#[test]
+fn rows_nearly_in_key_order_leave_full_leaves() {
+    let home = home(4096);
+    let counters = Counters::default();
+    let tree = empty_tree(&home, &number_schema(&[0]), 0);
+    for n in 0..3000 {
+        // Eight in a row come in another order each time.
+        tree.insert(&number_row(n / 8 * 8 + (n * 5 + n / 8) % 8), 1, &counters).unwrap();
+    }
+    let report = tree.check(&counters).unwrap();
+    assert_eq!(report.rows, 3000);
+    let (_, shape) = build(&home, tree.layout(), &(0..3000).map(number_row).collect::<Vec<_>>());
+    assert!(report.leaf_pages * 8 <= shape.leaf_pages * 9, "{report:?} {shape:?}");
+}
+
 #[test]
 fn duplicates_name_their_entry() {
     let home = home(4096);
