@@ -2,7 +2,7 @@
 //! `cargo test --release -p muster-storage log_bench -- --ignored --nocapture`.
 
 use super::{
-    Log, LogOptions,
+    FlushAtCommit, Log, LogOptions,
     fixtures::{Fixture, IDENTITY, PAGE_SIZE, group_of},
     geometry::Geometry,
     recovery::{self, Recovery},
@@ -12,10 +12,12 @@ use super::{
 use crate::io::{AlignedBuf, OpenMode, WriteOp, open_backend};
 use std::{
     path::Path,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Wake, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -111,40 +113,71 @@ fn plain_loop(directory: &Path, time: Duration) -> f64 {
     rate
 }
 
+/// Waits as a session does, on a future that somebody else's thread wakes.
+fn wait_as_a_session(log: &Log, end: super::Lsn) {
+    struct Unpark(thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut reached = pin!(log.committed(end, FlushAtCommit::Durable).unwrap());
+    while reached.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        thread::park();
+    }
+}
+
+/// Commits by so many threads for a time. Returns commits a second, and commits for each write and for each sync.
+fn commits_by(log: &Log, threads: usize, time: Duration, wait: impl Fn(&Log, super::Lsn) + Sync) -> [f64; 3] {
+    let (commits, before) = (AtomicU64::new(0), log.status());
+    let elapsed = with_checkpoints(
+        log,
+        |_| {
+            let start = Instant::now();
+            while start.elapsed() < time {
+                let mut group = group_of(&[7; 80]);
+                let mut room = log.reserve(group.bytes()).unwrap();
+                let place = log.append(&mut group, &mut room);
+                wait(log, place.end);
+                commits.fetch_add(1, Ordering::Relaxed);
+            }
+        },
+        threads,
+    );
+    let (commits, after) = (commits.load(Ordering::Relaxed) as f64, log.status());
+    let [writes, syncs] = [after.log_writes - before.log_writes, after.os_log_fsyncs - before.os_log_fsyncs];
+    [commits / elapsed.as_secs_f64(), commits / writes as f64, commits / syncs as f64]
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
+
 #[test]
 #[ignore = "a measurement"]
 fn commits() {
     let directory = tempfile::tempdir_in(".").unwrap();
     let log = open(directory.path(), false, true);
     let time = Duration::from_millis(200);
-    let commits = |threads: usize| {
-        let commits = AtomicU64::new(0);
-        let elapsed = with_checkpoints(
-            &log,
-            |_| {
-                let start = Instant::now();
-                while start.elapsed() < time {
-                    let mut group = group_of(&[7; 80]);
-                    let mut room = log.reserve(group.bytes()).unwrap();
-                    let place = log.append(&mut group, &mut room);
-                    log.wait_durable(place.end).unwrap();
-                    commits.fetch_add(1, Ordering::Relaxed);
-                }
-            },
-            threads,
-        );
-        commits.load(Ordering::Relaxed) as f64 / elapsed.as_secs_f64()
-    };
+    let threads = [1, 8, 64];
+    let mut plain = Vec::new();
+    let mut measured: [[Vec<[f64; 3]>; 3]; 2] = Default::default();
     // In turn, for the disk is not as fast at one time as at another.
-    let mut rates: [Vec<f64>; 3] = Default::default();
     for _ in 0..15 {
-        rates[0].push(plain_loop(directory.path(), time));
-        rates[1].push(commits(1));
-        rates[2].push(commits(64));
+        plain.push(plain_loop(directory.path(), time));
+        for (i, threads) in threads.into_iter().enumerate() {
+            measured[0][i].push(commits_by(&log, threads, time, |log, end| log.wait_durable(end).unwrap()));
+            measured[1][i].push(commits_by(&log, threads, time, wait_as_a_session));
+        }
     }
-    let [plain, one, many] = rates.map(|mut rates| {
-        rates.sort_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    });
-    println!("plain {plain:.0}/s; 1 thread {:.2} x, 64 threads {:.2} x (medians)", one / plain, many / plain);
+    let plain = median(plain);
+    println!("plain loop of writes and syncs: {plain:.0}/s (all are medians)");
+    for (how, measured) in ["threads that wait", "sessions"].into_iter().zip(measured) {
+        for (threads, measured) in threads.into_iter().zip(measured) {
+            let [rate, writes, syncs] = [0, 1, 2].map(|i| median(measured.iter().map(|all| all[i]).collect()));
+            println!("{threads:2} {how}: {:6.2} x, commits a write {writes:.2}, a sync {syncs:.2}", rate / plain);
+        }
+    }
 }
