@@ -274,11 +274,9 @@ impl<'a> Change<'a> {
     /// Removes the row with this key for good if it is marked. Returns whether it was.
     pub(crate) fn remove_marked(&mut self, key: &[u8]) -> Result<bool> {
         loop {
-            if !self.find(key)?.marked {
-                return Ok(false);
-            }
-            if self.take_out(key)? {
-                return Ok(true);
+            let place = self.find(key)?;
+            if !place.marked || self.take_out_at(place, key)? {
+                return Ok(place.marked);
             }
         }
     }
@@ -286,9 +284,11 @@ impl<'a> Change<'a> {
     /// Marks the row with the key, if there is one that is not marked. Returns false as [`Change::put_in`] does.
     pub(crate) fn mark_at(&mut self, key: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
-        if !place.is_live() {
-            return Ok(true);
-        }
+        if place.is_live() { self.mark_place(place, key) } else { Ok(true) }
+    }
+
+    /// Marks the row at a place, which is not marked.
+    fn mark_place(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         self.leave_behind_marked(place, key)?;
         let done = self.edit(place, key, Edit::Mark)?;
         if done {
@@ -344,11 +344,9 @@ impl<'a> Change<'a> {
     /// Marks a row as [`Tree::mark`] does.
     pub fn mark(&mut self, key: &[u8]) -> Result<bool> {
         loop {
-            if !self.find(key)?.is_live() {
-                return Ok(false);
-            }
-            if self.mark_at(key)? {
-                return Ok(true);
+            let place = self.find(key)?;
+            if !place.is_live() || self.mark_place(place, key)? {
+                return Ok(place.is_live());
             }
         }
     }
@@ -356,11 +354,9 @@ impl<'a> Change<'a> {
     /// Removes a row as [`Tree::delete`] does. Returns whether there was one.
     pub fn delete(&mut self, key: &[u8]) -> Result<bool> {
         loop {
-            if !self.find(key)?.found.exact {
-                return Ok(false);
-            }
-            if self.take_out(key)? {
-                return Ok(true);
+            let place = self.find(key)?;
+            if !place.found.exact || self.take_out_at(place, key)? {
+                return Ok(place.found.exact);
             }
         }
     }
@@ -457,9 +453,11 @@ impl<'a> Change<'a> {
     /// Removes the row with the key, if there is one. Returns false as [`Change::put_in`] does.
     pub(crate) fn take_out(&mut self, key: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
-        if !place.found.exact {
-            return Ok(true);
-        }
+        if place.found.exact { self.take_out_at(place, key) } else { Ok(true) }
+    }
+
+    /// Removes the row at a place.
+    fn take_out_at(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         if !self.join_gaps(place, key)? {
             return Ok(false);
         }
