@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod change_bench;
 mod changes;
+mod lock_data;
 mod versions;
 
 use crate::{

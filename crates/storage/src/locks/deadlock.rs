@@ -52,6 +52,9 @@ pub struct Deadlock {
 #[derive(Debug, Clone)]
 pub struct DeadlockParty {
     pub trx_id: u64,
+    pub began: SystemTime,
+    /// The number of its session; 0: it has none.
+    pub session: u64,
     pub changed_rows: u64,
     pub statement: Option<Arc<str>>,
     /// The lock that the transaction waited for.
@@ -107,6 +110,7 @@ impl LockTable {
             };
             // The first of several that are equal is the one that the search began with.
             let Some(victim) = cycle.iter().copied().min_by_key(weight) else { return };
+            self.times.count_deadlock();
             waits.latest = Some(Arc::new(self.describe(waits, &cycle, victim, too_long)));
             let Some(waiting) = waits.get(victim) else { return };
             let (victim, resource) = (Arc::clone(&waiting.owner), waiting.resource.clone());
@@ -178,6 +182,8 @@ impl LockTable {
             let before = waiting[(i + waiting.len() - 1) % waiting.len()];
             DeadlockParty {
                 trx_id: party.owner.id(),
+                began: party.owner.began(),
+                session: party.owner.session(),
                 changed_rows: party.owner.weight(),
                 statement: party.owner.statement(),
                 waits_for: (party.resource.clone(), party.wanted),

@@ -2,12 +2,17 @@
 
 use super::{request::Resource, table::Acquired};
 use crate::primitives::{AtomicU64, Condvar, Mutex, SeqCst};
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 /// A transaction that takes locks. It waits for one lock at a time.
 #[derive(Debug)]
 pub struct LockOwner {
     id: u64,
+    began: SystemTime,
+    /// The number of the session that the transaction is of; 0: of none, as after a crash.
+    session: AtomicU64,
+    /// 1 if the changes of the transaction are being undone.
+    rolling_back: AtomicU64,
     /// Rows that the transaction has changed: of those in a deadlock the one that changed least gives way.
     weight: AtomicU64,
     /// The text of the statement that the transaction runs, for reports.
@@ -38,6 +43,9 @@ impl LockOwner {
     pub(super) fn new(id: u64) -> LockOwner {
         LockOwner {
             id,
+            began: SystemTime::now(),
+            session: AtomicU64::new(0),
+            rolling_back: AtomicU64::new(0),
             weight: AtomicU64::new(0),
             statement: Mutex::default(),
             held: Mutex::default(),
@@ -48,6 +56,27 @@ impl LockOwner {
 
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    pub fn began(&self) -> SystemTime {
+        self.began
+    }
+
+    pub fn session(&self) -> u64 {
+        self.session.load(SeqCst)
+    }
+
+    pub fn set_session(&self, session: u64) {
+        self.session.store(session, SeqCst);
+    }
+
+    /// Returns true if the changes of the transaction are being undone.
+    pub fn is_rolling_back(&self) -> bool {
+        self.rolling_back.load(SeqCst) != 0
+    }
+
+    pub fn set_rolling_back(&self) {
+        self.rolling_back.store(1, SeqCst);
     }
 
     pub fn weight(&self) -> u64 {

@@ -30,6 +30,10 @@ pub struct WaitReport {
 #[derive(Debug, Clone)]
 pub struct OwnerReport {
     pub trx_id: u64,
+    pub began: SystemTime,
+    /// The number of its session; 0: it has none.
+    pub session: u64,
+    pub is_rolling_back: bool,
     /// Keys that it has locked.
     pub locked_keys: usize,
     pub changed_rows: u64,
@@ -93,6 +97,9 @@ impl LockTable {
         let waits = self.waits.lock();
         let report = |owner: &Arc<LockOwner>| OwnerReport {
             trx_id: owner.id(),
+            began: owner.began(),
+            session: owner.session(),
+            is_rolling_back: owner.is_rolling_back(),
             locked_keys: owner.locks(),
             changed_rows: owner.weight(),
             statement: owner.statement(),

@@ -40,6 +40,8 @@ pub(super) struct WaitTimes {
     waits: AtomicU64,
     total: AtomicU64,
     max: AtomicU64,
+    timeouts: AtomicU64,
+    deadlocks: AtomicU64,
 }
 
 /// Waits for locks since the start.
@@ -50,6 +52,9 @@ pub struct WaitStatistics {
     pub current: u64,
     pub total_time: Duration,
     pub max_time: Duration,
+    /// Waits that took too long.
+    pub timeouts: u64,
+    pub deadlocks: u64,
 }
 
 impl LockTable {
@@ -130,6 +135,7 @@ impl LockTable {
             }
             let error = if cancel() { LockError::Interrupted } else { LockError::Timeout };
             if self.give_up(owner, resource) {
+                self.times.timeouts.fetch_add((error == LockError::Timeout).into(), SeqCst);
                 return Err(error);
             }
         }
@@ -148,11 +154,17 @@ impl LockTable {
             current: self.waits.lock().len() as u64,
             total_time: micros(&self.times.total),
             max_time: micros(&self.times.max),
+            timeouts: self.times.timeouts.load(SeqCst),
+            deadlocks: self.times.deadlocks.load(SeqCst),
         }
     }
 }
 
 impl WaitTimes {
+    pub fn count_deadlock(&self) {
+        self.deadlocks.fetch_add(1, SeqCst);
+    }
+
     fn add(&self, time: Duration) {
         let micros = time.as_micros() as u64;
         self.total.fetch_add(micros, SeqCst);

@@ -312,6 +312,11 @@ impl Store {
         self.transactions.pass()
     }
 
+    /// The id of the next transaction, and the least of those that have ended and are not purged (the same if there is none).
+    pub fn next_and_unpurged(&self) -> (u64, u64) {
+        (self.transactions.next(), self.transactions.least_unpurged())
+    }
+
     /// Transactions that have committed and are not purged (`History list length`).
     pub fn history_length(&self) -> usize {
         self.transactions.history_length()

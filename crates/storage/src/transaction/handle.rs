@@ -27,6 +27,7 @@ pub struct Transaction {
     waits: Waits,
     duplicate_mode: LockMode,
     statement: Option<Arc<str>>,
+    session: u64,
     /// Room in the log for the record of the end, and for undoing.
     end_room: Option<Room>,
     undo_room: Option<Room>,
@@ -70,6 +71,7 @@ impl Store {
             waits: Waits::Never,
             duplicate_mode: LockMode::Shared,
             statement: None,
+            session: 0,
             end_room: None,
             undo_room: None,
         }
@@ -104,6 +106,7 @@ impl Transaction {
             locks.set_waits(self.waits.clone());
             locks.set_duplicate_mode(self.duplicate_mode);
             locks.owner().set_statement(self.statement.clone());
+            locks.owner().set_session(self.session);
             self.id = locks.trx_id();
             self.locks = Some(locks);
         }
@@ -144,6 +147,14 @@ impl Transaction {
             locks.owner().set_statement(text.clone());
         }
         self.statement = text;
+    }
+
+    /// Tells the number of the session that the transaction is of, for reports of locks.
+    pub fn set_session(&mut self, session: u64) {
+        if let Some(locks) = &self.locks {
+            locks.owner().set_session(session);
+        }
+        self.session = session;
     }
 
     /// Promises room in the log for undoing a change, whose undoing takes about so many bytes. Error: `DiskFull`.
@@ -219,6 +230,7 @@ impl Transaction {
         if self.id == 0 {
             return Ok(());
         }
+        self.own_locks().owner().set_rolling_back();
         let undone = self.roll_back_to(Savepoint { last: 0 });
         let id = std::mem::take(&mut self.id);
         match undone {

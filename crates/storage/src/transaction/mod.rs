@@ -103,7 +103,7 @@ impl Transactions {
     pub fn new(analysis: Analysis, locks: Arc<LockTable>) -> Transactions {
         let Analysis { next, losers, committed, .. } = analysis;
         // Their rows are locked until they are rolled back.
-        losers.iter().for_each(|loser| drop(locks.begin(loser.id)));
+        losers.iter().for_each(|loser| locks.begin(loser.id).set_rolling_back());
         let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
         let view = ReadView::new(active.keys().copied().collect(), next);
         let horizon = Arc::new(AtomicU64::new(view.low()));
@@ -221,6 +221,12 @@ impl Transactions {
     /// Transactions that have committed and are not purged.
     pub fn history_length(&self) -> usize {
         self.state.lock().committed.len()
+    }
+
+    /// The least transaction that has ended and is not purged; the next one's id if there is none.
+    pub fn least_unpurged(&self) -> u64 {
+        let state = self.state.lock();
+        state.committed.front().map_or(state.next, |ended| ended.id)
     }
 
     /// Rows of this table can be undone and purged from now on.
