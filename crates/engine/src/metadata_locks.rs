@@ -9,7 +9,7 @@ use muster_algebra::TableId;
 use muster_types::{ErrorCode, Result, SqlError};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
 };
@@ -232,6 +232,16 @@ impl MetadataLocks {
         let held = state.tables.values().flatten().filter(|held| strong(held.of)).count();
         let waiting = state.waiting.values().filter(|waiting| strong(waiting.of)).count();
         self.against_readers.store(held + waiting, Relaxed);
+    }
+
+    /// The tables that a session has locked, by their numbers.
+    pub fn held_by(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
+        let mut tables = BTreeMap::new();
+        for (table, held) in &self.state.lock().tables {
+            let strongest = held.iter().filter(|held| held.owner == owner).map(|held| held.of).max();
+            tables.extend(strongest.map(|of| (*table, of)));
+        }
+        tables
     }
 
     /// Ends the locks of a session that last until then.

@@ -2,14 +2,15 @@
 
 use crate::command_counters::CommandCounters;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
+use muster_sql::Isolation;
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,9 @@ const STATEMENT_BYTES_MAX: usize = 1 << 20;
 
 /// The state of a statement that computes, as SHOW PROCESSLIST shows it.
 pub const EXECUTING: &str = "executing";
+/// The states of statements that change rows, also while they wait for locks of rows.
+pub const INSERTING: &str = "update";
+pub const UPDATING: &str = "updating";
 /// The state of a heavy statement in the queue.
 pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
 /// The state of a statement that waits for a lock of a whole table.
@@ -55,10 +59,37 @@ struct Activity {
     cancel: CancellationToken,
 }
 
+/// The beginning of a text, of so many bytes at most.
+fn cut(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// An open transaction, as other sessions see it.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenTransaction {
+    pub began: SystemTime,
+    /// One of its statements has used tables.
+    pub uses_tables: bool,
+    pub isolation: Isolation,
+    pub read_only: bool,
+}
+
+/// The transaction of a session, as other sessions see it.
+pub trait SeenTransaction: Send + Sync {
+    /// The transaction that is open; `None` between transactions, and while a statement is one of its own.
+    fn seen(&self) -> Option<OpenTransaction>;
+}
+
 /// The shared part of a session. Results that are still read keep it alive.
 pub struct SessionShared {
     pub id: u32,
     pub counters: Arc<QueryCounters>,
+    /// The session's transaction, once the session has been made.
+    pub transaction: OnceLock<Weak<dyn SeenTransaction>>,
     pub commands: CommandCounters,
     pub killed: CancellationToken,
     activity: Mutex<Activity>,
@@ -91,12 +122,8 @@ impl SessionShared {
         if activity.cancel.is_cancelled() {
             activity.cancel = self.killed.child_token();
         }
-        let mut end = text.len().min(STATEMENT_BYTES_MAX);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
         let mut statement = std::mem::take(&mut activity.spare);
-        statement.push_str(&text[..end]);
+        statement.push_str(cut(text, STATEMENT_BYTES_MAX));
         activity.statement = Some(statement);
         (activity.number, activity.cancel.clone())
     }
@@ -114,6 +141,11 @@ impl SessionShared {
     /// Says what the statement does from now on; `EXECUTING` unless it waits.
     pub fn set_state(&self, state: &'static str) {
         self.activity.lock().state = state;
+    }
+
+    /// What the statement does just now.
+    pub fn state(&self) -> &'static str {
+        self.activity.lock().state
     }
 
     /// Ends the statement of this number, unless another one has begun since.
@@ -160,6 +192,17 @@ impl SessionShared {
         self.activity.lock().user.clone()
     }
 
+    /// The session's open transaction.
+    pub fn open_transaction(&self) -> Option<OpenTransaction> {
+        self.transaction.get()?.upgrade()?.seen()
+    }
+
+    /// The text of the statement that runs, cut after so many bytes.
+    pub fn statement(&self, bytes_max: usize) -> Option<String> {
+        let activity = self.activity.lock();
+        activity.statement.as_deref().map(|text| cut(text, bytes_max).to_owned())
+    }
+
     pub fn is_running(&self) -> bool {
         self.activity.lock().statement.is_some()
     }
@@ -193,6 +236,7 @@ impl Registry {
         let shared = Arc::new(SessionShared {
             id: self.last_id.fetch_add(1, Relaxed).wrapping_add(1),
             counters: Arc::new(counters),
+            transaction: OnceLock::new(),
             commands: CommandCounters::default(),
             activity: Mutex::new(Activity {
                 user: user.into(),

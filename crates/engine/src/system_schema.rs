@@ -1,8 +1,14 @@
-//! The name that is taken for `information_schema`. What its tables hold is made elsewhere.
+//! The names that are taken for `information_schema` and `performance_schema`. What their tables hold is made elsewhere.
 
 pub const NAME: &str = "information_schema";
+pub const PERFORMANCE: &str = "performance_schema";
 
-/// Returns true if the name is the schema's; case does not matter.
+/// The schema that a name stands for; case does not matter.
+pub fn of_name(database: &str) -> Option<&'static str> {
+    [NAME, PERFORMANCE].into_iter().find(|name| name.eq_ignore_ascii_case(database))
+}
+
+/// Returns true if the name is one of these schemas'.
 pub fn is_name(database: &str) -> bool {
-    database.eq_ignore_ascii_case(NAME)
+    of_name(database).is_some()
 }

@@ -3,8 +3,12 @@
 //! With autocommit every statement is a transaction of its own, which begins and ends with it. START TRANSACTION opens one
 //! that later statements share; so does, while autocommit is off, the first statement that uses a table.
 
-use crate::metadata_locks::{MetadataLocks, Patience, TableUse, Until};
+use crate::{
+    metadata_locks::{MetadataLocks, Patience, TableUse, Until},
+    processes::{OpenTransaction, SeenTransaction},
+};
 use muster_algebra::TableId;
+use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
 use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -15,6 +19,7 @@ use std::{
         Arc,
         atomic::{AtomicU8, Ordering::Relaxed},
     },
+    time::SystemTime,
 };
 
 /// What OK packets tell of a session's transaction.
@@ -28,6 +33,10 @@ pub struct TransactionStatus {
 const IN_TRANSACTION: u8 = 1;
 const READ_ONLY: u8 = 2;
 const AUTOCOMMIT: u8 = 4;
+/// The statement that runs uses tables.
+const STATEMENT_USES_TABLES: u8 = 8;
+/// A statement of the open transaction has used tables.
+const USES_TABLES: u8 = 16;
 
 /// How a transaction sees others, and whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +48,7 @@ pub struct Characteristics {
 /// A transaction that spans statements.
 struct Open {
     characteristics: Characteristics,
+    began: SystemTime,
     /// Names in lower case, in the order in which they were set.
     savepoints: Vec<(String, Savepoint)>,
     /// The view that its first read has taken, where all its reads see the same.
@@ -66,6 +76,7 @@ pub struct SessionTransaction {
     /// The session's number, which its locks are held under.
     owner: u32,
     locks: Arc<MetadataLocks>,
+    counters: Arc<QueryCounters>,
     status: AtomicU8,
     open: Mutex<Option<Open>>,
     changes: Mutex<Changes>,
@@ -74,10 +85,12 @@ pub struct SessionTransaction {
 }
 
 impl SessionTransaction {
-    pub fn new(owner: u32, locks: Arc<MetadataLocks>) -> Arc<SessionTransaction> {
+    /// `counters`: the session's.
+    pub fn new(owner: u32, locks: Arc<MetadataLocks>, counters: Arc<QueryCounters>) -> Arc<SessionTransaction> {
         Arc::new(SessionTransaction {
             owner,
             locks,
+            counters,
             status: AtomicU8::new(AUTOCOMMIT),
             open: Mutex::default(),
             changes: Mutex::default(),
@@ -107,6 +120,32 @@ impl SessionTransaction {
         self.set_status(AUTOCOMMIT, on);
     }
 
+    /// Notes that the statement uses tables, whose transaction is then counted at its end.
+    pub fn note_use(&self) {
+        let of_transaction = if self.is_open() { USES_TABLES } else { 0 };
+        self.set_status(STATEMENT_USES_TABLES | of_transaction, true);
+    }
+
+    /// Counts the end of a statement, or of the open transaction, if it has used tables.
+    fn count_end(&self, uses_tables: u8, counter: OperatorCounter) {
+        if self.status.fetch_and(!uses_tables, Relaxed) & uses_tables != 0 {
+            self.counters.add(counter, 1);
+        }
+    }
+
+    /// Counts a statement that has used tables and only read.
+    pub fn count_read(&self) {
+        self.note_use();
+        self.count_end(STATEMENT_USES_TABLES, OperatorCounter::commits);
+    }
+
+    /// Counts something that was done about savepoints, if the transaction has used tables.
+    fn count_savepoint(&self, counter: OperatorCounter) {
+        if self.status.load(Relaxed) & USES_TABLES != 0 {
+            self.counters.add(counter, 1);
+        }
+    }
+
     /// Returns true if statements share a transaction just now.
     pub fn is_open(&self) -> bool {
         self.status().in_transaction
@@ -119,7 +158,12 @@ impl SessionTransaction {
 
     /// Opens a transaction that statements share. There must be none.
     pub fn open(&self, characteristics: Characteristics) {
-        let before = self.open.lock().replace(Open { characteristics, savepoints: Vec::new(), view: None });
+        let before = self.open.lock().replace(Open {
+            characteristics,
+            began: SystemTime::now(),
+            savepoints: Vec::new(),
+            view: None,
+        });
         debug_assert!(before.is_none(), "the transaction before is ended first");
         self.set_status(IN_TRANSACTION, true);
         self.set_status(READ_ONLY, characteristics.read_only);
@@ -153,7 +197,12 @@ impl SessionTransaction {
 
     /// Does something with the transaction in storage, which begins if there is none.
     pub fn change<R>(&self, store: &Arc<Store>, change: impl FnOnce(&mut Transaction) -> R) -> R {
-        change(self.changes.lock().transaction.get_or_insert_with(|| store.begin()))
+        let begin = || {
+            let mut transaction = store.begin();
+            transaction.set_session(self.owner.into());
+            transaction
+        };
+        change(self.changes.lock().transaction.get_or_insert_with(begin))
     }
 
     /// Rows that the transaction has changed so far.
@@ -201,6 +250,8 @@ impl SessionTransaction {
         committed: impl FnOnce(Committed) -> Result<()>,
     ) -> Result<R> {
         let statement = self.changes.lock().statement.take();
+        let counter = if outcome.is_ok() { OperatorCounter::commits } else { OperatorCounter::rollbacks };
+        self.count_end(STATEMENT_USES_TABLES, counter);
         let outcome = match (self.is_open(), outcome) {
             (false, Ok(done)) => self.commit_changes(committed).map(|()| done),
             (false, Err(e)) => self.roll_back_changes().and(Err(e)),
@@ -235,6 +286,7 @@ impl SessionTransaction {
     /// client is told.
     pub fn commit(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
         let committed = self.commit_changes(committed);
+        self.count_end(USES_TABLES, OperatorCounter::commits);
         self.end();
         committed
     }
@@ -242,6 +294,7 @@ impl SessionTransaction {
     /// Takes the changes of the open transaction back, if there is one.
     pub fn roll_back(&self) -> Result<()> {
         let rolled_back = self.roll_back_changes();
+        self.count_end(USES_TABLES, OperatorCounter::rollbacks);
         self.end();
         rolled_back
     }
@@ -259,6 +312,7 @@ impl SessionTransaction {
         if let Some(open) = &mut *self.open.lock() {
             open.savepoints.retain(|(other, _)| *other != name);
             open.savepoints.push((name, self.moment(store)));
+            self.count_savepoint(OperatorCounter::savepoints);
         }
     }
 
@@ -268,6 +322,7 @@ impl SessionTransaction {
             open.savepoints.truncate(at + 1);
             open.savepoints[at].1
         })?;
+        self.count_savepoint(OperatorCounter::savepoint_rollbacks);
         self.back_to(moment)
     }
 
@@ -293,6 +348,7 @@ impl SessionTransaction {
     /// of a transaction that only reads locks nothing. Returns true if it had to wait, so that the table may be another one
     /// now. Errors 1205, 1213, 1317.
     pub fn use_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
+        self.note_use();
         let until = if self.is_open() { Until::Transaction } else { Until::Statement };
         match (of, until) {
             (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
@@ -302,6 +358,7 @@ impl SessionTransaction {
 
     /// Locks a table as [`SessionTransaction::use_table`] does, if nobody has to be waited for. Returns whether it is locked.
     pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {
+        self.note_use();
         let until = if self.is_open() { Until::Transaction } else { Until::Statement };
         self.locks.try_lock(self.owner, table, of, until)
     }
@@ -372,6 +429,16 @@ fn ends_transaction(e: &SqlError, rolls_back_on_timeout: bool) -> bool {
     e.code == ErrorCode::LockDeadlock || (e.code == ErrorCode::LockWaitTimeout && rolls_back_on_timeout)
 }
 
+impl SeenTransaction for SessionTransaction {
+    fn seen(&self) -> Option<OpenTransaction> {
+        let uses_tables = self.status.load(Relaxed) & USES_TABLES != 0;
+        self.open.lock().as_ref().map(|open| {
+            let Characteristics { isolation, read_only } = open.characteristics;
+            OpenTransaction { began: open.began, uses_tables, isolation, read_only }
+        })
+    }
+}
+
 impl Drop for SessionTransaction {
     fn drop(&mut self) {
         if let Err(e) = self.roll_back() {
@@ -387,7 +454,7 @@ mod tests {
 
     /// Returns true if two reads of a transaction with this isolation use the same view, though another has committed in between.
     fn keeps_its_view(isolation: Isolation) -> bool {
-        let transaction = SessionTransaction::new(1, Arc::default());
+        let transaction = SessionTransaction::new(1, Arc::default(), Arc::default());
         transaction.open(Characteristics { isolation, read_only: false });
         let first = transaction.read_view(|| ReadView::new([].into(), 5));
         let second = transaction.read_view(|| ReadView::new([].into(), 6));
@@ -405,7 +472,7 @@ mod tests {
 
     #[test]
     fn only_reads_of_uncommitted_changes_see_everything() {
-        let transaction = SessionTransaction::new(1, Arc::default());
+        let transaction = SessionTransaction::new(1, Arc::default(), Arc::default());
         let newest = || ReadView::new([].into(), 5);
         assert!(!transaction.read_view(newest).sees(5));
         transaction.open(Characteristics { isolation: Isolation::ReadUncommitted, read_only: false });

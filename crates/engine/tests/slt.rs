@@ -153,6 +153,7 @@ files! {
     accounts
     autoinc
     collations
+    counters
     databases
     decimals
     delete

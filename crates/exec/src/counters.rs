@@ -4,7 +4,7 @@ use muster_storage::Counters;
 use std::sync::Arc;
 
 muster_storage::counters! {
-    /// Events counted by operators and plans.
+    /// Events counted by operators, plans and transactions.
     OperatorCounters,
     /// Adding to a counter: `counters.add(OperatorCounter::sorted_rows, 100)`.
     OperatorCounter:
@@ -34,6 +34,18 @@ muster_storage::counters! {
     spill_files;
     /// Statements that took longer than they should.
     slow_statements;
+    /// Rows that statements asked storage to insert.
+    row_writes;
+    /// Rows that statements asked storage to change.
+    row_updates;
+    /// Rows that statements asked storage to delete.
+    row_deletes;
+    /// Ends of statements and of transactions that used tables and went well.
+    commits;
+    /// Statements and transactions that used tables and were rolled back.
+    rollbacks;
+    savepoints;
+    savepoint_rollbacks;
 }
 
 /// Counters of a session, of the server, or of one node of a plan.

@@ -75,6 +75,12 @@ counters! {
     pages_created;
     /// Rows that storage handed to the query (after its own filters).
     rows_delivered;
+    /// Rows that transactions inserted, whatever became of the transactions.
+    rows_inserted;
+    /// Rows that transactions changed.
+    rows_updated;
+    /// Rows that transactions deleted.
+    rows_deleted;
     /// Descents of a tree to a key; keys looked up.
     key_lookups;
     /// Descents to the first entry of an index.

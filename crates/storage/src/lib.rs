@@ -56,7 +56,7 @@ mod transaction;
 pub mod tree;
 
 pub use arrow_value::{array_of, arrow_type, value_at};
-pub use counters::Counters;
+pub use counters::{Counter, Counters};
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};

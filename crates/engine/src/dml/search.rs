@@ -91,7 +91,7 @@ pub fn find_by_key(
     let mut rows = LockingScan::new(&opened.storage, request)?;
     let (waits, counters) = (context.lock_waits(), context.process.counters.storage());
     let row = context.transaction.change(opened.storage.store(), |transaction| {
-        transaction.set_waits(waits);
+        context.ready_to_lock(transaction, waits);
         rows.next(transaction, counters)
     });
     let row = row.map_err(|e| storage_error(&opened.entry.def, e))?;

@@ -2,6 +2,7 @@
 
 use super::target::Target;
 use crate::{statement::StatementContext, tables::storage_error};
+use muster_exec::counters::OperatorCounter;
 use muster_storage::{Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
 use parking_lot::Mutex;
@@ -34,7 +35,7 @@ impl<'a> Writer<'a> {
     /// were read that are changed, unless they were locked before.
     pub fn new(context: &'a StatementContext, target: &'a Target, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
-        context.transaction.change(target.storage.store(), |transaction| transaction.set_waits(waits));
+        context.transaction.change(target.storage.store(), |transaction| context.ready_to_lock(transaction, waits));
         Writer { context, target, seen: Mutex::new(seen.cloned()) }
     }
 
@@ -42,8 +43,9 @@ impl<'a> Writer<'a> {
         self.context.process.counters.storage()
     }
 
-    /// Changes something within the session's transaction.
-    fn change<R>(&self, change: impl FnOnce(&mut Transaction) -> R) -> R {
+    /// Changes something within the session's transaction, and counts the attempt.
+    fn change<R>(&self, counter: OperatorCounter, change: impl FnOnce(&mut Transaction) -> R) -> R {
+        self.context.process.counters.add(counter, 1);
         self.context.transaction.change(self.target.storage.store(), change)
     }
 
@@ -79,7 +81,9 @@ impl<'a> Writer<'a> {
     /// Inserts a row whose texts were admitted.
     pub fn insert(&self, row: &[Value]) -> Result<Written> {
         let table = &self.target.storage;
-        self.written(self.change(|transaction| table.insert(transaction, row, self.counters())).map(|()| true))
+        let inserted =
+            self.change(OperatorCounter::row_writes, |transaction| table.insert(transaction, row, self.counters()));
+        self.written(inserted.map(|()| true))
     }
 
     /// The key and the values of the row that has the key of `row` in a unique index, as it is now.
@@ -117,13 +121,15 @@ impl<'a> Writer<'a> {
     pub fn update(&self, key: &[Value], new: &[Value]) -> Result<Written> {
         self.admit_texts(new)?;
         let table = &self.target.storage;
-        let changed = self.change(|transaction| table.update(transaction, key, new, self.counters()));
+        let changed = self
+            .change(OperatorCounter::row_updates, |transaction| table.update(transaction, key, new, self.counters()));
         self.unless_stale(key, changed)
     }
 
     pub fn delete(&self, key: &[Value]) -> Result<Written> {
         let table = &self.target.storage;
-        let changed = self.change(|transaction| table.delete(transaction, key, self.counters()));
+        let changed =
+            self.change(OperatorCounter::row_deletes, |transaction| table.delete(transaction, key, self.counters()));
         self.unless_stale(key, changed)
     }
 

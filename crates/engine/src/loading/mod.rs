@@ -25,8 +25,9 @@ use crate::{
     threads,
 };
 use muster_algebra::TableDef;
+use muster_exec::counters::OperatorCounter;
 use muster_sql::TableName;
-use muster_storage::{DuplicatePolicy, LoadProgress, LoadedFiles, StorageError, TableLoader};
+use muster_storage::{Counter, DuplicatePolicy, LoadProgress, LoadedFiles, StorageError, TableLoader};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -96,6 +97,8 @@ pub fn load_into<R>(
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
     tables.publish(Some(&rows), &loaded.files, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
+    context.process.counters.add(OperatorCounter::row_writes, loaded.loaded);
+    context.process.counters.storage().add(Counter::rows_inserted, loaded.loaded);
     Ok((filled, loaded))
 }
 

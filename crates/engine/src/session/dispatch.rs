@@ -3,6 +3,7 @@
 use super::state::State;
 use crate::{
     Outcome, ddl, dml, loading,
+    processes::{INSERTING, UPDATING},
     statement::{Done, StatementContext, evaluate, explain, query},
     virtual_tables::show,
 };
@@ -27,10 +28,17 @@ impl State {
             Query(query) => query::select(context, query, parameters).map(Outcome::Rows),
             Insert(insert) => {
                 self.forget_insert_id();
+                self.process.set_state(INSERTING);
                 done(dml::insert(context, insert, parameters))
             }
-            Update(update) => done(dml::update(context, update, parameters)),
-            Delete(delete) => done(dml::delete(context, delete, parameters)),
+            Update(update) => {
+                self.process.set_state(UPDATING);
+                done(dml::update(context, update, parameters))
+            }
+            Delete(delete) => {
+                self.process.set_state(UPDATING);
+                done(dml::delete(context, delete, parameters))
+            }
             Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
             Explain(explain) => {

@@ -175,6 +175,7 @@ impl State {
         if values.len() != prepared.parameters {
             return Err(SqlError::wrong_arguments("EXECUTE"));
         }
+        self.count_kind(&prepared.statement);
         self.run(context, &prepared.statement, &values)
     }
 

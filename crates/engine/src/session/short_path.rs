@@ -364,6 +364,7 @@ impl State {
         let process = &self.process;
         plan.count(figures, &process.counters);
         plan_counters::add(plan.counts(), &process.counters);
+        self.transaction.count_read();
         process.found_rows.store(i64::try_from(figures.rows).unwrap_or(i64::MAX), Relaxed);
         process.row_count.store(-1, Relaxed);
         process.last_query_cost.store(plan.cost_ms().to_bits(), Relaxed);

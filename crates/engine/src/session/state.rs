@@ -5,7 +5,7 @@ use crate::{
     Database, LocalFiles,
     accounts::{Privilege, Rights},
     catalog::now_utc_micros,
-    processes::SessionShared,
+    processes::{SeenTransaction, SessionShared},
     statement::{Clock, Diagnostics, SessionSnapshot, StatementContext},
     system_schema,
     transaction::SessionTransaction,
@@ -53,8 +53,11 @@ impl State {
         let process = database.sessions().add(&user, &host, counters);
         let account_host = database.accounts().find(&user, &host).map_or_else(String::new, |a| a.host);
         let variables = database.globals();
-        let transaction = SessionTransaction::new(process.id, database.metadata_locks().clone());
+        let transaction =
+            SessionTransaction::new(process.id, database.metadata_locks().clone(), process.counters.clone());
         transaction.set_autocommit(variables.is_on("autocommit"));
+        let seen: Arc<dyn SeenTransaction> = transaction.clone();
+        let _ = process.transaction.set(Arc::downgrade(&seen));
         let mut state = State {
             database,
             process,
@@ -84,8 +87,8 @@ impl State {
     }
 
     pub fn use_database(&mut self, database: &str) -> Result<()> {
-        let name = if system_schema::is_name(database) {
-            system_schema::NAME.to_owned()
+        let name = if let Some(schema) = system_schema::of_name(database) {
+            schema.to_owned()
         } else {
             self.rights().check_use(database)?;
             let collation = self.database.tables().definitions().schema(database)?.collation;

@@ -3,14 +3,14 @@
 use super::{prepared::PreparedStatement, state::State};
 use crate::{
     Outcome, ResultSet, RowStream, command_counters::CommandCounters, processes::SessionShared,
-    statement::StatementContext, threads::panic_error,
+    statement::StatementContext, threads::panic_error, virtual_tables::show::latest_deadlock,
 };
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
 use muster_exec::Reserved;
 use muster_sql::{Show, Statement};
 use muster_storage::Committed;
-use muster_types::{Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -102,8 +102,14 @@ impl State {
         database: Option<String>,
         cancel: CancellationToken,
     ) -> Result<Outcome> {
-        self.process.commands.count(statement);
-        self.database.commands().count(statement);
+        self.count_kind(statement);
+        // Statements of SQL count as those of the protocol, too.
+        match statement {
+            Statement::Prepare { .. } => self.count_command(CommandCounters::STMT_PREPARE),
+            Statement::ExecutePrepared { .. } => self.count_command(CommandCounters::STMT_EXECUTE),
+            Statement::Deallocate { .. } => self.count_command(CommandCounters::STMT_CLOSE),
+            _ => {}
+        }
         if self.process.killed.is_cancelled() {
             return Err(SqlError::interrupted());
         }
@@ -147,6 +153,12 @@ impl State {
         self.database.commands().question();
     }
 
+    /// Counts a statement by its kind.
+    pub fn count_kind(&self, statement: &Statement) {
+        self.process.commands.count(statement);
+        self.database.commands().count(statement);
+    }
+
     /// Counts a command of the kind `Com_name`.
     pub fn count_command(&self, name: &str) {
         self.process.commands.count_named(name);
@@ -174,6 +186,14 @@ impl State {
         self.database.runtime().reserve("statement", muster_sql::footprint(text)).map(Some)
     }
 
+    /// Writes the latest deadlock to the error log, with `innodb_print_all_deadlocks`.
+    fn print_deadlock(&self) {
+        if self.database.globals().is_on("innodb_print_all_deadlocks") {
+            let report = latest_deadlock(&self.database, TimeZone::System);
+            tracing::warn!("a transaction was rolled back to end a deadlock\n{}", report.join("\n"));
+        }
+    }
+
     /// Ends a statement for its transaction, and notes what became of it. `committed`: what is done with changes that it has committed.
     pub fn end_transactional(
         &mut self,
@@ -181,6 +201,9 @@ impl State {
         committed: impl FnOnce(Committed) -> Result<()>,
     ) -> Result<Outcome> {
         let rolls_back_on_timeout = self.database.rolls_back_on_timeout();
+        if matches!(&outcome, Err(e) if e.code == ErrorCode::LockDeadlock) {
+            self.print_deadlock();
+        }
         let outcome = self.transaction.end_statement(outcome, rolls_back_on_timeout, committed);
         let row_count = match &outcome {
             Ok(Outcome::Ok { affected_rows, .. }) => i64::try_from(*affected_rows).unwrap_or(i64::MAX),

@@ -3,7 +3,7 @@
 use super::StatementContext;
 use crate::{
     admission::{Admission, Admitted, Demand},
-    processes::{EXECUTING, SessionShared, WAITING_FOR_ADMISSION},
+    processes::{SessionShared, WAITING_FOR_ADMISSION},
     threads,
 };
 use futures::{FutureExt, future};
@@ -47,8 +47,9 @@ impl Gate {
                 () = late => SqlError::timed_out(),
             }
         };
+        let state = self.process.state();
         let admitted = self.admission.admit(demand, stopped, || self.process.set_state(WAITING_FOR_ADMISSION)).await;
-        self.process.set_state(EXECUTING);
+        self.process.set_state(state);
         admitted
     }
 }

@@ -88,9 +88,9 @@ impl Catalog for StatementTables {
 
     /// Looks a table up. An account that may not read tables of the database does not learn whether there is one.
     fn table(&self, database: &str, name: &str, definer: Option<&Definer>) -> Result<Option<Arc<TableDef>>> {
-        if system_schema::is_name(database) {
-            let table = self.context.virtual_tables.table(name);
-            return table.map(Some).ok_or_else(|| unknown_information_schema_table(name));
+        if let Some(schema) = system_schema::of_name(database) {
+            let table = self.context.virtual_tables.table(schema, name);
+            return table.map(Some).ok_or_else(|| unknown_virtual_table(schema, name));
         }
         self.check_select(database, name, definer)?;
         let found = self.definitions().schema(database)?.tables.get(name).map(|e| e.def.clone());
@@ -113,7 +113,10 @@ impl Catalog for StatementTables {
     }
 }
 
-fn unknown_information_schema_table(name: &str) -> SqlError {
+fn unknown_virtual_table(schema: &str, name: &str) -> SqlError {
+    if schema != system_schema::NAME {
+        return SqlError::no_such_table(schema, name);
+    }
     let message = format!("Unknown table '{}' in information_schema", name.to_uppercase());
     SqlError::new(muster_types::ErrorCode::UnknownTable, message)
 }

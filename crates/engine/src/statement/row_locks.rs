@@ -79,7 +79,7 @@ impl StatementContext {
         let mut rows = LockingScan::new(&table, request)?;
         let counters = self.process.counters.storage();
         self.transaction.change(table.store(), |transaction| {
-            transaction.set_waits(locks.waits.clone());
+            self.ready_to_lock(transaction, locks.waits.clone());
             loop {
                 match rows.next(transaction, counters) {
                     Ok(Some(_)) => {}

@@ -4,15 +4,18 @@ use super::{StatementContext, StatementTables};
 use crate::{
     catalog::TableEntry,
     metadata_locks::{Patience, TableUse},
-    processes::{EXECUTING, WAITING_FOR_TABLE},
+    processes::WAITING_FOR_TABLE,
 };
 use muster_algebra::TableId;
-use muster_storage::Waits;
+use muster_storage::{Transaction, Waits};
 use muster_types::Result;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+
+/// Bytes of a statement's text that reports of locks show at most, as in InnoDB.
+const STATEMENT_SHOWN_BYTES: usize = 1024;
 
 impl StatementContext {
     /// Runs something that waits for locks of whole tables: as long as `lock_wait_timeout`, and until KILL.
@@ -20,8 +23,9 @@ impl StatementContext {
         let seconds = self.session.variables.unsigned("lock_wait_timeout");
         let until = Instant::now().checked_add(Duration::from_secs(seconds));
         let (is_killed, waits) = (|| self.cancel.is_cancelled(), || self.process.set_state(WAITING_FOR_TABLE));
+        let state = self.process.state();
         let result = wait(&Patience { until, is_killed: &is_killed, waits: &waits });
-        self.process.set_state(EXECUTING);
+        self.process.set_state(state);
         result
     }
 
@@ -34,6 +38,12 @@ impl StatementContext {
         let seconds = self.session.variables.unsigned("innodb_lock_wait_timeout");
         let cancelled = self.cancel.clone();
         Waits::Until { timeout: Duration::from_secs(seconds), cancel: Arc::new(move || cancelled.is_cancelled()) }
+    }
+
+    /// Readies a transaction to lock rows for the statement: how it waits, and the text that reports of deadlocks show.
+    pub fn ready_to_lock(&self, transaction: &mut Transaction, waits: Waits) {
+        transaction.set_waits(waits);
+        transaction.set_statement(self.process.statement(STATEMENT_SHOWN_BYTES).map(Into::into));
     }
 
     /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under LOCK
@@ -70,6 +80,9 @@ impl StatementTables {
     /// resolved anew.
     pub fn lock_to_read(&self) -> Result<bool> {
         let (context, used) = (&self.context, self.used());
+        if !used.is_empty() {
+            context.transaction.note_use();
+        }
         if used.is_empty() || (!context.transaction.is_open() && context.transaction.locks().is_free_for_readers()) {
             return Ok(true);
         }

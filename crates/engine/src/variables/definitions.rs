@@ -154,6 +154,7 @@ pub const DEFINITIONS: &[Definition] = &[
     rw("innodb_old_blocks_pct", Global, Int(5, 95), "5"),
     rw("innodb_old_blocks_time", Global, Int(0, U32), "0"),
     ro("innodb_page_size", Global, Int(4096, 65536), "16384"),
+    rw("innodb_print_all_deadlocks", Global, Bool, "OFF"),
     ro("innodb_read_only", Global, Bool, "OFF"),
     rw("innodb_redo_log_capacity", Global, Blocks(8388608, 137438953472, 1048576), "104857600"),
     ro("innodb_rollback_on_timeout", Global, Bool, "OFF"),

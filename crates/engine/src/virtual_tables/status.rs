@@ -3,7 +3,7 @@
 use super::information_schema::PoolFigures;
 use crate::{Database, statement::StatementContext};
 use muster_exec::QueryCounters;
-use muster_storage::LogStatus;
+use muster_storage::{LogStatus, Store};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The status variables of the buffer pool, which are the same for every session.
@@ -41,6 +41,21 @@ fn log_status(log: &LogStatus) -> [(&'static str, u64); 13] {
     ]
 }
 
+/// The status variables of locks of rows and of old versions, which are the same for every session. Times are in milliseconds.
+fn transaction_status(store: &Store) -> [(&'static str, u64); 6] {
+    let waits = store.locks().wait_statistics();
+    let ended = waits.waits - waits.current.min(waits.waits);
+    let total = waits.total_time.as_millis() as u64;
+    [
+        ("Innodb_history_list_length", store.history_length() as u64),
+        ("Innodb_row_lock_current_waits", waits.current),
+        ("Innodb_row_lock_time", total),
+        ("Innodb_row_lock_time_avg", total.checked_div(ended).unwrap_or(0)),
+        ("Innodb_row_lock_time_max", waits.max_time.as_millis() as u64),
+        ("Innodb_row_lock_waits", waits.waits),
+    ]
+}
+
 /// Counters as MySQL names them (manual 7.1.10).
 pub fn counter_values(counters: &QueryCounters) -> Vec<(&'static str, u64)> {
     let (storage, operators) = (counters.storage(), counters.operators());
@@ -56,6 +71,18 @@ pub fn counter_values(counters: &QueryCounters) -> Vec<(&'static str, u64)> {
         ("Innodb_pages_written", storage.pages_written()),
         ("Innodb_pages_created", storage.pages_created()),
         ("Innodb_rows_read", storage.rows_delivered()),
+        ("Innodb_rows_inserted", storage.rows_inserted()),
+        ("Innodb_rows_updated", storage.rows_updated()),
+        ("Innodb_rows_deleted", storage.rows_deleted()),
+        ("Handler_write", operators.row_writes()),
+        ("Handler_update", operators.row_updates()),
+        ("Handler_delete", operators.row_deletes()),
+        ("Handler_commit", operators.commits()),
+        ("Handler_rollback", operators.rollbacks()),
+        ("Handler_savepoint", operators.savepoints()),
+        ("Handler_savepoint_rollback", operators.savepoint_rollbacks()),
+        // A commit has one phase: there is one engine, and no binary log.
+        ("Handler_prepare", 0),
         ("Handler_read_key", storage.key_lookups()),
         ("Handler_read_first", storage.first_lookups()),
         ("Handler_read_last", storage.last_lookups()),
@@ -110,6 +137,7 @@ pub fn status(context: &StatementContext, global: bool) -> Vec<(String, String)>
     let pool = PoolFigures::of(database);
     out.extend(pool_status(&pool).map(|(name, n)| (format!("Innodb_buffer_pool_{name}"), n.to_string())));
     out.extend(log_status(&database.store().log_status()).map(|(name, n)| (name.to_owned(), n.to_string())));
+    out.extend(transaction_status(database.store()).map(|(name, n)| (name.to_owned(), n.to_string())));
     let admission = database.admission().figures();
     let last_query_cost = if global { 0.0 } else { f64::from_bits(session.last_query_cost.load(Relaxed)) };
     out.extend(

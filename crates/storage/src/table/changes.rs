@@ -3,6 +3,7 @@
 use super::Table;
 use crate::{
     Counters, LockMode, LockingScan, LockingScanRequest, Result, StorageError,
+    counters::Counter,
     latch_order::Rank,
     locking_scan::lock_row,
     locks::Resource,
@@ -18,6 +19,12 @@ impl Table {
     /// (`WouldWait`, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`), and those of reading and allocating pages and of the
     /// log.
     pub fn insert(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
+        self.insert_row(trx, row, counters)?;
+        counters.add(Counter::rows_inserted, 1);
+        Ok(())
+    }
+
+    fn insert_row(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
         self.check_width(row)?;
         let number = match self.trees[0].layout().row_number() {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
@@ -40,6 +47,7 @@ impl Table {
         trx.promise_undo(undo_bytes_of(range.lower.len(), self.record_bytes(&stored)))?;
         self.delete_stored(trx, &range.lower, &stored, counters)?;
         make_implicit(trx, lock);
+        counters.add(Counter::rows_deleted, 1);
         Ok(true)
     }
 
@@ -56,6 +64,12 @@ impl Table {
     /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
     /// such a row. Errors: as [`Table::insert`].
     pub fn update(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
+        let found = self.update_row(trx, key, new, counters)?;
+        counters.add(Counter::rows_updated, found.into());
+        Ok(found)
+    }
+
+    fn update_row(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
         let Some(range) = self.key_range(key)? else { return Ok(false) };
         self.begin_change(trx)?;
@@ -68,7 +82,7 @@ impl Table {
             // A row that goes and one that comes: what follows is undone if the second cannot be.
             let before = trx.savepoint();
             self.delete_stored(trx, &range.lower, &stored, counters)?;
-            return match self.insert(trx, new, counters) {
+            return match self.insert_row(trx, new, counters) {
                 Ok(()) => Ok(true),
                 Err(e) => trx.roll_back_to(before).and(Err(e)),
             };
@@ -113,7 +127,7 @@ impl Table {
         key: &[u8],
         counters: &Counters,
     ) -> Result<Option<(Vec<Value>, Option<Resource>)>> {
-        counters.add(crate::counters::Counter::key_lookups, 1);
+        counters.add(Counter::key_lookups, 1);
         let mut waited_for = None;
         loop {
             match lock_row(self, key, LockMode::Exclusive, trx.locks()?, counters) {

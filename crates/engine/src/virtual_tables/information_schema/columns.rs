@@ -5,7 +5,6 @@ use crate::{
     catalog::{Snapshot, column_key},
     charset, ddl,
     statement::StatementContext,
-    system_schema,
 };
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_types::{IntWidth, SqlType, Value, time_zone::TimeZone};
@@ -104,7 +103,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
 pub(super) fn columns(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
     let (mut rows, zone) = (Vec::new(), context.clock.time_zone);
     for table in super::definitions::tables() {
-        let plain = |(i, c)| row(zone, system_schema::NAME, &table.name, i, c, "", String::new());
+        let plain = |(i, c)| row(zone, &table.database, &table.name, i, c, "", String::new());
         rows.extend(table.columns.iter().enumerate().map(plain));
     }
     for (database, schema) in &snapshot.schemas {

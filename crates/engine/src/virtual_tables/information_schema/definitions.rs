@@ -1,4 +1,4 @@
-//! The tables of `information_schema` and their columns.
+//! The tables of `information_schema` and `performance_schema` and their columns.
 
 use crate::system_schema;
 use muster_algebra::{ColumnDef, IndexDef, TableDef, TableId};
@@ -86,6 +86,22 @@ const TABLES: &[(&str, Columns)] = &[
         ("NUMBER_READ_AHEAD_EVICTED", UBig), ("READ_AHEAD_RATE", Double), ("READ_AHEAD_EVICTED_RATE", Double),
         ("LRU_IO_TOTAL", UBig), ("LRU_IO_CURRENT", UBig), ("UNCOMPRESS_TOTAL", UBig), ("UNCOMPRESS_CURRENT", UBig),
     ]),
+    ("INNODB_METRICS", &[
+        ("NAME", Text(193)), ("SUBSYSTEM", Text(193)), ("COUNT", Big), ("MAX_COUNT?", Big), ("MIN_COUNT?", Big),
+        ("AVG_COUNT?", Double), ("COUNT_RESET", Big), ("MAX_COUNT_RESET?", Big), ("MIN_COUNT_RESET?", Big),
+        ("AVG_COUNT_RESET?", Double), ("TIME_ENABLED?", DateTime), ("TIME_DISABLED?", DateTime), ("TIME_ELAPSED?", Big),
+        ("TIME_RESET?", DateTime), ("STATUS", Text(193)), ("TYPE", Text(193)), ("COMMENT", Text(193)),
+    ]),
+    ("INNODB_TRX", &[
+        ("trx_id", UBig), ("trx_state", Text(13)), ("trx_started", DateTime), ("trx_requested_lock_id?", Text(126)),
+        ("trx_wait_started?", DateTime), ("trx_weight", UBig), ("trx_mysql_thread_id", UBig), ("trx_query?", Text(1024)),
+        ("trx_operation_state?", Text(64)), ("trx_tables_in_use", UBig), ("trx_tables_locked", UBig),
+        ("trx_lock_structs", UBig), ("trx_lock_memory_bytes", UBig), ("trx_rows_locked", UBig), ("trx_rows_modified", UBig),
+        ("trx_concurrency_tickets", UBig), ("trx_isolation_level", Text(16)), ("trx_unique_checks", Int),
+        ("trx_foreign_key_checks", Int), ("trx_last_foreign_key_error?", Text(256)), ("trx_adaptive_hash_latched", Int),
+        ("trx_adaptive_hash_timeout", UBig), ("trx_is_read_only", Int), ("trx_autocommit_non_locking", Int),
+        ("trx_schedule_weight?", UBig),
+    ]),
     ("KEY_COLUMN_USAGE", &[
         ("CONSTRAINT_CATALOG", Name), ("CONSTRAINT_SCHEMA", Name), ("CONSTRAINT_NAME?", Text(64)),
         ("TABLE_CATALOG", Name), ("TABLE_SCHEMA", Name), ("TABLE_NAME", Name), ("COLUMN_NAME?", Text(64)),
@@ -160,6 +176,22 @@ const TABLES: &[(&str, Columns)] = &[
     ]),
 ];
 
+#[rustfmt::skip]
+const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
+    ("data_lock_waits", &[
+        ("ENGINE", Text(32)), ("REQUESTING_ENGINE_LOCK_ID", Text(128)), ("REQUESTING_ENGINE_TRANSACTION_ID?", UBig),
+        ("REQUESTING_THREAD_ID?", UBig), ("REQUESTING_EVENT_ID?", UBig), ("REQUESTING_OBJECT_INSTANCE_BEGIN", UBig),
+        ("BLOCKING_ENGINE_LOCK_ID", Text(128)), ("BLOCKING_ENGINE_TRANSACTION_ID?", UBig), ("BLOCKING_THREAD_ID?", UBig),
+        ("BLOCKING_EVENT_ID?", UBig), ("BLOCKING_OBJECT_INSTANCE_BEGIN", UBig),
+    ]),
+    ("data_locks", &[
+        ("ENGINE", Text(32)), ("ENGINE_LOCK_ID", Text(128)), ("ENGINE_TRANSACTION_ID?", UBig), ("THREAD_ID?", UBig),
+        ("EVENT_ID?", UBig), ("OBJECT_SCHEMA?", Name), ("OBJECT_NAME?", Name), ("PARTITION_NAME?", Text(64)),
+        ("SUBPARTITION_NAME?", Text(64)), ("INDEX_NAME?", Text(64)), ("OBJECT_INSTANCE_BEGIN", UBig), ("LOCK_TYPE", Text(32)),
+        ("LOCK_MODE", Text(32)), ("LOCK_STATUS", Text(32)), ("LOCK_DATA?", Text(8192)),
+    ]),
+];
+
 fn sql_type(ty: Ty) -> SqlType {
     let int = |width, unsigned| SqlType::Int { width, unsigned };
     match ty {
@@ -186,10 +218,10 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
             digits: None,
             comment: String::new(),
         };
-        let table = |(i, (name, columns)): (usize, &(&str, Columns))| {
+        let table = |(i, (schema, (name, columns))): (usize, (&str, &(&str, Columns)))| {
             Arc::new(TableDef {
                 id: TableId(TableId::FIRST_VIRTUAL.0 + i as u64),
-                database: system_schema::NAME.into(),
+                database: schema.into(),
                 name: (*name).into(),
                 columns: columns.iter().map(column).collect(),
                 indexes: vec![IndexDef { id: 0, name: "PRIMARY".into(), parts: Vec::new(), unique: true }],
@@ -197,7 +229,9 @@ pub(super) fn tables() -> &'static [Arc<TableDef>] {
                 comment: String::new(),
             })
         };
-        TABLES.iter().enumerate().map(table).collect()
+        let of = |schema, tables: &'static [(&'static str, Columns)]| tables.iter().map(move |table| (schema, table));
+        let all = of(system_schema::NAME, TABLES).chain(of(system_schema::PERFORMANCE, PERFORMANCE_TABLES));
+        all.enumerate().map(table).collect()
     });
     &DEFINED
 }

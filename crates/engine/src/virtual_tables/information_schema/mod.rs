@@ -1,4 +1,4 @@
-//! `information_schema`: tables that are computed when they are read. Columns and types are MySQL 8.0's.
+//! `information_schema`, and the definitions of `performance_schema`: tables that are computed when they are read. Columns and types are MySQL 8.0's.
 //!
 //! ```text
 //!   definitions   the tables and their columns            definitions.rs
@@ -6,6 +6,7 @@
 //!   columns       COLUMNS                                 columns.rs
 //!   keys          STATISTICS, KEY_COLUMN_USAGE, ..        keys.rs
 //!   buffer_pool   INNODB_BUFFER_..                        buffer_pool.rs
+//!   transactions  INNODB_TRX, INNODB_METRICS              transactions.rs
 //!   server        COLLATIONS, PROCESSLIST, variables, ..  server.rs
 //! ```
 
@@ -15,10 +16,11 @@ mod definitions;
 mod keys;
 mod objects;
 mod server;
+mod transactions;
 
 pub use buffer_pool::PoolFigures;
 
-use super::{status, variables};
+use super::{performance_schema, status, variables};
 use crate::{
     statement::{StatementContext, VirtualTables},
     tables::TableSet,
@@ -31,8 +33,9 @@ use std::sync::Arc;
 pub struct InformationSchema;
 
 impl VirtualTables for InformationSchema {
-    fn table(&self, name: &str) -> Option<Arc<TableDef>> {
-        definitions::tables().iter().find(|t| t.name.eq_ignore_ascii_case(name)).cloned()
+    fn table(&self, schema: &str, name: &str) -> Option<Arc<TableDef>> {
+        let mut tables = definitions::tables().iter().filter(|table| table.database == schema);
+        tables.find(|table| table.name.eq_ignore_ascii_case(name)).cloned()
     }
 
     fn rows(&self, table: &TableDef, tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
@@ -53,6 +56,10 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "INNODB_BUFFER_PAGE" => buffer_pool::pages(definitions, context)?,
         "INNODB_BUFFER_PAGE_LRU" => buffer_pool::page_lru(definitions, context)?,
         "INNODB_BUFFER_POOL_STATS" => buffer_pool::pool_stats(context)?,
+        "INNODB_TRX" => transactions::innodb_trx(context)?,
+        "INNODB_METRICS" => transactions::innodb_metrics(context)?,
+        "data_locks" => performance_schema::data_locks(tables, context)?,
+        "data_lock_waits" => performance_schema::data_lock_waits(context)?,
         "COLLATIONS" => server::collations(),
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),

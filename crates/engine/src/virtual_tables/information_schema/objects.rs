@@ -12,9 +12,9 @@ use muster_algebra::CheckOption;
 use muster_types::{Collation, Result, Value};
 
 pub(super) fn schemata(snapshot: &Snapshot, context: &StatementContext) -> Vec<Vec<Value>> {
-    let own = (system_schema::NAME, Collation::Utf8mb4GeneralCi);
+    let own = [system_schema::NAME, system_schema::PERFORMANCE].map(|name| (name, Collation::Utf8mb4GeneralCi));
     let stored = snapshot.schemas.iter().map(|(name, s)| (name.as_str(), s.collation));
-    let mut visible: Vec<_> = stored.chain([own]).filter(|(name, _)| context.rights.sees_database(name)).collect();
+    let mut visible: Vec<_> = stored.chain(own).filter(|(name, _)| context.rights.sees_database(name)).collect();
     visible.sort_unstable_by_key(|(name, _)| *name);
     let row = |(name, collation): (&str, Collation)| {
         vec![text("def"), text(name), text(collation.charset()), text(collation.name()), Value::Null, text("NO")]
@@ -26,7 +26,11 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
     let mut rows = Vec::new();
     let local = |utc_micros| Value::DateTime(context.clock.time_zone.from_utc(utc_micros));
     for table in super::definitions::tables() {
-        let mut row = vec![text("def"), text(system_schema::NAME), text(&table.name), text("SYSTEM VIEW"), Value::Null];
+        let (kind, engine) = match table.database.as_str() {
+            system_schema::PERFORMANCE => ("BASE TABLE", text("PERFORMANCE_SCHEMA")),
+            _ => ("SYSTEM VIEW", Value::Null),
+        };
+        let mut row = vec![text("def"), text(&table.database), text(&table.name), text(kind), engine];
         row.extend([Value::Int(10), Value::Null]);
         row.extend(std::iter::repeat_n(uint(0), 6));
         row.extend([Value::Null, Value::DateTime(0)]);

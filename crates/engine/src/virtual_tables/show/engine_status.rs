@@ -1,6 +1,7 @@
-//! SHOW ENGINE INNODB STATUS: the parts about the log and the buffer pool, in InnoDB's words.
+//! SHOW ENGINE INNODB STATUS, in InnoDB's words: the parts about the log and the buffer pool, with those about transactions
+//! ([`super::engine_transactions`]).
 
-use super::Listing;
+use super::{Listing, engine_transactions};
 use crate::{
     accounts::Privilege, rows::text_column, statement::StatementContext,
     virtual_tables::information_schema::PoolFigures,
@@ -64,7 +65,10 @@ fn report(context: &StatementContext) -> String {
         "============================".into(),
         String::new(),
     ];
-    head.into_iter().chain(log(context, &f)).chain(buffer_pool).collect::<Vec<_>>().join("\n")
+    let transactions = engine_transactions::latest_deadlock(&context.database, context.clock.time_zone)
+        .into_iter()
+        .chain(engine_transactions::transactions(&context.database));
+    head.into_iter().chain(transactions).chain(log(context, &f)).chain(buffer_pool).collect::<Vec<_>>().join("\n")
 }
 
 fn log(context: &StatementContext, figures: &PoolFigures) -> Vec<String> {

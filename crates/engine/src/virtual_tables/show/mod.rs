@@ -3,19 +3,23 @@
 //! ```text
 //!   tables          what each SHOW lists: columns and rows      tables.rs
 //!   engine_status   SHOW ENGINE INNODB STATUS                   engine_status.rs
+//!   engine_transactions   its parts about deadlocks and transactions   engine_transactions.rs
 //!   conditions      SHOW WARNINGS, SHOW ERRORS                  conditions.rs
 //!   filter          LIKE and WHERE                              mod.rs
 //! ```
 
 mod conditions;
 mod engine_status;
+mod engine_transactions;
 mod tables;
 
 pub use conditions::conditions;
+pub use engine_transactions::latest_deadlock;
 
 use crate::{
     ColumnInfo, Outcome, rows,
     statement::{BindEnvironment, StatementContext, StatementTables, query},
+    system_schema,
 };
 use muster_sql::{Parameters, Show, ShowFilter, TableName};
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::like::LikePattern};
@@ -71,7 +75,7 @@ pub fn select(
     keep: impl Fn(&dyn Fn(&str) -> Value) -> bool,
 ) -> Result<Listing> {
     let virtual_tables = context.virtual_tables;
-    let def = virtual_tables.table(table);
+    let def = virtual_tables.table(system_schema::NAME, table);
     let def = def.ok_or_else(|| SqlError::internal(format!("no information_schema.{table}")))?;
     let all = virtual_tables.rows(&def, &context.database.tables().current(), context)?;
     let mut positions = Vec::with_capacity(columns.len());

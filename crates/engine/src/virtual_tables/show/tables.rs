@@ -133,8 +133,8 @@ fn shown_database(context: &StatementContext, database: Option<&str>) -> Result<
         Some(name) => name.to_owned(),
         None => context.require_database()?,
     };
-    if system_schema::is_name(&name) {
-        return Ok(system_schema::NAME.into());
+    if let Some(schema) = system_schema::of_name(&name) {
+        return Ok(schema.into());
     }
     context.rights.check_use(&name)?;
     context.database.tables().definitions().schema(&name)?;
@@ -183,10 +183,10 @@ fn table_status(context: &StatementContext, database: Option<&str>) -> Result<Li
 
 /// Checks that there is such a table or view and that the session may see it. Returns its database's and its own name.
 fn shown_table(context: &StatementContext, database: &str, name: &str) -> Result<(Value, Value)> {
-    if system_schema::is_name(database) {
-        let table = context.virtual_tables.table(name);
-        let table = table.ok_or_else(|| SqlError::no_such_table(system_schema::NAME, name))?;
-        return Ok((text(system_schema::NAME), text(&table.name)));
+    if let Some(schema) = system_schema::of_name(database) {
+        let table = context.virtual_tables.table(schema, name);
+        let table = table.ok_or_else(|| SqlError::no_such_table(schema, name))?;
+        return Ok((text(schema), text(&table.name)));
     }
     if !context.rights.sees_tables(database) {
         context.rights.check_table(database, name, Privilege::Select, "SELECT")?;
