@@ -12,7 +12,7 @@ use crate::{
     key::{ByteRange, KeyCodec},
 };
 use muster_types::ValueRef;
-use std::{cell::Cell, ops::ControlFlow};
+use std::{borrow::Cow, cell::Cell, ops::ControlFlow};
 
 /// How pages are come by.
 pub enum Pages<'a> {
@@ -83,7 +83,8 @@ impl Tree {
         visit: &mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
     ) -> Result<VisitEnd> {
         let Some(mut page) = self.leaf_with(&range.lower, pages)? else { return Ok(VisitEnd::MustWait) };
-        let mut visit = Visit { tree: self, range, view, pages, visit, scratch: Vec::new() };
+        let lower = Cow::Borrowed(range.lower.as_slice());
+        let mut visit = Visit { tree: self, range, lower, view, pages, visit, scratch: Vec::new() };
         let waits = matches!(pages, Pages::All(_));
         loop {
             let end = visit.leaf(&page, 0, !waits)?;
@@ -100,6 +101,8 @@ impl Tree {
                         return Ok(end);
                     }
                     let Some(high) = self.fences(&bytes)?.high else { return Ok(VisitEnd::Done) };
+                    // The leaf that has what follows may by now have the rows of this one, too.
+                    visit.lower = Cow::Owned(high.to_vec());
                     self.leaf_with(high, pages)?
                 }
                 LeafEnd::Onward => {
@@ -124,6 +127,8 @@ impl Tree {
 struct Visit<'v, 'p> {
     tree: &'v Tree,
     range: &'v ByteRange,
+    /// Rows below this key are not in the range, or were visited.
+    lower: Cow<'v, [u8]>,
     view: &'v ReadView,
     pages: &'v Pages<'p>,
     visit: &'v mut dyn FnMut(&RowOnPage<'_>) -> Result<ControlFlow<()>, BadPage>,
@@ -150,7 +155,7 @@ impl Visit<'_, '_> {
         let corrupt = |e: BadPage| tree.corrupt(leaf.page_no(), e);
         let codec = &tree.layout.key;
         let keys = leaf.single_keys(&tree.layout, codec).map_err(corrupt)?;
-        let first = keys.lower_bound(codec, &range.lower, from, &mut self.scratch).map_err(corrupt)?;
+        let first = keys.lower_bound(codec, &self.lower, from, &mut self.scratch).map_err(corrupt)?;
         for position in first..leaf.rows() {
             if let Some(upper) = &range.upper {
                 self.scratch.clear();
