@@ -90,19 +90,29 @@ impl<'a> Generated<'a> {
 
     /// Notes a value that the statement gave, so that no later one is below it.
     pub fn given(&mut self, value: &Value) -> Result<()> {
-        let number = match value {
-            Value::Int(n) => u64::try_from(*n).unwrap_or(0),
-            Value::UInt(n) => *n,
-            Value::Float(x) => *x as u64,
-            Value::Double(x) => *x as u64,
-            _ => 0,
-        };
-        if number == 0 {
-            return Ok(());
-        }
-        if self.next > 0 && number >= self.next {
+        let number = number_of(value);
+        if number > 0 && self.next > 0 && number >= self.next {
             self.next = self.steps.at_least(number.saturating_add(1));
         }
-        self.target.set.auto_increment(self.target.entry.def.id)?.raise(number.saturating_add(1))
+        keep_above(self.target, value)
+    }
+}
+
+/// Lets the table give only numbers above a value that a row has.
+pub fn keep_above(target: &Target, value: &Value) -> Result<()> {
+    match number_of(value) {
+        0 => Ok(()),
+        number => target.set.auto_increment(target.entry.def.id)?.raise(number.saturating_add(1)),
+    }
+}
+
+/// A value of an AUTO_INCREMENT column as a number; 0 for what is none above 0.
+fn number_of(value: &Value) -> u64 {
+    match value {
+        Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+        Value::UInt(n) => *n,
+        Value::Float(x) => *x as u64,
+        Value::Double(x) => *x as u64,
+        _ => 0,
     }
 }

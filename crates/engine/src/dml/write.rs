@@ -1,6 +1,6 @@
 //! The calls to storage of statements that change rows.
 
-use super::target::Target;
+use super::{generated::keep_above, target::Target};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_exec::counters::OperatorCounter;
 use muster_storage::{Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
@@ -28,6 +28,8 @@ pub struct Writer<'a> {
     target: &'a Target,
     /// What had been committed when the rows were read that are changed; `None`: they were locked before.
     seen: Mutex<Option<Arc<ReadView>>>,
+    /// The position of the AUTO_INCREMENT column.
+    auto_increment: Option<usize>,
 }
 
 impl<'a> Writer<'a> {
@@ -36,7 +38,8 @@ impl<'a> Writer<'a> {
     pub fn new(context: &'a StatementContext, target: &'a Target, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
         context.transaction.change(target.storage.store(), |transaction| context.ready_to_lock(transaction, waits));
-        Writer { context, target, seen: Mutex::new(seen.cloned()) }
+        let auto_increment = target.entry.auto_increment_column();
+        Writer { context, target, seen: Mutex::new(seen.cloned()), auto_increment }
     }
 
     fn counters(&self) -> &'a Arc<Counters> {
@@ -123,7 +126,12 @@ impl<'a> Writer<'a> {
         let table = &self.target.storage;
         let changed = self
             .change(OperatorCounter::row_updates, |transaction| table.update(transaction, key, new, self.counters()));
-        self.unless_stale(key, changed)
+        let written = self.unless_stale(key, changed)?;
+        match (&written, self.auto_increment) {
+            (Written::Yes, Some(column)) => keep_above(self.target, &new[column])?,
+            _ => {}
+        }
+        Ok(written)
     }
 
     pub fn delete(&self, key: &[Value]) -> Result<Written> {
