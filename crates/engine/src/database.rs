@@ -96,7 +96,7 @@ pub struct Database {
     globals: RwLock<Variables>,
     commands: CommandCounters,
     plans: PlanCache,
-    sessions: Registry,
+    sessions: Arc<Registry>,
     metadata_locks: Arc<MetadataLocks>,
     started: Instant,
 }
@@ -163,7 +163,7 @@ impl Database {
             globals: RwLock::new(globals),
             commands: CommandCounters::default(),
             plans,
-            sessions: Registry::default(),
+            sessions: Arc::default(),
             metadata_locks: Arc::default(),
             started: Instant::now(),
         });
@@ -172,6 +172,11 @@ impl Database {
             let database = weak.upgrade().ok_or(StorageError::Interrupted)?;
             database.tables.by_file(file).map_err(StorageError::Filter)
         }));
+        // The sessions are held, and not the database: whoever lets that go must not be one of its own threads.
+        let sessions = Arc::clone(&database.sessions);
+        database
+            .store
+            .set_transaction_limit(Arc::new(move |trx_id, session| sessions.end_transaction(trx_id, session)));
         Ok(database)
     }
 

@@ -20,8 +20,9 @@ use std::{
 /// How long to wait for pages to be written before looking again.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// Has a transaction rolled back; called with its id by a thread that must not wait for that, and again until it has ended.
-pub type EndsTransaction = Arc<dyn Fn(u64) + Send + Sync>;
+/// Has a transaction rolled back; called with its id and the number of its session by a thread that must not wait for that, and again
+/// until it has ended.
+pub type EndsTransaction = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The thread, until it is stopped.
 pub(super) struct Checkpointer {
@@ -158,7 +159,7 @@ impl Work {
         let (capacity, end) = (self.log.capacity(), self.log.current());
         let too_old = end.saturating_sub(capacity.saturating_mul(self.longest_transaction));
         if let (Some(id), Some(ends)) = (self.transactions.oldest_before(too_old), &*self.ends_transaction.read()) {
-            ends(id);
+            ends(id, self.transactions.locks().owner(id).map_or(0, |owner| owner.session()));
         }
         let longest = capacity.saturating_mul(self.history);
         let expired = self.transactions.expire_views(end.saturating_sub(longest));

@@ -262,7 +262,7 @@ fn a_transaction_that_keeps_too_much_of_the_log_is_told() {
     let store = Store::open_on(Path::new("/d"), options, Arc::new(SimulatedDisk::new()) as _).unwrap();
     let told = Arc::new(Mutex::new(BTreeMap::<u64, u64>::new()));
     let notes = Arc::clone(&told);
-    store.set_transaction_limit(Arc::new(move |id| *notes.lock().entry(id).or_default() += 1));
+    store.set_transaction_limit(Arc::new(move |id, _session| *notes.lock().entry(id).or_default() += 1));
     let files = store.create_table(&schema()).unwrap();
     let table = open_table(&store, &files);
     let row = |id: i64| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![7; 1000])];
