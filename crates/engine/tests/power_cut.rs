@@ -105,7 +105,7 @@ async fn observe(database: &Arc<Database>) -> Seen {
     let counter = "SELECT auto_increment FROM information_schema.tables
                    WHERE table_schema = 'd' AND auto_increment IS NOT NULL";
     let counter = rows(&mut session, counter).await.unwrap().first().map(|row| row[0].parse().unwrap());
-    let tables = "SELECT table_schema, table_name, table_type, table_rows
+    let tables = "SELECT table_schema, table_name, table_type
                   FROM information_schema.tables WHERE table_schema = 'd' ORDER BY table_name";
     let indexes = "SELECT table_name, index_name, column_name FROM information_schema.statistics
                    WHERE table_schema = 'd' ORDER BY 1, 2, 3";

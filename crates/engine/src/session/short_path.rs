@@ -275,6 +275,10 @@ impl State {
         }
         let Some(shape) = Shape::of(&bound) else { return Ok(Known::General) };
         let general = query::plan(context, &query, values)?;
+        if !Arc::ptr_eq(general.tables.set(), tables.set()) {
+            // Definitions have changed meanwhile.
+            return Ok(Known::GeneralForNow);
+        }
         let Some((access, fetch)) = access(&shape, &general.plan) else { return Ok(Known::GeneralForNow) };
         let storage = muster_exec::TableSource::storage(&**tables, shape.table.id)?;
         let general = General {

@@ -83,7 +83,7 @@ async fn ask(database: Arc<Database>, asked: Arc<Vec<Asked>>, n: usize, short_pa
         for _ in 0..2 {
             let found = answer(session.execute(sql).await, *ordered).await;
             let rows = |a: &Result<Answer, SqlError>| a.as_ref().map(|(_, rows)| rows.clone()).map_err(|e| e.code);
-            assert_eq!(rows(&found), rows(wanted), "{sql}");
+            assert_eq!(rows(&found), rows(wanted), "{sql}: {:?}", found.as_ref().err());
         }
         if random.one_in(20) {
             // An index that is there already, or is not, is an error that says nothing here.

@@ -186,7 +186,8 @@ impl Tree {
             Some(PageType::Overflow) => InTree::LongValue,
             Some(PageType::Free) | None => InTree::Free,
         };
-        Rank::Tree(self.file.tree(), in_tree)
+        // The number that this table gives it: another definition of the table, with other indexes, may have opened the file since.
+        Rank::Tree(self.layout.index as u32, in_tree)
     }
 
     /// The leaf in a latched page, or in a copy of its bytes.

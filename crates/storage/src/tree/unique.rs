@@ -30,7 +30,7 @@ impl Change<'_> {
         }
         let mut declared = Vec::new();
         new.append_key(self.tree, layout.declared_parts, &mut declared);
-        let rank = Rank::Tree(self.tree.file.tree(), InTree::Unique);
+        let rank = Rank::Tree(layout.index as u32, InTree::Unique);
         if !self.tree.planted.has(Fault::AddUnseen) {
             self.unique = Some(self.tree.unique.lock(&declared, rank));
         }
