@@ -127,9 +127,8 @@ impl<'a> Writer<'a> {
         let changed = self
             .change(OperatorCounter::row_updates, |transaction| table.update(transaction, key, new, self.counters()));
         let written = self.unless_stale(key, changed)?;
-        match (&written, self.auto_increment) {
-            (Written::Yes, Some(column)) => keep_above(self.target, &new[column])?,
-            _ => {}
+        if let (Written::Yes, Some(column)) = (&written, self.auto_increment) {
+            keep_above(self.target, &new[column])?;
         }
         Ok(written)
     }
