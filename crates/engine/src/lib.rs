@@ -18,6 +18,7 @@
 //!   variables           system variables                            variables/
 //!   admission           heavy statements wait for each other        admission.rs
 //!   threads             the threads that statements run on          threads.rs
+//!   waiting             may a session wait where it is polled?      waiting.rs
 //!   system_schema       the name information_schema                 system_schema.rs
 //!   persist             one checksummed file                        persist.rs
 //!   charset             names of character sets                     charset.rs
@@ -50,6 +51,7 @@ mod threads;
 mod transaction;
 mod variables;
 mod virtual_tables;
+pub mod waiting;
 
 pub use database::{Database, DatabaseOptions, Durability};
 pub use infile::{InfileSource, LocalFiles, NoLocalFiles};

@@ -5,9 +5,10 @@
 //! connections each has a thread to itself: the kernel then tends to run a client and its thread in turn on one core, which
 //! makes waking them cheap. It does so more often with a thread that is new than with one whose past ties it to another core,
 //! so threads are not kept for later. More connections share threads: a thousand idle ones cost little, and a thread that wakes
-//! answers all that have sent something meanwhile.
+//! answers all that have sent something meanwhile. A connection that has a thread to itself waits on it for the disk.
 
 use futures::{FutureExt, future::BoxFuture};
+use muster_engine::waiting::serve_sessions;
 use std::{future::Future, io, sync::Arc, thread};
 use tokio::{runtime::Builder, sync::mpsc};
 
@@ -75,7 +76,11 @@ impl ConnectionThread {
         let (arrivals, arriving) = mpsc::unbounded_channel();
         let connections = Arc::new(());
         hand_over(first, &connections, &arrivals)?;
-        let thread = thread::Builder::new().name("connection".into()).spawn(|| serve_all(arriving))?;
+        let counted = Arc::downgrade(&connections);
+        let thread = thread::Builder::new().name("connection".into()).spawn(|| {
+            serve_sessions(counted);
+            serve_all(arriving);
+        })?;
         Ok(ConnectionThread { arrivals, connections, thread })
     }
 

@@ -9,6 +9,7 @@ use crate::{
     short_path::{ShortWrite, is_resident},
     statement::Done,
     threads::{self, panic_error},
+    waiting,
 };
 use muster_storage::Committed;
 use muster_types::{Result, SqlError};
@@ -26,11 +27,12 @@ pub(super) struct Ended {
 }
 
 impl Session {
-    /// Runs a statement that has begun, on the caller's thread unless its row has to be read from the disk.
+    /// Runs a statement that has begun, on the caller's thread unless its row has to be read from the disk and others live there.
     pub(super) async fn write_short(&mut self, write: Arc<ShortWrite>, begun: Begun) -> ShortAnswer {
         let ended = {
             let mut state = self.state.lock();
-            state.is_in_memory(&write).then(|| state.change_short(&write, &begun.1))
+            let may_run_here = waiting::is_alone() || state.is_in_memory(&write);
+            may_run_here.then(|| state.change_short(&write, &begun.1))
         };
         let ended = match ended {
             Some(ended) => ended,
@@ -53,9 +55,15 @@ impl Session {
     pub(super) async fn tell_when_durable(&mut self, ended: Ended, number: u64) -> Result<Outcome> {
         let Ended { mut outcome, committed } = ended;
         let flush = self.database.store().flush_at_commit();
-        if let Some(told) = committed.and_then(|committed| committed.told(flush))
-            && let Err(e) = told.await
-        {
+        let told = match committed {
+            Some(committed) if waiting::is_alone() => committed.wait(flush),
+            Some(committed) => match committed.told(flush) {
+                Some(told) => told.await,
+                None => Ok(()),
+            },
+            None => Ok(()),
+        };
+        if let Err(e) = told {
             let error = SqlError::from(e);
             self.state.lock().diagnostics.set_error(error.clone());
             outcome = Err(error);

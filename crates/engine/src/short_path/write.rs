@@ -177,7 +177,9 @@ fn new_key(bound: &BoundInsert, parameters: &[Value]) -> Option<Vec<Value>> {
             NewValue::Default | NewValue::Expr(_) => return None,
         };
         let is_integer = matches!(value, Value::Int(_) | Value::UInt(_)) && def.columns[column].ty.is_integer();
-        is_integer.then(|| value.clone())
+        // The zero stands for the next number, mostly.
+        let is_next = def.columns[column].auto_increment && matches!(value, Value::Int(0) | Value::UInt(0));
+        (is_integer && !is_next).then(|| value.clone())
     };
     parts.map(|part| value(part.column)).collect()
 }
