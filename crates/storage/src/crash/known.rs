@@ -1,7 +1,7 @@
 //! The state of a directory's tables as a test knows it: rows that are there for certain, and changes that a power cut
 //! may take.
 
-use super::change::Delta;
+use super::{change::Delta, evidence::History};
 use crate::{
     Counters, ReadView, Result, Table, TableSchema,
     key::ByteRange,
@@ -24,6 +24,7 @@ pub(super) struct Known {
     highest: BTreeMap<u64, i64>,
     /// The same of the rows that survive for certain.
     highest_durable: BTreeMap<u64, i64>,
+    pub history: History,
 }
 
 impl Known {
@@ -46,9 +47,15 @@ impl Known {
 
     /// All changes so far survive.
     pub fn acknowledged(&mut self) {
+        self.history.note("all commits so far are acknowledged".into());
         self.since.clear();
         self.durable.clone_from(&self.now);
         self.highest_durable.clone_from(&self.highest);
+    }
+
+    /// Commits of changes that a power cut may take.
+    pub fn unacknowledged(&self) -> usize {
+        self.since.iter().filter(|deltas| !deltas.is_empty()).count()
     }
 
     /// The table is there with these rows, for certain; or it is gone.

@@ -25,10 +25,10 @@ use std::{
     time::Duration,
 };
 
-const PAGE_SIZE: usize = 4096;
+pub(super) const PAGE_SIZE: usize = 4096;
 const TABLES_MAX: usize = 3;
 const TRANSACTIONS_MAX: usize = 4;
-const DIRECTORY: &str = "/d";
+pub(super) const DIRECTORY: &str = "/d";
 
 /// A directory that loses its power again and again.
 pub(super) struct Lives {
@@ -116,9 +116,12 @@ impl Lives {
     }
 
     /// Opens the directory and compares it with what is known.
-    fn start(&mut self) -> Result<Open, Broken> {
+    pub(super) fn start(&mut self) -> Result<Open, Broken> {
         self.count_torn_pages();
+        // As it was before anything is mended.
+        let found = Arc::new(self.disk.only_synced());
         let options = self.options();
+        self.known.history.note(format!("a start; purges {}", options.purges));
         let opened = Store::open_on(Path::new(DIRECTORY), options, Arc::clone(&self.disk) as _);
         let store = match opened {
             Ok(store) => store,
@@ -143,8 +146,9 @@ impl Lives {
         // Reading fails when the power goes.
         match checked {
             Err(_) if self.disk.is_off() => return Err(off()),
-            checked => checked.map_err(Broken::Wrong)?,
+            checked => checked.map_err(|e| Broken::Wrong(format!("{e}\n{}", self.evidence(&found))))?,
         }
+        self.known.history.begin_life();
         Ok(Open { store, tables, transactions: Vec::new() })
     }
 
@@ -320,7 +324,7 @@ impl Lives {
         }
         let transaction = open.transactions.swap_remove(self.draw.below(open.transactions.len()));
         if self.draw.one_in(3) {
-            let undone = transaction.roll_back()?;
+            let undone = transaction.roll_back(&mut self.known)?;
             self.hit("changes rolled back", undone);
             return Ok(());
         }
@@ -347,7 +351,7 @@ impl Lives {
             transaction.set_savepoint();
             return Ok(());
         }
-        let undone = transaction.roll_back_to_savepoint()?;
+        let undone = transaction.roll_back_to_savepoint(&mut self.known)?;
         self.hit("changes taken back to a savepoint", undone);
         Ok(())
     }

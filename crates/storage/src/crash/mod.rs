@@ -7,6 +7,7 @@
 //!   change.rs            one random change of a row, and what it does to the model
 //!   open_transaction.rs  a transaction with its changes, savepoints, commit and rollback
 //!   known.rs             what is known of the tables: rows for certain, and commits that may be lost
+//!   evidence.rs          what is told of a life after which something is wrong
 //!   life.rs              one life of a directory: from its start to the loss of power
 //!   tests.rs             many lives, and what they met
 //! ```
@@ -18,6 +19,7 @@
 mod catalog;
 mod change;
 mod definitions;
+mod evidence;
 mod known;
 mod life;
 mod open_transaction;

@@ -47,6 +47,7 @@ impl OpenTransaction {
         if let Some(number) = delta.given_number() {
             known.gave_number(id, number).map_err(Broken::Wrong)?;
         }
+        known.history.note(format!("{:?} changes table {id}: {delta:?}", self.trx));
         self.deltas.push((id, delta));
         Ok(if model.has_primary_key() { "changes" } else { "changes of rows with hidden numbers" })
     }
@@ -56,19 +57,23 @@ impl OpenTransaction {
     }
 
     /// Undoes the changes since the savepoint. Returns how many there were.
-    pub fn roll_back_to_savepoint(&mut self) -> Result<u64, Broken> {
+    pub fn roll_back_to_savepoint(&mut self, known: &mut Known) -> Result<u64, Broken> {
         let Some((savepoint, changes)) = self.savepoint else { return Ok(0) };
+        known.history.note(format!("{:?} goes back to {savepoint:?}", self.trx));
         self.trx.roll_back_to(savepoint)?;
         let undone = self.deltas.len() - changes;
         self.deltas.truncate(changes);
         Ok(undone as u64)
     }
 
-    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it.
+    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it. There is nothing to wait for if no change was
+    /// tried.
     pub fn commit(self, known: &mut Known, is_waited_for: bool) -> Result<(), Broken> {
+        known.history.note(format!("{:?} commits", self.trx));
+        let is_in_log = self.trx.id().is_some();
         let committed = self.trx.commit()?;
         known.committed(self.deltas);
-        if is_waited_for {
+        if is_waited_for && is_in_log {
             committed.wait(FlushAtCommit::Durable)?;
             known.acknowledged();
         }
@@ -76,8 +81,28 @@ impl OpenTransaction {
     }
 
     /// Rolls back. Returns how many changes are undone.
-    pub fn roll_back(self) -> Result<u64, Broken> {
+    pub fn roll_back(self, known: &mut Known) -> Result<u64, Broken> {
+        known.history.note(format!("{:?} rolls back", self.trx));
         self.trx.roll_back()?;
         Ok(self.deltas.len() as u64)
+    }
+}
+
+mod tests {
+    use super::*;
+    use crate::{crash::life::Lives, store::Faults};
+
+    #[test]
+    fn a_transaction_that_has_changed_nothing_waits_for_no_other() {
+        let mut lives = Lives::new(1, Faults::default());
+        let mut open = lives.start().unwrap();
+        lives.create(&mut open).unwrap();
+        let (id, table) = lives.any_table(&open);
+        let mut writer = OpenTransaction::begin(&open.store);
+        writer.change((id, &table), &mut lives.known, &mut lives.draw).unwrap();
+        assert_eq!(writer.deltas.len(), 1, "an empty table gets its first row");
+        writer.commit(&mut lives.known, false).unwrap();
+        OpenTransaction::begin(&open.store).commit(&mut lives.known, true).unwrap();
+        assert_eq!(lives.known.unacknowledged(), 1, "the commit may be lost");
     }
 }
