@@ -37,6 +37,7 @@ pub mod locks;
 mod log;
 pub mod lookup;
 pub mod page;
+mod planted;
 mod primitives;
 pub mod processor;
 pub mod read_view;

@@ -2,13 +2,13 @@
 //! the rows are those that the catalog promises, and files of no table go.
 
 use crate::{
-    ColumnSchema, Counters, DuplicatePolicy, FileId, IndexSchema, LoadOptions, LogSettings, ReadView, Result, RoomUse,
-    Scan, ScanRequest, Store, StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, RoomUse, Scan, ScanRequest, Store,
+    StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
     io::{
         Disk,
         simulated::{Fault, FaultKind, Operation, SimulatedDisk},
     },
-    rows::fixtures::{batch_of, rows_of, scan_request},
+    rows::fixtures::{batch_of, rows_of, scan_request, small_load},
     small_file::ReplaceError,
 };
 use arrow_array::RecordBatch;
@@ -104,14 +104,7 @@ impl Scenario {
             1 => next.files = store.create_table(&schema())?,
             2 | 3 => {
                 let table = open_table(store, before.files.clone())?;
-                let options = LoadOptions {
-                    memory_bytes: 1 << 20,
-                    temp_dir: std::env::temp_dir(),
-                    threads: 1,
-                    duplicates: DuplicatePolicy::Error,
-                    progress: Arc::default(),
-                };
-                let mut loader = TableLoader::new(table, options)?;
+                let mut loader = TableLoader::new(table, small_load())?;
                 loader.push(&self.batches[next.step - 2])?;
                 next.files = loader.finish()?.files;
                 // Groups of files that the next load removes.

@@ -52,6 +52,7 @@ use crate::{
     latch_order::{Held, InTree, Rank},
     log::Log,
     page,
+    planted::Planted,
 };
 use cleaner::Cleaner;
 use dirty::DirtyPages;
@@ -60,7 +61,6 @@ use page_table::PageTable;
 use parking_lot::Mutex;
 #[cfg(test)]
 pub(crate) use planted::Fault as PlantedFault;
-use planted::Planted;
 use replacement::Replacement;
 use rested::RestList;
 use std::{
@@ -126,7 +126,7 @@ pub struct BufferPool {
     flushed: AtomicU64,
     doublewrite_pages: AtomicU64,
     doublewrite_batches: AtomicU64,
-    planted: Planted,
+    planted: Planted<planted::Fault>,
     /// Counters of the cleaner's work.
     counters: Arc<Counters>,
     /// The pool itself, for the cleaner.

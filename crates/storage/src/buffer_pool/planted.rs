@@ -11,34 +11,10 @@ pub(crate) enum Fault {
     ForgetChangesSinceCopy,
 }
 
-/// The fault that is planted. Outside of tests there is none.
-#[derive(Debug, Default)]
-pub(super) struct Planted {
-    #[cfg(test)]
-    fault: std::sync::OnceLock<Fault>,
-}
-
 #[cfg(test)]
 impl super::BufferPool {
     /// Plants a fault, once.
     pub(crate) fn plant(&self, fault: Fault) {
         self.planted.plant(fault);
-    }
-}
-
-impl Planted {
-    #[cfg(test)]
-    pub fn plant(&self, fault: Fault) {
-        self.fault.set(fault).unwrap();
-    }
-
-    pub fn has(&self, fault: Fault) -> bool {
-        #[cfg(test)]
-        return self.fault.get() == Some(&fault);
-        #[cfg(not(test))]
-        return {
-            let _ = fault;
-            false
-        };
     }
 }

@@ -7,7 +7,8 @@ use super::{
     life::{Lives, Open, off},
 };
 use crate::{
-    DuplicatePolicy, LoadOptions, Result, Table, TableLoader, TableStatistics, array_of, arrow_type,
+    Result, Table, TableLoader, TableStatistics, array_of, arrow_type,
+    rows::fixtures::small_load,
     table_model::{
         draw,
         model::{Model, Row},
@@ -72,14 +73,7 @@ impl Lives {
                 wanted.put(None, row);
             }
         }
-        let options = LoadOptions {
-            memory_bytes: 1 << 20,
-            temp_dir: std::env::temp_dir(),
-            threads: 1,
-            duplicates: DuplicatePolicy::Error,
-            progress: Arc::default(),
-        };
-        let mut loader = TableLoader::new(Arc::clone(&table), options)?;
+        let mut loader = TableLoader::new(Arc::clone(&table), small_load())?;
         loader.push(&batch(&schema, &rows)?)?;
         let loaded = loader.finish()?;
         open.store.checkpoint()?;

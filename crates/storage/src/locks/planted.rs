@@ -13,27 +13,14 @@ pub(crate) enum Fault {
     TrustEntries,
 }
 
-/// The fault that is planted. Outside of tests there is none.
-#[derive(Debug, Default)]
-pub(super) struct Planted {
-    #[cfg(test)]
-    fault: std::sync::OnceLock<Fault>,
-}
-
 impl LockTable {
     #[cfg(test)]
     pub(crate) fn plant(&self, fault: Fault) {
-        self.planted.fault.set(fault).unwrap();
+        self.planted.plant(fault);
     }
 
     #[inline]
     pub(crate) fn has_fault(&self, fault: Fault) -> bool {
-        #[cfg(test)]
-        return self.planted.fault.get() == Some(&fault);
-        #[cfg(not(test))]
-        return {
-            let _ = (fault, &self.planted);
-            false
-        };
+        self.planted.has(fault)
     }
 }

@@ -4,12 +4,15 @@ use super::{
     LockError,
     deadlock::WaitsFor,
     owner::LockOwner,
-    planted::Planted,
+    planted::Fault,
     queue::{Effect, Queue},
     request::{LockMode, Resource, Wanted},
     wait::WaitTimes,
 };
-use crate::primitives::{AtomicU64, Mutex, SeqCst};
+use crate::{
+    planted::Planted,
+    primitives::{AtomicU64, Mutex, SeqCst},
+};
 use std::{collections::HashMap, sync::Arc};
 
 /// So many threads that lock different keys seldom meet in one shard.
@@ -32,7 +35,7 @@ pub struct LockTable {
     bytes_max: u64,
     /// Locks that are of gaps.
     gaps: AtomicU64,
-    pub(super) planted: Planted,
+    pub(super) planted: Planted<Fault>,
 }
 
 /// How a lock was acquired.

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
-use muster_types::{BytesKind, KeyPart, KeyRange, SqlType, Value};
+use muster_types::{BytesKind, Collation, KeyPart, KeyRange, SqlType, Value};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -175,19 +175,44 @@ pub(crate) fn batch_of(table: &Table, rows: &[Vec<Value>]) -> RecordBatch {
     arrow_select::concat::concat_batches(scan.schema(), &batches).unwrap()
 }
 
-/// A table with these rows, loaded in one go.
-pub(crate) fn loaded_table(home: &Home, schema: &TableSchema, batches: &[RecordBatch]) -> Arc<Table> {
-    let options = LoadOptions {
-        memory_bytes: 1 << 28,
+/// Options of a load of a few rows by one thread, in which a key that comes twice is an error.
+pub(crate) fn small_load() -> LoadOptions {
+    LoadOptions {
+        memory_bytes: 1 << 20,
         temp_dir: std::env::temp_dir(),
-        threads: 2,
+        threads: 1,
         duplicates: DuplicatePolicy::Error,
         progress: Arc::default(),
-    };
+    }
+}
+
+/// A table with these rows, loaded in one go.
+pub(crate) fn loaded_table(home: &Home, schema: &TableSchema, batches: &[RecordBatch]) -> Arc<Table> {
+    let options = LoadOptions { memory_bytes: 1 << 28, threads: 2, ..small_load() };
     let mut loader = TableLoader::new(empty_table(home, schema), options).unwrap();
     batches.iter().for_each(|batch| loader.push(batch).unwrap());
     let loaded = loader.finish().unwrap();
     home.store.open_table(schema.clone(), loaded.files, loaded.statistics).unwrap()
+}
+
+/// A table of sysbench: a number, an indexed number, two texts.
+pub(crate) fn sysbench_schema() -> TableSchema {
+    let part = |column| KeyPart { column, prefix: None, descending: false };
+    let column = |ty| ColumnSchema { ty, nullable: false };
+    let text = |length| column(SqlType::varchar(length, Collation::DEFAULT));
+    TableSchema {
+        columns: vec![column(SqlType::INT), column(SqlType::INT), text(120), text(60)],
+        indexes: vec![
+            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
+            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
+        ],
+    }
+}
+
+/// A row of a table of sysbench, whose texts differ by `version`.
+pub(crate) fn sysbench_row(id: i64, version: i64, indexed_number: i64) -> Vec<Value> {
+    let text = |len: usize| Value::Text(format!("{:0len$}", (id * 7919 + version) * 104_729));
+    vec![Value::Int(id), Value::Int(indexed_number), text(119), text(59)]
 }
 
 /// Both ways of fetching, with buffers small and large.

@@ -1,9 +1,9 @@
-//! How long a start takes that repeats a gibibyte of log: `cargo test --release -p muster-storage --lib -- --ignored
+//! Measures how long a start takes that repeats a gibibyte of log: `cargo test --release -p muster-storage --lib -- --ignored
 //! --nocapture recovery_bench`, in an optimized build.
 
 use super::*;
-use crate::{ColumnSchema, IndexSchema};
-use muster_types::{Collation, KeyPart, SqlType, Value};
+use crate::rows::fixtures::{sysbench_row, sysbench_schema};
+use muster_types::Value;
 use std::{
     fs,
     time::{Duration, Instant},
@@ -23,23 +23,8 @@ fn options() -> StoreOptions {
     StoreOptions { buffer_pool_bytes: 2 << 30, sync: false, log, ..StoreOptions::default() }
 }
 
-/// A row as sysbench's: a number, an indexed number, two texts.
 fn row(id: i64, version: i64) -> Vec<Value> {
-    let text = |len: usize| Value::Text(format!("{:0len$}", (id * 7919 + version) * 104_729));
-    vec![Value::Int(id), Value::Int((id * 31 + version) % ROWS), text(119), text(59)]
-}
-
-fn schema() -> TableSchema {
-    let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false };
-    let text = |length| column(SqlType::varchar(length, Collation::DEFAULT));
-    TableSchema {
-        columns: vec![column(SqlType::INT), column(SqlType::INT), text(120), text(60)],
-        indexes: vec![
-            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
-            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
-        ],
-    }
+    sysbench_row(id, version, (id * 31 + version) % ROWS)
 }
 
 #[test]
@@ -48,8 +33,8 @@ fn a_gibibyte_of_log() {
     let home = tempfile::tempdir().unwrap();
     let (directory, copy) = (home.path().join("d"), home.path().join("copy"));
     let store = Store::open(&directory, options()).unwrap();
-    let files = store.create_table(&schema()).unwrap();
-    let table = store.open_table(schema(), files.clone(), TableStatistics::default()).unwrap();
+    let files = store.create_table(&sysbench_schema()).unwrap();
+    let table = store.open_table(sysbench_schema(), files.clone(), TableStatistics::default()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (table, store) = (&table, &store);
@@ -81,7 +66,7 @@ fn a_gibibyte_of_log() {
     let start = Instant::now();
     let store = Store::open(&copy, options()).unwrap();
     let seconds = start.elapsed().as_secs_f64();
-    let table = store.open_table(schema(), files, TableStatistics::default()).unwrap();
+    let table = store.open_table(sysbench_schema(), files, TableStatistics::default()).unwrap();
     for tree in table.trees() {
         assert_eq!(tree.check(&Counters::default()).unwrap().rows, rows);
     }

@@ -1,10 +1,11 @@
 //! Measures transactions that change rows by key, in a table with a secondary index, the log and purge. Ignored: run with
-//! `--release -- --ignored --nocapture`.
+//! `cargo test --release -p muster-storage --lib -- --ignored --nocapture transactions_by_key`.
 
 use crate::{
-    ColumnSchema, Counters, IndexSchema, LogSettings, Store, StoreOptions, Table, TableSchema, TableStatistics,
+    Counters, LogSettings, Store, StoreOptions, Table, TableStatistics,
+    rows::fixtures::{sysbench_row, sysbench_schema},
 };
-use muster_types::{Collation, KeyPart, SqlType, Value};
+use muster_types::Value;
 use std::{
     fs,
     sync::{
@@ -20,24 +21,9 @@ const CHANGES: i64 = 40_000;
 /// Rows that a transaction changes.
 const LENGTHS: [i64; 2] = [1, 100];
 
-/// A table of sysbench: a number, an indexed number, two texts.
-fn schema() -> TableSchema {
-    let part = |column| KeyPart { column, prefix: None, descending: false };
-    let column = |ty| ColumnSchema { ty, nullable: false };
-    let text = |length| column(SqlType::varchar(length, Collation::DEFAULT));
-    TableSchema {
-        columns: vec![column(SqlType::INT), column(SqlType::INT), text(120), text(60)],
-        indexes: vec![
-            IndexSchema { id: 1, parts: vec![part(0)], unique: true },
-            IndexSchema { id: 2, parts: vec![part(1)], unique: false },
-        ],
-    }
-}
-
 /// A row whose texts differ by `version` and whose indexed number by `number`.
 fn row(id: i64, version: i64, number: i64) -> Vec<Value> {
-    let text = |len: usize| Value::Text(format!("{:0len$}", (id * 7919 + version) * 104_729));
-    vec![Value::Int(id), Value::Int((id * 31 + number * 7919) % ROWS), text(119), text(59)]
+    sysbench_row(id, version, (id * 31 + number * 7919) % ROWS)
 }
 
 fn table(directory: &std::path::Path) -> Arc<Table> {
@@ -45,8 +31,8 @@ fn table(directory: &std::path::Path) -> Arc<Table> {
         LogSettings { capacity: 4 << 30, checkpoint_interval: Duration::from_secs(3600), ..LogSettings::default() };
     let options = StoreOptions { buffer_pool_bytes: 512 << 20, sync: false, log, ..StoreOptions::default() };
     let store = Store::open(directory, options).unwrap();
-    let files = store.create_table(&schema()).unwrap();
-    store.open_table(schema(), files, TableStatistics::default()).unwrap()
+    let files = store.create_table(&sysbench_schema()).unwrap();
+    store.open_table(sysbench_schema(), files, TableStatistics::default()).unwrap()
 }
 
 /// Seconds of processor time that this process has had.

@@ -11,29 +11,10 @@ pub(crate) enum Fault {
     CommitNotWaitedFor,
 }
 
-/// The fault that is planted. Outside of tests there is none.
-#[derive(Debug, Default)]
-pub(crate) struct Planted {
-    #[cfg(test)]
-    fault: std::sync::OnceLock<Fault>,
-}
-
 #[cfg(test)]
 impl super::Transactions {
     /// Plants a fault, once.
     pub fn plant(&self, fault: Fault) {
-        self.planted.fault.set(fault).unwrap();
-    }
-}
-
-impl Planted {
-    pub fn has(&self, fault: Fault) -> bool {
-        #[cfg(test)]
-        return self.fault.get() == Some(&fault);
-        #[cfg(not(test))]
-        return {
-            let _ = fault;
-            false
-        };
+        self.planted.plant(fault);
     }
 }

@@ -16,7 +16,7 @@ use super::{
         decode::{DecodeError, OverflowReader},
     },
     overflow,
-    planted::Planted,
+    planted::Fault,
     probe::{Event, Probe},
     versions::History,
 };
@@ -27,6 +27,7 @@ use crate::{
     latch_order::{InTree, Rank},
     locks::LockTable,
     page::{PageHeader, PageType},
+    planted::Planted,
     stripes::Stripes,
 };
 use muster_types::Value;
@@ -57,7 +58,7 @@ pub struct Tree {
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
     pub(super) probe: Probe,
-    pub(super) planted: Planted,
+    pub(super) planted: Planted<Fault>,
 }
 
 impl Tree {

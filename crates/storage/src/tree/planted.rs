@@ -13,31 +13,6 @@ pub(super) enum Fault {
     TrustEntries,
 }
 
-/// The fault that is planted. Outside of tests there is none.
-#[derive(Debug, Default)]
-pub(super) struct Planted {
-    #[cfg(test)]
-    fault: std::sync::OnceLock<Fault>,
-}
-
-impl Planted {
-    #[cfg(test)]
-    pub fn plant(&self, fault: Fault) {
-        self.fault.set(fault).unwrap();
-    }
-
-    #[inline]
-    pub fn has(&self, fault: Fault) -> bool {
-        #[cfg(test)]
-        return self.fault.get() == Some(&fault);
-        #[cfg(not(test))]
-        return {
-            let _ = fault;
-            false
-        };
-    }
-}
-
 #[cfg(test)]
 impl super::Tree {
     /// Lets two entries come at once that a unique tree must not have both.

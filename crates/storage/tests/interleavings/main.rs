@@ -14,6 +14,8 @@ mod lock_tests;
 #[allow(dead_code, unused_imports, reason = "reports are for users")]
 #[path = "../../src/locks/mod.rs"]
 mod locks;
+#[path = "../../src/planted.rs"]
+mod planted;
 mod primitives;
 mod tree_model;
 mod tree_tests;
