@@ -50,7 +50,7 @@ struct Activity {
     /// Memory for the text of the next statement.
     spare: String,
     since: Instant,
-    /// What the statement does just now.
+    /// The step that the statement is at, in the words of the process list.
     state: &'static str,
     /// A statement that takes longer is slow.
     slow_after: Duration,

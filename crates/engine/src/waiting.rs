@@ -1,5 +1,5 @@
-//! Whether a session may wait on the thread that polls it. To block there is cheaper than to be woken through the thread's events,
-//! but whoever shares the thread would be kept waiting too.
+//! Decides whether a session may wait on the thread that polls it. To block there is cheaper than to be woken through the thread's
+//! events, but whoever shares the thread would be kept waiting too.
 
 use std::{cell::RefCell, sync::Weak};
 

@@ -88,8 +88,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether a restart may show this where a database that lives shows `state`: a counter may have passed over the
-    /// numbers that were reserved for it, and never goes back.
+    /// Returns true if a restart may show this where a database that lives shows `state`: a counter may have passed over
+    /// the numbers that were reserved for it, and never goes back.
     fn is_restart_of(&self, state: &Seen) -> bool {
         let counters = match (self.counter, state.counter) {
             (Some(mine), Some(before)) => (before..=before + RESERVED_NUMBERS).contains(&mine),

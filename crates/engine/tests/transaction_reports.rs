@@ -1,5 +1,5 @@
-//! What users see of transactions and of locks of rows: INNODB_TRX, data_locks, data_lock_waits, the process list, counters,
-//! SHOW ENGINE INNODB STATUS.
+//! Tests of the tables and statements that show transactions and locks of rows: INNODB_TRX, data_locks, data_lock_waits, the
+//! process list, counters, SHOW ENGINE INNODB STATUS.
 
 mod fixture;
 
@@ -66,7 +66,7 @@ async fn waiting(
     panic!("{sql} does not wait");
 }
 
-/// How many waits for locks of rows there have been.
+/// Counts the waits for locks of rows so far.
 async fn waits(server: &Server) -> u64 {
     let mut session = server.session().await;
     let sql =
@@ -113,7 +113,7 @@ async fn locks_have_their_modes_and_the_values_of_their_keys() {
         ],
     )
     .await;
-    // Of a secondary index: the entry with the gap before it, the gap behind, and the row.
+    // A read through a secondary index locks the entry with the gap before it, the gap behind it, and the row.
     expect(
         "SELECT * FROM t FORCE INDEX (b) WHERE b = 'one' FOR UPDATE",
         &[

@@ -40,7 +40,7 @@ pub struct Change<'a> {
     pub kind: ChangeKind,
     /// The tables that change, by their names in the statement.
     pub targets: Vec<&'a str>,
-    /// What finds the rows; `None` for rows of values.
+    /// The plan that finds the rows; `None` for rows of values.
     pub plan: Option<(&'a Plan, &'a Columns)>,
 }
 

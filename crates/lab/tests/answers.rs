@@ -169,7 +169,8 @@ async fn ssb_at_scale_0_1() {
     check_workload(Workload::Ssb, 0.1, include_str!("data/ssb-answers-sf0.1.json"), SSB_VARIANTS).await;
 }
 
-/// Writes the statistics that the golden plans of scale 1 are made with.
+/// Writes the statistics that the golden plans of scale 1 are made with:
+/// `cargo test --release -p muster-lab --test answers -- --ignored statistics_of_scale_1`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "loads both workloads at scale 1, which takes minutes"]
 async fn statistics_of_scale_1() {

@@ -1,5 +1,5 @@
-//! What clients see of transactions: status flags, lines of information, and what becomes of the transaction of a client that goes,
-//! or that is killed.
+//! Tests of transactions as clients see them: status flags, lines of information, and the fate of the transaction of a client
+//! that goes, or that is killed.
 
 mod client;
 

@@ -6,7 +6,7 @@ use muster_types::{Result, SqlError};
 /// Most attempts of a statement; then it ends as one of those that wait for each other.
 const ATTEMPTS_MAX: u32 = 100;
 
-/// How an attempt ended.
+/// The end of an attempt.
 pub enum Attempt<R> {
     Done(R),
     /// It has changed a row that was another one when it was read.

@@ -70,7 +70,7 @@ fn delete(
     show(context, &binding, kind, (bound.targets.iter().collect(), &bound.surroundings), rel, explain)
 }
 
-/// What finds the rows of a search.
+/// The relation that finds the rows of a search.
 fn rel(search: &Search, targets: &[Target]) -> Rel {
     match search {
         Search::Table(table) => table.rel(&targets[0]),

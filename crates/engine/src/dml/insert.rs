@@ -36,7 +36,7 @@ pub fn insert_bound(
 ) -> Result<Done> {
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
     let target = Target::open(context, tables.set(), &bound.target.table)?;
-    // What a query reads is what has been committed by now, not what the transaction saw first.
+    // The query of INSERT ... SELECT reads what has been committed by now, not what the transaction saw first.
     let seen = context.read_newest();
     let rows = match &bound.source {
         RowSource::Rows(rows) => rows.rows,

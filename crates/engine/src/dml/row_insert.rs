@@ -36,7 +36,7 @@ pub struct Counts {
     given_id: u64,
 }
 
-/// What LOAD DATA tells of its rows.
+/// The numbers of rows that LOAD DATA tells its client.
 pub struct LoadCounts {
     pub affected: u64,
     /// Rows that were there and went for one of the file.
@@ -155,7 +155,7 @@ impl<'a> RowInsert<'a> {
         Ok(None)
     }
 
-    /// What the client is told of a load.
+    /// The numbers that the client is told after a load.
     pub fn loaded(&self) -> LoadCounts {
         let Counts { records, copied, displaced, affected, .. } = self.counts;
         LoadCounts { affected, deleted: displaced, skipped: records - copied }

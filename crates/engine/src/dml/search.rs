@@ -19,7 +19,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 /// The rows, with the columns that were asked for.
 pub struct FoundRows {
-    /// What had been committed when they were read; `None`: they were locked before.
+    /// The view that saw the rows when they were read; `None` if they had been locked before they were read.
     pub seen: Option<Arc<ReadView>>,
     columns: Vec<ColId>,
     rows: Rows,

@@ -26,7 +26,7 @@ pub enum Written {
 pub struct Writer<'a> {
     context: &'a StatementContext,
     target: &'a Target,
-    /// What had been committed when the rows were read that are changed; `None`: they were locked before.
+    /// The view that saw the rows that are changed; `None` if they had been locked before they were read.
     seen: Mutex<Option<Arc<ReadView>>>,
     /// The position of the AUTO_INCREMENT column.
     auto_increment: Option<usize>,

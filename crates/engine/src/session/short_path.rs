@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-/// What the cache has for a statement.
+/// The plan that the cache has for a statement.
 enum Found {
     Plan(Arc<ShortPlan>),
     Write(Arc<ShortWrite>),
@@ -44,7 +44,7 @@ pub enum ShortStatement<'a> {
     },
 }
 
-/// What became of a statement on the short path.
+/// The answer of the short path to a statement.
 pub enum ShortAnswer {
     /// It is yet to run on the general path.
     General,
@@ -197,7 +197,8 @@ impl State {
         }
     }
 
-    /// What the cache has for a statement, whose values are noted. If it does not know the statement, that is noted too.
+    /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement, that is
+    /// noted too.
     fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<Found> {
         self.short_path.is_unknown = false;
         let settings = self.settings();

@@ -19,10 +19,10 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How a statement has ended that needed to wait for nothing.
+/// The end of a statement that needed to wait for nothing.
 pub(super) struct Ended {
     pub outcome: Result<Outcome>,
-    /// What it has committed, which the log may not have written yet.
+    /// The commit of the statement, which the log may not have written yet.
     pub committed: Option<Committed>,
 }
 

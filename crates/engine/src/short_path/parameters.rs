@@ -17,7 +17,7 @@ enum Before {
     Other,
 }
 
-/// What a statement does, as its first word says.
+/// The kind of a statement, as its first word says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Select,

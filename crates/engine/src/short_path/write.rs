@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// What a statement does. Values that differ from execution to execution are [`Expr::Parameter`]s.
+/// The change that a statement makes. Values that differ from execution to execution are [`Expr::Parameter`]s.
 pub enum ShortChange {
     /// One row of VALUES or SET.
     Insert(BoundInsert),

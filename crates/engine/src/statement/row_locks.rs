@@ -9,7 +9,7 @@ use muster_sql::{Blocked, Isolation, Locking};
 use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Waits};
 use muster_types::{ErrorCode, KeyRange, Result, SqlError};
 
-/// What a statement locks of what it reads.
+/// The locks that a statement takes of the rows and gaps that it reads.
 pub struct RowLocks<'a> {
     pub mode: LockMode,
     pub waits: Waits,

@@ -12,7 +12,8 @@ use muster_storage::{LockMode, LockingScan, LockingScanRequest, Waits};
 use muster_types::{KeyRange, Result, SqlError, Value};
 use std::{ops::Bound, sync::Arc};
 
-/// What a plan must not do of which some rows are left out: each table is read by one scan of one index, entry by entry.
+/// Strategies that are off for a plan that leaves out locked rows: each of its tables is read by one scan of one index, entry
+/// by entry.
 pub const SWITCHES_OFF: [Switch; 7] = [
     Switch::LookupJoin,
     Switch::IndexMerge,
@@ -102,7 +103,7 @@ impl StatementContext {
         Ok(Scan { limit: scan.limit, ..left })
     }
 
-    /// How many rows a scan delivers.
+    /// Counts the rows that a scan delivers.
     fn count(&self, search: &Search<'_>, scan: Scan) -> Result<u64> {
         self.read_newest();
         let node = search.node;

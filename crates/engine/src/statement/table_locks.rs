@@ -29,8 +29,8 @@ impl StatementContext {
         result
     }
 
-    /// How a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL; on the short path not at
-    /// all.
+    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL; on the
+    /// short path it does not wait.
     pub fn lock_waits(&self) -> Waits {
         if self.in_place {
             return Waits::Never;

@@ -78,7 +78,7 @@ pub fn running(database: &Database) -> Vec<Running> {
     all
 }
 
-/// What a session knows of its transaction.
+/// The transaction of a session, as the session knows it.
 fn of_session(database: &Database, session: Option<Arc<SessionShared>>) -> Running {
     let open = session.as_ref().and_then(|session| session.open_transaction());
     Running {

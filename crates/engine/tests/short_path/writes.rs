@@ -97,7 +97,7 @@ fn statement(random: &mut Random) -> String {
     }
 }
 
-/// What a client learns of a statement.
+/// The answer that a client gets to a statement.
 async fn told(session: &mut Session, sql: &str) -> String {
     let outcome = match session.execute(sql).await {
         Ok(Outcome::Ok { affected_rows, last_insert_id, info }) => format!("{affected_rows} {last_insert_id} {info}"),

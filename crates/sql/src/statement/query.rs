@@ -50,7 +50,7 @@ pub struct Locking {
     pub blocked: Blocked,
 }
 
-/// What a locking read does about rows that others have locked.
+/// The way in which a locking read treats rows that others have locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocked {
     Waits,

@@ -45,7 +45,7 @@ impl NearbyRecords<'_> {
 
     fn read_from_files<R>(&mut self, lsn: Lsn, mut use_record: impl FnMut(Record<'_>) -> R) -> Result<R> {
         match self.shared.read_from_file(&mut self.window, lsn, &mut use_record) {
-            // What the window holds may have been read before the record was written.
+            // The window may have been read from the file before the record was written.
             Err(StorageError::DamagedLog { .. }) if self.window.clear() => {
                 self.shared.read_from_file(&mut self.window, lsn, use_record)
             }

@@ -63,10 +63,10 @@ impl Default for StoreOptions {
 pub struct LogSettings {
     /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
     pub capacity: u64,
-    /// How many times `capacity` the log may have at most for the sake of old views: beyond that the oldest ones fail.
+    /// The size that the log may reach for the sake of old views, in multiples of `capacity`: beyond it the oldest views fail.
     pub history: u64,
-    /// How many times `capacity` the log may have at most for the sake of a transaction that has not ended: beyond that
-    /// [`crate::Store::set_transaction_limit`] tells who has to end it.
+    /// The size that the log may reach for the sake of a transaction that has not ended, in multiples of `capacity`: beyond
+    /// it the function given to [`crate::Store::set_transaction_limit`] has to end the transaction.
     pub transactions: u64,
     /// `innodb_log_buffer_size`: bytes of the log buffer. A power of two is taken that is not below it.
     pub buffer_bytes: u64,

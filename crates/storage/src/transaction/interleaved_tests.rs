@@ -103,7 +103,7 @@ struct Life {
     disk: Arc<SimulatedDisk>,
     table: Option<Arc<Table>>,
     committed: Rows,
-    /// What had committed after each commit that is not known to be durable, behind what is known to be.
+    /// The rows after the last commit that is known to be durable, then after each commit that is not.
     perhaps: Vec<Rows>,
     writers: Vec<Writer>,
     views: Vec<(Arc<ReadView>, Rows)>,
@@ -145,7 +145,7 @@ impl Life {
             5 | 6 if !self.writers.is_empty() => {
                 let ended = self.draw.below(self.writers.len());
                 let Writer { trx, changes, .. } = self.writers.swap_remove(ended);
-                // Who has changed nothing waits for nothing.
+                // A transaction that has changed nothing has nothing to wait for.
                 let waits = trx.id().is_some() && self.draw.one_in(3);
                 let trx = trx.commit()?;
                 for (key, row) in changes {

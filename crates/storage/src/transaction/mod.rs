@@ -28,7 +28,6 @@ pub use background::TableSource;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use planted::Fault;
-use planted::Planted;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoKind, UndoRecord, kind};
 pub(crate) use rollback::{UndoReader, UndoReserve};
@@ -38,6 +37,7 @@ use crate::{
     FileId, ReadView, Table,
     locks::{LockTable, TransactionLocks},
     log::{Log, Lsn},
+    planted::Planted,
 };
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::{
@@ -78,7 +78,7 @@ pub(crate) struct Transactions {
     /// Held by who purges, and by who rolls back what a crash has cut off.
     purging: Mutex<()>,
     locks: Arc<LockTable>,
-    planted: Planted,
+    planted: Planted<Fault>,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ struct State {
     active: BTreeMap<u64, Lsn>,
     /// Views that were published, oldest first; the last one is the newest.
     views: VecDeque<Weak<ReadView>>,
-    /// How many of them were held when all were looked at.
+    /// The number of read views that were held when all were looked at.
     held_views: usize,
     /// Transactions that have ended, in the order of their ends, and are not purged.
     committed: VecDeque<Ended>,
@@ -161,7 +161,8 @@ impl Transactions {
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
     /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one.
     ///
-    /// What has been undone is kept, too, until every view sees that it has ended: a reader may have come by its version just before.
+    /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one of its
+    /// versions just before.
     fn end(&self, id: u64, last: Option<Lsn>) {
         let mut state = self.state.lock();
         let first = state.active.remove(&id).unwrap_or(0);

@@ -68,7 +68,7 @@ fn row(context: &StatementContext, running: &Running) -> Vec<Value> {
     ]
 }
 
-/// What a transaction does that waits or is rolled back, in InnoDB's words.
+/// The state of a transaction that waits or is rolled back, in InnoDB's words.
 fn operation(running: &Running) -> Option<&'static str> {
     match &running.waits {
         _ if running.is_rolling_back => Some("rollback"),
