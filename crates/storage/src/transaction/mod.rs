@@ -269,6 +269,10 @@ impl State {
 }
 
 #[cfg(test)]
+mod full_disk_tests;
+#[cfg(test)]
 mod interleaved_tests;
+#[cfg(test)]
+mod long_lived_tests;
 #[cfg(test)]
 mod tests;

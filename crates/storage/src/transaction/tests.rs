@@ -1,19 +1,19 @@
 //! Transactions that commit, are rolled back, wholly or in part, and are cut off by a crash: against a model in memory.
 
 use crate::{
-    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Scan, ScanRequest, Store, StoreOptions, Table,
-    TableSchema, TableStatistics, Transaction,
+    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, Scan, ScanRequest, Store, StoreOptions,
+    Table, TableSchema, TableStatistics, Transaction,
     io::simulated::SimulatedDisk,
     random::Random,
     rows::fixtures::{rows_of, scan_request, sortable},
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
-type Model = BTreeMap<i64, Vec<Value>>;
+pub(super) type Model = BTreeMap<i64, Vec<Value>>;
 
-fn schema() -> TableSchema {
+pub(super) fn schema() -> TableSchema {
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
     let column = |ty| ColumnSchema { ty, nullable: false };
     let bytes = SqlType::Bytes { kind: BytesKind::Blob, length: 65535 };
@@ -25,18 +25,18 @@ fn schema() -> TableSchema {
     }
 }
 
-fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
+pub(super) fn open_store(disk: &Arc<SimulatedDisk>) -> Arc<Store> {
     let options =
         StoreOptions { page_size: 4096, buffer_pool_bytes: 64 * 4096, purges: false, ..StoreOptions::default() };
     Store::open_on(Path::new("/d"), options, Arc::clone(disk) as _).unwrap()
 }
 
-fn open_table(store: &Arc<Store>, files: &[FileId]) -> Arc<Table> {
+pub(super) fn open_table(store: &Arc<Store>, files: &[FileId]) -> Arc<Table> {
     store.open_table(schema(), files.to_vec(), TableStatistics::default()).unwrap()
 }
 
 /// The rows of a view, by an index.
-fn rows_by(table: &Arc<Table>, index: usize, view: &Arc<ReadView>) -> Vec<Vec<Value>> {
+pub(super) fn rows_by(table: &Arc<Table>, index: usize, view: &Arc<ReadView>) -> Vec<Vec<Value>> {
     let request = ScanRequest { view: Arc::clone(view), index, ordered: true, ..scan_request(vec![0, 1, 2]) };
     let mut cursor = Scan::new(Arc::clone(table), request).unwrap().cursor();
     let mut rows = Vec::new();
@@ -47,7 +47,7 @@ fn rows_by(table: &Arc<Table>, index: usize, view: &Arc<ReadView>) -> Vec<Vec<Va
 }
 
 #[track_caller]
-fn compare(table: &Arc<Table>, model: &Model, view: &Arc<ReadView>) {
+pub(super) fn compare(table: &Arc<Table>, model: &Model, view: &Arc<ReadView>) {
     let want: Vec<Vec<Value>> = model.values().cloned().collect();
     assert_eq!(rows_by(table, 0, view), want);
     assert_eq!(sortable(&rows_by(table, 1, view)), sortable(&want));
@@ -55,7 +55,7 @@ fn compare(table: &Arc<Table>, model: &Model, view: &Arc<ReadView>) {
 
 /// All versions but the newest ones are purged, and nothing is left behind.
 #[track_caller]
-fn compare_at_rest(table: &Arc<Table>, model: &Model, lost: bool) {
+pub(super) fn compare_at_rest(table: &Arc<Table>, model: &Model, lost: bool) {
     table.store().purge().unwrap();
     compare(table, model, &ReadView::latest());
     for tree in table.trees() {
@@ -66,32 +66,44 @@ fn compare_at_rest(table: &Arc<Table>, model: &Model, lost: bool) {
     }
 }
 
-fn change(table: &Table, trx: &mut Transaction, model: &mut Model, random: &mut Random) {
+pub(super) fn change(table: &Table, trx: &mut Transaction, model: &mut Model, random: &mut Random) {
+    change_or_fail(table, trx, model, random, 0..60).unwrap();
+}
+
+/// Changes a row, one of those with such keys that the model has, or adds one. The model follows unless that fails.
+pub(super) fn change_or_fail(
+    table: &Table,
+    trx: &mut Transaction,
+    model: &mut Model,
+    random: &mut Random,
+    keys: Range<i64>,
+) -> Result<()> {
     let counters = Counters::default();
-    let key = random.below(60) as i64;
+    let key = keys.start + random.below((keys.end - keys.start) as usize) as i64;
     let long = if random.below(8) == 0 { 6000 } else { 50 };
     let text = ["a", "A", "b", "c", "d"][random.below(5)];
     let row = |key: i64| vec![Value::Int(key), Value::Text(text.into()), Value::Bytes(vec![key as u8; long])];
     match (random.below(4), model.contains_key(&key)) {
         (0, true) => {
-            assert!(table.delete(trx, &[Value::Int(key)], &counters).unwrap());
+            assert!(table.delete(trx, &[Value::Int(key)], &counters)?);
             model.remove(&key);
         }
         (1, true) => {
             let to = (100 + key) * 1000 + random.below(1000) as i64;
-            assert!(table.update(trx, &[Value::Int(key)], &row(to), &counters).unwrap());
+            assert!(table.update(trx, &[Value::Int(key)], &row(to), &counters)?);
             model.remove(&key);
             model.insert(to, row(to));
         }
         (_, true) => {
-            assert!(table.update(trx, &[Value::Int(key)], &row(key), &counters).unwrap());
+            assert!(table.update(trx, &[Value::Int(key)], &row(key), &counters)?);
             model.insert(key, row(key));
         }
         (_, false) => {
-            table.insert(trx, &row(key), &counters).unwrap();
+            table.insert(trx, &row(key), &counters)?;
             model.insert(key, row(key));
         }
     }
+    Ok(())
 }
 
 #[test]

@@ -93,6 +93,11 @@ impl SimulatedDisk {
         self.state.lock().capacity = bytes;
     }
 
+    /// Bytes of all files.
+    pub fn used(&self) -> u64 {
+        self.state.lock().used()
+    }
+
     pub fn set_read_delay(&self, delay: Duration) {
         *self.read_delay.lock() = delay;
     }

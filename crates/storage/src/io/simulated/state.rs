@@ -61,7 +61,7 @@ impl State {
     }
 
     /// Bytes of all files.
-    fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.names.live().values().map(|file| file.content.lock().live().len() as u64).sum()
     }
 }
