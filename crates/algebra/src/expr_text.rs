@@ -314,6 +314,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Tan => "tan",
         WeightString => "weight_string",
         Sleep => "sleep",
+        LastInsertId => "last_insert_id",
         BitAnd => "bit_and",
         BitOr => "bit_or",
         BitXor => "bit_xor",

@@ -161,6 +161,8 @@ listed! {
         WeightString,
         /// `(seconds)`: waits; 0. For tests of KILL and cancellation.
         Sleep,
+        /// `(id)`: the id, which is what LAST_INSERT_ID() is from now on.
+        LastInsertId,
         BitAnd,
         BitOr,
         BitXor,

@@ -163,3 +163,25 @@ async fn virtual_tables_are_read_when_a_statement_runs_and_not_before() {
         assert_eq!(values(&mut root, "EXECUTE p").await.unwrap(), [tables]);
     }
 }
+
+/// `LAST_INSERT_ID(id)` is what the client is told, unless the statement has made a number of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_client_is_told_the_id_that_a_statement_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session(&open(directory.path()));
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, k INT UNIQUE)"] {
+        values(&mut session, sql).await.unwrap();
+    }
+    for (sql, told) in [
+        ("INSERT INTO t (k) VALUES (10), (20)", 1),
+        ("INSERT INTO t (k) VALUES (20) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)", 2),
+        ("UPDATE t SET k = LAST_INSERT_ID(k + 1) WHERE id = 1", 11),
+        ("UPDATE t SET k = LAST_INSERT_ID(k + 5) WHERE id = 9", 0),
+        ("UPDATE t SET k = k + 5", 0),
+        ("INSERT INTO t VALUES (LAST_INSERT_ID(30), 30)", 30),
+        ("INSERT INTO t VALUES (NULL, LAST_INSERT_ID(40))", 31),
+    ] {
+        let Outcome::Ok { last_insert_id, .. } = session.execute(sql).await.unwrap() else { panic!("{sql}") };
+        assert_eq!(last_insert_id, told, "{sql}");
+    }
+}

@@ -165,6 +165,7 @@ files! {
     indexes
     insert
     joins
+    last_insert_id
     load
     load_rows
     no_primary_key

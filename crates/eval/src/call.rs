@@ -9,6 +9,16 @@ impl Evaluator<'_> {
     pub(super) fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
             ScalarFunction::Sleep => return None,
+            ScalarFunction::LastInsertId => {
+                let value = value!(self.eval(args.first()?));
+                let id = match &value {
+                    Value::UInt(id) => *id,
+                    Value::Int(id) => *id as u64,
+                    _ => 0,
+                };
+                self.last_insert_id.as_mut()?(id);
+                return Some(Ok(value));
+            }
             ScalarFunction::Coalesce => {
                 for arg in args {
                     let value = value!(self.eval(arg));

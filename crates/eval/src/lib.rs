@@ -42,6 +42,8 @@ pub struct Evaluator<'a> {
     pub text_bytes_max: usize,
     /// Takes memory for a text of so many bytes that a function is about to make, or answers why there is none.
     pub reserve: &'a mut dyn FnMut(usize) -> Result<()>,
+    /// Takes what LAST_INSERT_ID() is from now on. Without it, a call that says so is not known.
+    pub last_insert_id: Option<&'a mut dyn FnMut(u64)>,
 }
 
 /// Longest text that a function makes while a statement is planned, in bytes: the least `max_allowed_packet`. What is
@@ -60,6 +62,7 @@ pub fn eval(expr: &Expr, columns: &dyn Fn(ColId) -> Option<Value>) -> Option<Res
         warn: &mut |w| too_long |= w.code == ErrorCode::AllowedPacketOverflowed,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
+        last_insert_id: None,
     }
     .eval(expr);
     value.filter(|_| !too_long)

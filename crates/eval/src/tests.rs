@@ -89,6 +89,7 @@ fn warnings(expr: &Expr) -> Vec<ErrorCode> {
         warn: &mut |w| codes.push(w.code),
         text_bytes_max: 1 << 20,
         reserve: &mut |_| Ok(()),
+        last_insert_id: None,
     }
     .eval(expr);
     codes
@@ -111,6 +112,7 @@ fn parameters_have_the_values_that_are_given() {
             warn: &mut |_| {},
             text_bytes_max: 1000,
             reserve: &mut |_| Ok(()),
+            last_insert_id: None,
         };
         evaluator.eval(&sum).map(|value| value.unwrap())
     };
@@ -137,6 +139,7 @@ fn texts_are_no_longer_than_allowed() {
                 asked.push(bytes);
                 Ok(())
             },
+            last_insert_id: None,
         }
         .eval(expr);
         (value.unwrap().unwrap(), messages, asked)
@@ -460,6 +463,7 @@ fn number_functions() {
 #[test]
 fn nothing_waits_or_guesses() {
     assert!(eval(&call(ScalarFunction::Sleep, vec![int(1)], BIG), &no_columns).is_none());
+    assert!(eval(&call(ScalarFunction::LastInsertId, vec![int(1)], UBIG), &no_columns).is_none());
     assert!(eval(&Expr::Column(ColId(3)), &no_columns).is_none());
 }
 

@@ -166,6 +166,7 @@ impl Case {
             warn: &mut |_| {},
             text_bytes_max: PLANNED_TEXT_BYTES_MAX,
             reserve: &mut |_| Ok(()),
+            last_insert_id: None,
         };
         matches!(evaluator.eval(condition), Some(Ok(Value::Bool(true))))
     }

@@ -1,7 +1,10 @@
 //! The values of expressions for one row after the other.
 
 use super::convert::Conversion;
-use crate::statement::{StatementContext, StatementTables, first_values, query};
+use crate::{
+    processes::SessionShared,
+    statement::{StatementContext, StatementTables, first_values, query},
+};
 use muster_algebra::{ColId, Columns, Expr};
 use muster_eval::Evaluator;
 use muster_sql::{
@@ -9,7 +12,11 @@ use muster_sql::{
     bind::{Surroundings, TableSearch},
 };
 use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 /// Evaluates the expressions of a statement.
 pub struct Evaluation<'a> {
@@ -20,6 +27,9 @@ pub struct Evaluation<'a> {
     /// Values of parameters, of a statement that was bound without them.
     parameters: &'a [Value],
     text_bytes_max: usize,
+    process: Arc<SessionShared>,
+    /// What the last `LAST_INSERT_ID(id)` has said.
+    last_insert_id: Cell<Option<u64>>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -44,6 +54,8 @@ impl<'a> Evaluation<'a> {
             constants: HashMap::new(),
             parameters,
             text_bytes_max,
+            process: context.process.clone(),
+            last_insert_id: Cell::new(None),
         };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();
@@ -78,6 +90,7 @@ impl<'a> Evaluation<'a> {
             warn: &mut |warning| warnings.push(warning),
             text_bytes_max: self.text_bytes_max,
             reserve: &mut |_| Ok(()),
+            last_insert_id: Some(&mut |id| self.remember(id)),
         }
         .eval(expr);
         for warning in warnings {
@@ -88,6 +101,17 @@ impl<'a> Evaluation<'a> {
             self.conversion.context.warn(warning.code, warning.message);
         }
         outcome.unwrap_or_else(|| Err(SqlError::unsupported("this expression in a statement that changes rows")))
+    }
+
+    /// `LAST_INSERT_ID(id)` counts at once, whatever becomes of the statement.
+    fn remember(&self, id: u64) {
+        self.last_insert_id.set(Some(id));
+        self.process.last_insert_id.store(id, Relaxed);
+    }
+
+    /// The id of the last `LAST_INSERT_ID(id)` that was evaluated, which the client is told.
+    pub fn last_insert_id(&self) -> Option<u64> {
+        self.last_insert_id.get()
     }
 
     /// The search of one table with the constants of the statement in their places.

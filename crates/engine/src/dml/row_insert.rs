@@ -178,9 +178,10 @@ impl<'a> RowInsert<'a> {
         if first_id > 0 {
             self.context.process.last_insert_id.store(first_id, Relaxed);
         }
-        let last_insert_id = match first_id {
-            0 if copied > 0 => given_id,
-            first => first,
+        let last_insert_id = match (first_id, self.evaluation.last_insert_id()) {
+            (0, Some(said)) => said,
+            (0, None) if copied > 0 => given_id,
+            (first, _) => first,
         };
         Done { affected_rows: affected, last_insert_id, info, ..Done::default() }
     }

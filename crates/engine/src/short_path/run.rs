@@ -252,6 +252,7 @@ impl Run<'_> {
             warn: &mut |_| warned = true,
             text_bytes_max: TEXT_BYTES_MAX,
             reserve: &mut |_| Ok(()),
+            last_insert_id: None,
         }
         .eval(condition);
         match value {
@@ -310,6 +311,7 @@ pub(super) fn constant_value(expr: &Expr, parameters: &[Value]) -> Option<Value>
         warn: &mut |_| warned = true,
         text_bytes_max: TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
+        last_insert_id: None,
     }
     .eval(expr);
     value.and_then(Result::ok).filter(|_| !warned)

@@ -58,7 +58,7 @@ fn value(random: &mut Random) -> String {
 fn statement(random: &mut Random) -> String {
     let (i, j, v, w) = (integer(random), random.below(6), value(random), value(random));
     let ignore = if random.one_in(8) { "IGNORE " } else { "" };
-    match random.below(17) {
+    match random.below(18) {
         0 => format!("INSERT {ignore}INTO a VALUES ({i}, {v}, {w}, {j}, NULL)"),
         1 => format!("INSERT {ignore}INTO a (c, k) VALUES ({v}, {w})"),
         2 => format!("INSERT {ignore}INTO a SET k = {v}, id = {i}"),
@@ -75,6 +75,7 @@ fn statement(random: &mut Random) -> String {
         13 => format!("DELETE FROM a WHERE id = {i}"),
         14 => format!("DELETE FROM b WHERE x = {i} AND z = {j}"),
         15 => format!("DELETE FROM w WHERE s = {}", text(random)),
+        16 => format!("UPDATE a SET k = LAST_INSERT_ID(k + 1), y = LAST_INSERT_ID({w}) WHERE id = {i}"),
         _ => random
             .pick(&[
                 "BEGIN",

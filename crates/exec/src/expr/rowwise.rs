@@ -105,6 +105,7 @@ impl RowWise {
             warn: &mut warn,
             text_bytes_max: self.texts.text_bytes_max,
             reserve: &mut |bytes| self.texts.reserve(memory, bytes),
+            last_insert_id: None,
         };
         match evaluator.eval(&self.expr) {
             Some(value) => value,

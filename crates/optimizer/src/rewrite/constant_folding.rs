@@ -133,6 +133,7 @@ fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
         warn: &mut |_| warned = true,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
+        last_insert_id: None,
     }
     .eval(&expr);
     match outcome {

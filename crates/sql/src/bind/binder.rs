@@ -46,6 +46,8 @@ pub(crate) struct Binder<'a> {
     pub view_checks: Vec<Expr>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
+    /// True inside a value that a statement gives to a column, outside its subqueries: there `LAST_INSERT_ID(id)` may stand.
+    pub in_changed_row: bool,
 }
 
 /// A bound query: its rows and what its columns are called.
@@ -87,6 +89,7 @@ impl<'a> Binder<'a> {
             local_times: HashMap::new(),
             view_checks: Vec::new(),
             inserted_row: None,
+            in_changed_row: false,
         }
     }
 

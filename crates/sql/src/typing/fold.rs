@@ -64,6 +64,7 @@ pub(crate) fn constant(expr: &Expr) -> Option<Value> {
         warn: &mut |_| warned = true,
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
+        last_insert_id: None,
     }
     .eval(expr)?
     .ok()?;

@@ -30,7 +30,10 @@ impl Binder<'_> {
             InsertValue::Parameter(index) => self.parameter_value(*index)?,
             InsertValue::Default => NewValue::Default,
             InsertValue::Expr(expr) => {
-                let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
+                self.in_changed_row = true;
+                let item = self.expression(&expr.ast, scope, names, Clause::FieldList);
+                self.in_changed_row = false;
+                let item = item?;
                 let item = if ty.is_numeric() { bytes_as_number(item) } else { item };
                 match item.expr {
                     Expr::Literal { value, .. } => NewValue::Value(value),

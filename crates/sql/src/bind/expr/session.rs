@@ -5,6 +5,7 @@ use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item},
 };
+use muster_algebra::{Expr, ScalarFunction};
 use muster_types::{
     Result, SqlError, SqlType, Value,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND},
@@ -60,6 +61,7 @@ impl Binder<'_> {
             "CURRENT_ROLE" => Value::Text("NONE".into()),
             "VERSION" => Value::Text(session.version()),
             "CONNECTION_ID" => Value::UInt(session.connection_id() as u64),
+            "LAST_INSERT_ID" if self.in_changed_row && !args.is_empty() => return self.new_last_insert_id(args, cx),
             "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
             "FOUND_ROWS" => Value::Int(session.found_rows()),
             "ROW_COUNT" => Value::Int(session.row_count()),
@@ -77,6 +79,15 @@ impl Binder<'_> {
             item.derivation = Derivation::System;
         }
         Ok(Some(item))
+    }
+
+    /// `LAST_INSERT_ID(id)`.
+    fn new_last_insert_id(&mut self, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
+        let [id] = args else { return Err(super::function::wrong_count("LAST_INSERT_ID")) };
+        let ty = SqlType::BIGINT_UNSIGNED;
+        let id = self.expr(id, cx)?;
+        let args = vec![self.convert(id, ty).expr];
+        Ok(Some(Item::new(Expr::Call { function: ScalarFunction::LastInsertId, args, ty }, ty)))
     }
 
     fn now(&mut self, micros: i64, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Option<Item>> {
