@@ -5,7 +5,7 @@ use crate::{Checkout, Fault, source};
 use std::collections::BTreeMap;
 
 /// The modules of `engine` from the ground up, as docs/design.md explains them.
-pub const ENGINE: [&str; 24] = [
+pub const ENGINE: [&str; 25] = [
     "outcome",
     "rows",
     "infile",
@@ -13,6 +13,7 @@ pub const ENGINE: [&str; 24] = [
     "persist",
     "system_schema",
     "threads",
+    "waiting",
     "admission",
     "variables",
     "command_counters",
