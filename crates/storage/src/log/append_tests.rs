@@ -197,6 +197,24 @@ fn dropping_the_log_makes_it_durable() {
     assert_eq!(groups_of(&left.recovery().unwrap()).len(), 100);
 }
 
+/// A thread writes and syncs, and fails. Another one that comes next to the flusher must know that, also if it had seen no failure before:
+/// the flusher has forgotten what it could not sync.
+#[test]
+fn what_one_thread_could_not_make_durable_is_not_for_the_next_one() {
+    for on in [Operation::Write, Operation::Sync] {
+        let (disk, fixture) = fixture();
+        let Stepped { shared } = fixture.stepped().unwrap();
+        let mut group = group_of(b"x");
+        let mut room = shared.reserve(group.bytes(), true).unwrap();
+        let place = shared.append(&mut group, &mut room);
+        disk.inject_for(".log", DiskFault { on, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
+        for thread in ["the first", "the second"] {
+            assert!(shared.round(&mut shared.flusher.lock(), place.end, true).is_err(), "{on:?}, {thread}");
+        }
+        assert!(shared.flushed.load(Ordering::Acquire) < place.end, "{on:?}");
+    }
+}
+
 #[test]
 fn a_failed_sync_ends_the_log() {
     for on in [Operation::Sync, Operation::Write] {

@@ -29,8 +29,7 @@ pub(super) fn run(shared: &Shared) {
     loop {
         let task = next_task(shared, last_sync);
         let goal = if task == Task::Stop { shared.reserved() } else { wanted(shared) };
-        if let Err(e) = shared.round(&mut shared.flusher.lock(), goal, task != Task::Write) {
-            shared.fail(&e);
+        if shared.round(&mut shared.flusher.lock(), goal, task != Task::Write).is_err() {
             return;
         }
         if task != Task::Write {
@@ -72,11 +71,21 @@ fn wanted(shared: &Shared) -> Lsn {
 }
 
 impl Shared {
-    /// Writes what the ring has, at least up to a position, and syncs it if that is asked for and not done yet.
+    /// Writes what the ring has, at least up to a position, and syncs it if that is asked for and not done yet. An error is the end of
+    /// the log ([`Shared::fail`]), before anybody else comes to the flusher: it does not know any more what it could not write or sync,
+    /// and would take that for durable.
     pub fn round(&self, flusher: &mut Flusher, goal: Lsn, sync: bool) -> Result<()> {
         if let Some(e) = self.failure() {
             return Err(e);
         }
+        let done = self.write_and_sync(flusher, goal, sync);
+        if let Err(e) = &done {
+            self.fail(e);
+        }
+        done
+    }
+
+    fn write_and_sync(&self, flusher: &mut Flusher, goal: Lsn, sync: bool) -> Result<()> {
         let mut idle_rounds = 0;
         while !flusher.write(self)? && flusher.taken() < goal {
             // Whoever has the next place in the log is about to copy its group there.

@@ -79,11 +79,9 @@ impl Shared {
         if lsn <= self.reserved()
             && let Some(mut flusher) = self.flusher.try_lock()
         {
-            let done = self.round(&mut flusher, lsn, sync);
+            // What it fails with is told by `reached`.
+            let _ = self.round(&mut flusher, lsn, sync);
             drop(flusher);
-            if let Err(e) = &done {
-                self.fail(e);
-            }
             self.wake_waiters();
             if let Some(result) = self.reached(goal) {
                 return result;
