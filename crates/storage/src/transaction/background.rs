@@ -1,6 +1,6 @@
 //! A thread that rolls back transactions which a crash has cut off, and purges.
 
-use super::{Ended, Transactions, kind};
+use super::{Ended, Transactions, UndoReader, kind};
 use crate::{
     FileId, Result, StorageError, Store, Table,
     log::{Group, Lsn},
@@ -64,11 +64,14 @@ fn run(transactions: &Transactions, store: &Weak<Store>) {
             }
         }
         let Some(store) = store.upgrade() else { return };
-        if let Err(e) = store.roll_back_losers().and_then(|()| store.purge_until_stopped())
-            && !matches!(e, StorageError::Interrupted)
-        {
-            tracing::warn!("old versions of rows stay for now: {e}");
-            thread::sleep(INTERVAL);
+        // Transactions that cannot be rolled back do not keep others from being purged.
+        for outcome in [store.roll_back_losers(), store.purge_until_stopped()] {
+            if let Err(e) = outcome
+                && !matches!(e, StorageError::Interrupted)
+            {
+                tracing::warn!("old versions of rows stay for now: {e}");
+                thread::sleep(INTERVAL);
+            }
         }
     }
 }
@@ -79,10 +82,6 @@ impl Transactions {
         let mut state = self.state.lock();
         let first = state.active.get(&id).copied().unwrap_or(last);
         state.losers.push(Ended { id, first, last });
-    }
-
-    fn next_loser(&self) -> Option<Ended> {
-        self.state.lock().losers.last().copied()
     }
 
     fn undone_until(&self, id: u64, next: Lsn) {
@@ -103,29 +102,41 @@ impl Transactions {
 }
 
 impl Store {
-    /// Rolls back what a crash has cut off. Errors: `Interrupted` if a table is not known yet or the store closes; those of
-    /// reading the log and changing pages.
+    /// Rolls back what a crash has cut off. A transaction for which that fails is left for the next time, and the others are rolled
+    /// back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes; those of opening tables, reading
+    /// the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
         let _purging = self.transactions().purging.lock();
         let mut undo_records = self.undo_records();
-        while let Some(loser) = self.transactions().next_loser() {
-            let mut at = loser.last;
-            while at != 0 {
-                if self.transactions().is_stopping() {
-                    return Err(StorageError::Interrupted);
-                }
-                at = self.undo(at, &undo_records.read(at)?)?;
-                self.transactions().undone_until(loser.id, at);
+        let losers = self.transactions().state.lock().losers.clone();
+        let mut outcome = Ok(());
+        // The last one first.
+        for loser in losers.into_iter().rev() {
+            outcome = outcome.and(self.roll_back_loser(loser, &mut undo_records));
+            if self.transactions().is_stopping() {
+                break;
             }
-            let mut group = Group::default();
-            group.push_parts(kind::ROLLED_BACK, FileId(0), 0, &[&loser.id.to_le_bytes()]);
-            let mut room = self.log().reserve_at_once(group.bytes())?;
-            self.log().append(&mut group, &mut room);
-            let transactions = self.transactions();
-            transactions.state.lock().losers.retain(|other| other.id != loser.id);
-            transactions.end(loser.id, Some(0));
-            tracing::info!("transaction {} is rolled back", loser.id);
         }
+        outcome
+    }
+
+    fn roll_back_loser(&self, loser: Ended, undo_records: &mut UndoReader<'_>) -> Result<()> {
+        let mut at = loser.last;
+        while at != 0 {
+            if self.transactions().is_stopping() {
+                return Err(StorageError::Interrupted);
+            }
+            at = self.undo(at, &undo_records.read(at)?)?;
+            self.transactions().undone_until(loser.id, at);
+        }
+        let mut group = Group::default();
+        group.push_parts(kind::ROLLED_BACK, FileId(0), 0, &[&loser.id.to_le_bytes()]);
+        let mut room = self.log().reserve_at_once(group.bytes())?;
+        self.log().append(&mut group, &mut room);
+        let transactions = self.transactions();
+        transactions.state.lock().losers.retain(|other| other.id != loser.id);
+        transactions.end(loser.id, Some(0));
+        tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }
 

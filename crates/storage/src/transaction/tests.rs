@@ -1,8 +1,8 @@
 //! Transactions that commit, are rolled back, wholly or in part, and are cut off by a crash: against a model in memory.
 
 use crate::{
-    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, Scan, ScanRequest, Store, StoreOptions,
-    Table, TableSchema, TableStatistics, Transaction,
+    ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, Scan, ScanRequest, StorageError, Store,
+    StoreOptions, Table, TableSchema, TableStatistics, Transaction,
     io::simulated::SimulatedDisk,
     random::Random,
     rows::fixtures::{rows_of, scan_request, sortable},
@@ -195,6 +195,39 @@ fn a_crash_leaves_what_was_committed() {
         assert!(losers > 3, "{losers}");
         compare_at_rest(&table, &model, true);
     }
+}
+
+/// A crash cuts off a transaction whose table cannot be opened then. It waits; the others are rolled back, and what has committed is
+/// purged.
+#[test]
+fn a_table_that_cannot_be_opened_stops_only_its_own_transaction() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let store = open_store(&disk);
+    let files: Vec<Vec<FileId>> = (0..2).map(|_| store.create_table(&schema()).unwrap()).collect();
+    let tables: Vec<Arc<Table>> = files.iter().map(|files| open_table(&store, files)).collect();
+    let row = |id: i64| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![7; 10])];
+    let mut trx: Vec<Transaction> = (0..3).map(|_| store.begin()).collect();
+    tables.iter().for_each(|table| table.insert_now(&row(9), &Counters::default()).unwrap());
+    // The last one is undone first.
+    for (trx, table) in trx.iter_mut().zip([&tables[0], &tables[1], &tables[1]]) {
+        let id = table.row_count() as i64;
+        table.insert(trx, &row(id), &Counters::default()).unwrap();
+    }
+    assert!(tables[0].delete_now(&[Value::Int(9)], &Counters::default()).unwrap());
+    store.make_durable().unwrap();
+    disk.cut_power_after(0);
+    drop((trx, tables, store));
+    let store = open_store(&Arc::new(disk.after_power_cut(1)));
+    let table = open_table(&store, &files[0]);
+    let unreadable = || StorageError::io("/d", std::io::Error::other("the table cannot be opened"));
+    store.set_table_source(Arc::new(move |_| Err(unreadable())));
+    assert!(store.roll_back_losers().is_err());
+    assert_eq!(store.losers(), 2, "those of the other table");
+    compare_at_rest(&table, &Model::new(), true);
+    assert_eq!(store.history_length(), 0);
+    let other = open_table(&store, &files[1]);
+    store.roll_back_losers().unwrap();
+    compare_at_rest(&other, &Model::from([(9, row(9))]), true);
 }
 
 /// A transaction is rolled back or purged after its changes have come to their pages; then there is a checkpoint, which writes no pages,
