@@ -66,11 +66,11 @@ impl OpenTransaction {
         Ok(undone as u64)
     }
 
-    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it. There is nothing to wait for if no change was
-    /// tried.
+    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it. There is nothing to wait for if no row was
+    /// changed.
     pub fn commit(self, known: &mut Known, is_waited_for: bool) -> Result<(), Broken> {
         known.history.note(format!("{:?} commits", self.trx));
-        let is_in_log = self.trx.id().is_some();
+        let is_in_log = self.trx.changed_rows() > 0;
         let committed = self.trx.commit()?;
         known.committed(self.deltas);
         if is_waited_for && is_in_log {

@@ -208,7 +208,7 @@ impl Transaction {
 
     /// Ends the transaction; others see its changes when this returns. Errors: those of the log; the transaction is rolled back.
     pub fn commit(mut self) -> Result<Committed> {
-        if self.id == 0 {
+        if self.ends_without_record() {
             return Ok(Committed { log: None });
         }
         let log = Arc::clone(self.store.log());
@@ -227,7 +227,7 @@ impl Transaction {
     }
 
     fn undo_all(&mut self) -> Result<()> {
-        if self.id == 0 {
+        if self.ends_without_record() {
             return Ok(());
         }
         self.own_locks().owner().set_rolling_back();
@@ -243,6 +243,15 @@ impl Transaction {
             Err(_) => self.store.transactions().leave_to_background(id, self.last),
         }
         undone
+    }
+
+    /// Ends a transaction of which the log has nothing, for it has locked rows at most. Returns false if it has changed something,
+    /// even if that is undone.
+    fn ends_without_record(&mut self) -> bool {
+        if self.id != 0 && self.changed_rows == 0 {
+            self.store.transactions().end(std::mem::take(&mut self.id), None);
+        }
+        self.id == 0
     }
 
     fn append_end(&mut self, log: &Log, kind: u8) -> Lsn {

@@ -146,7 +146,7 @@ impl Life {
                 let ended = self.draw.below(self.writers.len());
                 let Writer { trx, changes, .. } = self.writers.swap_remove(ended);
                 // A transaction that has changed nothing has nothing to wait for.
-                let waits = trx.id().is_some() && self.draw.one_in(3);
+                let waits = trx.changed_rows() > 0 && self.draw.one_in(3);
                 let trx = trx.commit()?;
                 for (key, row) in changes {
                     match row {
@@ -272,7 +272,7 @@ impl Life {
     fn crash(&mut self) {
         let table = self.table.take().unwrap();
         table.store().make_durable().unwrap();
-        let changed = self.writers.iter().filter(|writer| writer.trx.id().is_some()).count();
+        let changed = self.writers.iter().filter(|writer| writer.trx.changed_rows() > 0).count();
         self.met.crashes_with_losers += u32::from(changed > 0);
         let disk = Arc::new(self.disk.after_power_cut(self.draw.0));
         self.views.clear();

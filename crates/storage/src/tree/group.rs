@@ -12,7 +12,7 @@
 use super::{
     btree::Tree,
     inner::InnerNode,
-    leaf,
+    leaf::{self, slot::PENDING},
     page_change::{PageChange, push_image},
     probe::Event,
 };
@@ -245,7 +245,12 @@ impl<'a> Group<'a> {
             if !changes.is_empty() && leaf::has_slots(&page) {
                 page.note_changed();
             }
-            if changes.is_empty() { changed.same.push(page) } else { changed.pages.push(page) }
+            if changes.is_empty() {
+                changed.same.push(page);
+            } else {
+                changed.pending.push(PendingSlots::of(&changes));
+                changed.pages.push(page);
+            }
         }
         if let Some(allocation) = self.allocation.take() {
             let header = allocation.commit();
@@ -268,8 +273,41 @@ impl<'a> Group<'a> {
 #[derive(Default)]
 struct Changed {
     pages: Vec<PageGuardMut>,
+    /// Of each of these pages, the slots that are to be told where the group is in the log.
+    pending: Vec<PendingSlots>,
     headers: Vec<PageGuardMut>,
     same: Vec<PageGuardMut>,
+}
+
+/// Slots of a changed leaf whose roll pointers are not known before the group is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PendingSlots {
+    None,
+    One(usize),
+    /// They are to be looked for.
+    Some,
+}
+
+impl PendingSlots {
+    fn of(changes: &[PageChange<'_>]) -> PendingSlots {
+        match changes {
+            [PageChange::Slot(change)] => match change.slot() {
+                Some(slot) if slot.version.roll_pointer == PENDING => PendingSlots::One(change.at()),
+                _ => PendingSlots::None,
+            },
+            _ => PendingSlots::Some,
+        }
+    }
+
+    /// Gives the slots their roll pointer. A change of a latched page was made for the page as it is: it has the slots.
+    fn set(self, page: &mut [u8], roll_pointer: u64) {
+        let set = match self {
+            PendingSlots::None => Ok(()),
+            PendingSlots::One(at) => leaf::changes::set_roll_pointer(page, at, roll_pointer),
+            PendingSlots::Some => leaf::changes::set_pending_roll_pointers(page, roll_pointer),
+        };
+        set.unwrap_or_else(|e| panic!("the slots of a changed page: {}", e.0));
+    }
 }
 
 /// The record of a transaction that comes first in its group.
@@ -320,10 +358,8 @@ pub(super) fn commit_all(groups: Vec<Group<'_>>, first: Option<&FirstRecord>, mu
         }
     }
     if first.is_some() {
-        for page in changed.pages.iter_mut().filter(|page| leaf::has_slots(page)) {
-            let set = leaf::changes::set_pending_roll_pointers(page, lsn);
-            set.unwrap_or_else(|e| panic!("the slots of a changed page: {}", e.0));
-        }
+        let pages = changed.pages.iter_mut().zip(&changed.pending);
+        pages.filter(|(page, _)| leaf::has_slots(page)).for_each(|(page, slots)| slots.set(page, lsn));
     }
     changed.pages.append(&mut changed.same);
     Made { pages: changed.pages, first: lsn }

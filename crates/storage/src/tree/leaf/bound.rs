@@ -13,6 +13,10 @@ pub(super) fn lower_bound(
     let (mut low, mut high) = (from, leaf.rows());
     let slots = leaf.slots();
     if !slots.is_empty() {
+        // New keys are often the greatest: then there is nothing to search.
+        if leaf.right() == 0 && low < high && less(leaf.row_at(high - 1)?.row)? {
+            return Ok(high);
+        }
         let base_rows = leaf.base_rows();
         let (mut base, mut end) = (0, base_rows);
         while base < end {

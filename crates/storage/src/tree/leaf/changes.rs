@@ -124,9 +124,20 @@ pub fn free_bytes(page: &[u8]) -> Result<usize, BadPage> {
     Areas::of(page).map(|areas| areas.free())
 }
 
+/// The offset of a roll pointer in its slot.
+const ROLL_POINTER: usize = 16;
+
+/// Gives a slot its roll pointer. Errors: the page has no such slot.
+pub fn set_roll_pointer(page: &mut [u8], slot: usize, roll_pointer: u64) -> Result<(), BadPage> {
+    let areas = Areas::of(page)?;
+    let slots = page[areas.slots..areas.slots_end()].as_chunks_mut::<SLOT>().0;
+    let slot = slots.get_mut(slot).ok_or(BadPage("no such slot"))?;
+    slot[ROLL_POINTER..].copy_from_slice(&roll_pointer.to_le_bytes());
+    Ok(())
+}
+
 /// Gives the slots whose roll pointer is still to be known ([`PENDING`]) this one.
 pub fn set_pending_roll_pointers(page: &mut [u8], roll_pointer: u64) -> Result<(), BadPage> {
-    const ROLL_POINTER: usize = 16;
     let areas = Areas::of(page)?;
     for slot in page[areas.slots..areas.slots_end()].as_chunks_mut::<SLOT>().0 {
         if u64_at(slot, ROLL_POINTER) == PENDING {
