@@ -138,6 +138,14 @@ impl State {
             None => held.push(Held { owner, of, until }),
         }
     }
+
+    /// Removes the locks of a session that last until then.
+    fn remove(&mut self, owner: Owner, until: Until) {
+        self.tables.retain(|_, held| {
+            held.retain(|held| held.owner != owner || held.until != until);
+            !held.is_empty()
+        });
+    }
 }
 
 impl MetadataLocks {
@@ -247,10 +255,16 @@ impl MetadataLocks {
     /// Ends the locks of a session that last until then.
     pub fn release(&self, owner: Owner, until: Until) {
         let mut state = self.state.lock();
-        state.tables.retain(|_, held| {
-            held.retain(|held| held.owner != owner || held.until != until);
-            !held.is_empty()
-        });
+        state.remove(owner, until);
+        self.note(&state);
+        self.changed.notify_all();
+    }
+
+    /// Ends the locks of a session's statement, and its change if it is one.
+    pub fn end_statement(&self, owner: Owner) {
+        let mut state = self.state.lock();
+        state.remove(owner, Until::Statement);
+        state.changing.remove(&owner);
         self.note(&state);
         self.changed.notify_all();
     }

@@ -26,6 +26,8 @@ pub const UPDATING: &str = "updating";
 pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
 /// The state of a statement that waits for a lock of a whole table.
 pub const WAITING_FOR_TABLE: &str = "Waiting for table metadata lock";
+/// Bytes of a statement's text that reports of locks show at most, as in InnoDB.
+const STATEMENT_SHOWN_BYTES: usize = 1024;
 /// Longer texts do not leave their memory to the next statement, in bytes.
 const SPARE_BYTES_MAX: usize = 4096;
 
@@ -47,6 +49,8 @@ struct Activity {
     host: String,
     database: Option<String>,
     statement: Option<String>,
+    /// The beginning of that text, once a transaction has asked for it.
+    shown: Option<Arc<str>>,
     /// Memory for the text of the next statement.
     spare: String,
     since: Instant,
@@ -125,6 +129,7 @@ impl SessionShared {
         let mut statement = std::mem::take(&mut activity.spare);
         statement.push_str(cut(text, STATEMENT_BYTES_MAX));
         activity.statement = Some(statement);
+        activity.shown = None;
         (activity.number, activity.cancel.clone())
     }
 
@@ -203,6 +208,13 @@ impl SessionShared {
         activity.statement.as_deref().map(|text| cut(text, bytes_max).to_owned())
     }
 
+    /// The beginning of the text of the statement that runs, as reports of locks show it.
+    pub fn shown_statement(&self) -> Option<Arc<str>> {
+        let Activity { statement, shown, .. } = &mut *self.activity.lock();
+        let text = statement.as_deref()?;
+        Some(Arc::clone(shown.get_or_insert_with(|| cut(text, STATEMENT_SHOWN_BYTES).into())))
+    }
+
     pub fn is_running(&self) -> bool {
         self.activity.lock().statement.is_some()
     }
@@ -243,6 +255,7 @@ impl Registry {
                 host: host.into(),
                 database: None,
                 statement: None,
+                shown: None,
                 spare: String::new(),
                 since: Instant::now(),
                 state: EXECUTING,

@@ -232,8 +232,7 @@ impl SessionTransaction {
     /// Takes back what the statement has changed, which is to run anew.
     pub fn restart_statement(&self) -> Result<()> {
         let statement = self.changes.lock().statement.take();
-        self.locks.release(self.owner, Until::Statement);
-        self.locks.end_change(self.owner);
+        self.locks.end_statement(self.owner);
         match statement {
             Some(before) => self.back_to(before),
             None => self.roll_back_changes(),
@@ -262,8 +261,7 @@ impl SessionTransaction {
                 None => self.roll_back_changes().and(Err(e)),
             },
         };
-        self.locks.release(self.owner, Until::Statement);
-        self.locks.end_change(self.owner);
+        self.locks.end_statement(self.owner);
         outcome
     }
 

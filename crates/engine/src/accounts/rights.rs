@@ -34,6 +34,14 @@ impl Rights {
         Rights { accounts, user: user.into(), host: host.into(), account, position }
     }
 
+    /// Returns true if these are the rights that [`Rights::new`] gives.
+    pub fn is_of(&self, accounts: &Arc<AccountList>, user: &str, host: &str, account_host: &str) -> bool {
+        Arc::ptr_eq(&self.accounts, accounts)
+            && self.user == user
+            && self.host == host
+            && self.account.host == account_host
+    }
+
     /// The rights of a view's definer. Error 1449 when the account is gone.
     pub fn of_definer(&self, definer: &Definer) -> Result<Rights> {
         let Definer { user, host } = definer;

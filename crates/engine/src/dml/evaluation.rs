@@ -47,7 +47,7 @@ impl<'a> Evaluation<'a> {
             }
             context.warn(warning.code, warning.message.clone());
         }
-        let text_bytes_max = context.session.variables.unsigned("max_allowed_packet") as usize;
+        let text_bytes_max = context.session.variables.settings().packet_bytes_max;
         let mut evaluation = Evaluation {
             conversion,
             columns: &surroundings.columns,

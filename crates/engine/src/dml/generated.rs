@@ -35,7 +35,7 @@ impl<'a> Generated<'a> {
             target,
             column: target.entry.auto_increment_column(),
             steps: Steps { increment, offset },
-            zero_is_next: !variables.text("sql_mode").split(',').any(|m| m == "NO_AUTO_VALUE_ON_ZERO"),
+            zero_is_next: !variables.settings().zero_is_a_value,
             rows,
             intervals: 0,
             next: 0,

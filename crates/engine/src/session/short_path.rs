@@ -90,9 +90,10 @@ impl ShortPath {
     }
 
     /// Notes a statement without values that the cache is not asked for.
-    pub fn note(&mut self, text: String, is_prepared: bool) {
+    pub fn note(&mut self, text: &str, is_prepared: bool) {
         self.values.clear();
-        (self.text, self.is_prepared, self.is_unknown) = (text, is_prepared, false);
+        text.clone_into(&mut self.text);
+        (self.is_prepared, self.is_unknown) = (is_prepared, false);
     }
 
     /// Returns true if that is a prepared statement of the protocol.

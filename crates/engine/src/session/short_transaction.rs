@@ -61,7 +61,6 @@ impl State {
             ShortStatement::Prepared { .. } => return None,
         };
         let found = TransactionStatement::of(text)?;
-        let text = text.to_owned();
         self.short_path.note(text, matches!(statement, ShortStatement::Prepared { .. }));
         (self.is_short_path_on() && !self.process.killed.is_cancelled()).then_some(found)
     }

@@ -12,7 +12,7 @@ use crate::{
     waiting,
 };
 use muster_storage::Committed;
-use muster_types::{Result, SqlError};
+use muster_types::{Result, SqlError, Value};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -31,14 +31,17 @@ impl Session {
     pub(super) async fn write_short(&mut self, write: Arc<ShortWrite>, begun: Begun) -> ShortAnswer {
         let ended = {
             let mut state = self.state.lock();
-            let may_run_here = waiting::is_alone() || state.is_in_memory(&write);
-            may_run_here.then(|| state.change_short(&write, &begun.1))
+            let key = write.key(state.short_path.values());
+            match waiting::is_alone() || state.is_in_memory(&write, key.as_deref()) {
+                true => Ok(state.change_short(&write, key.as_deref(), &begun.1)),
+                false => Err(key),
+            }
         };
         let ended = match ended {
-            Some(ended) => ended,
-            None => {
+            Ok(ended) => ended,
+            Err(key) => {
                 let (state, cancel) = (self.state.clone(), begun.1.clone());
-                let change = move || Ok(state.lock().change_short(&write, &cancel));
+                let change = move || Ok(state.lock().change_short(&write, key.as_deref(), &cancel));
                 threads::blocking(change).await.unwrap_or_default()
             }
         };
@@ -75,22 +78,22 @@ impl Session {
 
 impl State {
     /// Returns true if the row that the statement which was looked for last changes is in memory, or not known yet.
-    fn is_in_memory(&self, write: &ShortWrite) -> bool {
-        let Some(key) = write.key(self.short_path.values()) else { return true };
+    fn is_in_memory(&self, write: &ShortWrite, key: Option<&[Value]>) -> bool {
+        let Some(key) = key else { return true };
         let tables = self.database.tables();
         let table = tables.current().storage(write.table(), tables.store());
-        table.is_ok_and(|table| is_resident(&table, &key))
+        table.is_ok_and(|table| is_resident(&table, key))
     }
 
-    /// Runs the statement that was looked for last. `None` if it has to take the general path: nothing has changed then.
-    fn change_short(&mut self, write: &ShortWrite, cancel: &CancellationToken) -> Option<Ended> {
+    /// Runs the statement that was looked for last, on the row with this key. `None` if it has to take the general path: nothing has changed then.
+    fn change_short(&mut self, write: &ShortWrite, key: Option<&[Value]>, cancel: &CancellationToken) -> Option<Ended> {
         if !self.may_change_short() {
             return None;
         }
         let (condition_counts, diagnostics) = (self.condition_counts, self.diagnostics.clone());
         self.begin_diagnostics();
         self.transaction.begin_statement();
-        let done = catch_unwind(AssertUnwindSafe(|| self.try_change(write, cancel)));
+        let done = catch_unwind(AssertUnwindSafe(|| self.try_change(write, key, cancel)));
         match done.unwrap_or_else(|panic| Err(panic_error(&*panic))) {
             Ok(None) => {
                 (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
@@ -105,9 +108,7 @@ impl State {
 
     /// Returns true if statements may change rows, and a change has begun.
     fn may_change_short(&mut self) -> bool {
-        let globals = self.database.globals();
-        let is_refused =
-            self.characteristics().read_only || globals.is_on("read_only") || globals.is_on("super_read_only");
+        let is_refused = self.characteristics().read_only || self.database.globals().settings().server_is_read_only;
         if is_refused || self.variables.unsigned("insert_id") > 0 {
             return false;
         }
@@ -120,11 +121,14 @@ impl State {
         true
     }
 
-    fn try_change(&self, write: &ShortWrite, cancel: &CancellationToken) -> Result<Option<Done>> {
-        let values = self.short_path.values();
-        let key = write.key(values);
+    fn try_change(
+        &self,
+        write: &ShortWrite,
+        key: Option<&[Value]>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Done>> {
         let context = self.context_in_place(cancel.clone());
-        dml::change_in_place(&context, write, values, key.as_deref())
+        dml::change_in_place(&context, write, self.short_path.values(), key)
     }
 
     /// Ends a statement and counts it.

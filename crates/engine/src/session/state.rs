@@ -13,7 +13,7 @@ use crate::{
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
-use muster_types::{Collation, Result, Value, time_zone::TimeZone};
+use muster_types::{Collation, Result, Value};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -29,6 +29,8 @@ pub struct State {
     pub host: String,
     /// Host pattern of the account that the login belongs to.
     pub account_host: String,
+    /// Those that statements shared last.
+    rights: Mutex<Option<Arc<Rights>>>,
     pub current_database: Option<String>,
     /// Somebody types here: `interactive_timeout` counts.
     pub interactive: bool,
@@ -65,6 +67,7 @@ impl State {
             user,
             host,
             account_host,
+            rights: Mutex::default(),
             current_database: None,
             interactive: false,
             variables,
@@ -146,8 +149,17 @@ impl State {
         database.map_or(Ok(()), |name| self.use_database(name))
     }
 
-    fn rights(&self) -> Rights {
-        Rights::new(self.database.accounts().list(), &self.user, &self.host, &self.account_host)
+    /// The rights of the client, which statements share until accounts or the client change.
+    fn rights(&self) -> Arc<Rights> {
+        let accounts = self.database.accounts().list();
+        let mut known = self.rights.lock();
+        match &*known {
+            Some(rights) if rights.is_of(&accounts, &self.user, &self.host, &self.account_host) => Arc::clone(rights),
+            _ => {
+                let rights = Arc::new(Rights::new(accounts, &self.user, &self.host, &self.account_host));
+                Arc::clone(known.insert(rights))
+            }
+        }
     }
 
     /// The context that a statement runs with. `variables`: the session's, as the statement's hints change them.
@@ -178,11 +190,9 @@ impl State {
         cancel: CancellationToken,
         variables: Variables,
     ) -> StatementContext {
-        let time_zone = TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System);
-        let now_utc_micros = match variables.get("timestamp") {
-            Value::Double(seconds) if seconds > 0.0 => (seconds * 1e6).round() as i64,
-            _ => now_utc_micros(),
-        };
+        let settings = variables.settings();
+        let time_zone = settings.time_zone;
+        let now_utc_micros = settings.timestamp_micros.unwrap_or_else(now_utc_micros);
         StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {

@@ -40,13 +40,7 @@ fn isolation_name(isolation: Isolation) -> &'static str {
 
 /// The characteristics that variables give transactions.
 fn characteristics_of(variables: &Variables) -> Characteristics {
-    let isolation = match variables.text("transaction_isolation").as_str() {
-        "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
-        "READ-COMMITTED" => Isolation::ReadCommitted,
-        "SERIALIZABLE" => Isolation::Serializable,
-        _ => Isolation::RepeatableRead,
-    };
-    Characteristics { isolation, read_only: variables.is_on("transaction_read_only") }
+    Characteristics { isolation: variables.settings().isolation, read_only: variables.is_on("transaction_read_only") }
 }
 
 impl State {

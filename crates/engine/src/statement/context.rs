@@ -6,7 +6,7 @@ use crate::{
     variables::Variables,
 };
 use muster_optimizer::Interrupt;
-use muster_sql::TableName;
+use muster_sql::{Isolation, TableName};
 use muster_storage::ReadView;
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
 use parking_lot::Mutex;
@@ -22,7 +22,7 @@ pub struct StatementContext {
     pub database: Arc<Database>,
     /// The session as it was when the statement began.
     pub session: SessionSnapshot,
-    pub rights: Rights,
+    pub rights: Arc<Rights>,
     pub diagnostics: Arc<Diagnostics>,
     pub clock: Clock,
     /// The part of the session that other sessions see.
@@ -100,7 +100,7 @@ impl StatementContext {
 
     /// Returns true if the session's transactions see what others have not committed.
     fn reads_uncommitted(&self) -> bool {
-        self.session.variables.text("transaction_isolation") == "READ-UNCOMMITTED"
+        self.session.variables.settings().isolation == Isolation::ReadUncommitted
     }
 
     /// Makes the statement read what has been committed by now, and what its own transaction has changed, as statements that change
@@ -113,8 +113,7 @@ impl StatementContext {
 
     /// Returns true if the session's `sql_mode` makes values that do not fit an error.
     pub fn is_strict(&self) -> bool {
-        let mode = self.session.variables.text("sql_mode");
-        mode.split(',').any(|m| m == "STRICT_TRANS_TABLES" || m == "STRICT_ALL_TABLES")
+        self.session.variables.settings().is_strict
     }
 
     /// Error 1046 without a current database.

@@ -14,9 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes of a statement's text that reports of locks show at most, as in InnoDB.
-const STATEMENT_SHOWN_BYTES: usize = 1024;
-
 impl StatementContext {
     /// Runs something that waits for locks of whole tables: as long as `lock_wait_timeout`, and until KILL.
     pub fn with_patience<R>(&self, wait: impl FnOnce(&Patience<'_>) -> Result<R>) -> Result<R> {
@@ -43,7 +40,7 @@ impl StatementContext {
     /// Readies a transaction to lock rows for the statement: how it waits, and the text that reports of deadlocks show.
     pub fn ready_to_lock(&self, transaction: &mut Transaction, waits: Waits) {
         transaction.set_waits(waits);
-        transaction.set_statement(self.process.statement(STATEMENT_SHOWN_BYTES).map(Into::into));
+        transaction.set_statement(self.process.shown_statement());
     }
 
     /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under LOCK

@@ -1,13 +1,17 @@
 //! Values of system variables: global, and each session's own.
 
 use super::{
+    Settings,
     definitions::{self, DEFINITIONS, Definition, Kind, Scope},
     optimizer_switch,
 };
 use crate::charset;
 use muster_sql::VariableScope;
 use muster_types::{ErrorCode, Result, SqlError, Value, time_zone::TimeZone};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 /// Modes under which the same text means something else; the parser and the functions do not have them.
 const UNSUPPORTED_MODES: &[&str] = &[
@@ -40,7 +44,14 @@ const OF_CONNECTION: &[&str] = &["max_allowed_packet", "net_buffer_length"];
 /// A set of values, by name in lower case. Cheap to copy until changed.
 #[derive(Debug, Clone)]
 pub struct Variables {
-    values: Arc<HashMap<&'static str, Value>>,
+    set: Arc<Set>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Set {
+    values: HashMap<&'static str, Value>,
+    /// Made when somebody asks, of these values.
+    settings: OnceLock<Settings>,
 }
 
 /// Two names of one variable: MySQL 5.7's and MySQL 8's.
@@ -71,7 +82,7 @@ pub fn define(name: &str) -> Result<&'static Definition> {
 impl Variables {
     /// All defaults; `given`: what this server knows better.
     pub fn global(given: &[(&'static str, Value)]) -> Variables {
-        let none = Variables { values: Arc::default() };
+        let none = Variables { set: Arc::default() };
         let mut values: HashMap<&'static str, Value> = HashMap::new();
         for d in DEFINITIONS {
             let value = Value::Text(d.default.into());
@@ -79,32 +90,41 @@ impl Variables {
             values.insert(d.name, value.unwrap_or(Value::Null));
         }
         values.extend(given.iter().cloned());
-        Variables { values: Arc::new(values) }
+        Variables { set: Arc::new(Set { values, settings: OnceLock::new() }) }
     }
 
     /// Returns true if these are the very values of `other`, unchanged since one was copied from the other.
     pub fn is_same(&self, other: &Variables) -> bool {
-        Arc::ptr_eq(&self.values, &other.values)
+        Arc::ptr_eq(&self.set, &other.set)
     }
 
     /// Value of a known variable; NULL for an unknown one.
     pub fn get(&self, name: &str) -> Value {
-        self.values.get(canonical(name)).cloned().unwrap_or(Value::Null)
+        self.value(name).cloned().unwrap_or(Value::Null)
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.set.values.get(canonical(name))
+    }
+
+    /// What statements ask for each time.
+    pub fn settings(&self) -> &Settings {
+        self.set.settings.get_or_init(|| Settings::of(self))
     }
 
     pub fn text(&self, name: &str) -> String {
-        self.get(name).to_text(6).unwrap_or_default()
+        self.value(name).and_then(|value| value.to_text(6)).unwrap_or_default()
     }
 
     pub fn is_on(&self, name: &str) -> bool {
-        self.get(name) == Value::Int(1)
+        matches!(self.value(name), Some(Value::Int(1)))
     }
 
     /// Zero for what is not an integer.
     pub fn unsigned(&self, name: &str) -> u64 {
-        match self.get(name) {
-            Value::Int(i) => u64::try_from(i).unwrap_or(0),
-            Value::UInt(u) => u,
+        match self.value(name) {
+            Some(Value::Int(i)) => u64::try_from(*i).unwrap_or(0),
+            Some(Value::UInt(u)) => *u,
             _ => 0,
         }
     }
@@ -112,7 +132,9 @@ impl Variables {
     /// Stores a value that [`check`] has passed, or that the server computes.
     pub fn put(&mut self, name: &'static str, value: Value) {
         let name = definitions::find(canonical(name)).map_or(name, |d| d.name);
-        Arc::make_mut(&mut self.values).insert(name, value);
+        let set = Arc::make_mut(&mut self.set);
+        set.values.insert(name, value);
+        set.settings = OnceLock::new();
     }
 
     /// Returns the value as SHOW VARIABLES prints it.
@@ -268,7 +290,7 @@ pub fn check_supported(d: &Definition, value: &Value) -> Result<()> {
     {
         return Err(SqlError::unsupported(format!("sql_mode {mode}")));
     }
-    let default = || check(d, Value::Text(d.default.into()), &Variables { values: Arc::default() });
+    let default = || check(d, Value::Text(d.default.into()), &Variables { set: Arc::default() });
     if FIXED.contains(&d.name) && default().is_ok_and(|c| c.value != *value) {
         return Err(SqlError::unsupported(format!("{} = {text}", d.name)));
     }

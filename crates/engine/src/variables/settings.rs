@@ -1,0 +1,70 @@
+//! What statements ask the variables for each time, worked out once for a set of values.
+
+use super::Variables;
+use muster_sql::Isolation;
+use muster_types::{Value, time_zone::TimeZone};
+
+/// The meaning of some variables, as long as all values stay the same.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub time_zone: TimeZone,
+    /// The time that `timestamp` sets, in microseconds since 1970-01-01 00:00:00 UTC; `None`: the clock's.
+    pub timestamp_micros: Option<i64>,
+    /// `sql_mode` makes values that do not fit an error.
+    pub is_strict: bool,
+    /// `sql_mode` has NO_AUTO_VALUE_ON_ZERO.
+    pub zero_is_a_value: bool,
+    /// `transaction_isolation`.
+    pub isolation: Isolation,
+    /// `max_allowed_packet`.
+    pub packet_bytes_max: usize,
+    /// `read_only` or `super_read_only`.
+    pub server_is_read_only: bool,
+}
+
+impl Settings {
+    pub fn of(variables: &Variables) -> Settings {
+        let mode = variables.text("sql_mode");
+        let has_mode = |wanted: &str| mode.split(',').any(|m| m == wanted);
+        Settings {
+            time_zone: TimeZone::from_name(&variables.text("time_zone")).unwrap_or(TimeZone::System),
+            timestamp_micros: match variables.get("timestamp") {
+                Value::Double(seconds) if seconds > 0.0 => Some((seconds * 1e6).round() as i64),
+                _ => None,
+            },
+            is_strict: has_mode("STRICT_TRANS_TABLES") || has_mode("STRICT_ALL_TABLES"),
+            zero_is_a_value: has_mode("NO_AUTO_VALUE_ON_ZERO"),
+            isolation: match variables.text("transaction_isolation").as_str() {
+                "READ-UNCOMMITTED" => Isolation::ReadUncommitted,
+                "READ-COMMITTED" => Isolation::ReadCommitted,
+                "SERIALIZABLE" => Isolation::Serializable,
+                _ => Isolation::RepeatableRead,
+            },
+            packet_bytes_max: variables.unsigned("max_allowed_packet") as usize,
+            server_is_read_only: variables.is_on("read_only") || variables.is_on("super_read_only"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_follow_the_values() {
+        let mut variables = Variables::global(&[]);
+        assert!(variables.settings().is_strict && !variables.settings().server_is_read_only);
+        assert_eq!(variables.settings().isolation, Isolation::RepeatableRead);
+        let before = variables.clone();
+        variables.put("sql_mode", Value::Text("NO_AUTO_VALUE_ON_ZERO".into()));
+        variables.put("transaction_isolation", Value::Text("READ-COMMITTED".into()));
+        variables.put("timestamp", Value::Double(1.5));
+        let settings = variables.settings();
+        assert!(!settings.is_strict && settings.zero_is_a_value);
+        assert_eq!((settings.isolation, settings.timestamp_micros), (Isolation::ReadCommitted, Some(1_500_000)));
+        // The last reader of a set changes it in its place.
+        variables.put("read_only", Value::Int(1));
+        assert!(variables.settings().server_is_read_only);
+        assert!(before.settings().is_strict && before.settings().timestamp_micros.is_none());
+    }
+}
