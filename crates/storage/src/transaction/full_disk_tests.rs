@@ -110,7 +110,7 @@ fn run(full: Full) -> bool {
 fn a_full_disk_takes_no_transaction_along() {
     let mut refused = [0; 4];
     for n in 0..16 {
-        let ways = [Full::After(n * 16 << 10), Full::PageWrites(n), Full::Allocations(n), Full::Segments(n)];
+        let ways = [Full::After((n * 16) << 10), Full::PageWrites(n), Full::Allocations(n), Full::Segments(n)];
         for (kind, full) in ways.into_iter().enumerate() {
             refused[kind] += u32::from(run(full));
         }

@@ -31,7 +31,7 @@ fn new_table(history: u64) -> Arc<Table> {
 
 /// A row whose entry in the index is another one in each version.
 fn row(id: i64, version: i64) -> Vec<Value> {
-    vec![Value::Int(id), Value::Text(format!("version {version}").into()), Value::Bytes(vec![id as u8; 100])]
+    vec![Value::Int(id), Value::Text(format!("version {version}")), Value::Bytes(vec![id as u8; 100])]
 }
 
 fn update(table: &Table, id: i64, version: i64) {
