@@ -369,11 +369,13 @@ async fn repeated_reports_find_a_part_in_the_pool() {
             rows(&mut session, sql).await;
         }
         read.push(session.counters().storage().pages_read() - before);
-        // Two of three queries use it: no scan takes it away.
+        // Two of three queries use it: no scan takes it away. A few of its pages may go: while the disk is slow, pages that
+        // are read ahead have up to a quarter of the frames, also those of the pages that were used least of late.
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;
         rows(&mut session, "SELECT COUNT(*) FROM facts WHERE x > 2000").await;
-        assert!(number(&mut session, dimension).await + 1 >= all_of_it, "the dimension is hot");
+        let held = number(&mut session, dimension).await;
+        assert!(held * 2 > all_of_it, "{held} of {all_of_it} pages, and the dimension is hot");
     }
     let pages = "SELECT DATA_LENGTH / 4096 FROM information_schema.TABLES WHERE TABLE_NAME = 'facts'";
     let pages: f64 = rows(&mut session, pages).await[0][0].parse().unwrap();
