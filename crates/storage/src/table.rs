@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod change_bench;
 mod changes;
+mod insert_batch;
 mod lock_data;
 mod versions;
 

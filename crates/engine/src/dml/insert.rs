@@ -58,10 +58,11 @@ pub fn insert_bound(
     context.transaction.change(context.database.store(), |transaction| transaction.set_duplicate_mode(mode));
     let mut insert =
         RowInsert::new((&target, &bound.target), conversion, &evaluation, on_duplicate, (rows as u64, &seen));
-    match &bound.source {
-        RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows)?,
-        RowSource::Query(_) => insert_query(&mut insert, context, bound, tables)?,
-    }
+    let inserted = match &bound.source {
+        RowSource::Rows(rows) => insert_rows(&mut insert, bound, rows),
+        RowSource::Query(_) => insert_query(&mut insert, context, bound, tables),
+    };
+    insert.after(inserted)?;
     Ok(insert.done(rows != 1))
 }
 

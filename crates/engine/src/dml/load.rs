@@ -57,6 +57,7 @@ pub fn load_rows<R>(
             insert.insert(values, &|_| None)?;
         }
         Ok(())
-    })?;
+    });
+    let filled = insert.after(filled)?;
     Ok((filled, insert.loaded()))
 }

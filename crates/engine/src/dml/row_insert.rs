@@ -19,6 +19,19 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 /// So often a row is tried that meets others which then are gone.
 const ATTEMPTS_MAX: u32 = 1000;
 
+/// So many rows wait to be inserted together at most.
+const WAITING_MAX: usize = 128;
+
+/// Returns true for a value of which there should not be many in memory.
+fn is_long(value: &Value) -> bool {
+    const LONG_BYTES: usize = 8 << 10;
+    match value {
+        Value::Text(text) => text.len() > LONG_BYTES,
+        Value::Bytes(bytes) => bytes.len() > LONG_BYTES,
+        _ => false,
+    }
+}
+
 /// What a statement that inserts has done.
 #[derive(Debug, Default)]
 pub struct Counts {
@@ -56,6 +69,8 @@ pub struct RowInsert<'a> {
     pub on_duplicate: OnDuplicate<'a>,
     pub counts: Counts,
     writer: Writer<'a>,
+    /// Rows that wait to be inserted together, each with the number that was made for it.
+    waiting: Vec<(Vec<Value>, Option<u64>)>,
 }
 
 impl<'a> RowInsert<'a> {
@@ -78,6 +93,7 @@ impl<'a> RowInsert<'a> {
             on_duplicate,
             counts: Counts::default(),
             writer: Writer::new(context, target, Some(seen)),
+            waiting: Vec::new(),
         }
     }
 
@@ -90,6 +106,11 @@ impl<'a> RowInsert<'a> {
         let check = self.bound.check.as_ref();
         if !passes_view(check, &self.bound.columns, &row, self.evaluation, &self.conversion)? {
             return Ok(());
+        }
+        if matches!(self.on_duplicate, OnDuplicate::Error) {
+            let is_long = row.iter().any(is_long);
+            self.waiting.push((row, number));
+            return if is_long || self.waiting.len() >= WAITING_MAX { self.flush() } else { Ok(()) };
         }
         for _ in 0..ATTEMPTS_MAX {
             let (index, error) = match self.writer.insert(&row)? {
@@ -113,6 +134,25 @@ impl<'a> RowInsert<'a> {
             }
         }
         Err(muster_types::SqlError::deadlock())
+    }
+
+    /// Inserts the rows that wait for that, in their order. To be called at the end of the statement, and before an error of a later
+    /// row is told: theirs comes first.
+    pub fn flush(&mut self) -> Result<()> {
+        let (rows, numbers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting).into_iter().unzip();
+        let mut done = 0;
+        while done < rows.len() {
+            let inserted = self.writer.insert_batch(&rows[done..])?;
+            numbers[done..done + inserted].iter().for_each(|number| self.inserted(*number));
+            done += inserted;
+        }
+        Ok(())
+    }
+
+    /// Ends the insertion of rows, which has come to a result.
+    pub fn after<T>(&mut self, result: Result<T>) -> Result<T> {
+        self.flush()?;
+        result
     }
 
     fn inserted(&mut self, number: Option<u64>) {

@@ -89,6 +89,23 @@ impl<'a> Writer<'a> {
         self.written(inserted.map(|()| true))
     }
 
+    /// Inserts some rows whose texts were admitted: the first, and maybe some that follow. Returns how many. Error 1062, too: there is
+    /// a row with the key of the first.
+    pub fn insert_batch(&self, rows: &[Vec<Value>]) -> Result<usize> {
+        let (table, counters) = (&self.target.storage, self.counters());
+        let insert = |transaction: &mut Transaction| table.insert_batch(transaction, rows, counters);
+        match self.context.transaction.change(self.target.storage.store(), insert) {
+            Ok(inserted) => {
+                self.context.process.counters.add(OperatorCounter::row_writes, inserted as u64);
+                Ok(inserted)
+            }
+            Err(e) => {
+                self.context.process.counters.add(OperatorCounter::row_writes, 1);
+                Err(storage_error(&self.target.entry.def, e))
+            }
+        }
+    }
+
     /// The key and the values of the row that has the key of `row` in a unique index, as it is now.
     pub fn existing(&self, index: usize, row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
         let (table, def) = (&self.target.storage, &self.target.entry.def);

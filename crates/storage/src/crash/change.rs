@@ -64,7 +64,7 @@ impl From<StorageError> for Broken {
 
 /// A change that was tried.
 pub(super) enum Outcome {
-    Made(Delta),
+    Made(Vec<Delta>),
     /// It was refused as a duplicate, as it must be.
     Duplicate,
     /// Another transaction, which has not ended, has changed the row or an entry of it.
@@ -88,15 +88,42 @@ pub(super) fn change(
             let key = model.key_values(&old);
             match table.delete(trx, &key, &Counters::default()) {
                 Ok(true) => {
-                    Ok(Outcome::Made(Delta { removed: Some(model.key(&old)), put: None, number_missing: false }))
+                    let removed = Some(model.key(&old));
+                    Ok(Outcome::Made(vec![Delta { removed, put: None, number_missing: false }]))
                 }
                 Ok(false) => Err(Broken::Wrong(format!("no row with key {key:?}"))),
                 Err(StorageError::WouldWait) => Ok(Outcome::Conflict),
                 Err(e) => Err(e.into()),
             }
         }
+        _ if model.has_primary_key() && draw.one_in(2) => insert_batch(table, model, draw, trx),
         _ => insert(table, model, draw, trx),
     }
+}
+
+/// Inserts the first rows of some that are drawn, in the order of their keys.
+fn insert_batch(table: &Table, model: &Model, draw: &mut Random, trx: &mut Transaction) -> Result<Outcome, Broken> {
+    let drawn =
+        (0..1 + draw.below(12)).map(|_| Row { values: draw::row(draw, &model.schema), number: HAS_PRIMARY_KEY });
+    let mut rows: Vec<Row> = drawn.collect();
+    rows.sort_by_cached_key(|row| model.key(row));
+    let values: Vec<_> = rows.iter().map(|row| row.values.clone()).collect();
+    let done = table.insert_batch(trx, &values, &Counters::default());
+    let inserted = done.as_ref().map_or(0, |inserted| *inserted);
+    if let Some(refused) = refused(done.map(|_| true), model.duplicate(&rows[0], None), &rows[0])? {
+        return Ok(refused);
+    }
+    let mut with_them = model.clone();
+    let mut deltas = Vec::new();
+    for row in rows.into_iter().take(inserted) {
+        if let Some(index) = with_them.duplicate(&row, None) {
+            return Err(Broken::Wrong(format!("{row:?} was inserted and is a duplicate in index {index}")));
+        }
+        let delta = Delta { removed: None, put: Some(row), number_missing: false };
+        delta.apply(&mut with_them);
+        deltas.push(delta);
+    }
+    Ok(Outcome::Made(deltas))
 }
 
 fn insert(table: &Table, model: &Model, draw: &mut Random, trx: &mut Transaction) -> Result<Outcome, Broken> {
@@ -114,7 +141,7 @@ fn insert(table: &Table, model: &Model, draw: &mut Random, trx: &mut Transaction
             Err(wrong) => return Err(wrong),
         }
     }
-    Ok(Outcome::Made(Delta { removed: None, put: Some(row), number_missing }))
+    Ok(Outcome::Made(vec![Delta { removed: None, put: Some(row), number_missing }]))
 }
 
 /// The hidden row number of the row that came last.
@@ -142,7 +169,7 @@ fn update(table: &Table, model: &Model, draw: &mut Random, old: Row, trx: &mut T
     let done = table.update(trx, &model.key_values(&old), &new.values, &Counters::default());
     match refused(done, model.duplicate(&new, Some(&key)), &new)? {
         Some(refused) => Ok(refused),
-        None => Ok(Outcome::Made(Delta { removed: Some(key), put: Some(new), number_missing: false })),
+        None => Ok(Outcome::Made(vec![Delta { removed: Some(key), put: Some(new), number_missing: false }])),
     }
 }
 

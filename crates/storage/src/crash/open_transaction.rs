@@ -41,15 +41,20 @@ impl OpenTransaction {
     ) -> Result<&'static str, Broken> {
         let model = self.model(known, id);
         let changed = change::change(table, &model, draw, &mut self.trx)?;
-        let change::Outcome::Made(delta) = changed else {
+        let change::Outcome::Made(deltas) = changed else {
             return Ok(if matches!(changed, change::Outcome::Conflict) { "conflicts" } else { "duplicates" });
         };
-        if let Some(number) = delta.given_number() {
+        if let Some(number) = deltas.iter().find_map(Delta::given_number) {
             known.gave_number(id, number).map_err(Broken::Wrong)?;
         }
-        known.history.note(format!("{:?} changes table {id}: {delta:?}", self.trx));
-        self.deltas.push((id, delta));
-        Ok(if model.has_primary_key() { "changes" } else { "changes of rows with hidden numbers" })
+        known.history.note(format!("{:?} changes table {id}: {deltas:?}", self.trx));
+        let together = deltas.len();
+        self.deltas.extend(deltas.into_iter().map(|delta| (id, delta)));
+        Ok(match model.has_primary_key() {
+            _ if together > 1 => "insertions of rows together",
+            true => "changes",
+            false => "changes of rows with hidden numbers",
+        })
     }
 
     pub fn set_savepoint(&mut self) {

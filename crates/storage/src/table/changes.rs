@@ -149,7 +149,11 @@ impl Table {
 
     /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches. Nothing is held
     /// during the wait, and what was read before it may have changed.
-    fn waiting<T>(&self, trx: &mut Transaction, mut attempt: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
+    pub(super) fn waiting<T>(
+        &self,
+        trx: &mut Transaction,
+        mut attempt: impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
         loop {
             match attempt(trx) {
                 Err(StorageError::WouldWait) => drop(trx.locks()?.wait()?),
@@ -193,7 +197,7 @@ impl Table {
         let mut changes = changes.collect::<Result<Vec<_>>>()?;
         let Some(before) = changes[0].take_before() else { return Ok(()) };
         let leaves_garbage = match before.kind {
-            UndoKind::Insert => false,
+            UndoKind::Insert | UndoKind::Inserts => false,
             UndoKind::Mark => true,
             // The entries of the version before, and its long values.
             UndoKind::Update => {
@@ -223,7 +227,7 @@ impl Table {
     }
 
     /// Error: `WrongType` for a row with another number of values than the table has columns.
-    fn check_width(&self, row: &[Value]) -> Result<()> {
+    pub(super) fn check_width(&self, row: &[Value]) -> Result<()> {
         if row.len() != self.schema.columns.len() {
             let value = format!("{} values for {} columns", row.len(), self.schema.columns.len());
             return Err(StorageError::WrongType { value });

@@ -21,6 +21,9 @@ impl Table {
     /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since its
     /// transaction has not ended. Errors: those of reading and changing pages.
     pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
+        if undo.kind == UndoKind::Inserts {
+            return self.undo_inserts(at, undo);
+        }
         let counters = self.store.counters();
         let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
         let _changing = self.changing();
@@ -54,16 +57,20 @@ impl Table {
             }
             changes.push(change);
         }
-        let payload = [undo.trx_id.to_le_bytes(), undo.previous.to_le_bytes()].concat();
-        let first = FirstRecord { kind: kind::UNDONE, file: clustered.file().id(), payload };
-        self.commit_changes(changes, Some(&first))?;
+        self.commit_changes(changes, Some(&self.undone(undo)))?;
         if is_purged { clustered.free_long_values(&undo.record, counters) } else { Ok(()) }
+    }
+
+    /// The record that says that a change is undone.
+    pub(super) fn undone(&self, undo: &UndoRecord) -> FirstRecord {
+        let payload = [undo.trx_id.to_le_bytes(), undo.previous.to_le_bytes()].concat();
+        FirstRecord { kind: kind::UNDONE, file: self.trees[0].file().id(), payload }
     }
 
     fn undo_row(&self, change: &mut Change<'_>, undo: &UndoRecord, is_purged: bool) -> Result<()> {
         match undo.kind {
             _ if is_purged => change.delete(&undo.key),
-            UndoKind::Insert => change.delete(&undo.key),
+            UndoKind::Insert | UndoKind::Inserts => change.delete(&undo.key),
             UndoKind::Update => change.restore(&undo.key, &undo.record, undo.version, undo.marked),
             UndoKind::Mark => change.unmark(&undo.key, undo.version),
         }
@@ -164,7 +171,7 @@ impl Table {
     /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries, and the
     /// row if the change marked it and nothing has changed it since. Done once more, it does nothing.
     pub(crate) fn purge(&self, undo: &UndoRecord, seen: &SeenByAll, at: Lsn) -> Result<()> {
-        if undo.kind == UndoKind::Insert || undo.marked {
+        if undo.kind.is_insert() || undo.marked {
             return Ok(());
         }
         let counters = self.store.counters();
@@ -234,7 +241,7 @@ impl Table {
                 return Ok(versions);
             }
             let (_, before) = self.store.undo_record(version.roll_pointer)?;
-            if before.kind == UndoKind::Insert {
+            if before.kind.is_insert() {
                 return Ok(versions);
             }
             (version, marked, record) = (before.version, before.marked, before.record);

@@ -1,6 +1,6 @@
 //! One transaction: it begins with its first change, and ends with commit or rollback.
 
-use super::{Fault, UndoRecord, kind};
+use super::{Fault, UndoKind, UndoRecord, kind};
 use crate::{
     FileId, LockMode, ReadView, Result, Store, Waits,
     locks::TransactionLocks,
@@ -174,9 +174,14 @@ impl Transaction {
 
     /// Notes the undo record of a change, and whether it leaves something behind for purge.
     pub(crate) fn note_change(&mut self, undo: Lsn, leaves_garbage: bool) {
-        self.last = undo;
         self.leaves_garbage |= leaves_garbage;
-        self.changed_rows += 1;
+        self.note_changes(undo, 1);
+    }
+
+    /// Notes the undo record of the change of so many rows.
+    pub(crate) fn note_changes(&mut self, undo: Lsn, rows: u64) {
+        self.last = undo;
+        self.changed_rows += rows;
         if let Some(locks) = &self.locks {
             locks.owner().set_weight(self.changed_rows);
         }
@@ -201,8 +206,13 @@ impl Transaction {
 
     /// Undoing takes of the room that was promised for it.
     fn give_room_back(&mut self, record: &UndoRecord) {
+        self.promise_less(undo_bytes(record));
+    }
+
+    /// Gives room back that was promised for undoing what there is not to undo.
+    pub(crate) fn promise_less(&mut self, bytes: u64) {
         if let Some(room) = &mut self.undo_room {
-            drop(room.give_up(undo_bytes(record)));
+            drop(room.give_up(bytes));
         }
     }
 
@@ -269,7 +279,10 @@ impl Transaction {
 
 /// Bytes of the log that undoing takes, about.
 pub(crate) fn undo_bytes(record: &UndoRecord) -> u64 {
-    undo_bytes_of(record.key.len(), record.record.len())
+    match record.kind {
+        UndoKind::Inserts => undo_bytes_of(0, 0) * record.keys().len() as u64,
+        _ => undo_bytes_of(record.key.len(), record.record.len()),
+    }
 }
 
 /// The same, for a key and a row of so many bytes.

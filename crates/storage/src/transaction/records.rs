@@ -25,6 +25,15 @@ pub(crate) enum UndoKind {
     Update = 2,
     /// There was the same version, not marked.
     Mark = 3,
+    /// There was no row with any of some keys.
+    Inserts = 4,
+}
+
+impl UndoKind {
+    /// Returns true if there was no row before the change.
+    pub fn is_insert(self) -> bool {
+        matches!(self, UndoKind::Insert | UndoKind::Inserts)
+    }
 }
 
 /// An undo record: a row before a change.
@@ -37,9 +46,10 @@ pub(crate) struct UndoRecord {
     /// The version before, with its mark.
     pub version: Version,
     pub marked: bool,
-    /// The row's key in the clustered tree.
+    /// The row's key in the clustered tree; the first of several.
     pub key: Vec<u8>,
-    /// The row before, as a record of the clustered tree; empty if there was none.
+    /// The row before, as a record of the clustered tree; empty if there was none. Of [`UndoKind::Inserts`], the further keys, each
+    /// with its length before it.
     pub record: Vec<u8>,
 }
 
@@ -47,6 +57,29 @@ pub(crate) struct UndoRecord {
 const FIXED: usize = 40;
 
 impl UndoRecord {
+    /// The undo record of rows that have come, at least one of them.
+    pub fn of_inserts(trx_id: u64, previous: Lsn, keys: &[Vec<u8>]) -> UndoRecord {
+        let mut record = Vec::new();
+        for key in &keys[1..] {
+            record.extend_from_slice(&(key.len() as u16).to_le_bytes());
+            record.extend_from_slice(key);
+        }
+        let (key, version) = (keys[0].clone(), Version::default());
+        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, record }
+    }
+
+    /// The keys of all rows that the change was of.
+    pub fn keys(&self) -> Vec<&[u8]> {
+        let mut keys = vec![self.key.as_slice()];
+        let mut rest = if self.kind == UndoKind::Inserts { self.record.as_slice() } else { &[] };
+        while let Some((length, behind)) = rest.split_first_chunk::<2>() {
+            let Some((key, behind)) = behind.split_at_checked(u16::from_le_bytes(*length).into()) else { break };
+            keys.push(key);
+            rest = behind;
+        }
+        keys
+    }
+
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIXED + self.key.len() + self.record.len());
         for field in [self.trx_id, self.previous, self.version.trx_id, self.version.roll_pointer] {
@@ -67,6 +100,7 @@ impl UndoRecord {
             1 => UndoKind::Insert,
             2 => UndoKind::Update,
             3 => UndoKind::Mark,
+            4 => UndoKind::Inserts,
             _ => return None,
         };
         let (key, record) = rest.split_at_checked(u16_at(fixed, 34).into())?;
@@ -130,6 +164,10 @@ mod tests {
         };
         let bytes = record.to_bytes();
         assert_eq!(UndoRecord::from_bytes(&bytes), Some(record));
+        let keys = [vec![1], vec![], vec![2; 300]];
+        let record = UndoRecord::of_inserts(7, 4096, &keys);
+        let again = UndoRecord::from_bytes(&record.to_bytes()).unwrap();
+        assert_eq!((again.keys(), &again), (keys.iter().map(Vec::as_slice).collect(), &record));
         assert!((0..FIXED + 3).all(|cut| UndoRecord::from_bytes(&bytes[..cut]).is_none()));
     }
 }

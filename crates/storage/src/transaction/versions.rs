@@ -1,6 +1,6 @@
 //! Versions of rows before the newest one, from undo records.
 
-use super::{UndoKind, UndoRecord, kind};
+use super::{UndoRecord, kind};
 use crate::{
     Result, StorageError,
     log::{Log, Lsn, Record},
@@ -32,6 +32,6 @@ impl UndoSource for UndoRecords {
         };
         // The record of a version that is needed is kept: another one in its place is that of a later time.
         let UndoRecord { kind, version, marked, record, .. } = record.ok_or(StorageError::SnapshotTooOld)?;
-        Ok(Some(Before { version, marked, record: (kind != UndoKind::Insert).then_some(record) }))
+        Ok(Some(Before { version, marked, record: (!kind.is_insert()).then_some(record) }))
     }
 }

@@ -50,6 +50,7 @@ mod descent;
 pub mod gallop;
 mod group;
 pub mod inner;
+mod insert_together;
 mod latched_entry;
 pub mod layout;
 pub mod leaf;

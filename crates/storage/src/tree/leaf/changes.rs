@@ -56,6 +56,15 @@ impl SlotChange<'_> {
         }
     }
 
+    /// The same, of a row behind so many others that are put in at the same place.
+    pub fn behind(mut self, rows: usize) -> Self {
+        if let SlotChange::Add { at, slot, .. } = &mut self {
+            *at += rows;
+            slot.shift += rows as i16;
+        }
+        self
+    }
+
     /// The same, of a slot that is marked or not.
     pub fn with_mark(mut self, marked: bool) -> Self {
         if let SlotChange::Add { slot, .. } | SlotChange::Change { slot, .. } = &mut self {
