@@ -59,7 +59,7 @@ fn a_run_ends_where_another_row_is_or_comes_first() {
     let taken = table.insert_batch(&mut trx, &rows([30, 31]), &Counters::default());
     assert!(matches!(taken, Err(StorageError::Duplicate { index: 0, .. })), "{taken:?}");
     assert_eq!(table.insert_batch(&mut trx, &[], &Counters::default()).unwrap(), 0);
-    trx.commit().unwrap();
+    drop(trx.commit().unwrap());
     assert_eq!(keys_of(&table, &store.read_view()), [10, 11, 12, 20, 25, 26, 28, 29, 30, 40]);
 }
 
@@ -93,7 +93,7 @@ fn a_locked_gap_is_waited_for() {
     let counters = Counters::default();
     let mut trx = store.begin();
     insert(&table, &mut trx, [0, 100]);
-    trx.commit().unwrap();
+    drop(trx.commit().unwrap());
     let mut reader = store.begin();
     let ranges = vec![KeyRange::prefix(vec![Value::Int(50)])];
     let mode = LockMode::Shared;
@@ -104,9 +104,9 @@ fn a_locked_gap_is_waited_for() {
     let refused = table.insert_batch(&mut writer, &rows(40..60), &counters);
     assert!(matches!(refused, Err(StorageError::WouldWait)), "{refused:?}");
     assert_eq!(insert(&table, &mut writer, [101, 102]), 2, "another gap");
-    reader.commit().unwrap();
+    drop(reader.commit().unwrap());
     assert_eq!(insert(&table, &mut writer, 40..60), 20);
-    writer.commit().unwrap();
+    drop(writer.commit().unwrap());
     assert_eq!(keys_of(&table, &store.read_view()).len(), 24);
 }
 
@@ -136,7 +136,7 @@ fn batches_of_all_kinds_are_as_single_rows() {
         if random.one_in(3) {
             trx.roll_back().unwrap();
         } else {
-            trx.commit().unwrap();
+            drop(trx.commit().unwrap());
             model = own;
         }
         assert_eq!(keys_of(&table, &store.read_view()), Vec::from_iter(model.keys().copied()));
