@@ -36,6 +36,8 @@ struct Requests {
     frames_wanted: bool,
     /// Changes before this position of the log are wanted on the disk.
     before: u64,
+    /// Somebody waits for a round, which is not put off after an error.
+    at_once: bool,
     started: bool,
     in_round: bool,
     stopped: bool,
@@ -137,10 +139,12 @@ impl Cleaner {
         self.work.notify_one();
     }
 
-    /// Asks for frames and waits until the round has ended. Returns its error.
-    pub fn round(&self, pool: &Weak<BufferPool>) -> Option<Arc<StorageError>> {
+    /// Asks for frames and waits until the round has ended. Returns its error. `at_once`: the cleaner does not rest before
+    /// it, even if the round before has failed.
+    pub fn round(&self, pool: &Weak<BufferPool>, at_once: bool) -> Option<Arc<StorageError>> {
         let mut requests = self.requests.lock();
         requests.frames_wanted = true;
+        requests.at_once |= at_once;
         self.ask(&mut requests, pool);
         let request = requests.asked;
         while requests.started && !requests.stopped && requests.ended < request {
@@ -182,14 +186,19 @@ impl Cleaner {
         }
     }
 
-    /// Waits until there is something to do; at most `rest` if the last round left something, and after an error no less.
+    /// Waits until there is something to do; at most `rest` if the last round left something, and after an error no less
+    /// unless a round is wanted at once.
     fn next_round(&self, rest: Option<Duration>) -> Option<Round> {
         let mut requests = self.requests.lock();
         match rest {
             // Requests come in all the time while nothing can be written.
             Some(rest) if requests.failure.is_some() => {
                 let deadline = Instant::now() + rest;
-                while !requests.stopped && !self.work.wait_until(&mut requests, deadline).timed_out() {}
+                while !requests.stopped && !requests.at_once {
+                    if self.work.wait_until(&mut requests, deadline).timed_out() {
+                        break;
+                    }
+                }
             }
             Some(rest) if requests.asked == requests.ended && !rest.is_zero() => {
                 self.work.wait_for(&mut requests, rest);
@@ -206,6 +215,7 @@ impl Cleaner {
         }
         self.frames_pending.store(false, Relaxed);
         self.share_pending.store(false, Relaxed);
+        requests.at_once = false;
         requests.in_round = true;
         Some(Round { request: requests.asked, frames_wanted: requests.frames_wanted, before: requests.before })
     }

@@ -158,6 +158,25 @@ fn who_needs_a_frame_is_told_why_there_is_none() {
 }
 
 #[test]
+fn a_full_disk_is_told_at_once_and_so_is_its_end() {
+    let f = fixture();
+    let minute = 60_000;
+    f.pool.set_frame_wait_ms(minute);
+    f.pool.set_cleaner_retry_ms(minute);
+    f.pool.set_dirty_max(FRAMES);
+    f.io.inject(Fault { on: Operation::Write, after: 0, kind: FaultKind::Error(libc::ENOSPC), forever: true });
+    change_each(&f, 1..=FRAMES as u32);
+    let start = Instant::now();
+    for _ in 0..3 {
+        assert!(matches!(f.get(PAGES), Err(StorageError::DiskFull { .. })));
+    }
+    f.io.clear_faults();
+    f.check(PAGES);
+    assert!(start.elapsed() < Duration::from_millis(minute / 4), "{:?}", start.elapsed());
+    f.check_frames();
+}
+
+#[test]
 fn a_store_that_is_closed_is_not_written_to() {
     let f = fixture();
     f.pool.set_dirty_max(0);

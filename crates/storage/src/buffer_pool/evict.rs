@@ -10,18 +10,29 @@ use std::{
 
 /// As many dirty pages that should have been replaced before a clean one wake the cleaner.
 const DIRTY_PASSED: usize = 4;
+/// How long a request for a frame waits for clean pages that are in use, once the disk is known to be full.
+const FULL_DISK_WAIT: Duration = Duration::from_millis(10);
 
 impl BufferPool {
     /// An empty frame, latched exclusively, in no list. Waits a while when all are in use, and for the cleaner when none
-    /// is clean. Errors: `NoFreeFrame`, and those of the cleaner.
+    /// is clean; hardly, if the cleaner can write nothing because the disk is full. Errors: `NoFreeFrame`, and those of the
+    /// cleaner.
     pub(super) fn take_frame(&self, counters: &Counters) -> Result<u32> {
         if let Some(frame) = self.take_frame_now() {
             return Ok(frame);
         }
         counters.add(Counter::frame_waits, 1);
-        let deadline = Instant::now() + Duration::from_millis(self.frame_wait_ms.load(Relaxed));
+        let mut deadline = Instant::now() + Duration::from_millis(self.frame_wait_ms.load(Relaxed));
+        let mut failure = None;
+        let mut is_first = true;
         loop {
-            let failure = if self.dirty.count() > 0 { self.cleaner.round(&self.me) } else { None };
+            if !is_disk_full(failure.as_deref()) {
+                failure = if self.dirty.count() > 0 { self.cleaner.round(&self.me, is_first) } else { None };
+                is_first = false;
+                if is_disk_full(failure.as_deref()) {
+                    deadline = deadline.min(Instant::now() + FULL_DISK_WAIT);
+                }
+            }
             if let Some(frame) = self.take_frame_now() {
                 return Ok(frame);
             }
@@ -92,4 +103,8 @@ impl BufferPool {
         }
         true
     }
+}
+
+fn is_disk_full(failure: Option<&StorageError>) -> bool {
+    matches!(failure, Some(StorageError::DiskFull { .. }))
 }
