@@ -4,8 +4,8 @@
 //! A statement that was refused memory while others computed may ask to compute alone: then nobody else is admitted until it
 //! has ended, and those who computed before end first. Light statements, which never wait, may still compute beside it.
 
+use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result, SqlError};
-use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     sync::Arc,

@@ -3,7 +3,7 @@
 use crate::command_counters::CommandCounters;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
-use parking_lot::Mutex;
+use muster_storage::mutex::Mutex;
 use std::{
     collections::BTreeMap,
     sync::{

@@ -10,9 +10,8 @@ use crate::{
 use muster_algebra::TableId;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
-use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction};
+use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
-use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{

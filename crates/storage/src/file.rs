@@ -12,13 +12,13 @@ use crate::{
     buffer_pool::PageGuardMut,
     file_header::FILE_MAGIC,
     io::{AlignedBuf, Disk, IoFile, OpenMode, ReadOp, WriteOp},
+    mutex::{Mutex, MutexGuard},
     page::{self, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
 };
 pub use crate::{
     file_header::{FileHeader, TREE_FIELDS},
     sequential_writer::SequentialWriter,
 };
-use parking_lot::{Mutex, MutexGuard};
 use std::{
     path::{Path, PathBuf},
     sync::{

@@ -11,6 +11,7 @@
 //!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
 //!   Disk       io_uring, pread, a simulated one with faults  io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
+//!   Mutex      locks that wait without yielding              mutex.rs
 //!   load_ahead memory ahead of its use, wide registers     processor.rs
 //! ```
 //!
@@ -36,6 +37,7 @@ mod locking_scan;
 pub mod locks;
 mod log;
 pub mod lookup;
+pub mod mutex;
 pub mod page;
 mod planted;
 mod primitives;

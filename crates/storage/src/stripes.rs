@@ -1,7 +1,9 @@
 //! Lock striping: locks by key without a lock for each key.
 
-use crate::latch_order::{Held, Rank};
-use parking_lot::{Mutex, MutexGuard};
+use crate::{
+    latch_order::{Held, Rank},
+    mutex::{Mutex, MutexGuard},
+};
 
 /// So many writers of different keys seldom meet in one lock.
 const STRIPES: usize = 64;

@@ -11,13 +11,14 @@ use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
     key::{ByteRange, Keys},
     latch_order::{self, Rank},
+    mutex::Mutex,
     stripes::Stripes,
     transaction::UndoRecords,
     tree::{ColumnSource, History, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
 use muster_types::{KeyRange, Value, collation::TextTraits};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},

@@ -18,9 +18,9 @@ pub use rights::{AccountKey, Rights};
 pub use statements::resolve;
 
 use crate::persist::{self, ChangeError, LoggedFile};
-use muster_storage::Store;
+use muster_storage::{Store, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -19,9 +19,9 @@ pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, now_utc
 pub use stored::FormerContent;
 
 use crate::persist::{self, ChangeError, LoggedFile};
-use muster_storage::{FileId, Store};
+use muster_storage::{FileId, Store, mutex::Mutex};
 use muster_types::Result;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},

@@ -3,9 +3,10 @@
 use super::{generated::keep_above, target::Target};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_exec::counters::OperatorCounter;
-use muster_storage::{Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, value_at};
+use muster_storage::{
+    Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, mutex::Mutex, value_at,
+};
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What came of a change.

@@ -13,8 +13,8 @@ use crate::{
     virtual_tables::InformationSchema,
 };
 use muster_exec::QueryCounters;
+use muster_storage::mutex::Mutex;
 use muster_types::{Collation, Result, Value};
-use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::Ordering::Relaxed},

@@ -2,7 +2,7 @@
 
 use super::{plan::ShortPlan, write::ShortWrite};
 use crate::{accounts::AccountList, tables::TableSet};
-use parking_lot::Mutex;
+use muster_storage::mutex::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
     hash::{BuildHasher, RandomState},

@@ -12,8 +12,8 @@ use arrow_array::RecordBatch;
 use futures::{StreamExt, future, stream};
 use muster_algebra::{Columns, Plan};
 use muster_exec::ExecContext;
+use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result};
-use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     sync::Arc,

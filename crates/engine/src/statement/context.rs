@@ -7,9 +7,8 @@ use crate::{
 };
 use muster_optimizer::Interrupt;
 use muster_sql::{Isolation, TableName};
-use muster_storage::ReadView;
+use muster_storage::{ReadView, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, time_zone::TimeZone};
-use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},

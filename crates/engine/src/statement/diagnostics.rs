@@ -1,8 +1,8 @@
 //! What SHOW WARNINGS has to tell of one statement.
 
 use muster_exec::{Warning, Warnings};
+use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, SqlError};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 #[derive(Default)]

@@ -9,8 +9,8 @@ use crate::{
 };
 use muster_algebra::{Catalog, Definer, TableDef, TableId, ViewDef};
 use muster_exec::VirtualRows;
+use muster_storage::mutex::Mutex;
 use muster_types::{Result, SqlError};
-use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, OnceLock},

@@ -7,10 +7,10 @@
 use super::Companions;
 use crate::persist::{self, ChangeError};
 use muster_storage::{
-    Counters, Fetch, FileId, ReadView, Scan, ScanRequest, Steering, Table, TableStatistics, file::Companion, value_at,
+    Counters, Fetch, FileId, ReadView, Scan, ScanRequest, Steering, Table, TableStatistics, file::Companion,
+    mutex::Mutex, value_at,
 };
 use muster_types::{KeyRange, Result, SqlError, Value};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 const KIND: persist::Kind = persist::Kind { magic: *b"MUSTAUTO", version: 1 };

@@ -7,9 +7,9 @@ use super::{
     fresh,
 };
 use crate::catalog::TableEntry;
-use muster_storage::{FileId, Store, Table, TableStatistics};
+use muster_storage::{FileId, Store, Table, TableStatistics, mutex::Mutex};
 use muster_types::{Result, SqlError, collation::TextTraits};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock};
 
 /// A plan changes with what is in memory only when this share of an index has come or gone.

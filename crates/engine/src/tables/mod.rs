@@ -37,9 +37,9 @@ use crate::{
     persist,
 };
 use companions::Companions;
-use muster_storage::{FileId, Reserve, Store, Table};
+use muster_storage::{FileId, Reserve, Store, Table, mutex::Mutex};
 use muster_types::Result;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::sync::Arc;
 
 pub struct Tables {

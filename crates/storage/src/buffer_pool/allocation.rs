@@ -9,9 +9,9 @@ use crate::{
     counters::Counter,
     file::{FileHeader, PageFile},
     latch_order::{InTree, Rank},
+    mutex::MutexGuard,
     page::{self, PageType},
 };
-use parking_lot::MutexGuard;
 use std::sync::Arc;
 
 /// Pages that a change takes from a file and gives back to it. Holds the latch of the file header, so that the pages

@@ -5,8 +5,10 @@
 //! asked for all changes before a position of the log. The thread is started when it is first needed.
 
 use super::BufferPool;
-use crate::{Result, StorageError};
-use parking_lot::{Condvar, Mutex};
+use crate::{
+    Result, StorageError,
+    mutex::{Condvar, Mutex},
+};
 use std::{
     sync::{
         Arc, Weak,

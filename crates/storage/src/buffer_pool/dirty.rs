@@ -18,7 +18,7 @@
 //! | `finish` | the same | nothing of the page; one batch at a time |
 //! | `forget` | whoever takes a page out of the pool | the page's latch exclusively |
 
-use parking_lot::Mutex;
+use crate::mutex::Mutex;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::atomic::{

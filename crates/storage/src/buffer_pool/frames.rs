@@ -3,9 +3,9 @@
 //! A frame's bytes may be read by whoever holds its latch shared, and changed by whoever holds it exclusively.
 
 use super::{dirty::PageState, rested::Rest};
-use crate::{FileId, file::PageFile};
+use crate::{FileId, file::PageFile, mutex::Mutex};
 use parking_lot::{
-    Mutex, RawRwLock,
+    RawRwLock,
     lock_api::{RawRwLock as _, RawRwLockDowngrade as _, RawRwLockRecursive as _},
 };
 use std::{

@@ -51,6 +51,7 @@ use crate::{
     io::{Disk, ReadOp},
     latch_order::{Held, InTree, Rank},
     log::Log,
+    mutex::Mutex,
     page,
     planted::Planted,
 };
@@ -58,7 +59,6 @@ use cleaner::Cleaner;
 use dirty::DirtyPages;
 use frames::{Frames, PageKey};
 use page_table::PageTable;
-use parking_lot::Mutex;
 #[cfg(test)]
 pub(crate) use planted::Fault as PlantedFault;
 use replacement::Replacement;

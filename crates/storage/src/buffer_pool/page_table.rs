@@ -1,7 +1,7 @@
 //! From page to frame: a hash table in shards, each with its own lock.
 
 use super::frames::PageKey;
-use parking_lot::{Mutex, MutexGuard};
+use crate::mutex::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},

@@ -1,8 +1,14 @@
 //! Reading pages before they are asked for: threads that take batches from a queue.
 
 use super::{BufferPool, frames::PageKey};
-use crate::{Counters, counters::Counter, file::PageFile, io::ReadOp, page};
-use parking_lot::{Condvar, Mutex};
+use crate::{
+    Counters,
+    counters::Counter,
+    file::PageFile,
+    io::ReadOp,
+    mutex::{Condvar, Mutex},
+    page,
+};
 use std::{
     collections::VecDeque,
     sync::{Arc, atomic::Ordering::Relaxed},

@@ -25,7 +25,7 @@ use super::{
     frames::Frames,
     lists::{List, Lists},
 };
-use parking_lot::Mutex;
+use crate::mutex::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// An interval longer than all others: of a page whose last use is not known.

@@ -10,8 +10,7 @@
 //! A page that has left its frame is forgotten; whoever reads it again and finds slots notes it again.
 
 use super::{BufferPool, PageGuard, PageGuardMut, frames::PageKey};
-use crate::FileId;
-use parking_lot::Mutex;
+use crate::{FileId, mutex::Mutex};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// The frame is not in the list.

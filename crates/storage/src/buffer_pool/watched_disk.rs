@@ -1,7 +1,9 @@
 //! A simulated disk that shows a test all that is written.
 
-use crate::io::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, simulated::SimulatedDisk};
-use parking_lot::Mutex;
+use crate::{
+    io::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, simulated::SimulatedDisk},
+    mutex::Mutex,
+};
 use std::{
     fmt, io,
     ops::Deref,

@@ -1,7 +1,7 @@
 //! `preadv` and `pwritev`, a few threads for a batch. Works on every kernel.
 
 use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, lock::LockKind};
-use parking_lot::Mutex;
+use crate::mutex::Mutex;
 use std::{
     fs::{self, File, OpenOptions},
     io,

@@ -7,8 +7,8 @@ use super::{
     Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp,
     threads::{self, IOV_MAX, ThreadsIo},
 };
+use crate::mutex::Mutex;
 use io_uring::{IoUring, Probe, opcode, squeue, types};
-use parking_lot::Mutex;
 use std::{
     fmt, io,
     os::fd::AsRawFd,

@@ -10,9 +10,9 @@ use crate::{
     buffer_pool::{self, BATCH_PAGES, PageCopy},
     file::file_path,
     io::{AlignedBuf, IoFile, OpenMode, WriteOp},
+    mutex::Mutex,
     page::{PAGE_MAGIC, u32_at},
 };
-use parking_lot::Mutex;
 use std::io::ErrorKind;
 
 const NAME: &str = "DOUBLEWRITE";

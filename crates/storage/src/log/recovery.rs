@@ -19,8 +19,7 @@ use super::{
     supply::take_stock,
     thread,
 };
-use crate::{Result, StorageError, io::ALIGN};
-use parking_lot::Mutex;
+use crate::{Result, StorageError, io::ALIGN, mutex::Mutex};
 use std::sync::{Arc, atomic::AtomicU64};
 
 /// Makes an empty log in a directory that has none, durably. What an attempt before left is replaced.

@@ -13,8 +13,10 @@ use super::{
     supply::Supply,
     waiters::Waiters,
 };
-use crate::StorageError;
-use parking_lot::{Condvar, Mutex};
+use crate::{
+    StorageError,
+    mutex::{Condvar, Mutex},
+};
 use std::sync::{
     OnceLock,
     atomic::{AtomicU64, Ordering},

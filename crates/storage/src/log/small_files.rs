@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     FileId, Result, StorageError,
+    mutex::{Mutex, MutexGuard},
     small_file::{self, ReplaceError},
 };
-use parking_lot::{Mutex, MutexGuard};
 use std::{collections::BTreeMap, io::ErrorKind, sync::Arc};
 
 /// Bytes of groups for which room is kept in any case.

@@ -5,9 +5,10 @@ use crate::{
     Result,
     buffer_pool::BufferPool,
     log::{Log, SmallFiles},
+    mutex::Mutex,
     transaction::Transactions,
 };
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::{
     sync::{
         Arc,

@@ -5,8 +5,12 @@
 //! takes those that nobody has changed for a whole interval. It is not the cleaner's thread: encoding asks for room in the log,
 //! and that may have to wait for the cleaner.
 
-use crate::{Counters, FileId, buffer_pool::BufferPool, tree::Tree};
-use parking_lot::{Condvar, Mutex};
+use crate::{
+    Counters, FileId,
+    buffer_pool::BufferPool,
+    mutex::{Condvar, Mutex},
+    tree::Tree,
+};
 use std::{
     collections::HashMap,
     io,

@@ -27,6 +27,7 @@ use crate::{
     file::{self, Companion, PageFile, SequentialWriter},
     io::{self, Disk, FileLock, overlay::OverlayDisk},
     log::{FlushAtCommit, Log, LogStatus, SmallFiles},
+    mutex::Mutex,
     small_file,
     transaction::{Background, TableSource, Transactions, UndoReserve},
     tree::{Tree, TreeBuilder, TreeLayout, group_bytes_max},
@@ -35,7 +36,7 @@ pub use checkpointer::EndsTransaction;
 
 use checkpointer::Checkpointer;
 use leaf_encoder::LeafEncoder;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::{
     collections::{HashMap, HashSet},
     io::ErrorKind,

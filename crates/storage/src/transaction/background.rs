@@ -4,8 +4,8 @@ use super::{Ended, Transactions, UndoReader, kind};
 use crate::{
     FileId, Result, StorageError, Store, Table,
     log::{Group, Lsn},
+    mutex::Mutex,
 };
-use parking_lot::Mutex;
 use std::{
     io,
     sync::{Arc, Weak},

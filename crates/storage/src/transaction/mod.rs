@@ -37,9 +37,9 @@ use crate::{
     FileId, ReadView, Table,
     locks::{LockTable, TransactionLocks},
     log::{Log, Lsn},
+    mutex::{Condvar, Mutex},
     planted::Planted,
 };
-use parking_lot::{Condvar, Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{
@@ -67,7 +67,7 @@ pub(crate) struct Ended {
 pub(crate) struct Transactions {
     state: Mutex<State>,
     /// The newest view.
-    published: RwLock<Arc<ReadView>>,
+    published: Mutex<Arc<ReadView>>,
     /// The least transaction that is active or that some view may not see.
     horizon: Arc<AtomicU64>,
     /// Told when there is something to purge.
@@ -111,7 +111,7 @@ impl Transactions {
         let state = State { next, active, views, held_views: 1, committed: committed.into(), losers, stop: false };
         Transactions {
             state: Mutex::new(state),
-            published: RwLock::new(view),
+            published: Mutex::new(view),
             horizon,
             work: Condvar::new(),
             tables: Mutex::default(),
@@ -129,7 +129,7 @@ impl Transactions {
 
     /// The newest view.
     pub fn view(&self) -> Arc<ReadView> {
-        Arc::clone(&self.published.read())
+        Arc::clone(&self.published.lock())
     }
 
     /// The least transaction that is active or that some view may not see: slots of older ones need no version. Kept up to date
@@ -193,7 +193,7 @@ impl Transactions {
     fn publish(&self, state: &mut State) {
         let view = ReadView::new(state.active.keys().copied().collect(), state.next);
         state.views.push_back(Arc::downgrade(&view));
-        *self.published.write() = view;
+        *self.published.lock() = view;
         self.raise_horizon(state);
     }
 

@@ -4,8 +4,8 @@ use super::{UndoRecord, kind};
 use crate::{
     FileId, Result, StorageError, Store, Table,
     log::{Log, Lsn, NearbyRecords, Record, Room},
+    mutex::{Mutex, MutexGuard},
 };
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// Room in the log that is kept for undoing on a full disk: for the few groups that make room on pages, beside what each

@@ -4,11 +4,11 @@ use crate::{
     ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, Scan, ScanRequest, StorageError, Store,
     StoreOptions, Table, TableSchema, TableStatistics, Transaction,
     io::simulated::SimulatedDisk,
+    mutex::Mutex,
     random::Random,
     rows::fixtures::{rows_of, scan_request, sortable},
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
-use parking_lot::Mutex;
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 pub(super) type Model = BTreeMap<i64, Vec<Value>>;

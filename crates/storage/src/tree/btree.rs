@@ -26,12 +26,13 @@ use crate::{
     file::PageFile,
     latch_order::{InTree, Rank},
     locks::LockTable,
+    mutex::Mutex,
     page::{PageHeader, PageType},
     planted::Planted,
     stripes::Stripes,
 };
 use muster_types::Value;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
