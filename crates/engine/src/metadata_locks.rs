@@ -5,12 +5,18 @@
 //! outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it waits, before it
 //! begins, while somebody has the table for himself.
 
+mod held;
+
+use held::{Held, HeldLocks};
 use muster_algebra::TableId;
+use muster_storage::mutex::{Condvar, Mutex, MutexGuard};
 use muster_types::{ErrorCode, Result, SqlError};
-use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
     time::{Duration, Instant},
 };
 
@@ -69,83 +75,35 @@ pub struct Patience<'a> {
 /// The number of a session.
 type Owner = u32;
 
-struct Held {
-    owner: Owner,
-    of: TableUse,
-    until: Until,
-}
-
 struct Waiting {
     table: TableId,
     of: TableUse,
 }
 
+/// Who waits or may have to be waited for.
 #[derive(Default)]
-struct State {
-    tables: HashMap<TableId, Vec<Held>>,
+struct Claims {
     waiting: HashMap<Owner, Waiting>,
     /// The session that has said FLUSH TABLES WITH READ LOCK, or waits to.
     global: Option<Owner>,
-    /// Sessions with a statement or a commit under way that changes something.
-    changing: HashSet<Owner>,
 }
 
 /// The locks of all sessions.
+///
+/// Statements that read and write agree with each other. As long as no session has or wants more than that, which is counted
+/// in `claims`, a session locks a table and begins a change by a note among its own ([`HeldLocks`]), and meets nobody. Who
+/// wants more counts its claim before it looks at those notes, and the count is read with the notes locked: so either it finds the
+/// note, or who writes the note finds the claim and goes the long way, which is that of one session at a time.
 #[derive(Default)]
 pub struct MetadataLocks {
-    state: Mutex<State>,
+    held: HeldLocks,
+    claims: Mutex<Claims>,
     changed: Condvar,
+    /// Locks that are held or waited for and that do not agree with both reading and writing, and the global read lock.
+    /// Changed by who has `claims` locked.
+    claimed: AtomicUsize,
     /// Locks that are held or waited for and that readers may have to wait for.
     against_readers: AtomicUsize,
-}
-
-impl State {
-    /// Sessions that `owner` has to wait for.
-    fn blockers(&self, owner: Owner, table: TableId, of: TableUse) -> Vec<Owner> {
-        let held = self.tables.get(&table).map_or(&[][..], Vec::as_slice);
-        let mut blockers: Vec<Owner> =
-            held.iter().filter(|held| held.owner != owner && !held.of.agrees(of)).map(|held| held.owner).collect();
-        // Who has the table already must not wait for one who waits for him.
-        if !held.iter().any(|held| held.owner == owner) && !of.goes_first() {
-            let before = self.waiting.iter().filter(|(other, waiting)| {
-                **other != owner && waiting.table == table && waiting.of.goes_first() && !waiting.of.agrees(of)
-            });
-            blockers.extend(before.map(|(other, _)| *other));
-        }
-        blockers
-    }
-
-    /// Returns true if one of `blockers` waits for `owner`, maybe by way of others.
-    fn is_circle(&self, owner: Owner, blockers: &[Owner]) -> bool {
-        let (mut seen, mut next) = (HashSet::new(), blockers.to_vec());
-        while let Some(other) = next.pop() {
-            if other == owner {
-                return true;
-            }
-            if seen.insert(other)
-                && let Some(waiting) = self.waiting.get(&other)
-            {
-                next.extend(self.blockers(other, waiting.table, waiting.of));
-            }
-        }
-        false
-    }
-
-    fn add(&mut self, owner: Owner, table: TableId, of: TableUse, until: Until) {
-        let held = self.tables.entry(table).or_default();
-        match held.iter_mut().find(|held| held.owner == owner && held.until == until) {
-            Some(held) => held.of = held.of.max(of),
-            None => held.push(Held { owner, of, until }),
-        }
-    }
-
-    /// Removes the locks of a session that last until then.
-    fn remove(&mut self, owner: Owner, until: Until) {
-        self.tables.retain(|_, held| {
-            held.retain(|held| held.owner != owner || held.until != until);
-            !held.is_empty()
-        });
-    }
 }
 
 impl MetadataLocks {
@@ -159,22 +117,44 @@ impl MetadataLocks {
         until: Until,
         patience: &Patience<'_>,
     ) -> Result<bool> {
-        let mut state = self.state.lock();
-        let waited = self.wait_for(&mut state, owner, table, of, patience)?;
-        state.add(owner, table, of, until);
-        self.note(&state);
-        Ok(waited)
+        if self.lock_unclaimed(owner, table, of, until) {
+            return Ok(false);
+        }
+        let mut claims = self.claims.lock();
+        let waited = self.wait_for(&mut claims, owner, table, of, patience);
+        if waited.is_ok() {
+            self.held.of(owner).add(Held { owner, table, of, until });
+        }
+        self.end_wait(&mut claims, owner);
+        waited
     }
 
     /// Locks a table, if nobody has to be waited for. Returns whether it is locked.
     pub fn try_lock(&self, owner: Owner, table: TableId, of: TableUse, until: Until) -> bool {
-        let mut state = self.state.lock();
-        if !state.blockers(owner, table, of).is_empty() {
+        if self.lock_unclaimed(owner, table, of, until) {
+            return true;
+        }
+        let mut claims = self.claims.lock();
+        self.begin_wait(&mut claims, owner, Waiting { table, of });
+        let is_free = self.blockers(&claims, owner, table, of).is_empty();
+        if is_free {
+            self.held.of(owner).add(Held { owner, table, of, until });
+        }
+        self.end_wait(&mut claims, owner);
+        is_free
+    }
+
+    /// Locks a table to read or to write, if nobody has or wants more than that of any table. Returns whether it is locked.
+    fn lock_unclaimed(&self, owner: Owner, table: TableId, of: TableUse, until: Until) -> bool {
+        if of.goes_first() {
             return false;
         }
-        state.add(owner, table, of, until);
-        self.note(&state);
-        true
+        let mut held = self.held.of(owner);
+        let is_unclaimed = self.claimed.load(SeqCst) == 0;
+        if is_unclaimed {
+            held.add(Held { owner, table, of, until });
+        }
+        is_unclaimed
     }
 
     /// Waits until a table may be read, and locks nothing. Returns true if it had to wait.
@@ -182,10 +162,12 @@ impl MetadataLocks {
         if self.is_free_for_readers() {
             return Ok(false);
         }
-        let mut state = self.state.lock();
+        let mut claims = self.claims.lock();
         let mut waited = false;
         for table in tables {
-            waited |= self.wait_for(&mut state, owner, *table, TableUse::Read, patience)?;
+            let wait = self.wait_for(&mut claims, owner, *table, TableUse::Read, patience);
+            self.end_wait(&mut claims, owner);
+            waited |= wait?;
         }
         Ok(waited)
     }
@@ -195,37 +177,35 @@ impl MetadataLocks {
         self.against_readers.load(Relaxed) == 0
     }
 
+    /// Waits until nobody is in the way. The caller ends the wait ([`MetadataLocks::end_wait`]) when it has the lock or does
+    /// without.
     fn wait_for(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        claims: &mut MutexGuard<'_, Claims>,
         owner: Owner,
         table: TableId,
         of: TableUse,
         patience: &Patience<'_>,
     ) -> Result<bool> {
+        self.begin_wait(claims, owner, Waiting { table, of });
         let mut waited = false;
         loop {
-            let blockers = state.blockers(owner, table, of);
+            let blockers = self.blockers(claims, owner, table, of);
             if blockers.is_empty() {
                 return Ok(waited);
             }
-            if state.is_circle(owner, &blockers) {
+            if self.is_circle(claims, owner, &blockers) {
                 return Err(SqlError::deadlock());
             }
             waited = true;
-            state.waiting.insert(owner, Waiting { table, of });
-            self.note(state);
-            let step = self.wait_step(state, patience);
-            state.waiting.remove(&owner);
-            self.note(state);
-            step?;
+            self.wait_step(claims, patience)?;
         }
     }
 
     /// Waits for a change of the locks, for a short time.
-    fn wait_step(&self, state: &mut MutexGuard<'_, State>, patience: &Patience<'_>) -> Result<()> {
+    fn wait_step(&self, claims: &mut MutexGuard<'_, Claims>, patience: &Patience<'_>) -> Result<()> {
         (patience.waits)();
-        self.changed.wait_for(state, KILL_CHECK);
+        self.changed.wait_for(claims, KILL_CHECK);
         if (patience.is_killed)() {
             return Err(SqlError::interrupted());
         }
@@ -235,38 +215,72 @@ impl MetadataLocks {
         }
     }
 
-    fn note(&self, state: &State) {
-        let strong = |of: TableUse| of == TableUse::Alone;
-        let held = state.tables.values().flatten().filter(|held| strong(held.of)).count();
-        let waiting = state.waiting.values().filter(|waiting| strong(waiting.of)).count();
-        self.against_readers.store(held + waiting, Relaxed);
+    fn begin_wait(&self, claims: &mut Claims, owner: Owner, waiting: Waiting) {
+        claims.waiting.insert(owner, waiting);
+        self.count_claims(claims);
+    }
+
+    fn end_wait(&self, claims: &mut Claims, owner: Owner) {
+        claims.waiting.remove(&owner);
+        self.count_claims(claims);
+    }
+
+    fn count_claims(&self, claims: &Claims) {
+        let waiting = claims.waiting.values().map(|waiting| waiting.of);
+        let strong: Vec<TableUse> =
+            self.held.strong().into_iter().chain(waiting.filter(|of| of.goes_first())).collect();
+        self.claimed.store(strong.len() + usize::from(claims.global.is_some()), SeqCst);
+        self.against_readers.store(strong.iter().filter(|of| **of == TableUse::Alone).count(), Relaxed);
+    }
+
+    /// Sessions that `owner` has to wait for.
+    fn blockers(&self, claims: &Claims, owner: Owner, table: TableId, of: TableUse) -> Vec<Owner> {
+        let held = self.held.of_table(table);
+        let mut blockers: Vec<Owner> =
+            held.iter().filter(|held| held.owner != owner && !held.of.agrees(of)).map(|held| held.owner).collect();
+        // Who has the table already must not wait for one who waits for him.
+        if !held.iter().any(|held| held.owner == owner) && !of.goes_first() {
+            let before = claims.waiting.iter().filter(|(other, waiting)| {
+                **other != owner && waiting.table == table && waiting.of.goes_first() && !waiting.of.agrees(of)
+            });
+            blockers.extend(before.map(|(other, _)| *other));
+        }
+        blockers
+    }
+
+    /// Returns true if one of `blockers` waits for `owner`, maybe by way of others.
+    fn is_circle(&self, claims: &Claims, owner: Owner, blockers: &[Owner]) -> bool {
+        let (mut seen, mut next) = (HashSet::new(), blockers.to_vec());
+        while let Some(other) = next.pop() {
+            if other == owner {
+                return true;
+            }
+            if seen.insert(other)
+                && let Some(waiting) = claims.waiting.get(&other)
+            {
+                next.extend(self.blockers(claims, other, waiting.table, waiting.of));
+            }
+        }
+        false
     }
 
     /// The tables that a session has locked, by their numbers.
     pub fn held_by(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
-        let mut tables = BTreeMap::new();
-        for (table, held) in &self.state.lock().tables {
-            let strongest = held.iter().filter(|held| held.owner == owner).map(|held| held.of).max();
-            tables.extend(strongest.map(|of| (*table, of)));
-        }
-        tables
+        self.held.of(owner).tables(owner)
     }
 
     /// Ends the locks of a session that last until then.
     pub fn release(&self, owner: Owner, until: Until) {
-        let mut state = self.state.lock();
-        state.remove(owner, until);
-        self.note(&state);
-        self.changed.notify_all();
+        let is_changed = self.held.of(owner).remove(owner, until);
+        self.wake_if(is_changed);
     }
 
     /// Ends the locks of a session's statement, and its change if it is one.
     pub fn end_statement(&self, owner: Owner) {
-        let mut state = self.state.lock();
-        state.remove(owner, Until::Statement);
-        state.changing.remove(&owner);
-        self.note(&state);
-        self.changed.notify_all();
+        let mut held = self.held.of(owner);
+        let is_changed = held.remove(owner, Until::Statement) | held.end_change(owner);
+        drop(held);
+        self.wake_if(is_changed);
     }
 
     /// Ends all that a session holds: it is gone.
@@ -278,16 +292,26 @@ impl MetadataLocks {
         self.end_change(owner);
     }
 
+    /// Wakes those who wait, after a lock or a change has ended. Nobody waits unless there is a claim.
+    fn wake_if(&self, is_changed: bool) {
+        if is_changed && self.claimed.load(SeqCst) > 0 {
+            self.count_claims(&self.claims.lock());
+            self.changed.notify_all();
+        }
+    }
+
     /// FLUSH TABLES WITH READ LOCK: waits for changes that are under way, and keeps others from beginning.
     pub fn lock_globally(&self, owner: Owner, patience: &Patience<'_>) -> Result<()> {
-        let mut state = self.state.lock();
-        while state.global.is_some_and(|other| other != owner) {
-            self.wait_step(&mut state, patience)?;
+        let mut claims = self.claims.lock();
+        while claims.global.is_some_and(|other| other != owner) {
+            self.wait_step(&mut claims, patience)?;
         }
-        state.global = Some(owner);
-        while state.changing.iter().any(|other| *other != owner) {
-            if let Err(e) = self.wait_step(&mut state, patience) {
-                state.global = None;
+        claims.global = Some(owner);
+        self.count_claims(&claims);
+        while self.held.is_changed_by_others(owner) {
+            if let Err(e) = self.wait_step(&mut claims, patience) {
+                drop(claims);
+                self.unlock_globally(owner);
                 return Err(e);
             }
         }
@@ -295,9 +319,15 @@ impl MetadataLocks {
     }
 
     pub fn unlock_globally(&self, owner: Owner) {
-        let mut state = self.state.lock();
-        if state.global == Some(owner) {
-            state.global = None;
+        // Only the session itself makes itself the one that has the global lock.
+        if self.claimed.load(SeqCst) == 0 {
+            return;
+        }
+        let mut claims = self.claims.lock();
+        if claims.global == Some(owner) {
+            claims.global = None;
+            self.count_claims(&claims);
+            drop(claims);
             self.changed.notify_all();
         }
     }
@@ -305,111 +335,51 @@ impl MetadataLocks {
     /// Begins a statement or a commit that changes something; ended by [`MetadataLocks::end_change`]. Error 1223 under the
     /// session's own global read lock.
     pub fn begin_change(&self, owner: Owner, patience: &Patience<'_>) -> Result<()> {
-        let mut state = self.state.lock();
+        if self.begin_change_unclaimed(owner) {
+            return Ok(());
+        }
+        let mut claims = self.claims.lock();
         loop {
-            match state.global {
+            match claims.global {
                 None => break,
                 Some(own) if own == owner => {
                     let message = "Can't execute the query because you have a conflicting read lock";
                     return Err(SqlError::new(ErrorCode::CantUpdateWithReadLock, message));
                 }
-                Some(_) => self.wait_step(&mut state, patience)?,
+                Some(_) => self.wait_step(&mut claims, patience)?,
             }
         }
-        state.changing.insert(owner);
+        self.held.of(owner).begin_change(owner);
         Ok(())
     }
 
     /// Begins a change as [`MetadataLocks::begin_change`] does, unless there is a global read lock. Returns whether it has begun.
     pub fn try_begin_change(&self, owner: Owner) -> bool {
-        let mut state = self.state.lock();
-        if state.global.is_some() {
-            return false;
+        if self.begin_change_unclaimed(owner) {
+            return true;
         }
-        state.changing.insert(owner);
-        true
+        let claims = self.claims.lock();
+        let is_free = claims.global.is_none();
+        if is_free {
+            self.held.of(owner).begin_change(owner);
+        }
+        is_free
+    }
+
+    fn begin_change_unclaimed(&self, owner: Owner) -> bool {
+        let mut held = self.held.of(owner);
+        let is_unclaimed = self.claimed.load(SeqCst) == 0;
+        if is_unclaimed {
+            held.begin_change(owner);
+        }
+        is_unclaimed
     }
 
     pub fn end_change(&self, owner: Owner) {
-        let mut state = self.state.lock();
-        if state.changing.remove(&owner) && state.global.is_some() {
-            self.changed.notify_all();
-        }
+        let is_changed = self.held.of(owner).end_change(owner);
+        self.wake_if(is_changed);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{sync::Arc, thread};
-
-    const TABLE: TableId = TableId(1);
-
-    fn at_once() -> Patience<'static> {
-        Patience { until: Some(Instant::now()), is_killed: &|| false, waits: &|| {} }
-    }
-
-    fn long() -> Patience<'static> {
-        Patience { until: Some(Instant::now() + Duration::from_secs(60)), is_killed: &|| false, waits: &|| {} }
-    }
-
-    fn lock(locks: &MetadataLocks, owner: Owner, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
-        locks.lock(owner, TABLE, of, Until::Transaction, patience)
-    }
-
-    #[test]
-    fn who_agrees_with_whom() {
-        let locks = MetadataLocks::default();
-        for owner in [1, 2] {
-            assert!(!lock(&locks, owner, TableUse::Write, &at_once()).unwrap());
-        }
-        assert_eq!(lock(&locks, 3, TableUse::ReadOnly, &at_once()).unwrap_err().code.number(), 1205);
-        assert_eq!(lock(&locks, 1, TableUse::Alone, &at_once()).unwrap_err().code.number(), 1205);
-        assert!(locks.is_free_for_readers());
-        locks.release(2, Until::Transaction);
-        lock(&locks, 1, TableUse::Alone, &at_once()).unwrap();
-        assert!(!locks.is_free_for_readers());
-        assert!(locks.wait_to_read(2, &[TABLE], &at_once()).is_err());
-        locks.release_all(1);
-        assert!(!locks.wait_to_read(2, &[TABLE], &at_once()).unwrap());
-    }
-
-    #[test]
-    fn a_killed_statement_stops_waiting() {
-        let locks = MetadataLocks::default();
-        lock(&locks, 1, TableUse::Alone, &at_once()).unwrap();
-        let killed = Patience { until: None, is_killed: &|| true, waits: &|| {} };
-        assert_eq!(lock(&locks, 2, TableUse::Read, &killed).unwrap_err().code.number(), 1317);
-        assert_eq!(locks.state.lock().waiting.len(), 0);
-    }
-
-    #[test]
-    fn a_circle_is_found() {
-        let locks = Arc::new(MetadataLocks::default());
-        lock(&locks, 1, TableUse::Write, &at_once()).unwrap();
-        lock(&locks, 2, TableUse::Write, &at_once()).unwrap();
-        let other = {
-            let locks = locks.clone();
-            thread::spawn(move || lock(&locks, 1, TableUse::Alone, &long()))
-        };
-        while locks.state.lock().waiting.is_empty() {
-            thread::yield_now();
-        }
-        assert_eq!(lock(&locks, 2, TableUse::Alone, &long()).unwrap_err().code.number(), 1213);
-        locks.release(2, Until::Transaction);
-        assert!(other.join().unwrap().unwrap());
-    }
-
-    #[test]
-    fn changes_and_the_global_lock_exclude_each_other() {
-        let locks = MetadataLocks::default();
-        locks.begin_change(1, &at_once()).unwrap();
-        assert_eq!(locks.lock_globally(2, &at_once()).unwrap_err().code.number(), 1205);
-        locks.end_change(1);
-        locks.lock_globally(2, &at_once()).unwrap();
-        assert_eq!(locks.begin_change(1, &at_once()).unwrap_err().code.number(), 1205);
-        assert_eq!(locks.begin_change(2, &at_once()).unwrap_err().code.number(), 1223);
-        locks.unlock_globally(2);
-        locks.begin_change(1, &at_once()).unwrap();
-    }
-}
+mod tests;
