@@ -9,15 +9,12 @@ use parking_lot::{
     lock_api::{RawRwLock as _, RawRwLockDowngrade as _, RawRwLockRecursive as _},
 };
 use std::{
-    hint, io, ptr,
+    io, ptr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
-
-/// Looks at a latch before its thread waits: as many as those of a [`Mutex`].
-const LOOKS: u32 = 100;
 
 /// Which page a frame holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,17 +75,6 @@ impl Frame {
     }
     pub fn lock_exclusive(&self) {
         self.latch.lock_exclusive();
-    }
-    /// Looks at a latch that is taken until it is free, for a moment at the most: a page is changed in less time than a thread
-    /// needs to sleep and wake, and one that begins to wait yields the processor first, which may take much longer.
-    pub fn look_again(&self, exclusive: bool) {
-        let is_taken = || if exclusive { self.latch.is_locked() } else { self.latch.is_locked_exclusive() };
-        for _ in 0..LOOKS {
-            if !is_taken() {
-                return;
-            }
-            hint::spin_loop();
-        }
     }
     /// Announces a thread that is going to wait for the latch. The caller has its page's shard of the page table locked.
     pub fn begin_waiting(&self) {

@@ -341,7 +341,6 @@ impl BufferPool {
     fn wait_for(&self, frame: u32, key: PageKey, mode: Mode) -> bool {
         Held::before_waiting(key.0, mode == Mode::Exclusive);
         let f = self.frames.get(frame);
-        f.look_again(mode == Mode::Exclusive);
         match mode {
             Mode::Shared => {
                 f.lock_shared();
