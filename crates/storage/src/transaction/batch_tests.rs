@@ -9,7 +9,10 @@ use crate::{
     rows::fixtures::{rows_of, scan_request},
 };
 use muster_types::{Collation, KeyPart, KeyRange, SqlType, Value};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
 
 fn new_table() -> (Arc<Store>, Arc<Table>) {
     let store = open_store(&Arc::new(SimulatedDisk::new()));
@@ -124,8 +127,8 @@ fn batches_of_all_kinds_are_as_single_rows() {
         for at in 0..random.below(200) as i64 {
             let key = if round % 3 == 0 { random.below(9000) as i64 } else { start + at };
             let new = row(key, &"x".repeat(random.below(190)));
-            if !own.contains_key(&key) {
-                own.insert(key, new.clone());
+            if let Entry::Vacant(place) = own.entry(key) {
+                place.insert(new.clone());
                 batch.push(new);
             }
         }
