@@ -1,6 +1,6 @@
 //! Counters of what queries do, beside those of storage.
 
-use muster_storage::Counters;
+use muster_storage::{Counter, Counters};
 use std::sync::Arc;
 
 muster_storage::counters! {
@@ -48,6 +48,13 @@ muster_storage::counters! {
     savepoint_rollbacks;
 }
 
+/// Counts of inserted, updated and deleted rows: those that statements asked for, and those that storage has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangedRows {
+    asked: [u64; 3],
+    done: [u64; 3],
+}
+
 /// Counters of a session, of the server, or of one node of a plan.
 #[derive(Debug, Default)]
 pub struct QueryCounters {
@@ -83,6 +90,33 @@ impl QueryCounters {
     pub fn reset(&self) {
         self.storage.reset();
         self.operators.reset();
+    }
+
+    /// The counts of rows that statements have changed.
+    pub fn changed_rows(&self) -> ChangedRows {
+        let (operators, storage) = (&self.operators, &self.storage);
+        ChangedRows {
+            asked: [operators.row_writes(), operators.row_updates(), operators.row_deletes()],
+            done: [storage.rows_inserted(), storage.rows_updated(), storage.rows_deleted()],
+        }
+    }
+
+    /// Takes back, here and at the parents, what has been counted of changed rows since `before` was read: the changes were undone, and
+    /// are to be made again. Only one statement counts here meanwhile.
+    pub fn take_back_changed_rows(&self, before: ChangedRows) {
+        use {Counter::*, OperatorCounter::*};
+        let now = self.changed_rows();
+        // Sums wrap around, so that this subtracts.
+        for ((counter, before), now) in
+            [row_writes, row_updates, row_deletes].into_iter().zip(before.asked).zip(now.asked)
+        {
+            self.operators.add(counter, before.wrapping_sub(now));
+        }
+        for ((counter, before), now) in
+            [rows_inserted, rows_updated, rows_deleted].into_iter().zip(before.done).zip(now.done)
+        {
+            self.storage.add(counter, before.wrapping_sub(now));
+        }
     }
 
     /// Adds to a counter of operators.

@@ -91,12 +91,15 @@ impl State {
             return None;
         }
         let (condition_counts, diagnostics) = (self.condition_counts, self.diagnostics.clone());
+        let changed_rows = self.process.counters.changed_rows();
         self.begin_diagnostics();
         self.transaction.begin_statement();
         let done = catch_unwind(AssertUnwindSafe(|| self.try_change(write, key, cancel)));
         match done.unwrap_or_else(|panic| Err(panic_error(&*panic))) {
             Ok(None) => {
                 (self.condition_counts, self.diagnostics) = (condition_counts, diagnostics);
+                // The general path changes the rows again, and counts them.
+                self.process.counters.take_back_changed_rows(changed_rows);
                 let restarted = self.transaction.restart_statement();
                 // The general path meets the same error.
                 restarted.err().map(|e| Ended { outcome: Err(e), committed: None })

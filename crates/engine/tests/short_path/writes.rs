@@ -196,3 +196,30 @@ async fn changes_by_the_whole_primary_key_take_the_short_path() {
         assert!(!is_short(&mut session, sql).await, "{sql}");
     }
 }
+
+/// The short path meets a lock of another session when it has counted the change, and leaves the statement to the general path.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_has_to_wait_is_counted_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(directory.path()).await;
+    let (mut other, mut one) = (session(&database, "root"), session(&database, "root"));
+    for sql in ["USE `short`", "SET innodb_lock_wait_timeout = 1"] {
+        other.execute(sql).await.unwrap();
+        one.execute(sql).await.unwrap();
+    }
+    for id in [1, 2] {
+        one.execute(&format!("INSERT INTO a (id, c) VALUES ({id}, 'text{id}')")).await.unwrap();
+        one.execute(&format!("UPDATE a SET c = 'set{id}' WHERE id = {id}")).await.unwrap();
+    }
+    for sql in ["BEGIN", "INSERT INTO a (id, c) VALUES (3, 'locked')"] {
+        other.execute(sql).await.unwrap();
+    }
+    for (sql, counter) in [
+        ("INSERT INTO a (id, c) VALUES (3, 'text3')", "Handler_write"),
+        ("UPDATE a SET c = 'locked' WHERE id = 1", "Handler_update"),
+    ] {
+        let before = status(&mut one, counter).await;
+        assert_eq!(one.execute(sql).await.err().map(|e| e.code.number()), Some(1205), "{sql}");
+        assert_eq!(status(&mut one, counter).await, before + 1, "{sql}");
+    }
+}
