@@ -35,4 +35,9 @@ pub trait Statistics: Send + Sync {
     fn index(&self, table: &TableDef, index: usize) -> Option<IndexStatistics>;
     /// Rows in these ranges of the index, by descending its tree (an index dive).
     fn range_rows(&self, table: &TableDef, index: usize, ranges: &[KeyRange]) -> Option<f64>;
+    /// Returns false for an index that the statement cannot read, since it is younger than what the statement sees.
+    fn is_readable(&self, table: &TableDef, index: usize) -> bool {
+        let _ = (table, index);
+        true
+    }
 }

@@ -186,6 +186,11 @@ impl SessionTransaction {
         self.with_own_changes(view)
     }
 
+    /// The view that the transaction keeps for all its reads, if it has read.
+    pub fn kept_view(&self) -> Option<Arc<ReadView>> {
+        self.open.lock().as_ref()?.view.clone()
+    }
+
     /// The same view with the changes of the transaction itself.
     pub fn with_own_changes(&self, view: Arc<ReadView>) -> Arc<ReadView> {
         match self.changes.lock().transaction.as_ref().and_then(Transaction::id) {

@@ -33,6 +33,7 @@ mod scope;
 mod substitution;
 #[cfg(test)]
 mod testing;
+mod unreadable_indexes;
 
 #[cfg(test)]
 mod access_equivalence_tests;
@@ -73,6 +74,8 @@ pub fn optimize_hinted(
     options: &Options,
 ) -> Result<Optimized> {
     let statistics = &remembered::Remembered::new(statistics);
+    let mut rel = rel;
+    unreadable_indexes::leave_out(&mut rel, statistics);
     let again = scope::has_subquery(&rel).then(|| (rel.clone(), columns.clone()));
     let (kept, in_subquery_has_a_choice) = run_once(rel, columns, statistics, options)?;
     let Some((again, mut others)) = again.filter(|_| in_subquery_has_a_choice) else { return Ok(kept) };

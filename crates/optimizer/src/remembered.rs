@@ -60,4 +60,8 @@ impl Statistics for Remembered<'_> {
         dives.push(Dive { ranges: ranges.to_vec(), rows });
         rows
     }
+
+    fn is_readable(&self, table: &TableDef, index: usize) -> bool {
+        self.source.is_readable(table, index)
+    }
 }

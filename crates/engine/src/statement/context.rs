@@ -97,6 +97,11 @@ impl StatementContext {
         Arc::clone(view)
     }
 
+    /// The view that the statement's reads have, if there is one already.
+    pub fn known_view(&self) -> Option<Arc<ReadView>> {
+        self.view.lock().clone().or_else(|| self.transaction.kept_view())
+    }
+
     /// Returns true if the session's transactions see what others have not committed.
     fn reads_uncommitted(&self) -> bool {
         self.session.variables.settings().isolation == Isolation::ReadUncommitted

@@ -13,7 +13,10 @@ use muster_storage::mutex::Mutex;
 use muster_types::{Result, SqlError};
 use std::{
     collections::HashMap,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// The tables that a statement resolves names with. They keep the state of all tables as long as the statement runs.
@@ -28,6 +31,8 @@ pub struct StatementTables {
     used: Mutex<Vec<TableId>>,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
     checks_select: bool,
+    /// True for a statement that locks what it reads, and so reads what has been committed by then.
+    locks_rows: AtomicBool,
 }
 
 impl StatementTables {
@@ -49,7 +54,18 @@ impl StatementTables {
             virtual_rows: Mutex::default(),
             used: Mutex::default(),
             checks_select,
+            locks_rows: AtomicBool::new(false),
         })
+    }
+
+    /// Says that the statement locks what it reads.
+    pub fn will_lock_rows(&self) {
+        self.locks_rows.store(true, Relaxed);
+    }
+
+    /// Returns true if the statement reads what has been committed, however old its transaction's view.
+    pub(super) fn reads_newest(&self) -> bool {
+        !self.checks_select || self.locks_rows.load(Relaxed)
     }
 
     pub fn set(&self) -> &Arc<TableSet> {

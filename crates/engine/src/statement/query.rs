@@ -65,6 +65,9 @@ fn plan_without(
     off: &[Switch],
 ) -> Result<Planned> {
     let (bound, tables) = bind(context, query, parameters.into())?;
+    if !query.locking().is_empty() || context.reads_lock() {
+        tables.will_lock_rows();
+    }
     let rel = select_limit(context, bound.rel);
     optimize_without(context, Bound { rel, ..bound }, tables, off)
 }

@@ -58,4 +58,13 @@ impl Statistics for StatementTables {
         let storage = self.set.storage(table.id, self.context.database.tables().store()).ok()?;
         storage.estimate_rows(index, ranges).ok().map(|rows| rows as f64)
     }
+
+    fn is_readable(&self, table: &TableDef, index: usize) -> bool {
+        if self.reads_newest() {
+            return true;
+        }
+        // Without a view the statement will see what there is now.
+        let view = self.context.known_view();
+        view.is_none_or(|view| view.sees(self.set.since(table.id, index)))
+    }
 }

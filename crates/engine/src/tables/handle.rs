@@ -140,6 +140,11 @@ impl Handle {
         &self.entry.files
     }
 
+    /// The moment that a view must see to read an index; 0: all views may.
+    pub fn since(&self, index: usize) -> u64 {
+        self.since.get(index).copied().unwrap_or(0)
+    }
+
     pub fn open(&self, store: &Arc<Store>) -> Result<Arc<Table>> {
         // Who widens what is known does not open the table meanwhile.
         let _known = self.widening.lock();

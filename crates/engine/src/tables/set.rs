@@ -85,6 +85,11 @@ impl TableSet {
         Ok(self.handle(id)?.statistics())
     }
 
+    /// The moment that a view must see to read an index ([`Store::moment_of_views`]); 0: all views may.
+    pub fn since(&self, id: TableId, index: usize) -> u64 {
+        self.handles.get(&id).map_or(0, |handle| handle.since(index))
+    }
+
     /// Makes sure that texts with these traits may come into a column of a table.
     pub fn widen(&self, id: TableId, table: &Table, column: usize, traits: TextTraits) -> Result<()> {
         self.handle(id)?.widen(table, column, traits)
