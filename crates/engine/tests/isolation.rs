@@ -179,6 +179,7 @@ case_files! {
     definition_changes
     dirty_reads
     dirty_writes
+    joins
     locks
     lost_update
     observed_transaction_vanishes

@@ -62,7 +62,7 @@ pub fn find(
     let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
     if context.locks_gaps() {
         let locks = RowLocks { mode, waits, of: &of, whole_tables: false };
-        context.lock_rows(&planned.plan, tables, &locks)?;
+        context.lock_rows(&planned, &[locks])?;
     }
     let seen = context.read_newest();
     let mut result = query::run(context, planned, None, None)?;

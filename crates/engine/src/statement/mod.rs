@@ -10,6 +10,7 @@
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!     table_locks     locks of whole tables                           table_locks.rs
 //!     row_locks       locks of rows that a statement reads            row_locks.rs
+//!     lookup_locks    locks of rows that joins look up                lookup_locks.rs
 //!     skip_locked     rows that others have locked are left out       skip_locked.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
@@ -28,6 +29,7 @@ mod evaluate;
 mod execution;
 pub mod explain;
 mod gate;
+mod lookup_locks;
 mod names;
 pub mod plan_counters;
 pub mod query;

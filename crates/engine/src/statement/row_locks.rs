@@ -1,12 +1,13 @@
 //! Locks of rows that a statement reads: what its plan reads of some tables is locked first, with the gaps between as far as the
 //! isolation level asks for it, and then read as it is by then. So nobody changes a row between the reading and the end of the
-//! transaction, and nobody adds one.
+//! transaction, and nobody adds one. Of the tables that joins look up, the keys that are looked up are locked
+//! ([`super::lookup_locks`]).
 
 use super::{StatementContext, StatementTables, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan};
 use muster_exec::TableSource;
 use muster_sql::{Blocked, Isolation, Locking};
-use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Waits};
+use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Table, Waits};
 use muster_types::{ErrorCode, KeyRange, Result, SqlError};
 
 /// The locks that a statement takes of the rows and gaps that it reads.
@@ -20,53 +21,77 @@ pub struct RowLocks<'a> {
     pub whole_tables: bool,
 }
 
+impl RowLocks<'_> {
+    /// Returns false if so many rows of a table are not locked before they are changed.
+    pub(super) fn has_room_for(&self, table: &Table, rows: u64) -> bool {
+        self.whole_tables || table.store().locks().has_room_for(rows)
+    }
+}
+
 impl StatementContext {
     /// Locks rows that a plan reads. From then on the statement reads what has been committed by now. Errors: 1205, 1213, 1317,
     /// 3572.
-    pub fn lock_rows(&self, plan: &Plan, tables: &StatementTables, locks: &RowLocks<'_>) -> Result<()> {
+    pub fn lock_rows(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
         let mut scans = Vec::new();
-        add_scans(plan, &mut scans);
-        for (scan, ranges) in scans {
-            let is_whole = ranges.iter().any(|range| *range == KeyRange::all());
-            if scan.table.id.is_virtual() || !(locks.of)(scan) {
-                continue;
+        add_scans(&planned.plan, &mut scans);
+        let is_locked = |scan: &Scan| scan.table.id.is_virtual() || all.iter().any(|locks| (locks.of)(scan));
+        // Statements that change rows see for themselves whether those are the ones that they have read.
+        let is_settled = !all.iter().any(|locks| locks.whole_tables)
+            || self.locks_gaps() && scans.iter().all(|(scan, _)| is_locked(scan));
+        self.lock_scans(planned, all)?;
+        self.lock_lookups(planned, all, is_settled)
+    }
+
+    /// Locks the rows that the scans of a plan read.
+    pub(super) fn lock_scans(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
+        let mut scans = Vec::new();
+        add_scans(&planned.plan, &mut scans);
+        scans.retain(|(scan, is_lookup)| !is_lookup && !scan.table.id.is_virtual());
+        for locks in all {
+            for (scan, _) in scans.iter().filter(|(scan, _)| (locks.of)(scan)) {
+                let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
+                let table = planned.tables.storage(scan.table.id)?;
+                if !is_whole || locks.has_room_for(&table, table.row_count()) {
+                    self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)?;
+                }
             }
-            let table = tables.storage(scan.table.id)?;
-            if is_whole && !locks.whole_tables && !table.store().locks().has_room_for(table.row_count()) {
-                continue;
-            }
-            self.lock_ranges(scan, ranges, tables, locks)?;
         }
-        self.read_newest();
         Ok(())
     }
 
     /// Locks what the locking clauses of a SELECT say. Errors: as [`StatementContext::lock_rows`], and 3568 for a table that
     /// the query does not read.
     pub fn lock_what_is_read(&self, planned: &mut Planned, clauses: &[Locking]) -> Result<()> {
-        for Locking { exclusive, table, blocked } in clauses {
-            let of = |scan: &Scan| table.as_ref().is_none_or(|table| scan.alias.eq_ignore_ascii_case(table));
-            let mut scans = Vec::new();
-            add_scans(&planned.plan, &mut scans);
-            if let Some(table) = table.as_ref().filter(|_| !scans.iter().any(|(scan, _)| of(scan))) {
-                let message = format!("Unresolved table name `{table}` in locking clause.");
+        let meant = |table: &Option<String>, scan: &Scan| {
+            table.as_ref().is_none_or(|table| scan.alias.eq_ignore_ascii_case(table))
+        };
+        let mut scans = Vec::new();
+        add_scans(&planned.plan, &mut scans);
+        for Locking { table, .. } in clauses {
+            if let Some(name) = table.as_ref().filter(|_| !scans.iter().any(|(scan, _)| meant(table, scan))) {
+                let message = format!("Unresolved table name `{name}` in locking clause.");
                 return Err(SqlError::new(ErrorCode::UnresolvedTableLock, message));
             }
-            let mode = if *exclusive { LockMode::Exclusive } else { LockMode::Shared };
-            let waits = match blocked {
-                Blocked::Waits => self.lock_waits(),
-                Blocked::Fails => Waits::Never,
-                Blocked::Skips => {
-                    self.lock_what_is_free(planned, mode, &of)?;
-                    continue;
-                }
-            };
-            self.lock_rows(&planned.plan, &planned.tables, &RowLocks { mode, waits, of: &of, whole_tables: true })?;
+        }
+        let mode = |clause: &Locking| if clause.exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        let (skipping, waiting): (Vec<_>, Vec<_>) =
+            clauses.iter().partition(|clause| matches!(clause.blocked, Blocked::Skips));
+        let of: Vec<_> = waiting.iter().map(|clause| move |scan: &Scan| meant(&clause.table, scan)).collect();
+        let locks = waiting.iter().zip(&of).map(|(clause, of)| {
+            let waits = if matches!(clause.blocked, Blocked::Fails) { Waits::Never } else { self.lock_waits() };
+            RowLocks { mode: mode(clause), waits, of, whole_tables: true }
+        });
+        let locks: Vec<RowLocks<'_>> = locks.collect();
+        if !locks.is_empty() {
+            self.lock_rows(planned, &locks)?;
+        }
+        for clause in skipping {
+            self.lock_what_is_free(planned, mode(clause), &|scan| meant(&clause.table, scan))?;
         }
         Ok(())
     }
 
-    fn lock_ranges(
+    pub(super) fn lock_ranges(
         &self,
         scan: &Scan,
         ranges: Vec<KeyRange>,
@@ -105,12 +130,11 @@ impl StatementContext {
     }
 }
 
-/// The tables that a plan reads, with the ranges of their indexes. The rows that a join looks up are known only when it runs: all
-/// count as read.
-fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, Vec<KeyRange>)>) {
+/// The tables that a plan reads; true for those that a join looks up.
+fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
     match &plan.op {
-        PlanOp::Scan(scan) => scans.push((scan, scan.ranges.clone())),
-        PlanOp::LookupJoin { lookup, .. } => scans.push((lookup, vec![KeyRange::all()])),
+        PlanOp::Scan(scan) => scans.push((scan, false)),
+        PlanOp::LookupJoin { lookup, .. } => scans.push((lookup, true)),
         _ => {}
     }
     plan.inputs().into_iter().for_each(|input| add_scans(input, scans));

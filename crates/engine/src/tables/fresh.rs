@@ -18,8 +18,15 @@ pub fn statistics(loaded: &TableStatistics, table: &Table) -> TableStatistics {
         return TableStatistics { rows, ..loaded.clone() };
     }
     let (before, now) = (loaded.rows as f64, rows as f64);
-    let columns = loaded.columns.iter().map(|column| grown_column(column, before, now)).collect();
+    let mut columns: Vec<ColumnStats> = loaded.columns.iter().map(|column| grown_column(column, before, now)).collect();
     let schemas = &table.schema().indexes;
+    for schema in schemas.iter().filter(|schema| schema.unique) {
+        if let [part] = schema.parts.as_slice()
+            && let Some(column) = columns.get_mut(part.column).filter(|_| part.prefix.is_none())
+        {
+            column.distinct = now - column.null_count as f64;
+        }
+    }
     let indexes = loaded.indexes.iter().zip(schemas).zip(table.trees()).map(|((index, schema), tree)| {
         let mut distinct: Vec<f64> = index.distinct.iter().map(|known| grown(*known, before, now)).collect();
         if let (true, Some(last)) = (schema.unique, distinct.last_mut()) {
