@@ -178,7 +178,7 @@ impl SessionTransaction {
         let view = match &mut *self.open.lock() {
             None => newest(),
             Some(open) => match open.characteristics.isolation {
-                Isolation::ReadUncommitted => return ReadView::latest(),
+                Isolation::ReadUncommitted => return ReadView::uncommitted(newest().low()),
                 Isolation::ReadCommitted => newest(),
                 Isolation::RepeatableRead | Isolation::Serializable => Arc::clone(open.view.get_or_insert_with(newest)),
             },

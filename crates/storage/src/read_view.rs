@@ -23,6 +23,8 @@ pub struct ReadView {
     /// The published view that this one was made from, which is kept with it.
     published: Option<Arc<ReadView>>,
     expired: Expired,
+    /// What this transaction and later ones change is seen at once, at any moment; `u64::MAX` in a snapshot.
+    changes_from: u64,
 }
 
 /// Set when versions that a view needs are not kept any more. Views that see the same are equal all the same.
@@ -37,7 +39,7 @@ impl PartialEq for Expired {
 
 impl Eq for Expired {}
 
-static LATEST: LazyLock<Arc<ReadView>> = LazyLock::new(|| ReadView::new(Arc::default(), u64::MAX));
+static LATEST: LazyLock<Arc<ReadView>> = LazyLock::new(|| ReadView::uncommitted(0));
 
 impl ReadView {
     /// The view at a moment at which the transactions in `active`, which ascend, had begun and not ended, and `next` is the
@@ -45,13 +47,22 @@ impl ReadView {
     pub fn new(active: Arc<[u64]>, next: u64) -> Arc<ReadView> {
         debug_assert!(active.is_sorted() && active.last().is_none_or(|last| *last < next));
         let low = active.first().copied().unwrap_or(next);
-        Arc::new(ReadView { low, high: next, active, own: 0, published: None, expired: Expired::default() })
+        let (expired, changes_from) = (Expired::default(), u64::MAX);
+        Arc::new(ReadView { low, high: next, active, own: 0, published: None, expired, changes_from })
     }
 
-    /// Sees the newest version of every row, whether it is committed or not: for READ UNCOMMITTED, statistics and checks. Rows
-    /// may change and go between two looks at them.
+    /// Sees the newest version of every row, whether it is committed or not: for statistics and checks. Rows may change and go
+    /// between two looks at them.
     pub fn latest() -> Arc<ReadView> {
         Arc::clone(&LATEST)
+    }
+
+    /// Sees the newest version of every row, for readers of READ UNCOMMITTED. All transactions below `ended_below` have ended, so
+    /// that rows which only they have changed are the same at every look.
+    pub fn uncommitted(ended_below: u64) -> Arc<ReadView> {
+        let (active, expired) = (Arc::default(), Expired::default());
+        let (low, high, changes_from) = (u64::MAX, u64::MAX, ended_below);
+        Arc::new(ReadView { low, high, active, own: 0, published: None, expired, changes_from })
     }
 
     /// The same view for a reader whose own transaction has changed rows.
@@ -59,12 +70,25 @@ impl ReadView {
         let published = Arc::clone(self.published.as_ref().unwrap_or(self));
         let (active, published) = (Arc::clone(&self.active), Some(published));
         let (low, high) = (self.low, self.high);
-        Arc::new(ReadView { low, high, active, own: trx_id, published, expired: Expired::default() })
+        let (expired, changes_from) = (Expired::default(), self.changes_from);
+        Arc::new(ReadView { low, high, active, own: trx_id, published, expired, changes_from })
     }
 
     /// The least transaction that the view may not see, its own one aside.
     pub fn low(&self) -> u64 {
         self.low
+    }
+
+    /// Returns true if what the view sees does not change while it is held.
+    #[inline]
+    pub fn is_snapshot(&self) -> bool {
+        self.changes_from == u64::MAX
+    }
+
+    /// Returns true if rows of a page with this largest transaction id may differ from what the view saw before.
+    #[inline]
+    pub fn may_see_changes_in(&self, page_max_trx_id: u64) -> bool {
+        page_max_trx_id >= self.changes_from
     }
 
     /// Versions that the view needs are not kept from now on.
@@ -129,7 +153,17 @@ mod tests {
 
     #[test]
     fn the_latest_view_sees_everything() {
-        let view = ReadView::latest();
-        assert!([0, 1, u64::MAX - 1].iter().all(|trx_id| view.sees(*trx_id) && view.sees_all_of(*trx_id)));
+        for view in [ReadView::latest(), ReadView::uncommitted(5)] {
+            assert!([0, 1, u64::MAX - 1].iter().all(|trx_id| view.sees(*trx_id) && view.sees_all_of(*trx_id)));
+            assert!(!view.is_snapshot());
+        }
+    }
+
+    #[test]
+    fn what_ended_before_an_uncommitted_view_does_not_change_under_it() {
+        let view = ReadView::uncommitted(5);
+        assert!(!view.may_see_changes_in(4) && view.may_see_changes_in(5));
+        let snapshot = ReadView::new([5].into(), 9);
+        assert!(snapshot.is_snapshot() && !snapshot.may_see_changes_in(9));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     Counters, ReadView, Result, Table,
-    key::{ByteRange, prefix_end},
+    key::{ByteRange, Keys, prefix_end},
     tree::{Pages, RowOnPage, VisitEnd},
 };
 use std::{ops::ControlFlow, sync::Arc};
@@ -72,7 +72,8 @@ impl Table {
         })
     }
 
-    /// No page of the index is latched while rows are fetched.
+    /// No page of the index is latched while rows are fetched. A row that has changed since its entry was read, which only a view that is
+    /// no snapshot sees, is left out if the entry is not its own any more.
     fn visit_rows_of_entries(
         &self,
         request: &RowVisit<'_>,
@@ -82,6 +83,7 @@ impl Table {
         let (index, clustered) = (self.tree(request.index), self.tree(0));
         let codec = &index.layout().clustered_key;
         let (mut keys, mut ends) = (Vec::new(), Vec::new());
+        let (changing, mut entries) = (!request.view.is_snapshot(), Keys::default());
         let end = index.visit_range(request.range, &request.view, &request.pages, &mut |row| {
             if ends.len() >= request.entries_max {
                 counts.too_many = true;
@@ -89,22 +91,35 @@ impl Table {
             }
             row.append_key(codec, &mut keys)?;
             ends.push(keys.len());
+            if changing {
+                let mut entry = Vec::new();
+                row.append_key(&index.layout().key, &mut entry)?;
+                entries.push(&entry);
+            }
             Ok(ControlFlow::Continue(()))
         })?;
         if end != VisitEnd::Done {
             return Ok(end);
         }
         let mut start = 0;
-        for end in ends {
+        for (i, end) in ends.into_iter().enumerate() {
             let key = &keys[std::mem::replace(&mut start, end)..end];
             let range = ByteRange { lower: key.to_vec(), upper: prefix_end(key) };
-            let mut flow = ControlFlow::Continue(());
+            let (mut flow, mut is_its_row) = (ControlFlow::Continue(()), Ok(Some(true)));
             counts.entries += 1;
             counts.rows_fetched += 1;
             let found = clustered.visit_range(&range, &request.view, &request.pages, &mut |row| {
-                flow = visit(row);
+                if changing {
+                    is_its_row = row.is_row_of(entries.get(i), index, clustered, (&request.view, &request.pages));
+                }
+                if let Ok(Some(true)) = is_its_row {
+                    flow = visit(row);
+                }
                 Ok(ControlFlow::Break(()))
             })?;
+            if is_its_row?.is_none() {
+                return Ok(VisitEnd::MustWait);
+            }
             match (found, flow) {
                 (VisitEnd::MustWait, _) => return Ok(VisitEnd::MustWait),
                 (_, ControlFlow::Break(())) => return Ok(VisitEnd::Stopped),

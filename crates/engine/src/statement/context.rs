@@ -91,7 +91,7 @@ impl StatementContext {
         let mut view = self.view.lock();
         let newest = || match self.transaction.is_open() || !self.reads_uncommitted() {
             true => self.database.newest_view(),
-            false => ReadView::latest(),
+            false => ReadView::uncommitted(self.database.newest_view().low()),
         };
         let view = view.get_or_insert_with(|| self.transaction.read_view(newest));
         Arc::clone(view)

@@ -4,6 +4,7 @@ use super::{
     Collector, FIRST_BATCH_ROWS, RowAccess,
     collect::reorder,
     matching::{Matcher, Reading},
+    recheck::Recheck,
 };
 use crate::{
     Counters, Result,
@@ -43,6 +44,8 @@ pub(crate) struct Fetcher {
     keys: Keys,
     tags: Vec<u32>,
     done: usize,
+    /// The entries themselves, if rows may change before they are fetched.
+    recheck: Option<Recheck>,
     /// Entries whose rows are fetched now, in the order of fetching.
     pass: Vec<u32>,
     run: PrefixRun,
@@ -75,6 +78,7 @@ impl Fetcher {
             keys: Keys::default(),
             tags: Vec::new(),
             done: 0,
+            recheck: Recheck::of(access),
             pass: Vec::new(),
             run: PrefixRun::default(),
             fill_left: None,
@@ -91,6 +95,7 @@ impl Fetcher {
     pub fn restart(&mut self) {
         self.keys.clear();
         self.tags.clear();
+        self.recheck.iter_mut().for_each(Recheck::clear);
         self.done = 0;
         self.fill_left = None;
         self.reading = Reading::of(&self.clustered, self.reading.is_batched());
@@ -101,6 +106,7 @@ impl Fetcher {
         if self.done > 0 && self.pass.is_empty() {
             self.keys.drain(self.done);
             self.tags.drain(..self.done.min(self.tags.len()));
+            self.recheck.iter_mut().for_each(|recheck| recheck.drain(self.done));
             self.done = 0;
         }
         let codec = &secondary.layout().clustered_key;
@@ -113,7 +119,7 @@ impl Fetcher {
             self.keys.push(&key);
         }
         self.tags.extend_from_slice(tags);
-        Ok(())
+        self.recheck.as_mut().map_or(Ok(()), |recheck| recheck.add(page, rows))
     }
 
     /// The next rows, about `want` of them, and their entries' tags. `None` if more entries must be added first or, if
@@ -191,8 +197,11 @@ impl Fetcher {
             false => want.saturating_sub(self.collector.rows()).max(1),
         };
         // An entry whose row is gone or not seen has no place in the answer.
-        let (leaves, numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
+        let (mut leaves, mut numbers) = self.matcher.next_rows(&mut self.run, keys, self.reading, wanted, counters)?;
         counters.add(Counter::rows_fetched, numbers.len() as u64);
+        if let Some(recheck) = &self.recheck {
+            recheck.narrow(&self.clustered, &mut leaves, &mut numbers, &self.pass, counters)?;
+        }
         let entries = numbers.into_iter().map(|i| self.pass[i]);
         let tags: Vec<u32> = match (self.ordered, self.tags.is_empty()) {
             (true, _) => entries.collect(),

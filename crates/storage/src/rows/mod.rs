@@ -16,6 +16,7 @@ mod fetch;
 pub(crate) mod fixtures;
 mod matching;
 mod ranges;
+mod recheck;
 mod wanted;
 
 pub use fetch::Fetch;

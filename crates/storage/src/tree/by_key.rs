@@ -68,6 +68,22 @@ impl<'a> RowOnPage<'a> {
     pub fn append_key(&self, codec: &KeyCodec, key: &mut Vec<u8>) -> Result<(), BadPage> {
         self.leaf.single_keys(self.layout, codec)?.append(codec, self.row, key)
     }
+
+    /// Returns true if a row that a view sees in the clustered tree is that of an entry of a secondary tree which was read before
+    /// with the same view. `None` if a page would have to be waited for.
+    pub fn is_row_of(
+        &self,
+        entry: &[u8],
+        secondary: &Tree,
+        clustered: &Tree,
+        request: (&ReadView, &Pages<'_>),
+    ) -> Result<Option<bool>> {
+        let (view, pages) = request;
+        match view.may_see_changes_in(self.leaf.max_trx_id()) {
+            false => Ok(Some(true)),
+            true => secondary.is_entry_of(entry, clustered, self.leaf, self.row, pages),
+        }
+    }
 }
 
 impl Tree {

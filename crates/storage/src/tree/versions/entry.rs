@@ -10,7 +10,7 @@ use crate::{
         btree::{Tree, TreeOverflow},
         by_key::Pages,
         layout::ColumnSource,
-        leaf::{BadPage, decode::OverflowReader},
+        leaf::{BadPage, Leaf, decode::OverflowReader, rows::Rows},
     },
 };
 use muster_types::Value;
@@ -46,6 +46,22 @@ impl Tree {
         Ok(if self.key_of_values(&entry)? == key { SeenEntry::Entry(entry) } else { SeenEntry::Nothing })
     }
 
+    /// Returns true if the entry in this secondary tree of a row of a leaf has this key; `None` if a long value would have to be
+    /// waited for.
+    pub(crate) fn is_entry_of(
+        &self,
+        key: &[u8],
+        clustered: &Tree,
+        leaf: &Leaf<'_>,
+        row: usize,
+        pages: &Pages<'_>,
+    ) -> Result<Option<bool>> {
+        let block = leaf.to_block_of(&clustered.layout, &Rows::of(vec![row as u16], leaf.base_rows()));
+        let block = block.map_err(|e| clustered.corrupt(leaf.page_no(), e))?;
+        let Some(entry) = self.entry_of_row(clustered, &block, pages)? else { return Ok(None) };
+        Ok(Some(self.key_of_values(&entry)? == key))
+    }
+
     /// The entry of the first row of a block of the clustered tree; `None` if a long value would have to be waited for.
     fn entry_of_row(&self, clustered: &Tree, row: &RowBlock, pages: &Pages<'_>) -> Result<Option<Vec<Value>>> {
         let mut entry = Vec::with_capacity(self.layout.columns.len());
@@ -73,7 +89,7 @@ impl Tree {
     }
 
     /// The key that `codec` makes of a row of a leaf.
-    pub(super) fn key_by(&self, leaf: &crate::tree::leaf::Leaf<'_>, codec: &KeyCodec, row: usize) -> Result<Vec<u8>> {
+    pub(super) fn key_by(&self, leaf: &Leaf<'_>, codec: &KeyCodec, row: usize) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         let made = leaf.single_keys(&self.layout, codec).and_then(|keys| keys.append(codec, row, &mut key));
         made.map(|()| key).map_err(|e| self.corrupt(leaf.page_no(), e))
