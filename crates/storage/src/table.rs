@@ -235,6 +235,11 @@ impl Table {
         Held { _guard: self.changes.read(), _held: held }
     }
 
+    /// Returns true if a change would not have to wait now until changes are allowed.
+    pub(crate) fn may_be_changed_now(&self) -> bool {
+        self.changes.try_read().is_some()
+    }
+
     /// The row with this primary key (one value per part).
     pub fn get(&self, key: &[Value], view: &Arc<ReadView>, counters: &Counters) -> Result<Option<Vec<Value>>> {
         Ok(self.get_stored(key, view, counters)?.map(|mut stored| {

@@ -130,6 +130,8 @@ impl Lives {
                 return Err(e.into());
             }
         };
+        // Also where the thread is at work, so that several purge at once.
+        store.transactions().help_purge_from(6);
         let read = Catalog::read(&store);
         if read.is_err() && self.disk.is_off() {
             return Err(off());

@@ -67,6 +67,7 @@ fn open_table(draw: &mut Random) -> Arc<Table> {
     };
     let disk = Arc::new(SimulatedDisk::new());
     let store = Store::open_on(Path::new("/d"), options, disk).expect("a store in memory opens");
+    store.transactions().help_purge_from(3);
     let schema = loop {
         let schema = draw::schema(draw);
         if !schema.indexes[0].parts.is_empty() {

@@ -138,7 +138,8 @@ mod tests {
                 let mut cursor = scan.cursor();
                 let mut found = ids(&cursor.next_batch().unwrap().unwrap());
                 // The entries of the next rows are read already.
-                let moved = (0..ROWS).filter(|n| (200..250).contains(&(n * 7919 % ROWS)) && !found.contains(&(*n as i32)));
+                let moved =
+                    (0..ROWS).filter(|n| (200..250).contains(&(n * 7919 % ROWS)) && !found.contains(&(*n as i32)));
                 let moved: Vec<i64> = moved.collect();
                 moved.iter().for_each(|id| move_to_end(&table, *id));
                 while let Some(batch) = cursor.next_batch().unwrap() {

@@ -35,6 +35,8 @@ fn table(draw: &mut Random) -> Arc<Table> {
         ..StoreOptions::default()
     };
     let store = Store::open_on(Path::new("/d"), options, Arc::new(SimulatedDisk::new()) as _).unwrap();
+    // Several threads purge at once.
+    store.transactions().help_purge_from(3);
     let schema = draw::schema(draw);
     let files = store.create_table(&schema).unwrap();
     store.open_table(schema, files, TableStatistics::default()).unwrap()

@@ -6,7 +6,7 @@ use super::{
     records::{Event, event_of},
 };
 use crate::log::{Lsn, Record};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// The transactions of a log that is being read.
 #[derive(Debug, Default)]
@@ -15,8 +15,10 @@ pub(crate) struct Analysis {
     pub next: u64,
     /// Transactions without an end.
     pub losers: Vec<Ended>,
-    /// Transactions that have committed and are not purged, in the order of their commits.
-    pub committed: Vec<Ended>,
+    /// Transactions that have committed and are not purged, by the numbers of their ends.
+    committed: BTreeMap<u64, Ended>,
+    end_of: HashMap<u64, u64>,
+    ends: u64,
     found: HashMap<u64, Ended>,
 }
 
@@ -32,7 +34,7 @@ impl Analysis {
         self.saw(id);
         match event {
             Event::Changed => {
-                let ended = self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0 });
+                let ended = self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0, end: 0 });
                 ended.last = record.lsn;
             }
             Event::Undone { next } => {
@@ -42,10 +44,14 @@ impl Analysis {
             }
             Event::Committed { purged } => {
                 let ended = self.found.remove(&id);
-                self.committed.extend(ended.filter(|ended| ended.last != 0 && !purged));
+                if let Some(ended) = ended.filter(|ended| ended.last != 0 && !purged) {
+                    self.ends += 1;
+                    self.end_of.insert(id, self.ends);
+                    self.committed.insert(self.ends, Ended { end: self.ends, ..ended });
+                }
             }
             Event::RolledBack => drop(self.found.remove(&id)),
-            Event::Purged => self.committed.retain(|ended| ended.id != id),
+            Event::Purged => drop(self.end_of.remove(&id).and_then(|end| self.committed.remove(&end))),
         }
     }
 
@@ -63,6 +69,16 @@ impl Analysis {
 
     /// The position from which on the log is needed.
     pub fn oldest(&self) -> Option<Lsn> {
-        self.losers.iter().chain(&self.committed).map(|ended| ended.first).min()
+        self.losers.iter().chain(self.committed.values()).map(|ended| ended.first).min()
+    }
+
+    /// The greatest number of an end.
+    pub fn ends(&self) -> u64 {
+        self.ends
+    }
+
+    /// Transactions that have committed and are not purged, in the order of their commits.
+    pub fn into_committed(self) -> VecDeque<Ended> {
+        self.committed.into_values().collect()
     }
 }

@@ -59,13 +59,15 @@ fn run(transactions: &Transactions, store: &Weak<Store>) {
                 return;
             }
             // Without work the store is not held, so that whoever lets it go closes it.
+            // Tried again now and then.
+            state.retry_unpurgeable();
             if state.losers.is_empty() && state.committed.is_empty() {
                 continue;
             }
         }
         let Some(store) = store.upgrade() else { return };
         // Transactions that cannot be rolled back do not keep others from being purged.
-        for outcome in [store.roll_back_losers(), store.purge_until_stopped()] {
+        for outcome in [store.roll_back_losers(), store.purge_until(|| transactions.is_stopping())] {
             if let Err(e) = outcome
                 && !matches!(e, StorageError::Interrupted)
             {
@@ -81,7 +83,7 @@ impl Transactions {
     pub(super) fn leave_to_background(&self, id: u64, last: Lsn) {
         let mut state = self.state.lock();
         let first = state.active.get(&id).copied().unwrap_or(last);
-        state.losers.push(Ended { id, first, last });
+        state.losers.push(Ended { id, first, last, end: 0 });
     }
 
     fn undone_until(&self, id: u64, next: Lsn) {
@@ -106,7 +108,7 @@ impl Store {
     /// back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes; those of opening tables, reading
     /// the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
-        let _purging = self.transactions().purging.lock();
+        let _rolling_back = self.transactions().rolling_back.lock();
         let mut undo_records = self.undo_records();
         let losers = self.transactions().state.lock().losers.clone();
         let mut outcome = Ok(());
@@ -137,12 +139,6 @@ impl Store {
         transactions.state.lock().losers.retain(|other| other.id != loser.id);
         transactions.end(loser.id, Some(0));
         tracing::info!("transaction {} is rolled back", loser.id);
-        Ok(())
-    }
-
-    fn purge_until_stopped(&self) -> Result<()> {
-        let mut undo_records = self.undo_records();
-        while !self.transactions().is_stopping() && self.purge_one(&mut undo_records)? {}
         Ok(())
     }
 }

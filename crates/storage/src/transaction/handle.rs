@@ -59,8 +59,9 @@ impl Committed {
 }
 
 impl Store {
-    /// A transaction that has changed nothing yet.
+    /// A transaction that has changed nothing yet. Who begins one holds no latch.
     pub fn begin(self: &Arc<Self>) -> Transaction {
+        self.help_to_purge();
         Transaction {
             store: Arc::clone(self),
             id: 0,

@@ -67,6 +67,35 @@ fn an_idle_writer_does_not_stop_purge() {
     compare_at_rest(&table, &Model::new(), false);
 }
 
+/// Nobody purges but those who begin transactions: what waits for purge stays bounded, unless a view needs it.
+#[test]
+fn whoever_makes_garbage_helps_to_remove_it() {
+    let table = new_table(64);
+    let (store, counters) = (table.store(), Counters::default());
+    store.transactions().help_purge_from(20);
+    table.insert_now(&row(1, 0), &counters).unwrap();
+    let update = |version: i64| {
+        let mut trx = store.begin();
+        assert!(table.update(&mut trx, &[Value::Int(1)], &row(1, version), &counters).unwrap());
+        let _not_waited_for = trx.commit().unwrap();
+    };
+    let mut version = 0;
+    let mut more = |count: i64| {
+        (0..count).for_each(|n| update(version + n + 1));
+        version += count;
+    };
+    more(200);
+    assert!((15..=21).contains(&store.history_length()), "{}", store.history_length());
+    let view = store.read_view();
+    more(200);
+    assert!(store.history_length() >= 200);
+    drop(view);
+    // Two go for each that comes.
+    more(250);
+    assert!(store.history_length() <= 21, "{}", store.history_length());
+    compare_at_rest(&table, &Model::from([(1, row(1, version))]), false);
+}
+
 /// A view that nobody reads with any more, but that is held: the log is not kept for it without end.
 #[test]
 fn a_forgotten_view_is_let_go() {

@@ -60,6 +60,8 @@ pub(crate) struct Ended {
     pub first: Lsn,
     /// Its last undo record that is not undone and that purge has to look at; 0 if there is none.
     pub last: Lsn,
+    /// The number of its end: those that end later have greater ones.
+    pub end: u64,
 }
 
 /// All transactions of a store.
@@ -75,8 +77,11 @@ pub(crate) struct Transactions {
     /// Open tables by the files of their clustered trees.
     tables: Mutex<HashMap<FileId, Weak<Table>>>,
     pub(crate) purged_rows: AtomicU64,
-    /// Held by who purges, and by who rolls back what a crash has cut off.
-    purging: Mutex<()>,
+    /// Told when a transaction that was being purged is not any more.
+    purge_ended: Condvar,
+    lag: purge::Lag,
+    /// Held by who rolls back what a crash has cut off.
+    rolling_back: Mutex<()>,
     locks: Arc<LockTable>,
     planted: Planted<Fault>,
 }
@@ -91,8 +96,14 @@ struct State {
     views: VecDeque<Weak<ReadView>>,
     /// The number of read views that were held when all were looked at.
     held_views: usize,
+    /// How many transactions have ended of which something is kept.
+    ends: u64,
     /// Transactions that have ended, in the order of their ends, and are not purged.
     committed: VecDeque<Ended>,
+    /// Those that threads are purging.
+    being_purged: Vec<Ended>,
+    /// Those whose tables could not be opened or read, which are tried again later.
+    unpurgeable: Vec<Ended>,
     /// Transactions that a crash has cut off, which are active until they are rolled back.
     losers: Vec<Ended>,
     stop: bool,
@@ -101,14 +112,25 @@ struct State {
 impl Transactions {
     /// The transactions of a log that has been read.
     pub fn new(analysis: Analysis, locks: Arc<LockTable>) -> Transactions {
-        let Analysis { next, losers, committed, .. } = analysis;
+        let (next, losers) = (analysis.next, analysis.losers.clone());
         // Their rows are locked until they are rolled back.
         losers.iter().for_each(|loser| locks.begin(loser.id).set_rolling_back());
         let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
         let view = ReadView::new(active.keys().copied().collect(), next);
         let horizon = Arc::new(AtomicU64::new(view.low()));
         let views = VecDeque::from([Arc::downgrade(&view)]);
-        let state = State { next, active, views, held_views: 1, committed: committed.into(), losers, stop: false };
+        let state = State {
+            next,
+            active,
+            views,
+            held_views: 1,
+            ends: analysis.ends(),
+            committed: analysis.into_committed(),
+            being_purged: Vec::new(),
+            unpurgeable: Vec::new(),
+            losers,
+            stop: false,
+        };
         Transactions {
             state: Mutex::new(state),
             published: Mutex::new(view),
@@ -116,7 +138,9 @@ impl Transactions {
             work: Condvar::new(),
             tables: Mutex::default(),
             purged_rows: AtomicU64::new(0),
-            purging: Mutex::default(),
+            purge_ended: Condvar::new(),
+            lag: purge::Lag::default(),
+            rolling_back: Mutex::default(),
             locks,
             planted: Planted::default(),
         }
@@ -167,9 +191,12 @@ impl Transactions {
         let mut state = self.state.lock();
         let first = state.active.remove(&id).unwrap_or(0);
         if let Some(last) = last {
-            state.committed.push_back(Ended { id, first, last });
+            state.ends += 1;
+            let end = state.ends;
+            state.committed.push_back(Ended { id, first, last, end });
         }
         self.publish(&mut state);
+        self.lag.note(&state.committed);
         if state.committed.len() >= PURGED_AT_ONCE {
             self.work.notify_one();
         }
@@ -207,7 +234,7 @@ impl Transactions {
     /// The position from which on the log is kept: records of transactions that are active or not purged.
     pub fn oldest_needed(&self) -> Option<Lsn> {
         let state = self.state.lock();
-        let unpurged = state.committed.iter().map(|ended| ended.first);
+        let unpurged = state.unpurged().map(|ended| ended.first);
         state.active.values().copied().chain(unpurged).min()
     }
 
@@ -221,13 +248,13 @@ impl Transactions {
 
     /// Transactions that have committed and are not purged.
     pub fn history_length(&self) -> usize {
-        self.state.lock().committed.len()
+        self.state.lock().unpurged().count()
     }
 
     /// The least transaction that has ended and is not purged; the next one's id if there is none.
     pub fn least_unpurged(&self) -> u64 {
         let state = self.state.lock();
-        state.committed.front().map_or(state.next, |ended| ended.id)
+        state.unpurged().map(|ended| ended.id).min().unwrap_or(state.next)
     }
 
     /// Rows of this table can be undone and purged from now on.
@@ -245,6 +272,22 @@ impl Transactions {
 }
 
 impl State {
+    /// Transactions that have ended and are not purged.
+    fn unpurged(&self) -> impl Iterator<Item = &Ended> {
+        self.being_purged.iter().chain(&self.unpurgeable).chain(&self.committed)
+    }
+
+    /// What could not be purged waits again with the others.
+    fn retry_unpurgeable(&mut self) {
+        std::mem::take(&mut self.unpurgeable).into_iter().for_each(|ended| self.wait_again(ended));
+    }
+
+    /// A transaction that was not purged waits again, in its place.
+    fn wait_again(&mut self, ended: Ended) {
+        let before = self.committed.partition_point(|other| other.end < ended.end);
+        self.committed.insert(before, ended);
+    }
+
     fn drop_unused_views(&mut self) {
         // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many that are not.
         if self.views.len() > 2 * self.held_views + 64 {

@@ -1,11 +1,17 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Fault, Transactions, UndoKind, UndoReader, kind};
+use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, kind};
 use crate::{
-    FileId, ReadView, Result, StorageError, Store,
+    FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
 };
-use std::sync::Arc;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+};
 
 /// The versions that every view sees, those to come included.
 #[derive(Debug)]
@@ -21,29 +27,132 @@ impl SeenByAll {
     }
 }
 
+/// From so many transactions on who begins one helps to purge.
+const HELPED_FROM: usize = 2048;
+
+/// Transactions that such a helper purges.
+const HELP: usize = 2;
+
+/// Who purges a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purger {
+    /// A thread that has nothing else to do, and may wait.
+    Thread,
+    /// A thread that is about to begin a transaction: it takes little, and waits for nobody who keeps a table from being changed.
+    Helper,
+}
+
+/// How far purge is behind, to be looked at without a lock.
+#[derive(Debug)]
+pub(super) struct Lag {
+    /// Transactions that wait.
+    length: AtomicUsize,
+    /// The first of them.
+    first: AtomicU64,
+    /// From so many on there is help.
+    helped_from: AtomicUsize,
+}
+
+impl Default for Lag {
+    fn default() -> Lag {
+        Lag { length: AtomicUsize::new(0), first: AtomicU64::new(u64::MAX), helped_from: AtomicUsize::new(HELPED_FROM) }
+    }
+}
+
+impl Lag {
+    pub fn note(&self, waiting: &VecDeque<Ended>) {
+        self.length.store(waiting.len(), Relaxed);
+        self.first.store(waiting.front().map_or(u64::MAX, |first| first.id), Relaxed);
+    }
+}
+
+/// Bytes of the log from a transaction's first record to its last one, up to which a helper takes it.
+const HELPED_BYTES: u64 = 1 << 20;
+
+/// Returns true for an error that the changes of another transaction need not meet.
+fn is_of_one_table(e: &StorageError) -> bool {
+    use StorageError::*;
+    matches!(
+        e,
+        Io { .. } | Corrupt { .. } | Foreign { .. } | NewerFormat { .. } | OlderFormat { .. } | DamagedLog { .. }
+    )
+}
+
+/// Returns true if the version before a change has long values that go with it. A row that went has taken its own along.
+fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
+    Ok(undo.kind == UndoKind::Update && table.tree(0).has_long_values(&undo.record)?)
+}
+
 impl Transactions {
     /// The versions that every view sees now.
     pub fn seen_by_all(&self) -> SeenByAll {
         SeenByAll { oldest: self.state.lock().oldest_view() }
     }
 
-    /// The next transaction to purge, if all views see it.
-    fn next_to_purge(&self) -> Option<(Ended, SeenByAll)> {
+    /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::purged`] or
+    /// [`Transactions::not_purged`]. A helper takes small ones only.
+    fn take_to_purge(&self, who: Purger) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
         let mut seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
         if self.has(Fault::PurgeUnseen) {
             seen.oldest = self.view();
         }
-        let first = *state.committed.front()?;
-        seen.contains(first.id).then_some((first, seen))
+        let small = |ended: &Ended| ended.last.saturating_sub(ended.first) < HELPED_BYTES;
+        let taken = |ended: &mut Ended| seen.contains(ended.id) && (who == Purger::Thread || small(ended));
+        let first = state.committed.pop_front_if(taken)?;
+        state.being_purged.push(first);
+        self.lag.note(&state.committed);
+        Some((first, seen))
+    }
+
+    /// Has those who begin transactions help from so many on that wait.
+    #[cfg(test)]
+    pub fn help_purge_from(&self, waiting: usize) {
+        self.lag.helped_from.store(waiting, Relaxed);
     }
 
     fn purged(&self, id: u64) {
         let mut state = self.state.lock();
-        // They are purged in their order.
-        if state.committed.front().is_some_and(|ended| ended.id == id) {
-            state.committed.pop_front();
+        state.being_purged.retain(|ended| ended.id != id);
+        drop(state);
+        self.purge_ended.notify_all();
+    }
+
+    /// What a thread has taken to purge is not purged. `later`: it is not to be tried again at once.
+    fn not_purged(&self, ended: Ended, later: bool) {
+        let mut state = self.state.lock();
+        state.being_purged.retain(|other| other.id != ended.id);
+        match later {
+            true => state.unpurgeable.push(ended),
+            false => state.wait_again(ended),
         }
+        self.lag.note(&state.committed);
+        drop(state);
+        self.purge_ended.notify_all();
+    }
+
+    /// Waits until all transactions that ended before another one are purged, or could not be. Returns false if nobody is purging one of them,
+    /// and for a helper, which does not wait.
+    fn wait_for_earlier(&self, end: u64, who: Purger) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.committed.front().is_some_and(|other| other.end < end) {
+                return false;
+            }
+            if !state.being_purged.iter().any(|other| other.end < end) {
+                return true;
+            }
+            if who == Purger::Helper {
+                return false;
+            }
+            self.purge_ended.wait(&mut state);
+        }
+    }
+
+    /// Returns true if so many transactions wait for purge, all of which views see, that the thread alone does not keep up.
+    fn lags(&self) -> bool {
+        self.lag.length.load(Relaxed) >= self.lag.helped_from.load(Relaxed)
+            && self.lag.first.load(Relaxed) < self.horizon.load(Relaxed)
     }
 
     /// Lets go of the oldest views, as long as they keep transactions from being purged whose records begin before a position of the
@@ -54,7 +163,7 @@ impl Transactions {
     pub fn expire_views(&self, before: Lsn) -> usize {
         let mut state = self.state.lock();
         // They are not purged in the order in which they have begun.
-        let keeping: Vec<u64> = state.committed.iter().filter(|e| e.first < before).map(|e| e.id).collect();
+        let keeping: Vec<u64> = state.unpurged().filter(|e| e.first < before).map(|e| e.id).collect();
         let mut expired = 0;
         loop {
             let oldest = state.oldest_view();
@@ -75,47 +184,122 @@ impl Transactions {
 }
 
 impl Store {
-    /// Purges the first transaction that may be. Returns whether there was one. Errors: those of reading the log and changing
-    /// pages; it is tried again.
-    pub(crate) fn purge_one(&self, undo_records: &mut UndoReader<'_>) -> Result<bool> {
-        // One after the other: what is purged twice at the same time would be freed twice.
-        let _purging = self.transactions().purging.lock();
-        let Some((ended, seen)) = self.transactions().next_to_purge() else { return Ok(false) };
-        let mut at = ended.last;
-        // Versions whose long values nobody needs any more.
-        let mut versions: Vec<(FileId, Vec<u8>)> = Vec::new();
-        while at != 0 {
-            if self.transactions().is_stopping() {
+    /// Purges the first transaction that may be, whatever other threads purge meanwhile. Returns whether there was one for this purger. Errors:
+    /// those of reading the log and changing pages; it is tried again.
+    fn purge_one(&self, who: Purger, undo_records: &mut UndoReader<'_>) -> Result<bool> {
+        let Some((ended, seen)) = self.transactions().take_to_purge(who) else { return Ok(false) };
+        let purged = self.purge_transaction(ended, &seen, who, undo_records);
+        match &purged {
+            Ok(true) => self.transactions().purged(ended.id),
+            Ok(false) => self.transactions().not_purged(ended, false),
+            Err(e) => self.transactions().not_purged(ended, is_of_one_table(e)),
+        }
+        Ok(purged? || who == Purger::Thread)
+    }
+
+    /// Removes what nobody needs any more since a transaction has ended. Returns false if another one has to be purged first.
+    ///
+    /// Rows and entries may go in any order: whoever removes some of a row finds out from the versions that are there then, and two that have
+    /// changed the same row look at it one after the other. But the long values of a version are read by the purge of all transactions that
+    /// have changed the row before, so they go last.
+    fn purge_transaction(
+        &self,
+        ended: Ended,
+        seen: &SeenByAll,
+        who: Purger,
+        undo_records: &mut UndoReader<'_>,
+    ) -> Result<bool> {
+        let mut has_long_values = false;
+        self.visit_undo(ended, undo_records, |table, undo, record| {
+            if who == Purger::Helper && !table.may_be_changed_now() {
                 return Err(StorageError::Interrupted);
             }
-            let undo = at;
-            let (file, record) = undo_records.read(at)?;
-            at = record.previous;
-            let Some(table) = self.table_of(file)? else { continue };
-            table.purge(&record, &seen, undo)?;
-            // A row that went has taken its long values along.
-            if record.kind == UndoKind::Update && table.tree(0).has_long_values(&record.record)? {
-                versions.push((file, record.record));
-            }
+            table.purge(record, seen, undo)?;
+            has_long_values |= is_long_version(table, record)?;
+            Ok(())
+        })?;
+        if has_long_values && !self.transactions().wait_for_earlier(ended.end, who) {
+            return Ok(false);
         }
         if ended.last != 0 {
             self.append_purged(ended.id)?;
         }
-        self.transactions().purged(ended.id);
-        // Told before their pages are free: after a crash or an error nobody frees them once more.
-        for (file, record) in versions {
-            if let Some(table) = self.table_of(file)? {
-                table.free_long_values(&record)?;
+        // Told before the pages of long values are free: after a crash or an error nobody frees them once more.
+        if has_long_values {
+            let freed =
+                self.visit_undo(ended, undo_records, |table, _, record| match is_long_version(table, record)? {
+                    true => table.free_long_values(&record.record),
+                    false => Ok(()),
+                });
+            if let Err(e) = freed {
+                tracing::warn!("long values that nobody needs keep their pages: {e}");
             }
         }
         Ok(true)
     }
 
-    /// Purges all that may be, on this thread.
-    pub fn purge(&self) -> Result<()> {
-        let mut undo_records = self.undo_records();
-        while self.purge_one(&mut undo_records)? {}
+    /// Calls `visit` with the undo records of a transaction, the last one first, and their tables and positions.
+    fn visit_undo(
+        &self,
+        ended: Ended,
+        undo_records: &mut UndoReader<'_>,
+        mut visit: impl FnMut(&Table, Lsn, &UndoRecord) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = ended.last;
+        while at != 0 {
+            if self.transactions().is_stopping() {
+                return Err(StorageError::Interrupted);
+            }
+            let (file, record) = undo_records.read(at)?;
+            if let Some(table) = self.table_of(file)? {
+                visit(&table, at, &record)?;
+            }
+            at = record.previous;
+        }
         Ok(())
+    }
+
+    /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of [`Store::purge_until`].
+    pub fn purge(&self) -> Result<()> {
+        let transactions = self.transactions();
+        transactions.state.lock().retry_unpurgeable();
+        loop {
+            self.purge_until(|| false)?;
+            let mut state = transactions.state.lock();
+            if state.being_purged.is_empty() {
+                return Ok(());
+            }
+            // What another thread has taken may come back.
+            transactions.purge_ended.wait(&mut state);
+        }
+    }
+
+    /// Purges what may be purged, until told to stop. A transaction for which that fails is left for the next time, and does not keep
+    /// the others from being purged, unless they would fail for the same reason. Errors: the first one.
+    pub(super) fn purge_until(&self, stop: impl Fn() -> bool) -> Result<()> {
+        let (mut undo_records, mut outcome) = (self.undo_records(), Ok(()));
+        while !stop() {
+            match self.purge_one(Purger::Thread, &mut undo_records) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(e) if is_of_one_table(&e) => outcome = outcome.and(Err(e)),
+                Err(e) => return Err(e),
+            }
+        }
+        outcome
+    }
+
+    /// Purges a little if purge lags behind: for who begins a transaction and holds nothing yet. So nobody makes garbage faster than it is
+    /// removed, however many threads make it.
+    pub(super) fn help_to_purge(&self) {
+        if !self.transactions().lags() {
+            return;
+        }
+        let mut undo_records = self.undo_records();
+        for _ in 0..HELP {
+            // The thread that purges meets the same error and tells it.
+            let Ok(true) = self.purge_one(Purger::Helper, &mut undo_records) else { return };
+        }
     }
 
     fn append_purged(&self, id: u64) -> Result<()> {

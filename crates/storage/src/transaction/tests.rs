@@ -230,6 +230,35 @@ fn a_table_that_cannot_be_opened_stops_only_its_own_transaction() {
     compare_at_rest(&other, &Model::from([(9, row(9))]), true);
 }
 
+/// The same with a transaction that has committed: its versions wait, and those of later ones are purged.
+#[test]
+fn a_table_that_cannot_be_opened_does_not_keep_others_from_being_purged() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let store = open_store(&disk);
+    let files: Vec<Vec<FileId>> = (0..2).map(|_| store.create_table(&schema()).unwrap()).collect();
+    let tables: Vec<Arc<Table>> = files.iter().map(|files| open_table(&store, files)).collect();
+    let row = |id: i64| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![7; 3000])];
+    tables.iter().for_each(|table| table.insert_now(&row(9), &Counters::default()).unwrap());
+    let view = store.read_view();
+    for table in tables.iter().rev() {
+        assert!(table.delete_now(&[Value::Int(9)], &Counters::default()).unwrap());
+    }
+    assert_eq!(store.history_length(), 2, "the view needs them");
+    store.make_durable().unwrap();
+    disk.cut_power_after(0);
+    drop((view, tables, store));
+    let store = open_store(&Arc::new(disk.after_power_cut(1)));
+    let table = open_table(&store, &files[0]);
+    let unreadable = || StorageError::io("/d", std::io::Error::other("the table cannot be opened"));
+    store.set_table_source(Arc::new(move |_| Err(unreadable())));
+    assert!(store.purge().is_err());
+    assert_eq!(store.history_length(), 1, "that of the other table");
+    compare(&table, &Model::new(), &ReadView::latest());
+    let other = open_table(&store, &files[1]);
+    compare_at_rest(&other, &Model::new(), true);
+    assert_eq!(store.history_length(), 0);
+}
+
 /// A transaction is rolled back or purged after its changes have come to their pages; then there is a checkpoint, which writes no pages,
 /// and a power cut.
 #[test]
