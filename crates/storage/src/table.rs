@@ -32,7 +32,10 @@ pub struct Table {
     store: Arc<Store>,
     schema: TableSchema,
     files: Vec<FileId>,
-    statistics: TableStatistics,
+    /// What is known of the rows; replaced as a whole.
+    statistics: RwLock<Arc<TableStatistics>>,
+    /// Rows that were inserted, changed and deleted since the statistics were made, those of statements that were undone among them.
+    changed_rows: AtomicU64,
     /// Traits of the texts of each column, as [`TextTraits::to_bits`]; empty: nothing is known. They follow the rows.
     texts: Box<[AtomicU64]>,
     trees: Vec<Arc<Tree>>,
@@ -97,7 +100,8 @@ impl Table {
             store,
             schema,
             files,
-            statistics,
+            statistics: RwLock::new(Arc::new(statistics)),
+            changed_rows: AtomicU64::new(0),
             texts,
             trees,
             changes: RwLock::default(),
@@ -120,8 +124,27 @@ impl Table {
         &self.files
     }
 
-    pub fn statistics(&self) -> &TableStatistics {
-        &self.statistics
+    pub fn statistics(&self) -> Arc<TableStatistics> {
+        Arc::clone(&self.statistics.read())
+    }
+
+    /// Puts other statistics in the place of those that are known. `changed_rows`: as many as [`Table::changed_rows`] said before they
+    /// were made; these are no longer counted.
+    pub fn replace_statistics(&self, statistics: TableStatistics, changed_rows: u64) {
+        *self.statistics.write() = Arc::new(statistics);
+        let rest = |now: u64| Some(now.saturating_sub(changed_rows));
+        // Such an update does not fail.
+        let _ = self.changed_rows.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
+    }
+
+    /// Rows that were inserted, changed and deleted since the statistics were made.
+    pub fn changed_rows(&self) -> u64 {
+        self.changed_rows.load(Ordering::Relaxed)
+    }
+
+    /// Counts rows that have changed.
+    pub fn note_changed_rows(&self, rows: u64) {
+        self.changed_rows.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Says that the tree of an index is right for views only that see a moment ([`Store::moment_of_views`]); others are told

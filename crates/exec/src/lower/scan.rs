@@ -64,8 +64,9 @@ impl Lowerer<'_> {
     /// The positions of the columns that are delivered as dictionaries: of `codable`, those with few values, which the
     /// bytes alone tell apart.
     fn coded(&self, table: &Table, scan: &Scan, codable: &[ColId], traits: &TraitMap) -> Vec<usize> {
-        let statistics = &table.statistics().columns;
-        let few = |column: usize| statistics.get(column).is_some_and(|known| known.distinct <= CODED_VALUES_MAX);
+        let statistics = table.statistics();
+        let few =
+            |column: usize| statistics.columns.get(column).is_some_and(|known| known.distinct <= CODED_VALUES_MAX);
         let by_bytes = |id: ColId| match self.columns.ty(id) {
             SqlType::Text { collation, .. } => {
                 collation == Collation::Binary || traits.get(&id).is_some_and(|t| t.bytes_decide_equality(collation))

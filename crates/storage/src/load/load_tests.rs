@@ -356,7 +356,7 @@ fn an_index_is_built_later() {
     later.indexes.push(index);
     let opts = options(DuplicatePolicy::Error, 100_000);
     let (file, stats) = build_index(&fixture.table, &later, 4, &opts).unwrap();
-    let mut statistics = fixture.table.statistics().clone();
+    let mut statistics = TableStatistics::clone(&fixture.table.statistics());
     statistics.indexes.push(stats);
     let files = [fixture.table.files(), &[file]].concat();
     fixture.table = fixture.store.open_table(later.clone(), files, statistics).unwrap();

@@ -7,6 +7,7 @@
 //!     sort.rs, merge.rs, run_file.rs    external sort; row.rs: rows as bytes
 //!     reader.rs                         a tree's columns, first row to last
 //!     statistics.rs, hyper_log_log.rs, prefix_counts.rs
+//!   sample -> sample.rs               statistics anew, of some leaves of the trees
 //! ```
 
 mod clustered;
@@ -17,9 +18,12 @@ mod prefix_counts;
 mod reader;
 mod row;
 mod run_file;
+mod sample;
 mod secondary;
 mod sort;
 mod statistics;
+
+pub use sample::sample;
 
 use crate::{
     FileId, IndexStats, Result, StorageError, Store, Table, TableSchema, TableStatistics,

@@ -39,6 +39,11 @@ impl PrefixCounter {
         true
     }
 
+    /// How many keys so far differ in their first part, in their first two, and so on.
+    pub fn counts(&self) -> &[u64] {
+        &self.distinct
+    }
+
     pub fn finish(self) -> Vec<f64> {
         self.distinct.into_iter().map(|n| n as f64).collect()
     }

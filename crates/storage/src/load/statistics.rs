@@ -227,7 +227,7 @@ impl Collector {
 }
 
 /// Compares values of one column; text by its bytes, which is near enough for an estimate in any collation.
-fn less(a: &Value, b: &Value) -> bool {
+pub(super) fn less(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a < b,
         (Value::UInt(a), Value::UInt(b)) => a < b,
@@ -242,7 +242,7 @@ fn less(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn cut(value: Value) -> Value {
+pub(super) fn cut(value: Value) -> Value {
     match value {
         Value::Text(mut text) => {
             text.truncate(text.floor_char_boundary(BOUND_BYTES_MAX));

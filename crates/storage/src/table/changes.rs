@@ -21,6 +21,7 @@ impl Table {
     pub fn insert(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
         self.insert_row(trx, row, counters)?;
         counters.add(Counter::rows_inserted, 1);
+        self.note_changed_rows(1);
         Ok(())
     }
 
@@ -48,6 +49,7 @@ impl Table {
         self.delete_stored(trx, &range.lower, &stored, counters)?;
         make_implicit(trx, lock);
         counters.add(Counter::rows_deleted, 1);
+        self.note_changed_rows(1);
         Ok(true)
     }
 
@@ -66,6 +68,7 @@ impl Table {
     pub fn update(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
         let found = self.update_row(trx, key, new, counters)?;
         counters.add(Counter::rows_updated, found.into());
+        self.note_changed_rows(found.into());
         Ok(found)
     }
 

@@ -25,6 +25,7 @@ impl Table {
             let together = self.insert_together(trx, rows, counters)?;
             if together > 0 {
                 counters.add(Counter::rows_inserted, together as u64);
+                self.note_changed_rows(together as u64);
                 return Ok(together);
             }
         }

@@ -24,6 +24,7 @@
 //!   probe.rs     what tests count and switch
 //!   planted.rs   faults that tests plant
 //!   prefixes.rs  leaves of many beginnings of keys
+//!   sample.rs    leaves here and there, for statistics
 //!   versions/    rows in other versions than the newest, for a view
 //!   gallop.rs    searching near where one is
 //!   current.rs   the newest version of a row
@@ -70,6 +71,7 @@ mod rested_tests;
 mod row_edit;
 mod row_locks;
 mod run;
+mod sample;
 #[cfg(test)]
 mod shape_tests;
 mod split;
