@@ -8,7 +8,7 @@ use crate::{
     metadata_locks::MetadataLocks,
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
-    tables::Tables,
+    tables::{Renewal, Tables},
     variables::Variables,
 };
 use muster_exec::{QueryCounters, Runtime};
@@ -17,13 +17,17 @@ use muster_storage::{
     StorageError, Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, Disk},
+    mutex::Mutex,
 };
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use parking_lot::RwLock;
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -87,7 +91,7 @@ pub struct Database {
     options: DatabaseOptions,
     store: Arc<Store>,
     counters: Arc<QueryCounters>,
-    tables: Tables,
+    tables: Arc<Tables>,
     accounts: Accounts,
     runtime: Arc<Runtime>,
     admission: Arc<Admission>,
@@ -98,6 +102,9 @@ pub struct Database {
     plans: PlanCache,
     sessions: Arc<Registry>,
     metadata_locks: Arc<MetadataLocks>,
+    /// `innodb_stats_auto_recalc`.
+    renews_statistics: Arc<AtomicBool>,
+    renewal: Mutex<Option<Renewal>>,
     started: Instant,
 }
 
@@ -144,10 +151,15 @@ impl Database {
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
         let is_new = !Catalog::exists(&store)?;
         let accounts = Accounts::open(Arc::clone(&store), is_new)?;
-        let tables = Tables::open(store.clone())?;
+        let tables = Arc::new(Tables::open(store.clone())?);
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         let admission = Admission::new(admission_limits(&globals, &options));
+        let metadata_locks: Arc<MetadataLocks> = Arc::default();
+        let renews_statistics = Arc::new(AtomicBool::new(globals.is_on("innodb_stats_auto_recalc")));
+        // Where nothing changes, statistics stay.
+        let renewal = (!options.force_recovery)
+            .then(|| Renewal::start(tables.clone(), metadata_locks.clone(), renews_statistics.clone()));
         let plans = PlanCache::default();
         plans.set_capacity(usize::try_from(globals.unsigned("plan_cache_size")).unwrap_or(usize::MAX));
         let database = Arc::new(Database {
@@ -164,7 +176,9 @@ impl Database {
             commands: CommandCounters::default(),
             plans,
             sessions: Arc::default(),
-            metadata_locks: Arc::default(),
+            metadata_locks,
+            renews_statistics,
+            renewal: Mutex::new(renewal),
             started: Instant::now(),
         });
         let weak = Arc::downgrade(&database);
@@ -269,6 +283,7 @@ impl Database {
                 let number = globals.unsigned(name) as u8;
                 self.store.set_flush_at_commit(FlushAtCommit::from_number(number).unwrap_or_default());
             }
+            "innodb_stats_auto_recalc" => self.renews_statistics.store(globals.is_on(name), Relaxed),
             "innodb_redo_log_capacity" => self.store.set_log_capacity(globals.unsigned(name)),
             "innodb_old_blocks_time" => pool.set_old_blocks_time_ms(globals.unsigned(name) as u32),
             "admission_queue_size" | "admission_running_max" => {
@@ -418,6 +433,7 @@ fn given(options: &DatabaseOptions, directory: &Path, temp: &Path, import: &Path
 
 impl Drop for Database {
     fn drop(&mut self) {
+        drop(self.renewal.get_mut().take());
         // Nobody opens tables for it any more.
         self.store.stop_background();
     }

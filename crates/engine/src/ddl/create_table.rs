@@ -132,7 +132,7 @@ fn store(
     let tables = context.database.tables();
     let schema = schema_of(&def);
     let files = tables.store().create_table(&schema)?;
-    let content = Content { statistics: TableStatistics::of_no_rows(&schema), loaded: None };
+    let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
     let rows = Rows { files: &files, content: &content, auto_increment: Some(auto_increment) };
     let rows = (auto_increment > 1).then_some(&rows);

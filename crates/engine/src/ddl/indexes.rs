@@ -90,7 +90,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
 
     let mut files = entry.files.clone();
     files.push(file);
-    let mut content = Content::clone(&content);
+    let mut content = Content { changed_rows: table.changed_rows(), ..Content::clone(&content) };
     let all = &mut content.statistics.indexes;
     all.push(statistics);
     // In the order that SHOW CREATE TABLE prints; a stable sort keeps the order of definition.

@@ -10,7 +10,7 @@ use crate::{
 };
 use muster_algebra::{TableDef, TableId};
 use muster_sql::TableName;
-use muster_types::{Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
@@ -110,7 +110,7 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     Ok(Done::rows(0))
 }
 
-/// Statistics are taken when a table is loaded or indexed, so there is nothing left to find out.
+/// Makes statistics anew where rows have changed since they were made.
 pub fn analyze(context: &StatementContext, names: &[TableName]) -> Result<Done> {
     let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
     let mut rows = Vec::new();
@@ -121,8 +121,13 @@ pub fn analyze(context: &StatementContext, names: &[TableName]) -> Result<Done> 
         let mut line = |kind: &str, message: String| {
             rows.push([full.clone(), "analyze".into(), kind.into(), message].map(Value::Text).to_vec());
         };
-        match context.database.tables().definitions().table(&database, &name) {
-            Ok(_) => line("status", "OK".into()),
+        let analyze = |context: &StatementContext| {
+            let entry = context.lock_named(&database, &name, TableUse::Read)?;
+            context.database.tables().analyze(entry.def.id)
+        };
+        match analyze(context) {
+            Ok(()) => line("status", "OK".into()),
+            Err(e) if e.code == ErrorCode::QueryInterrupted => return Err(e),
             Err(e) => {
                 line("Error", e.message);
                 line("status", "Operation failed".into());

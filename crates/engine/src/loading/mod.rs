@@ -88,7 +88,7 @@ pub fn load_into<R>(
         let loaded = loader.finish().map_err(|e| load_error(&entry.def, duplicates, e))?;
         Ok::<_, SqlError>((filled, loaded))
     })?;
-    let content = Content { statistics: loaded.statistics.clone(), loaded: Some(now_utc_micros()) };
+    let content = Content { statistics: loaded.statistics.clone(), changed_rows: 0, loaded: Some(now_utc_micros()) };
     let auto_increment = match entry.auto_increment_column() {
         Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
         None => Some(next),

@@ -29,7 +29,7 @@ impl StatementTables {
 
 impl Statistics for StatementTables {
     fn row_count(&self, table: &TableDef) -> Option<f64> {
-        self.statistics(table).map(|s| s.rows as f64)
+        self.set.row_count(table.id).ok().map(|rows| rows as f64)
     }
 
     fn column(&self, table: &TableDef, column: usize) -> Option<ColumnStatistics> {
@@ -40,6 +40,7 @@ impl Statistics for StatementTables {
             null_share: if statistics.rows == 0 { 0.0 } else { c.null_count as f64 / statistics.rows as f64 },
             min: c.min.clone(),
             max: c.max.clone(),
+            changed_share: self.set.changed_share(table.id),
         })
     }
 

@@ -16,6 +16,8 @@ const KIND: persist::Kind = persist::Kind { magic: *b"MUSTSTAT", version: 1 };
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Content {
     pub statistics: TableStatistics,
+    /// Rows that had changed since the statistics were made when they were written.
+    pub changed_rows: u64,
     /// Time of the last load, in microseconds since 1970-01-01 UTC.
     pub loaded: Option<i64>,
 }
@@ -24,6 +26,8 @@ pub struct Content {
 struct Stored {
     loaded: Option<i64>,
     rows: u64,
+    #[serde(default)]
+    changed_rows: u64,
     columns: Vec<ColumnStats>,
     /// Statistics of indexes by their files. Files that the table does not have (any more) mean nothing.
     indexes: Vec<(FileId, IndexStats)>,
@@ -33,10 +37,11 @@ impl Content {
     /// Writes what is known of the rows in these files, the clustered tree's first. Nobody reads it before the catalog
     /// names the files.
     pub fn write(&self, companions: &Companions, files: &[FileId]) -> Result<(), ChangeError> {
-        let Content { statistics, loaded } = self;
+        let Content { statistics, loaded, changed_rows } = self;
         let stored = Stored {
             loaded: *loaded,
             rows: statistics.rows,
+            changed_rows: *changed_rows,
             columns: statistics.columns.clone(),
             indexes: files.iter().copied().zip(statistics.indexes.iter().cloned()).collect(),
         };
@@ -55,6 +60,7 @@ impl Content {
         match indexes {
             Some(indexes) if stored.columns.len() == entry.def.columns.len() => Content {
                 statistics: TableStatistics { rows: stored.rows, columns: stored.columns, indexes },
+                changed_rows: stored.changed_rows,
                 loaded: stored.loaded,
             },
             _ => Content::of_trees(companions, entry, "the statistics are of another definition"),
@@ -68,13 +74,16 @@ impl Content {
         if let Ok(table) = &table
             && let Ok(true) = table.is_empty()
         {
-            return Content { statistics: TableStatistics::of_no_rows(&entry.schema()), loaded: None };
+            return Content { statistics: TableStatistics::of_no_rows(&entry.schema()), ..Content::default() };
         }
         let (database, name) = (&entry.def.database, &entry.def.name);
-        tracing::warn!("table {database}.{name} is planned without statistics until it is loaded again: {reason}");
+        tracing::warn!(
+            "table {database}.{name} is planned without statistics of its columns until they are made anew: {reason}"
+        );
         // A table that cannot be opened says so to those who read it.
         let statistics = table.map_or_else(|_| TableStatistics::default(), |table| without_values(&table));
-        Content { statistics, loaded: None }
+        // So that they are made anew soon.
+        Content { changed_rows: statistics.rows, statistics, loaded: None }
     }
 }
 

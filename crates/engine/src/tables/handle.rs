@@ -7,13 +7,17 @@ use super::{
     fresh,
 };
 use crate::catalog::TableEntry;
-use muster_storage::{FileId, Store, Table, TableStatistics, mutex::Mutex};
+use muster_storage::{FileId, Store, Table, TableStatistics, load, mutex::Mutex};
 use muster_types::{Result, SqlError, collation::TextTraits};
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock};
 
 /// A plan changes with what is in memory only when this share of an index has come or gone.
 const RESIDENT_STEP: f64 = 0.125;
+/// Statistics are made anew when more than this share of the rows has changed, as InnoDB does (MySQL manual, "Configuring Automatic
+/// Statistics Calculation for Persistent Optimizer Statistics"), and at least so many rows.
+const STALE_SHARE: f64 = 0.1;
+const STALE_ROWS: u64 = 100;
 /// So many times the traits of texts become exactly what they are; then they are made wider than need be, since each
 /// change is written to the disk.
 const EXACT_WIDENINGS: u32 = 8;
@@ -28,12 +32,22 @@ pub struct Handle {
     companions: Companions,
     /// Read at first use.
     content: RwLock<Option<Arc<Content>>>,
-    /// Statistics for as many rows as there were a short time ago.
-    fresh: Mutex<Option<Arc<TableStatistics>>>,
+    /// Statistics for as many rows as there were a short time ago, and what they were made of.
+    fresh: Mutex<Option<(Arc<Content>, Arc<TableStatistics>)>>,
+    /// Rows that had changed since the statistics were made when the table was another handle's.
+    changed_before: u64,
     /// Held by who changes what is known of the rows. It counts how often that was done.
     widening: Mutex<u32>,
     /// Shared by all handles with the same clustered tree.
     auto_increment: Arc<OnceLock<AutoIncrement>>,
+}
+
+/// Statistics that were made of a table's rows and are not known to anybody yet.
+pub struct Sampled {
+    table: Arc<Table>,
+    statistics: TableStatistics,
+    /// Rows that had changed when this began.
+    changed_rows: u64,
 }
 
 impl Handle {
@@ -46,6 +60,7 @@ impl Handle {
             companions: companions.clone(),
             content: RwLock::default(),
             fresh: Mutex::default(),
+            changed_before: 0,
             widening: Mutex::default(),
             auto_increment: Arc::default(),
         }
@@ -57,7 +72,9 @@ impl Handle {
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
         let known = |file: &FileId| self.files().iter().position(|known| known == file).map(|at| self.since[at]);
         let moments = entry.files.iter().map(|file| known(file).unwrap_or(since)).collect();
-        Handle { auto_increment, since: moments, ..Handle::new(entry, &self.companions, since) }
+        let changed = self.table().map_or(self.changed_before, |table| table.changed_rows());
+        let changed_before = if same_rows { changed } else { 0 };
+        Handle { auto_increment, changed_before, since: moments, ..Handle::new(entry, &self.companions, since) }
     }
 
     /// What was known of the rows when they were loaded, with the traits of texts that came since.
@@ -74,14 +91,77 @@ impl Handle {
         let (content, table) = (self.content(), self.opened.lock().clone());
         let rows = table.as_ref().map_or(content.statistics.rows, |table| table.row_count());
         let mut known = self.fresh.lock();
-        if let Some(known) = known.as_ref().filter(|known| fresh::is_about(known.rows, rows)) {
+        if let Some((of, known)) = &*known
+            && Arc::ptr_eq(of, &content)
+            && fresh::is_about(known.rows, rows)
+        {
             return known.clone();
         }
         let statistics = match table {
             Some(table) => fresh::statistics(&content.statistics, &table),
             None => content.statistics.clone(),
         };
-        known.insert(Arc::new(statistics)).clone()
+        known.insert((content, Arc::new(statistics))).1.clone()
+    }
+
+    fn table(&self) -> Option<Arc<Table>> {
+        self.opened.lock().clone()
+    }
+
+    /// Rows now; about as many after a crash.
+    pub fn row_count(&self) -> u64 {
+        self.table().map_or_else(|| self.content().statistics.rows, |table| table.row_count())
+    }
+
+    /// Rows that came, changed or went since the statistics were made.
+    fn changed_rows(&self) -> u64 {
+        let known = self.content();
+        let Some(table) = self.table() else { return self.changed_before.max(known.changed_rows) };
+        // Rows that are loaded or come back with a rollback are not counted one by one.
+        table.changed_rows().max(table.row_count().abs_diff(known.statistics.rows))
+    }
+
+    /// Share of the rows that came or changed since the statistics were made, 0 to 1.
+    pub fn changed_share(&self) -> f64 {
+        (self.changed_rows() as f64 / self.row_count().max(1) as f64).min(1.0)
+    }
+
+    /// Returns true if so many rows of an open table have changed that its statistics are to be made anew.
+    pub fn is_stale(&self) -> bool {
+        let Some(table) = self.table() else { return false };
+        let changed = self.changed_rows();
+        changed > STALE_ROWS && changed as f64 > table.row_count() as f64 * STALE_SHARE
+    }
+
+    /// Returns true if a row has changed since the statistics were made, or they are without what only values tell.
+    pub fn is_behind(&self) -> bool {
+        self.changed_rows() > 0 || self.content().statistics.columns.len() != self.entry.def.columns.len()
+    }
+
+    /// Makes statistics of the rows that there are now, from so many leaves of each index.
+    pub fn sample(&self, leaves: usize) -> Result<Sampled> {
+        let table = self.open(self.companions.store())?;
+        let changed_rows = table.changed_rows();
+        let statistics = load::sample(&table, &self.content().statistics, leaves)?;
+        Ok(Sampled { table, statistics, changed_rows })
+    }
+
+    /// Puts statistics in the place of those that are known: on the disk first, then for all who ask at once. The caller sees to it
+    /// that the files stay those of the table meanwhile.
+    pub fn replace(&self, sampled: Sampled) -> Result<()> {
+        let Sampled { table, mut statistics, changed_rows } = sampled;
+        // What texts have may have changed since.
+        let _known = self.widening.lock();
+        let content = self.content();
+        for (column, known) in statistics.columns.iter_mut().zip(&content.statistics.columns) {
+            column.text = known.text;
+        }
+        let rest = table.changed_rows().saturating_sub(changed_rows);
+        let content = Content { statistics, changed_rows: rest, loaded: content.loaded };
+        content.write(&self.companions, &self.entry.files).map_err(SqlError::from)?;
+        table.replace_statistics(content.statistics.clone(), changed_rows);
+        *self.content.write() = Some(Arc::new(content));
+        Ok(())
     }
 
     /// Makes sure that texts with these traits may come into a column: that is on the disk before a row with them is, and
@@ -89,6 +169,7 @@ impl Handle {
     pub fn widen(&self, table: &Table, column: usize, traits: TextTraits) -> Result<()> {
         let mut widenings = self.widening.lock();
         let mut content = Content::clone(&self.content());
+        content.changed_rows = table.changed_rows();
         let Some(known) = content.statistics.columns.get_mut(column) else { return Ok(()) };
         if !known.text.covers(traits) {
             known.text = TextTraits::merge(known.text, traits);
@@ -117,11 +198,15 @@ impl Handle {
             counter.settle();
         }
         let Some(table) = self.opened.lock().clone() else { return };
-        let content = self.content();
-        if fresh::is_about(content.statistics.rows, table.row_count()) {
+        let _known = self.widening.lock();
+        let (content, changed_rows) = (self.content(), table.changed_rows());
+        if fresh::is_about(content.statistics.rows, table.row_count())
+            && changed_rows.abs_diff(content.changed_rows) <= STALE_ROWS.max(table.row_count() / 50)
+        {
             return;
         }
-        let grown = Content { statistics: fresh::statistics(&content.statistics, &table), ..Content::clone(&content) };
+        let statistics = fresh::statistics(&content.statistics, &table);
+        let grown = Content { statistics, changed_rows, loaded: content.loaded };
         match grown.write(&self.companions, &self.entry.files) {
             Ok(()) => *self.content.write() = Some(Arc::new(grown)),
             Err(e) => tracing::debug!("old statistics are kept: {}", SqlError::from(e)),
@@ -155,6 +240,7 @@ impl Handle {
         }
         let entry = &self.entry;
         let table = store.open_table(entry.schema(), entry.files.clone(), content.statistics.clone())?;
+        table.note_changed_rows(self.changed_before.max(content.changed_rows));
         self.since.iter().enumerate().for_each(|(index, moment)| table.set_since(index, *moment));
         *opened = Some(table.clone());
         Ok(table)

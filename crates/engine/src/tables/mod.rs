@@ -7,6 +7,7 @@
 //!   Handle      one table's files, opened at first use                 handle.rs
 //!   Content     statistics, in a file beside the clustered tree's      content.rs
 //!   fresh       statistics for as many rows as there are now            fresh.rs
+//!   Renewal     statistics made anew, of a sample, beside the statements  renewal.rs
 //!   AutoIncrement   the next value, in a file beside it too            auto_increment.rs
 //!   Companions  such files                                             companions.rs
 //!   storage_error   what storage reports, in MySQL's words             storage_error.rs
@@ -22,13 +23,16 @@ mod content;
 mod fresh;
 mod handle;
 mod publish;
+mod renewal;
 mod set;
 mod storage_error;
 
 pub use auto_increment::{AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
 pub use fresh::data_and_index_bytes;
+use handle::Handle;
 pub use publish::Rows;
+pub use renewal::Renewal;
 pub use set::TableSet;
 pub use storage_error::storage_error;
 
@@ -113,7 +117,7 @@ fn take_over(companions: &Companions, catalog: &Catalog, former: Former) -> Resu
         return Ok(());
     }
     for (entry, former) in former {
-        let content = Content { statistics: former.statistics, loaded: former.updated };
+        let content = Content { statistics: former.statistics, changed_rows: 0, loaded: former.updated };
         let auto_increment = Some(former.auto_increment);
         Rows { files: &entry.files, content: &content, auto_increment }.write(companions)?;
     }

@@ -61,6 +61,15 @@ impl Tables {
         changed.map_err(SqlError::from)
     }
 
+    /// Begins another state of the same tables: plans that were made for the one before are made anew.
+    pub(super) fn begin_next(&self) {
+        let _changing = self.change.lock();
+        let before = self.current();
+        // No file is new, so it does not matter to whom one would be.
+        let next = before.next(Arc::clone(&before.definitions), &self.companions, 0);
+        *self.current.write() = Arc::new(next);
+    }
+
     /// Runs a change that leaves more room on the disk than it takes: on a full one once more, in the room of the
     /// reserve.
     pub fn in_reserve<R>(&self, change: impl Fn() -> Result<R>) -> Result<R> {

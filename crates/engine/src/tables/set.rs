@@ -53,7 +53,11 @@ impl TableSet {
         self.handles.values().for_each(|handle| handle.settle());
     }
 
-    fn handle(&self, id: TableId) -> Result<&Arc<Handle>> {
+    pub(super) fn handles(&self) -> impl Iterator<Item = (&TableId, &Arc<Handle>)> {
+        self.handles.iter()
+    }
+
+    pub(super) fn handle(&self, id: TableId) -> Result<&Arc<Handle>> {
         self.handles.get(&id).ok_or_else(|| SqlError::internal(format!("no table {}", id.0)))
     }
 
@@ -78,6 +82,16 @@ impl TableSet {
     /// What was known of a table's rows when they were loaded.
     pub fn content(&self, id: TableId) -> Result<Arc<Content>> {
         Ok(self.handle(id)?.content())
+    }
+
+    /// Rows of a table now; about as many after a crash.
+    pub fn row_count(&self, id: TableId) -> Result<u64> {
+        Ok(self.handle(id)?.row_count())
+    }
+
+    /// Share of a table's rows that came or changed since its statistics were made, 0 to 1.
+    pub fn changed_share(&self, id: TableId) -> f64 {
+        self.handles.get(&id).map_or(0.0, |handle| handle.changed_share())
     }
 
     /// Statistics of the rows that a table has about now.

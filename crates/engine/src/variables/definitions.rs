@@ -158,6 +158,7 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("innodb_read_only", Global, Bool, "OFF"),
     rw("innodb_redo_log_capacity", Global, Blocks(8388608, 137438953472, 1048576), "104857600"),
     ro("innodb_rollback_on_timeout", Global, Bool, "OFF"),
+    rw("innodb_stats_auto_recalc", Global, Bool, "ON"),
     rw("innodb_stats_on_metadata", Global, Bool, "OFF"),
     rw("innodb_strict_mode", Both, Bool, "ON"),
     ro("innodb_version", Global, Text, ""),

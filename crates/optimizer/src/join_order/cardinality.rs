@@ -27,6 +27,8 @@ pub struct ColumnEstimate {
     pub range: Option<(f64, f64)>,
     /// Rows of the table it comes from.
     pub rows: f64,
+    /// Share of these rows that may lie outside of `range`: they came or changed later.
+    pub changed_share: f64,
 }
 
 /// Column statistics of all tables of a statement, by column.
@@ -55,12 +57,14 @@ impl Estimator {
                             null_share: s.null_share.clamp(0.0, 1.0),
                             range: s.min.as_ref().and_then(to_number).zip(s.max.as_ref().and_then(to_number)),
                             rows,
+                            changed_share: s.changed_share.clamp(0.0, 1.0),
                         },
                         None => ColumnEstimate {
                             distinct: if is_unique(table, *position) { rows } else { (rows / 10.0).max(1.0) },
                             null_share: 0.0,
                             range: None,
                             rows,
+                            changed_share: 0.0,
                         },
                     };
                     self.columns.insert(*id, estimate);
@@ -106,6 +110,7 @@ impl Estimator {
                     null_share: 0.0,
                     range: None,
                     rows: distinct,
+                    changed_share: 0.0,
                 }),
             };
             if let Some(estimate) = estimate {
@@ -196,6 +201,7 @@ impl Estimator {
         let width = (max - min).max(f64::MIN_POSITIVE);
         let inside = (high.min(max) - low.max(min)).max(0.0) / width;
         let one_value = 1.0 / column.distinct;
+        let inside = inside + beyond(column.changed_share, (low, high), (min, max));
         inside.clamp(one_value.min(1.0), 1.0) * (1.0 - column.null_share)
     }
 
@@ -244,13 +250,14 @@ impl Estimator {
         }
     }
 
-    /// `expr = value`: nothing, when the value is outside the column's range.
+    /// `expr = value`: nothing, when the value is outside the column's range, but for rows that came later.
     fn equals(&self, expr: &Expr, value: &Value) -> f64 {
         if let Expr::Column(id) = expr
-            && let Some((min, max)) = self.columns.get(id).and_then(|c| c.range)
+            && let Some(column) = self.columns.get(id)
+            && let Some((min, max)) = column.range
             && to_number(value).is_some_and(|x| x < min || x > max)
         {
-            return SMALLEST_SHARE;
+            return self.equality(expr).min(column.changed_share).max(SMALLEST_SHARE);
         }
         self.equality(expr)
     }
@@ -281,6 +288,20 @@ impl Estimator {
             (true, true) => LIKE_SHARES.2,
         }
     }
+}
+
+/// Share of rows in an interval that came or changed since the column's range was found out; `changed` of all rows did. They are
+/// taken to follow the largest value as closely as the others follow each other, as those with growing keys do; for an interval with
+/// none of the values that were known, to be all there.
+fn beyond(changed: f64, (low, high): (f64, f64), (min, max): (f64, f64)) -> f64 {
+    if low > max || high < min {
+        return changed;
+    }
+    if changed <= 0.0 || high <= max {
+        return 0.0;
+    }
+    let grown = (max - min) * changed / (1.0 - changed).max(f64::EPSILON);
+    changed * ((high - max) / grown.max(f64::MIN_POSITIVE)).min(1.0)
 }
 
 /// Distinct values among `rows` rows drawn from `distinct` values.

@@ -20,7 +20,7 @@ impl Injected {
     }
 
     pub fn distinct(mut self, table: &str, column: usize, distinct: f64) -> Injected {
-        let known = ColumnStatistics { distinct, null_share: 0.0, min: None, max: None };
+        let known = ColumnStatistics { distinct, null_share: 0.0, min: None, max: None, changed_share: 0.0 };
         self.columns.insert((table.into(), column), known);
         self
     }

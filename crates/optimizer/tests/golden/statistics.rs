@@ -53,7 +53,13 @@ pub fn read(text: &str, tables: &HashMap<String, Arc<TableDef>>) -> HashMap<Stri
             "column" => {
                 let column = table.column(fields[1]).unwrap_or_else(|| panic!("no column {}", fields[1]));
                 let bound = |i: usize| fields.get(i).and_then(|f| value(f, table.columns[column].ty));
-                let known = ColumnStatistics { distinct: number(2), null_share: 0.0, min: bound(3), max: bound(4) };
+                let known = ColumnStatistics {
+                    distinct: number(2),
+                    null_share: 0.0,
+                    min: bound(3),
+                    max: bound(4),
+                    changed_share: 0.0,
+                };
                 statistics.columns.insert(column, known);
             }
             "index" => {

@@ -45,6 +45,7 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
         for entry in schema.tables.values() {
             let content = tables.content(entry.def.id)?;
             let statistics = tables.statistics(entry.def.id)?;
+            let count = tables.row_count(entry.def.id)?;
             let page_size = context.database.buffer_pool().page_size() as u64;
             let (data, index) = data_and_index_bytes(&statistics, page_size);
             let auto_increment = match entry.auto_increment_column() {
@@ -59,8 +60,8 @@ pub(super) fn tables(tables: &TableSet, context: &StatementContext) -> Result<Ve
                 text("InnoDB"),
                 Value::Int(10),
                 text("Dynamic"),
-                uint(statistics.rows),
-                uint(data.checked_div(statistics.rows).unwrap_or(0)),
+                uint(count),
+                uint(data.checked_div(count).unwrap_or(0)),
                 uint(data),
                 uint(0),
                 uint(index),

@@ -1,0 +1,158 @@
+//! Statistics made anew beside the statements, when many rows have changed: InnoDB's automatic recalculation (MySQL manual,
+//! "Configuring Automatic Statistics Calculation for Persistent Optimizer Statistics").
+//!
+//! A thread looks at the open tables from time to time. It makes statistics from some leaves of each index, writes them, and puts them in
+//! the place of the others in one step: who asks has the ones or the others. Then plans that were kept are made anew.
+
+use super::{Handle, Tables};
+use crate::metadata_locks::{MetadataLocks, TableUse, Until};
+use muster_algebra::TableId;
+use muster_storage::mutex::{Condvar, Mutex};
+use muster_types::Result;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+/// Time between two looks at the tables.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Time between two renewals of one table: so long at least (as InnoDB does), and so many times as long as the last one took.
+const REST: Duration = Duration::from_secs(10);
+const REST_SHARE: u32 = 100;
+/// Leaves of each index that are read, at most: by the thread, and by ANALYZE TABLE.
+const LEAVES: usize = 128;
+const LEAVES_OF_ANALYZE: usize = 1024;
+/// The owner of the thread's locks of tables. Sessions have other numbers.
+const OWNER: u32 = u32::MAX;
+
+impl Tables {
+    /// Makes the statistics of a table anew, unless no row has changed since they were made. The caller has locked the table, so that it
+    /// keeps its definition.
+    pub fn analyze(&self, id: TableId) -> Result<()> {
+        let handle = self.current().handle(id)?.clone();
+        handle.open(self.store())?;
+        if handle.is_behind() {
+            handle.replace(handle.sample(LEAVES_OF_ANALYZE)?)?;
+            self.begin_next();
+        }
+        Ok(())
+    }
+
+    /// Returns true if this is the table still, and not one that it was before.
+    fn is_current(&self, id: TableId, handle: &Arc<Handle>) -> bool {
+        self.current().handle(id).is_ok_and(|current| Arc::ptr_eq(current, handle))
+    }
+}
+
+/// The thread. It ends when this is dropped.
+pub struct Renewal {
+    ends: Arc<Ends>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Ends {
+    is_over: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Renewal {
+    /// `is_on`: `innodb_stats_auto_recalc`.
+    pub fn start(tables: Arc<Tables>, locks: Arc<MetadataLocks>, is_on: Arc<AtomicBool>) -> Renewal {
+        let ends: Arc<Ends> = Arc::default();
+        let watch = Watch { tables, locks, next: HashMap::new() };
+        let thread = {
+            let ends = Arc::clone(&ends);
+            std::thread::Builder::new().name("statistics".into()).spawn(move || watch.run(&ends, &is_on))
+        };
+        let thread = thread.map_err(|e| tracing::warn!("statistics are not made anew: {e}")).ok();
+        Renewal { ends, thread }
+    }
+
+    /// Ends the thread.
+    pub fn stop(&mut self) {
+        *self.ends.is_over.lock() = true;
+        self.ends.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::warn!("the thread that makes statistics has died");
+        }
+    }
+}
+
+impl Drop for Renewal {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Watch {
+    tables: Arc<Tables>,
+    locks: Arc<MetadataLocks>,
+    /// When the statistics of a table may be made anew next.
+    next: HashMap<TableId, Instant>,
+}
+
+impl Watch {
+    fn run(mut self, ends: &Ends, is_on: &AtomicBool) {
+        loop {
+            {
+                let mut is_over = ends.is_over.lock();
+                if !*is_over {
+                    ends.changed.wait_for(&mut is_over, PAUSE);
+                }
+                if *is_over {
+                    return;
+                }
+            }
+            if is_on.load(Relaxed) {
+                self.look(ends);
+            }
+        }
+    }
+
+    fn look(&mut self, ends: &Ends) {
+        let now = Instant::now();
+        self.next.retain(|_, next| *next > now);
+        let current = self.tables.current();
+        let stale = current.handles().filter(|(id, handle)| !self.next.contains_key(id) && handle.is_stale());
+        let stale: Vec<(TableId, Arc<Handle>)> = stale.map(|(id, handle)| (*id, Arc::clone(handle))).collect();
+        drop(current);
+        let mut has_renewed = false;
+        for (id, handle) in stale {
+            if *ends.is_over.lock() {
+                return;
+            }
+            let began = Instant::now();
+            match self.renew(id, &handle) {
+                Ok(renewed) => has_renewed |= renewed,
+                Err(e) => tracing::debug!("the statistics of table {} stay: {e}", id.0),
+            }
+            self.next.insert(id, Instant::now() + REST.max(began.elapsed() * REST_SHARE));
+        }
+        if has_renewed {
+            self.tables.begin_next();
+        }
+    }
+
+    /// Returns true if there are other statistics now.
+    fn renew(&self, id: TableId, handle: &Arc<Handle>) -> Result<bool> {
+        let sampled = handle.sample(LEAVES)?;
+        // Who defines the table anew writes what is known of its rows for other files.
+        if !self.locks.try_lock(OWNER, id, TableUse::Read, Until::Statement) {
+            return Ok(false);
+        }
+        let replaced = match self.tables.is_current(id, handle) {
+            true => handle.replace(sampled).map(|()| true),
+            false => Ok(false),
+        };
+        self.locks.release(OWNER, Until::Statement);
+        replaced
+    }
+}
