@@ -24,7 +24,7 @@ pub use bulk::{KeyList, Keys};
 pub use encode::{cut_bytes, cut_text};
 pub use muster_types::prefix_end;
 pub use range::ByteRange;
-pub use words::{KeyWords, NumberWords, be_word};
+pub use words::{KeyWords, NumberWords, WordBound, be_word};
 
 use crate::{Result, StorageError};
 use muster_types::{Collation, Decimal, IntWidth, SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};

@@ -131,6 +131,19 @@ proptest! {
                     for other in &keys {
                         prop_assert_eq!(word.cmp(&words.of_key(other)), key.cmp(other));
                     }
+                    // Also bounds that are shorter or longer than a key.
+                    let Some(whole) = KeyWords::of_whole_keys(&layout.key).filter(|_| parts == layout.key.parts.len()) else {
+                        continue;
+                    };
+                    for other in &keys {
+                        for len in 0..=other.len() {
+                            prop_assert_eq!(whole.bound(&other[..len]).is_above(word), key.as_slice() < &other[..len]);
+                        }
+                        for more in [&[0][..], &[0, 0], &[255]] {
+                            let longer = [other.as_slice(), more].concat();
+                            prop_assert_eq!(whole.bound(&longer).is_above(word), *key < longer);
+                        }
+                    }
                 }
             }
         }

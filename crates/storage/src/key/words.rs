@@ -7,14 +7,14 @@ const WORD: usize = 16;
 
 /// Makes words from the leading parts of keys. Each part has its place in the word; NULL leaves the rest of its place
 /// empty.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct KeyWords {
     parts: Vec<WordPart>,
     /// Every key is as long as the places are, so its bytes are the word's.
     plain: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct WordPart {
     codec: KeyPartCodec,
     /// Bytes of a value.
@@ -38,6 +38,18 @@ impl KeyWords {
             words.parts.push(WordPart { codec: part.clone(), width, shift: 8 * (WORD - end) });
         }
         Some(words)
+    }
+
+    /// Words of whole keys of a tree, which all have the same length; `None` if they may differ in length or do not fit.
+    pub fn of_whole_keys(codec: &KeyCodec) -> Option<KeyWords> {
+        let is_fixed = codec.parts.iter().all(|part| !part.nullable);
+        if is_fixed { KeyWords::new(codec, codec.parts.len()) } else { None }
+    }
+
+    /// A key, whole or not, as a bound of the words of whole keys.
+    pub fn bound(&self, key: &[u8]) -> WordBound {
+        let bytes = self.parts.last().map_or(0, |last| WORD - last.shift / 8);
+        WordBound { word: be_word(&key[..key.len().min(bytes)]), longer: key.len() > bytes }
     }
 
     /// The word of a key with exactly these parts.
@@ -69,6 +81,22 @@ impl KeyWords {
         for part in &self.parts {
             words.iter_mut().enumerate().for_each(|(i, word)| *word |= part.of_row(&row(i)));
         }
+    }
+}
+
+/// A bound that keys are compared with as words.
+#[derive(Debug, Clone, Copy)]
+pub struct WordBound {
+    word: u128,
+    /// True if the bound goes on behind the bytes of a whole key, so that the key with these bytes is below it.
+    longer: bool,
+}
+
+impl WordBound {
+    /// Returns true if the key with this word is less than the bound.
+    #[inline]
+    pub fn is_above(&self, word: u128) -> bool {
+        word < self.word || self.longer && word == self.word
     }
 }
 

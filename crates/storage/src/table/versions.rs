@@ -248,11 +248,14 @@ impl Table {
         }
     }
 
-    /// The values of a version, without long ones that no index has.
+    /// The values of a version that entries are made of; NULL for the others.
     fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
-        let indexes = &self.schema.indexes[1..];
-        let is_indexed = |column: usize| indexes.iter().any(|index| index.parts.iter().any(|p| p.column == column));
-        self.trees[0].some_values_of_record(record, is_indexed, counters)
+        let (indexes, clustered) = (&self.schema.indexes[1..], self.trees[0].layout());
+        let is_wanted = |column: usize| {
+            clustered.is_key_column(column)
+                || indexes.iter().any(|index| index.parts.iter().any(|p| p.column == column))
+        };
+        self.trees[0].some_values_of_record(record, is_wanted, counters)
     }
 
     /// Returns true if one of these rows has an entry with this key.

@@ -171,7 +171,7 @@ impl Visit<'_, '_> {
         let corrupt = |e: BadPage| tree.corrupt(leaf.page_no(), e);
         let codec = &tree.layout.key;
         let keys = leaf.single_keys(&tree.layout, codec).map_err(corrupt)?;
-        let first = keys.lower_bound(codec, &self.lower, from, &mut self.scratch).map_err(corrupt)?;
+        let first = keys.lower_bound(&tree.layout, &self.lower, from, &mut self.scratch).map_err(corrupt)?;
         for position in first..leaf.rows() {
             if let Some(upper) = &range.upper {
                 self.scratch.clear();

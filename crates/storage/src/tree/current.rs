@@ -1,10 +1,10 @@
 //! The newest version of a row, committed or not: for those who change it, and for who undoes or removes changes.
 
 use super::{
-    block::{ColumnBlock, RowBlock},
-    btree::Tree,
+    block::{ColumnBlock, OverflowPointer, RowBlock},
+    btree::{Tree, TreeOverflow},
     descent::Target,
-    leaf::{BadPage, slot::Version},
+    leaf::{BadPage, decode::OverflowReader, slot::Version},
 };
 use crate::{Counters, Result, file::ROOT_PAGE};
 use muster_types::Value;
@@ -33,22 +33,30 @@ impl Tree {
         Ok(Some(CurrentRow { version, marked, record }))
     }
 
-    /// The values of the stored columns in a record, long ones read from their pages; NULL for long values of columns that are not
-    /// wanted.
+    /// The values of the stored columns in a record that are wanted, long ones read from their pages; NULL for the others.
     pub(crate) fn some_values_of_record(
         &self,
         record: &[u8],
         is_wanted: impl Fn(usize) -> bool,
         counters: &Counters,
     ) -> Result<Vec<Value>> {
-        let mut block = self.block_of_record(record)?;
-        for (number, column) in block.columns.iter_mut().enumerate() {
-            if column.is_overflow(0) && !is_wanted(number) {
-                *column = ColumnBlock::new(self.layout.columns[number].physical);
-                column.push_null();
+        let reader = TreeOverflow { tree: self, counters };
+        let mut values = Vec::with_capacity(self.layout.columns.len());
+        for (number, stored) in self.layout.columns.iter().enumerate() {
+            if !is_wanted(number) {
+                values.push(Value::Null);
+                continue;
             }
+            let mut column = ColumnBlock::new(stored.physical);
+            let appended = self.layout.record.append_column(record, number, &mut column);
+            appended.map_err(|e| self.corrupt(ROOT_PAGE, e))?;
+            let long = match column.is_overflow(0) {
+                true => OverflowPointer::from_bytes(column.bytes(0)).map(|p| reader.read(p)).transpose()?,
+                false => None,
+            };
+            values.push(column.value(0, &stored.ty, long));
         }
-        self.row_values(&block, 0, counters)
+        Ok(values)
     }
 
     pub(super) fn block_of_record(&self, record: &[u8]) -> Result<RowBlock> {

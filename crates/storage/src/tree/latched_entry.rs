@@ -6,7 +6,7 @@
 use super::{
     btree::Tree,
     descent::Target,
-    leaf::{BadPage, Leaf, rows::Rows, slot::Slot},
+    leaf::{BadPage, Leaf, slot::Slot},
 };
 use crate::{Counters, Result, buffer_pool::PageGuard, file::ROOT_PAGE};
 use muster_types::Value;
@@ -50,9 +50,17 @@ impl<'a> CurrentEntry<'a> {
 
     /// The values of the stored columns, long ones too.
     pub fn values(&self, counters: &Counters) -> Result<Vec<Value>> {
-        let block = self.leaf.to_block_of(&self.tree.layout, &Rows::Range(self.row..self.row + 1));
-        let block = block.map_err(|e| self.tree.corrupt(self.leaf.page_no(), e))?;
-        self.tree.row_values(&block, 0, counters)
+        let (layout, corrupt) = (&self.tree.layout, |e| self.tree.corrupt(self.leaf.page_no(), e));
+        let mut values = Vec::with_capacity(layout.columns.len());
+        for column in 0..layout.columns.len() {
+            let Some(value) = self.leaf.value(layout, column, self.row).map_err(corrupt)? else {
+                // Some of it lies on other pages.
+                let block = self.leaf.to_block_of_row(layout, self.row).map_err(corrupt)?;
+                return self.tree.row_values(&block, 0, counters);
+            };
+            values.push(value.to_value());
+        }
+        Ok(values)
     }
 }
 

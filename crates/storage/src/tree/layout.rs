@@ -3,7 +3,7 @@
 use super::{block::cut_value, leaf::record::RecordLayout};
 use crate::{
     ColumnSchema, TableSchema,
-    key::{KeyCodec, KeyKind, KeyPartCodec, int_bytes},
+    key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, int_bytes},
 };
 use muster_types::{SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
 
@@ -65,6 +65,8 @@ pub struct TreeLayout {
     pub columns: Vec<StoredColumn>,
     /// Declared parts, then what makes entries unique.
     pub key: KeyCodec,
+    /// Whole keys as numbers, if all are short and of one length.
+    pub key_words: Option<KeyWords>,
     /// Declared parts of the key. 0 in a clustered tree ordered by the hidden row number.
     pub declared_parts: usize,
     pub unique: bool,
@@ -85,6 +87,7 @@ impl TreeLayout {
             index_id: spec.id,
             columns: Vec::new(),
             key: KeyCodec { parts: Vec::new() },
+            key_words: None,
             declared_parts: spec.parts.len(),
             unique: spec.unique || index == 0,
             clustered_key: KeyCodec { parts: Vec::new() },
@@ -134,6 +137,7 @@ impl TreeLayout {
             layout.key.parts.push(codec.clone());
             layout.clustered_key.parts.push(codec);
         }
+        layout.key_words = KeyWords::of_whole_keys(&layout.key);
         layout.record = RecordLayout::new(&layout.columns);
         layout
     }

@@ -8,7 +8,6 @@ use super::{
         BadPage, Found, SLOT,
         changes::{bytes_needed, free_bytes},
         max_rows,
-        rows::Rows,
         slot::{PENDING, Version},
     },
     modify::Change,
@@ -174,7 +173,7 @@ impl<'a> Change<'a> {
         let (tree, page) = (self.tree, self.group.view(place.leaf));
         let leaf = tree.leaf(&page)?;
         let row = leaf.row_at(place.found.position);
-        let row = row.and_then(|at| leaf.to_block_of(&tree.layout, &Rows::Range(at.row..at.row + 1)));
+        let row = row.and_then(|at| leaf.to_block_of_row(&tree.layout, at.row));
         row.map_err(|e| tree.corrupt(self.group.page_no(place.leaf), e))
     }
 }

@@ -6,7 +6,6 @@ use super::{
     changes::SlotChange,
     planted::{self, Fault},
     record::record_at,
-    rows::Rows,
     slot::{Slot, SlotKind, Version},
 };
 use crate::tree::layout::TreeLayout;
@@ -26,7 +25,7 @@ impl<'a> Leaf<'a> {
     pub fn find(&self, layout: &TreeLayout, key: &[u8]) -> Result<Found, BadPage> {
         let keys = self.single_keys(layout, &layout.key)?;
         let mut scratch = Vec::with_capacity(key.len());
-        let position = keys.lower_bound(&layout.key, key, 0, &mut scratch)?;
+        let position = keys.lower_bound(layout, key, 0, &mut scratch)?;
         if position == self.rows() {
             return Ok(Found { position, exact: false });
         }
@@ -46,7 +45,7 @@ impl<'a> Leaf<'a> {
         match row.checked_sub(self.base_rows()) {
             Some(slot) => record_at(self.page(), self.slots().record(slot)).map(Cow::Borrowed),
             None => {
-                let block = self.to_block_of(layout, &Rows::Range(row..row + 1))?;
+                let block = self.to_block_of_row(layout, row)?;
                 Ok(Cow::Owned(layout.record.record_of(&block, 0)))
             }
         }

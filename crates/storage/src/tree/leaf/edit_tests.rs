@@ -229,7 +229,7 @@ impl Leaves {
                 None => key.to_vec(),
                 Some(parts) => {
                     let mut prefix = Vec::new();
-                    let block = leaf.to_block_of(&self.layout, &Rows::of(vec![row as u16], leaf.base_rows())).unwrap();
+                    let block = leaf.to_block_of_row(&self.layout, row).unwrap();
                     self.layout.key.append_row_parts(&block.row(0), parts, &mut prefix);
                     prefix
                 }

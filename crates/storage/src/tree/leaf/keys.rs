@@ -1,6 +1,6 @@
 //! Keys of a leaf's rows.
 
-use super::{BadPage, Leaf, bound::lower_bound, column::Column};
+use super::{BadPage, Leaf, column::Column};
 use crate::{
     key::{KeyCodec, KeyRow},
     tree::layout::TreeLayout,
@@ -21,31 +21,32 @@ impl<'a> Leaf<'a> {
                 columns[part.column] = Some(column);
             }
         }
-        Ok(KeyRows { leaf: *self, columns })
+        Ok(KeyRows { columns })
     }
 
     /// The position of the first row whose key is not less than `key`; the number of rows if there is none.
     pub fn lower_bound(&self, layout: &TreeLayout, key: &[u8]) -> Result<usize, BadPage> {
-        if key.is_empty() {
-            return Ok(0);
+        match key.is_empty() {
+            true => Ok(0),
+            false => self.single_keys(layout, &layout.key)?.lower_bound(layout, key, 0, &mut Vec::new()),
         }
-        let rows = self.key_rows(layout, &layout.key)?;
-        rows.lower_bound(&layout.key, key, 0, &mut Vec::new())
     }
 
     /// The key of the row at a position.
     pub fn key(&self, layout: &TreeLayout, position: usize) -> Result<Vec<u8>, BadPage> {
-        let mut key = Vec::new();
+        let mut key = Vec::with_capacity(KEY_BYTES);
         let row = self.row_at(position)?.row;
-        layout.key.append_row(&self.key_rows(layout, &layout.key)?.row(row), &mut key);
+        self.single_keys(layout, &layout.key)?.append(&layout.key, row, &mut key)?;
         Ok(key)
     }
 }
 
+/// Most keys are not longer.
+const KEY_BYTES: usize = 32;
+
 /// The columns of a leaf that keys are made from.
 #[derive(Debug)]
 pub struct KeyRows<'a> {
-    leaf: Leaf<'a>,
     columns: Vec<Option<Column<'a>>>,
 }
 
@@ -53,21 +54,6 @@ impl KeyRows<'_> {
     /// The row with this number.
     pub fn row(&self, row: usize) -> LeafRow<'_> {
         LeafRow { columns: &self.columns, row }
-    }
-
-    /// The position of the first row from `from` on whose key is not less than `key`.
-    pub fn lower_bound(
-        &self,
-        codec: &KeyCodec,
-        key: &[u8],
-        from: usize,
-        scratch: &mut Vec<u8>,
-    ) -> Result<usize, BadPage> {
-        lower_bound(&self.leaf, from, |row| {
-            scratch.clear();
-            codec.append_row(&self.row(row), scratch);
-            Ok(scratch.as_slice() < key)
-        })
     }
 }
 

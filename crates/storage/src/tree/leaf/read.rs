@@ -238,11 +238,16 @@ impl<'a> Leaf<'a> {
         self.to_block_of(layout, &self.all_rows()?)
     }
 
+    /// The row with this number, taken apart.
+    pub fn to_block_of_row(&self, layout: &TreeLayout, row: usize) -> Result<RowBlock, BadPage> {
+        self.to_block_of(layout, &Rows::of(vec![row as u16], self.base_rows))
+    }
+
     /// Some rows, taken apart.
     pub fn to_block_of(&self, layout: &TreeLayout, rows: &Rows) -> Result<RowBlock, BadPage> {
         let mut block = RowBlock::new(layout);
         for (i, (to, stored)) in block.columns.iter_mut().zip(&layout.columns).enumerate() {
-            let column = self.column(i, stored.physical)?;
+            let column = self.column_of(i, stored.physical, rows)?;
             column.append_to(rows, stored.physical, to);
         }
         Ok(block)

@@ -6,7 +6,7 @@ use crate::{
     key::KeyRow,
     page::u16_at,
     tree::{
-        block::{Cell, RowBlock},
+        block::{Cell, ColumnBlock, RowBlock},
         layout::{Physical, StoredColumn},
     },
 };
@@ -126,14 +126,18 @@ impl RecordLayout {
 
     /// Appends the row of a record to a block.
     pub fn append_to(&self, record: &[u8], block: &mut RowBlock) -> Result<(), BadPage> {
-        for (place, column) in self.columns.iter().zip(&mut block.columns) {
-            place.check(record)?;
-            match place.physical {
-                _ if place.is_null(record) => column.push_null(),
-                Physical::Int { .. } => column.push_int(place.int(record)),
-                Physical::Wide => column.push_wide(place.wide(record)),
-                Physical::Bytes { .. } => column.push_bytes(place.checked_bytes(record)?, place.is_overflow(record)),
-            }
+        block.columns.iter_mut().enumerate().try_for_each(|(i, column)| self.append_column(record, i, column))
+    }
+
+    /// Appends the value of one column in a record.
+    pub fn append_column(&self, record: &[u8], number: usize, column: &mut ColumnBlock) -> Result<(), BadPage> {
+        let place = self.columns.get(number).ok_or(BadPage("no such column"))?;
+        place.check(record)?;
+        match place.physical {
+            _ if place.is_null(record) => column.push_null(),
+            Physical::Int { .. } => column.push_int(place.int(record)),
+            Physical::Wide => column.push_wide(place.wide(record)),
+            Physical::Bytes { .. } => column.push_bytes(place.checked_bytes(record)?, place.is_overflow(record)),
         }
         Ok(())
     }

@@ -75,24 +75,37 @@ pub struct SingleKeys<'a> {
 impl SingleKeys<'_> {
     /// Appends the key of the row with this number.
     pub fn append(&self, codec: &KeyCodec, row: usize, key: &mut Vec<u8>) -> Result<(), BadPage> {
-        for part in &codec.parts {
-            self.columns[part.column].as_ref().map_or(Ok(()), |column| column.check_row(row))?;
-        }
+        self.check_row(codec, row)?;
         codec.append_row(&SingleRow { keys: self, row }, key);
         self.bad.get().map_or(Ok(()), Err)
     }
 
-    /// The position of the first row from `from` on whose key is not less than `key`; the number of rows if there is none.
+    fn check_row(&self, codec: &KeyCodec, row: usize) -> Result<(), BadPage> {
+        let mut columns = codec.parts.iter().filter_map(|part| self.columns[part.column].as_ref());
+        columns.try_for_each(|column| column.check_row(row))
+    }
+
+    /// The position of the first row from `from` on whose key of the tree is not less than `key`; the number of rows if there is none.
+    /// The columns are those of the tree's whole key.
     pub fn lower_bound(
         &self,
-        codec: &KeyCodec,
+        layout: &TreeLayout,
         key: &[u8],
         from: usize,
         scratch: &mut Vec<u8>,
     ) -> Result<usize, BadPage> {
+        if let Some(words) = &layout.key_words {
+            let bound = words.bound(key);
+            return lower_bound(&self.leaf, from, |row| {
+                if row >= self.leaf.base_rows() {
+                    self.check_row(&layout.key, row)?;
+                }
+                Ok(bound.is_above(words.of_row(&SingleRow { keys: self, row })))
+            });
+        }
         lower_bound(&self.leaf, from, |row| {
             scratch.clear();
-            self.append(codec, row, scratch)?;
+            self.append(&layout.key, row, scratch)?;
             Ok(scratch.as_slice() < key)
         })
     }

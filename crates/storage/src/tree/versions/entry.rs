@@ -10,7 +10,7 @@ use crate::{
         btree::{Tree, TreeOverflow},
         by_key::Pages,
         layout::ColumnSource,
-        leaf::{BadPage, Leaf, decode::OverflowReader, rows::Rows},
+        leaf::{BadPage, Leaf, decode::OverflowReader},
     },
 };
 use muster_types::Value;
@@ -56,7 +56,7 @@ impl Tree {
         row: usize,
         pages: &Pages<'_>,
     ) -> Result<Option<bool>> {
-        let block = leaf.to_block_of(&clustered.layout, &Rows::of(vec![row as u16], leaf.base_rows()));
+        let block = leaf.to_block_of_row(&clustered.layout, row);
         let block = block.map_err(|e| clustered.corrupt(leaf.page_no(), e))?;
         let Some(entry) = self.entry_of_row(clustered, &block, pages)? else { return Ok(None) };
         Ok(Some(self.key_of_values(&entry)? == key))
