@@ -147,6 +147,14 @@ async fn a_table_that_inserts_have_filled_is_planned_well() {
     assert_close("after a restart", cardinality(&mut in_d(&database).await, "k").await, 2000.0);
 }
 
+/// Plans that were looked for and not found while a statement ran and its counter was read.
+async fn missed_plans(session: &mut Session, sql: &str) -> u64 {
+    let count = "SHOW GLOBAL STATUS LIKE 'Plan_cache_misses'";
+    let before: u64 = rows(session, count).await[0][1].parse().unwrap();
+    rows(session, sql).await;
+    rows(session, count).await[0][1].parse::<u64>().unwrap() - before
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn analyze_makes_statistics_now_and_plans_anew() {
     let directory = tempfile::tempdir().unwrap();
@@ -173,6 +181,16 @@ async fn analyze_makes_statistics_now_and_plans_anew() {
     assert!(rows(&mut session, &format!("EXPLAIN FORMAT=TREE {behind}")).await[0][0].contains("t"));
     rows(&mut session, "DELETE FROM t WHERE id >= 20000").await;
     rows(&mut session, "UPDATE t SET status = id WHERE id < 1000").await;
+    let by_key = "SELECT day FROM t WHERE id = 5";
+    rows(&mut session, by_key).await;
+    let (known, other) =
+        (missed_plans(&mut session, by_key).await, missed_plans(&mut session, "SELECT 1 + 1 + 1").await);
+    assert_eq!(other, known + 1, "the plan of a statement that is new is not there");
     rows(&mut session, "ANALYZE TABLE t").await;
     assert_eq!(cardinality(&mut session, "status").await, 1000.0);
+    assert_eq!(missed_plans(&mut session, by_key).await, known + 1, "a plan of other statistics is made anew");
+    assert_eq!(missed_plans(&mut session, by_key).await, known);
+    // Nothing has changed since.
+    rows(&mut session, "ANALYZE TABLE t").await;
+    assert_eq!(missed_plans(&mut session, by_key).await, known);
 }
