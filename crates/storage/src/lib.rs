@@ -63,7 +63,7 @@ pub use counters::{Counter, Counters};
 pub use error::{Result, StorageError};
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
-pub use locking_scan::{LockingScan, LockingScanRequest};
+pub use locking_scan::{LockedRow, LockingScan, LockingScanRequest};
 pub use locks::{LockMode, LockTable, Waits};
 pub use log::{FlushAtCommit, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};

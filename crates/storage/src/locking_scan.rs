@@ -57,6 +57,23 @@ pub struct LockingScan {
     acquired: Vec<Resource>,
 }
 
+/// A row that a transaction has locked exclusively, in its newest version.
+#[derive(Debug)]
+pub struct LockedRow {
+    /// Its key in the clustered tree.
+    pub(crate) key: Vec<u8>,
+    pub(crate) stored: Vec<Value>,
+    /// The lock, if the transaction had none of the row before.
+    pub(crate) lock: Option<Resource>,
+}
+
+impl LockedRow {
+    /// All columns of the table, then the hidden row number if there is one.
+    pub fn values(&self) -> &[Value] {
+        &self.stored
+    }
+}
+
 /// What was found at the next place of a range.
 enum Found {
     /// The end of the range.
@@ -108,6 +125,14 @@ impl LockingScan {
             }
         }
         Ok(None)
+    }
+
+    /// The next row, locked exclusively, of a scan of the primary key that says so, for who changes it before anything else. Errors: as
+    /// [`LockingScan::next`].
+    pub fn next_to_change(&mut self, trx: &mut Transaction, counters: &Counters) -> Result<Option<LockedRow>> {
+        debug_assert!(self.request.index == 0 && self.request.mode == LockMode::Exclusive);
+        let row = self.next(trx, counters)?;
+        Ok(row.map(|stored| LockedRow { key: self.at.clone(), stored, lock: self.acquired.last().cloned() }))
     }
 
     /// Releases the locks of the row that was delivered last, unless the transaction had them before: READ COMMITTED keeps no locks of

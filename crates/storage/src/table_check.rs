@@ -71,7 +71,7 @@ impl Table {
         let mut block = RowBlock::new(layout);
         block.push_values(layout, &entry)?;
         let record = layout.record.record_of(&block, 0);
-        Ok((entry, record))
+        Ok((entry.into_owned(), record))
     }
 
     /// The first entry that no row has, or the first row that has no entry.

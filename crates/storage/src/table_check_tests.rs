@@ -40,7 +40,7 @@ fn finding(table: &Table) -> String {
 
 /// The entry of row `n` in an index.
 fn entry(table: &Table, index: usize, n: i64) -> Vec<Value> {
-    table.tree(index).layout().stored_values(&row(n), 0)
+    table.tree(index).layout().stored_values(&row(n), 0).into_owned()
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub fn delete_rows(
 /// Deletes the row with a primary key.
 fn delete_by_key(context: &StatementContext, opened: &Target, target: &bind::Target, key: &[Value]) -> Result<Done> {
     let found = search::find_by_key(context, opened, target, key)?;
-    let writer = Writer::new(context, opened, None);
-    let is_deleted = found.is_some() && matches!(writer.delete(key)?, Written::Yes);
-    Ok(Done::rows(is_deleted.into()))
+    let Some(row) = found.locked() else { return Ok(Done::rows(0)) };
+    Writer::new(context, opened, None).delete_locked(row)?;
+    Ok(Done::rows(1))
 }

@@ -94,7 +94,7 @@ impl OnDuplicate<'_> {
         if !passes_view(update.check.as_ref(), &update.old, &new, evaluation, conversion)? {
             return Ok(Resolved::Ignored);
         }
-        match writer.update(key, &new)? {
+        match writer.update(key, None, &new)? {
             Written::Yes => Ok(Resolved::Updated { changed: true, row: new }),
             Written::Gone | Written::Stale => Ok(Resolved::Stale),
             Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),

@@ -28,19 +28,17 @@ pub struct Generated<'a> {
 
 impl<'a> Generated<'a> {
     pub fn new(context: &StatementContext, target: &'a Target, rows: u64) -> Generated<'a> {
-        let variables = &context.session.variables;
-        let increment = variables.unsigned("auto_increment_increment");
-        let offset = variables.unsigned("auto_increment_offset");
+        let settings = context.session.variables.settings();
         Generated {
             target,
             column: target.entry.auto_increment_column(),
-            steps: Steps { increment, offset },
-            zero_is_next: !variables.settings().zero_is_a_value,
+            steps: settings.auto_increment,
+            zero_is_next: !settings.zero_is_a_value,
             rows,
             intervals: 0,
             next: 0,
             end: 0,
-            set: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
+            set: settings.insert_id,
         }
     }
 

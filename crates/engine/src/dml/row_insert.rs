@@ -210,7 +210,7 @@ impl<'a> RowInsert<'a> {
         };
         let info = match is_told {
             true => {
-                let warnings = self.context.diagnostics.all().len();
+                let warnings = self.context.diagnostics.counts().0;
                 format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
             }
             false => String::new(),

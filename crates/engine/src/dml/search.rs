@@ -13,7 +13,7 @@ use muster_sql::{
     Bound,
     bind::{self, Surroundings},
 };
-use muster_storage::{LockMode, LockingScan, LockingScanRequest, ReadView, value_at};
+use muster_storage::{LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, value_at};
 use muster_types::{KeyRange, Result, Value};
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -27,8 +27,8 @@ pub struct FoundRows {
 
 enum Rows {
     Batches(Vec<RecordBatch>),
-    /// At most one.
-    Single(Option<Vec<Value>>),
+    /// At most one, which is locked.
+    Single(Option<LockedRow>),
 }
 
 /// The row that a statement is about, by its primary key, and the values of the statement's parameters.
@@ -92,7 +92,7 @@ pub fn find_by_key(
     let (waits, counters) = (context.lock_waits(), context.process.counters.storage());
     let row = context.transaction.change(opened.storage.store(), |transaction| {
         context.ready_to_lock(transaction, waits);
-        rows.next(transaction, counters)
+        rows.next_to_change(transaction, counters)
     });
     let row = row.map_err(|e| storage_error(&opened.entry.def, e))?;
     Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: Rows::Single(row) })
@@ -104,7 +104,7 @@ impl FoundRows {
         let batches = match &self.rows {
             Rows::Batches(batches) => batches,
             Rows::Single(None) => return Ok(ControlFlow::Continue(())),
-            Rows::Single(Some(values)) => return row(&values[..self.columns.len()]),
+            Rows::Single(Some(locked)) => return row(&locked.values()[..self.columns.len()]),
         };
         let mut values = Vec::with_capacity(self.columns.len());
         for batch in batches {
@@ -121,11 +121,11 @@ impl FoundRows {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns true if there are rows.
-    pub fn is_some(&self) -> bool {
+    /// The one row that was locked before it was read.
+    pub fn locked(&self) -> Option<&LockedRow> {
         match &self.rows {
-            Rows::Batches(batches) => batches.iter().any(|batch| batch.num_rows() > 0),
-            Rows::Single(row) => row.is_some(),
+            Rows::Batches(_) => None,
+            Rows::Single(row) => row.as_ref(),
         }
     }
 

@@ -19,6 +19,7 @@ use muster_sql::{
     Update,
     bind::{BoundUpdate, NewValue, Search, bind_update},
 };
+use muster_storage::LockedRow;
 use muster_types::{Result, Value};
 use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
 
@@ -74,8 +75,11 @@ pub fn update_rows(
         let end = found.each(|values| {
             context.check_interrupt()?;
             let value = |id| found.position(id).map(|at| values[at].clone());
-            for at in 0..opened.len() {
-                if rows.update(at, &value)?.is_break() {
+            let mut rest = values;
+            for (at, target) in bound.targets.iter().enumerate() {
+                let (old, others) = rest.split_at(target.columns.len());
+                rest = others.get(usize::from(target.row_number.is_some())..).unwrap_or_default();
+                if rows.update(at, old, &value, found.locked())?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -83,7 +87,7 @@ pub fn update_rows(
         })?;
         Ok(if end.is_break() { Attempt::Stale } else { Attempt::Done(rows.counts) })
     })?;
-    let warnings = context.diagnostics.all().len();
+    let warnings = context.diagnostics.counts().0;
     let affected_rows = if context.session.counts_found_rows { matched } else { changed };
     let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
     Ok(Done { affected_rows, last_insert_id: evaluation.last_insert_id().unwrap_or(0), info, ..Done::default() })
@@ -131,8 +135,15 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Changes the row of one of the targets that a row of the search has. Breaks off if it is another one by now.
-    fn update(&mut self, at: usize, value: &dyn Fn(ColId) -> Option<Value>) -> Result<ControlFlow<()>> {
+    /// Changes the row of one of the targets that a row of the search has: the values of its columns. Breaks off if it is another one by
+    /// now. `locked`: that row, if nobody else can have changed it.
+    fn update(
+        &mut self,
+        at: usize,
+        old: &[Value],
+        value: &dyn Fn(ColId) -> Option<Value>,
+        locked: Option<&LockedRow>,
+    ) -> Result<ControlFlow<()>> {
         let (target, opened) = (&self.bound.targets[at], &self.opened[at]);
         let key: Vec<Value> = target.key().iter().map(|id| value(*id).unwrap_or(Value::Null)).collect();
         // An outer join has found no row of this table.
@@ -142,17 +153,16 @@ impl Rows<'_> {
         if matches!(self.bound.search, Search::Query(_)) && !self.met.insert((at, format!("{key:?}"))) {
             return Ok(ControlFlow::Continue(()));
         }
-        let old: Vec<Value> = target.columns.iter().map(|id| value(*id).unwrap_or(Value::Null)).collect();
         self.counts.matched += 1;
         let place = (opened, target.columns.as_slice(), at);
         let number = self.counts.matched;
-        let row = changed(place, &old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
+        let row = changed(place, old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
         if !row.differs
             || !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)?
         {
             return Ok(ControlFlow::Continue(()));
         }
-        match self.writers[at].update(&key, &row.new)? {
+        match self.writers[at].update(&key, locked, &row.new)? {
             Written::Yes => self.counts.changed += 1,
             Written::Gone => {}
             Written::Stale => return Ok(ControlFlow::Break(())),

@@ -4,7 +4,8 @@ use super::{generated::keep_above, target::Target};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_exec::counters::OperatorCounter;
 use muster_storage::{
-    Counters, Fetch, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, mutex::Mutex, value_at,
+    Counters, Fetch, LockedRow, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, mutex::Mutex,
+    value_at,
 };
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
@@ -138,12 +139,15 @@ impl<'a> Writer<'a> {
         Ok(Some((key, row)))
     }
 
-    /// Puts a row in the place of the one with this key, the values of the primary key or the hidden row number.
-    pub fn update(&self, key: &[Value], new: &[Value]) -> Result<Written> {
+    /// Puts a row in the place of the one with this key, the values of the primary key or the hidden row number. `locked`: that row, if
+    /// it is locked and was not changed since.
+    pub fn update(&self, key: &[Value], locked: Option<&LockedRow>, new: &[Value]) -> Result<Written> {
         self.admit_texts(new)?;
-        let table = &self.target.storage;
-        let changed = self
-            .change(OperatorCounter::row_updates, |transaction| table.update(transaction, key, new, self.counters()));
+        let (table, counters) = (&self.target.storage, self.counters());
+        let changed = self.change(OperatorCounter::row_updates, |transaction| match locked {
+            Some(row) => table.update_locked(transaction, row, new, counters).map(|()| true),
+            None => table.update(transaction, key, new, counters),
+        });
         let written = self.unless_stale(key, changed)?;
         if let (Written::Yes, Some(column)) = (&written, self.auto_increment) {
             keep_above(self.target, &new[column])?;
@@ -156,6 +160,14 @@ impl<'a> Writer<'a> {
         let changed =
             self.change(OperatorCounter::row_deletes, |transaction| table.delete(transaction, key, self.counters()));
         self.unless_stale(key, changed)
+    }
+
+    /// Deletes a row that is locked and was not changed since.
+    pub fn delete_locked(&self, row: &LockedRow) -> Result<()> {
+        let (table, counters) = (&self.target.storage, self.counters());
+        let deleted =
+            self.change(OperatorCounter::row_deletes, |transaction| table.delete_locked(transaction, row, counters));
+        deleted.map_err(|e| storage_error(&self.target.entry.def, e))
     }
 
     /// The row is this transaction's now. If it is not the one that was read, because another transaction has committed since,

@@ -114,7 +114,7 @@ impl State {
 
     /// `insert_id` is for one statement, which has its value already.
     fn forget_insert_id(&mut self) {
-        if self.variables.unsigned("insert_id") > 0 {
+        if self.variables.settings().insert_id.is_some() {
             self.variables.put("insert_id", Value::Int(0));
         }
     }

@@ -212,7 +212,7 @@ impl Session {
 
     /// How long the client may be silent.
     pub fn wait_timeout(&self) -> Duration {
-        Duration::from_secs(self.state.lock().variables.unsigned("wait_timeout"))
+        self.state.lock().variables.settings().silence_max
     }
 
     /// Sets what the server knows of the connection: `Ssl_cipher`, `Ssl_version` of SHOW STATUS.

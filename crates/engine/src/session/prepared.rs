@@ -3,7 +3,7 @@
 use super::state::State;
 use crate::{
     Outcome, Prepared,
-    command_counters::CommandCounters,
+    command_counters::Command,
     statement::{Done, StatementContext, query},
     threads,
 };
@@ -104,7 +104,7 @@ impl State {
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared> {
         self.begin_diagnostics();
         self.count_question();
-        self.count_command(CommandCounters::STMT_PREPARE);
+        self.count_command(Command::STMT_PREPARE);
         let prepared = catch_unwind(AssertUnwindSafe(|| self.prepare_statement(sql)));
         let prepared = prepared.unwrap_or_else(|panic| Err(threads::panic_error(&*panic)));
         prepared.inspect_err(|e| self.diagnostics.set_error(e.clone()))
@@ -142,7 +142,7 @@ impl State {
     }
 
     pub fn close_prepared(&mut self, id: u32) {
-        self.count_command(CommandCounters::STMT_CLOSE);
+        self.count_command(Command::STMT_CLOSE);
         threads::drop_elsewhere(self.prepared.by_id.remove(&id));
     }
 

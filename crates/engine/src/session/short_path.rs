@@ -3,7 +3,7 @@
 use super::{Session, state::State, statement::Begun};
 use crate::{
     Outcome,
-    command_counters::{CommandCounters, command},
+    command_counters::Command,
     short_path::{
         Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortChange, ShortPlan, ShortWrite, Stop,
         Surroundings, is_small, parameterize, run,
@@ -316,7 +316,7 @@ impl State {
             _ => None,
         };
         let change = change.filter(|_| !environment.is_of_the_moment());
-        let write = change.map(|change| ShortWrite::new(change, tables.set(), command(statement)));
+        let write = change.map(|change| ShortWrite::new(change, tables.set(), Command::of(statement)));
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 
@@ -358,9 +358,9 @@ impl State {
     /// Counts a statement that has ended well.
     fn count_short(&mut self, plan: &ShortPlan, figures: &RunFigures, number: u64) {
         self.count_question();
-        self.count_command(CommandCounters::SELECT);
+        self.count_command(Command::SELECT);
         if self.short_path.is_prepared {
-            self.count_command(CommandCounters::STMT_EXECUTE);
+            self.count_command(Command::STMT_EXECUTE);
         }
         let counts = self.diagnostics.counts();
         self.condition_counts = counts;

@@ -1,7 +1,7 @@
 //! BEGIN, COMMIT and ROLLBACK on the short path: in the task of their connection, which waits for nothing but the log.
 
 use super::{Session, ShortStatement, short_write::Ended, state::State};
-use crate::{Outcome, statement::Done};
+use crate::{Outcome, command_counters::Command, statement::Done};
 use muster_sql::Completion;
 use muster_types::Result;
 
@@ -24,12 +24,12 @@ impl TransactionStatement {
         all.into_iter().find(|(name, _)| text.eq_ignore_ascii_case(name)).map(|(_, statement)| statement)
     }
 
-    /// The name of its counter, `Com_name`.
-    fn command(self) -> &'static str {
+    /// What it is counted as.
+    fn command(self) -> Command {
         match self {
-            TransactionStatement::Begin => "begin",
-            TransactionStatement::Commit => "commit",
-            TransactionStatement::Rollback => "rollback",
+            TransactionStatement::Begin => Command::BEGIN,
+            TransactionStatement::Commit => Command::COMMIT,
+            TransactionStatement::Rollback => Command::ROLLBACK,
         }
     }
 }

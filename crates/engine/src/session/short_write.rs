@@ -4,7 +4,7 @@
 use super::{Session, short_path::ShortAnswer, state::State, statement::Begun};
 use crate::{
     Outcome,
-    command_counters::CommandCounters,
+    command_counters::Command,
     dml,
     short_path::{ShortWrite, is_resident},
     statement::Done,
@@ -112,7 +112,7 @@ impl State {
     /// Returns true if statements may change rows, and a change has begun.
     fn may_change_short(&mut self) -> bool {
         let is_refused = self.characteristics().read_only || self.database.globals().settings().server_is_read_only;
-        if is_refused || self.variables.unsigned("insert_id") > 0 {
+        if is_refused || self.variables.settings().insert_id.is_some() {
             return false;
         }
         if !self.transaction.locks().try_begin_change(self.transaction.owner()) {
@@ -135,11 +135,11 @@ impl State {
     }
 
     /// Ends a statement and counts it.
-    pub(super) fn end_short(&mut self, command: &str, outcome: Result<Outcome>) -> Ended {
+    pub(super) fn end_short(&mut self, command: Command, outcome: Result<Outcome>) -> Ended {
         self.count_question();
         self.count_command(command);
         if self.short_path.is_prepared() {
-            self.count_command(CommandCounters::STMT_EXECUTE);
+            self.count_command(Command::STMT_EXECUTE);
         }
         let mut committed = None;
         let outcome = self.end_transactional(outcome, |changes| {

@@ -2,8 +2,8 @@
 
 use super::{prepared::PreparedStatement, state::State};
 use crate::{
-    Outcome, ResultSet, RowStream, command_counters::CommandCounters, processes::SessionShared,
-    statement::StatementContext, threads::panic_error, virtual_tables::show::latest_deadlock,
+    Outcome, ResultSet, RowStream, command_counters::Command, processes::SessionShared, statement::StatementContext,
+    threads::panic_error, virtual_tables::show::latest_deadlock,
 };
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
@@ -82,7 +82,7 @@ impl State {
         parameters: &[Value],
         begun: Begun,
     ) -> Result<Outcome> {
-        self.count_command(CommandCounters::STMT_EXECUTE);
+        self.count_command(Command::STMT_EXECUTE);
         self.statement(begun, |state, cancel| {
             let memory = state.memory_for(&prepared.text);
             if !matches!(&*prepared.statement, Statement::Show(Show::Warnings { .. } | Show::Errors { .. })) {
@@ -105,9 +105,9 @@ impl State {
         self.count_kind(statement);
         // Statements of SQL count as those of the protocol, too.
         match statement {
-            Statement::Prepare { .. } => self.count_command(CommandCounters::STMT_PREPARE),
-            Statement::ExecutePrepared { .. } => self.count_command(CommandCounters::STMT_EXECUTE),
-            Statement::Deallocate { .. } => self.count_command(CommandCounters::STMT_CLOSE),
+            Statement::Prepare { .. } => self.count_command(Command::STMT_PREPARE),
+            Statement::ExecutePrepared { .. } => self.count_command(Command::STMT_EXECUTE),
+            Statement::Deallocate { .. } => self.count_command(Command::STMT_CLOSE),
             _ => {}
         }
         if self.process.killed.is_cancelled() {
@@ -155,14 +155,12 @@ impl State {
 
     /// Counts a statement by its kind.
     pub fn count_kind(&self, statement: &Statement) {
-        self.process.commands.count(statement);
-        self.database.commands().count(statement);
+        self.count_command(Command::of(statement));
     }
 
-    /// Counts a command of the kind `Com_name`.
-    pub fn count_command(&self, name: &str) {
-        self.process.commands.count_named(name);
-        self.database.commands().count_named(name);
+    pub fn count_command(&self, command: Command) {
+        self.process.commands.count(command);
+        self.database.commands().count(command);
     }
 
     /// `long_query_time`.

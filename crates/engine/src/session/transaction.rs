@@ -40,7 +40,10 @@ fn isolation_name(isolation: Isolation) -> &'static str {
 
 /// The characteristics that variables give transactions.
 fn characteristics_of(variables: &Variables) -> Characteristics {
-    Characteristics { isolation: variables.settings().isolation, read_only: variables.is_on("transaction_read_only") }
+    Characteristics {
+        isolation: variables.settings().isolation,
+        read_only: variables.settings().transactions_are_read_only,
+    }
 }
 
 impl State {
@@ -115,9 +118,9 @@ impl State {
 
     /// CHAIN opens a transaction like the one before; RELEASE ends the session.
     pub fn complete(&mut self, completion: Completion, before: Option<Characteristics>) {
-        let set = self.variables.text("completion_type");
-        let chain = completion.chain.unwrap_or(set == "CHAIN" && completion.release != Some(true));
-        let release = completion.release.unwrap_or(set == "RELEASE" && completion.chain != Some(true));
+        let set = self.variables.settings();
+        let chain = completion.chain.unwrap_or(set.completion_chains && completion.release != Some(true));
+        let release = completion.release.unwrap_or(set.completion_releases && completion.chain != Some(true));
         // What SET TRANSACTION said was of the transaction that has ended.
         self.next_transaction = NextTransaction::default();
         if chain {

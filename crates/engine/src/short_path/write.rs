@@ -5,7 +5,7 @@ use super::{
     plan::{DEPTH_MAX, Shape, is_plain},
     run::constant_value,
 };
-use crate::tables::TableSet;
+use crate::{command_counters::Command, tables::TableSet};
 use muster_algebra::{Expr, Hints, TableDef, TableId};
 use muster_sql::bind::{
     BoundDelete, BoundInsert, BoundUpdate, NewValue, RowSource, Search, Surroundings, TableSearch, Target,
@@ -38,12 +38,12 @@ pub struct ShortWrite {
     change: ShortChange,
     /// The tables that it was bound with. Held weakly, so that it keeps no files of tables that are gone.
     tables: Weak<TableSet>,
-    /// The name of its counter, `Com_name`.
-    command: &'static str,
+    /// What it is counted as.
+    command: Command,
 }
 
 impl ShortWrite {
-    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: &'static str) -> ShortWrite {
+    pub fn new(change: ShortChange, tables: &Arc<TableSet>, command: Command) -> ShortWrite {
         ShortWrite { change, tables: Arc::downgrade(tables), command }
     }
 
@@ -51,7 +51,7 @@ impl ShortWrite {
         &self.change
     }
 
-    pub fn command(&self) -> &'static str {
+    pub fn command(&self) -> Command {
         self.command
     }
 

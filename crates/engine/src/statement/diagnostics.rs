@@ -49,8 +49,10 @@ impl Diagnostics {
 
     /// `@@warning_count` and `@@error_count` as the next statement reads them.
     pub fn counts(&self) -> (u64, u64) {
-        let all = self.all();
-        let errors = all.iter().filter(|(level, _)| *level == Level::Error).count();
-        (all.len() as u64, errors as u64)
+        let mut collected = self.collected.lock();
+        collected.extend(self.warnings.take());
+        let errors = usize::from(self.error.lock().is_some());
+        let all = errors + self.notes.lock().len() + collected.len();
+        (all.min(Warnings::MAX) as u64, errors as u64)
     }
 }

@@ -1,8 +1,10 @@
 //! What statements ask the variables for each time, worked out once for a set of values.
 
 use super::Variables;
+use crate::tables::Steps;
 use muster_sql::Isolation;
 use muster_types::{Value, time_zone::TimeZone};
+use std::time::Duration;
 
 /// The meaning of some variables, as long as all values stay the same.
 #[derive(Debug, Clone)]
@@ -20,6 +22,17 @@ pub struct Settings {
     pub packet_bytes_max: usize,
     /// `read_only` or `super_read_only`.
     pub server_is_read_only: bool,
+    /// `transaction_read_only`.
+    pub transactions_are_read_only: bool,
+    /// `completion_type`: COMMIT and ROLLBACK open another transaction, or end the session, unless they say otherwise.
+    pub completion_chains: bool,
+    pub completion_releases: bool,
+    /// `wait_timeout`: how long the client may be silent.
+    pub silence_max: Duration,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: Steps,
+    /// The number that the next row gets, if `insert_id` says so.
+    pub insert_id: Option<u64>,
 }
 
 impl Settings {
@@ -42,6 +55,15 @@ impl Settings {
             },
             packet_bytes_max: variables.unsigned("max_allowed_packet") as usize,
             server_is_read_only: variables.is_on("read_only") || variables.is_on("super_read_only"),
+            transactions_are_read_only: variables.is_on("transaction_read_only"),
+            completion_chains: variables.text("completion_type") == "CHAIN",
+            completion_releases: variables.text("completion_type") == "RELEASE",
+            silence_max: Duration::from_secs(variables.unsigned("wait_timeout")),
+            auto_increment: Steps {
+                increment: variables.unsigned("auto_increment_increment"),
+                offset: variables.unsigned("auto_increment_offset"),
+            },
+            insert_id: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
         }
     }
 }

@@ -222,7 +222,7 @@ proptest! {
         // The unique keys of a row: the bytes for each unique index, unless a part is NULL.
         let uniques = |row: &[Value]| -> Vec<Option<Vec<u8>>> {
             codecs.iter().map(|(codec, layout)| {
-                let stored = layout.stored_values(row, 0);
+                let stored = layout.stored_values(row, 0).into_owned();
                 let values: Vec<Value> = codec.parts.iter().map(|p| stored[p.column].clone()).collect();
                 if values.is_empty() || values.iter().any(Value::is_null) {
                     return None;

@@ -2,11 +2,10 @@
 
 use super::Table;
 use crate::{
-    Counters, LockMode, LockingScan, LockingScanRequest, Result, StorageError,
+    Counters, LockMode, LockedRow, LockingScan, LockingScanRequest, Result, StorageError,
     counters::Counter,
     latch_order::Rank,
     locking_scan::lock_row,
-    locks::Resource,
     log::Lsn,
     transaction::{Transaction, UndoKind, UndoRecord, kind, undo_bytes_of},
     tree::{Change, FirstRecord, Rest, Room, Tree},
@@ -31,7 +30,7 @@ impl Table {
             Some(_) => self.trees[0].take_row_id(counters)? as i64,
             None => 0,
         };
-        self.begin_change(trx)?;
+        self.begin_change(trx, None)?;
         self.waiting(trx, |trx| {
             self.change_all(trx, None, counters, |change, tree| {
                 change.insert(&tree.layout().stored_values(row, number))
@@ -43,20 +42,28 @@ impl Table {
     /// [`Table::insert`].
     pub fn delete(&self, trx: &mut Transaction, key: &[Value], counters: &Counters) -> Result<bool> {
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        self.begin_change(trx)?;
-        let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
-        trx.promise_undo(undo_bytes_of(range.lower.len(), self.record_bytes(&stored)))?;
-        self.delete_stored(trx, &range.lower, &stored, counters)?;
-        make_implicit(trx, lock);
-        counters.add(Counter::rows_deleted, 1);
-        self.note_changed_rows(1);
+        let Some(row) = self.lock_newest(trx, range.lower, counters)? else { return Ok(false) };
+        self.delete_locked(trx, &row, counters)?;
         Ok(true)
     }
 
-    fn delete_stored(&self, trx: &mut Transaction, key: &[u8], stored: &[Value], counters: &Counters) -> Result<()> {
-        let (row, number) = self.split_stored(stored);
+    /// Removes a row that the transaction has locked and not changed since. Errors: as [`Table::insert`].
+    pub fn delete_locked(&self, trx: &mut Transaction, row: &LockedRow, counters: &Counters) -> Result<()> {
+        self.begin_change(trx, Some(row))?;
+        self.delete_stored(trx, row, counters)?;
+        make_implicit(trx, row);
+        counters.add(Counter::rows_deleted, 1);
+        self.note_changed_rows(1);
+        Ok(())
+    }
+
+    fn delete_stored(&self, trx: &mut Transaction, locked: &LockedRow, counters: &Counters) -> Result<()> {
+        let (row, number) = self.split_stored(&locked.stored);
         self.waiting(trx, |trx| {
-            self.change_all(trx, Some(key), counters, |change, tree| {
+            self.change_all(trx, Some(&locked.key), counters, |change, tree| {
+                if tree.layout().index == 0 {
+                    return change.mark(&locked.key).map(drop);
+                }
                 let key = tree.key_of_values(&tree.layout().stored_values(row, number))?;
                 change.mark(&key).map(drop)
             })
@@ -66,45 +73,57 @@ impl Table {
     /// Puts `new` in the place of the row with this primary key, in all trees or in none. Returns whether there was
     /// such a row. Errors: as [`Table::insert`].
     pub fn update(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
-        let found = self.update_row(trx, key, new, counters)?;
-        counters.add(Counter::rows_updated, found.into());
-        self.note_changed_rows(found.into());
-        Ok(found)
-    }
-
-    fn update_row(&self, trx: &mut Transaction, key: &[Value], new: &[Value], counters: &Counters) -> Result<bool> {
         self.check_width(new)?;
         let Some(range) = self.key_range(key)? else { return Ok(false) };
-        self.begin_change(trx)?;
-        let Some((stored, lock)) = self.lock_newest(trx, &range.lower, counters)? else { return Ok(false) };
-        trx.promise_undo(undo_bytes_of(range.lower.len(), self.record_bytes(&stored)))?;
-        let (old, number) = self.split_stored(&stored);
+        let Some(row) = self.lock_newest(trx, range.lower, counters)? else { return Ok(false) };
+        self.update_locked(trx, &row, new, counters)?;
+        Ok(true)
+    }
+
+    /// Puts `new` in the place of a row that the transaction has locked and not changed since. Errors: as [`Table::insert`].
+    pub fn update_locked(
+        &self,
+        trx: &mut Transaction,
+        row: &LockedRow,
+        new: &[Value],
+        counters: &Counters,
+    ) -> Result<()> {
+        self.check_width(new)?;
+        self.begin_change(trx, Some(row))?;
+        self.update_row(trx, row, new, counters)?;
+        counters.add(Counter::rows_updated, 1);
+        self.note_changed_rows(1);
+        Ok(())
+    }
+
+    fn update_row(&self, trx: &mut Transaction, locked: &LockedRow, new: &[Value], counters: &Counters) -> Result<()> {
+        let (old, number) = self.split_stored(&locked.stored);
         let clustered = &self.trees[0];
-        let new_key = clustered.key_of_values(&clustered.layout().stored_values(new, number))?;
-        if new_key != clustered.key_of_values(&stored)? {
+        if clustered.key_of_values(&clustered.layout().stored_values(new, number))? != locked.key {
             // A row that goes and one that comes: what follows is undone if the second cannot be.
             let before = trx.savepoint();
-            self.delete_stored(trx, &range.lower, &stored, counters)?;
-            return match self.insert_row(trx, new, counters) {
-                Ok(()) => Ok(true),
-                Err(e) => trx.roll_back_to(before).and(Err(e)),
-            };
+            self.delete_stored(trx, locked, counters)?;
+            return self.insert_row(trx, new, counters).or_else(|e| trx.roll_back_to(before).and(Err(e)));
         }
         let last = trx.last();
         self.waiting(trx, |trx| {
-            self.change_all(trx, Some(&range.lower), counters, |change, tree| {
-                let (old, new) = (tree.layout().stored_values(old, number), tree.layout().stored_values(new, number));
+            self.change_all(trx, Some(&locked.key), counters, |change, tree| {
+                let layout = tree.layout();
+                let (old, new) = (layout.stored_values(old, number), layout.stored_values(new, number));
                 if old == new {
                     return Ok(());
+                }
+                if layout.index == 0 {
+                    return change.replace(&new).map(drop);
                 }
                 let (old_key, new_key) = (tree.key_of_values(&old)?, tree.key_of_values(&new)?);
                 if old_key == new_key { change.replace(&new).map(drop) } else { change.mark_and_insert(&old_key, &new) }
             })
         })?;
         if trx.last() != last {
-            make_implicit(trx, lock);
+            make_implicit(trx, locked);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Locks the row that has these values of a unique index (of the primary key; the hidden row number) and no gap, and reads its newest
@@ -122,20 +141,17 @@ impl Table {
         LockingScan::new(self, request)?.next(trx, counters)
     }
 
-    /// Locks the row with this key of the clustered tree exclusively, and reads its newest version. Returns the lock too, if the
-    /// transaction had none of the row.
-    fn lock_newest(
-        &self,
-        trx: &mut Transaction,
-        key: &[u8],
-        counters: &Counters,
-    ) -> Result<Option<(Vec<Value>, Option<Resource>)>> {
+    /// Locks the row with this key of the clustered tree exclusively, and reads its newest version.
+    fn lock_newest(&self, trx: &mut Transaction, key: Vec<u8>, counters: &Counters) -> Result<Option<LockedRow>> {
         counters.add(Counter::key_lookups, 1);
         let mut waited_for = None;
         loop {
-            match lock_row(self, key, LockMode::Exclusive, trx.locks()?, counters) {
+            match lock_row(self, &key, LockMode::Exclusive, trx.locks()?, counters) {
                 Err(StorageError::WouldWait) => waited_for = trx.own_locks().wait()?.or(waited_for),
-                locked => return Ok(locked?.and_then(|(row, lock)| Some((row?, lock.or(waited_for))))),
+                locked => {
+                    let row = locked?.and_then(|(row, lock)| Some((row?, lock.or(waited_for))));
+                    return Ok(row.map(|(stored, lock)| LockedRow { key, stored, lock }));
+                }
             }
         }
     }
@@ -165,10 +181,11 @@ impl Table {
         }
     }
 
-    /// Readies a transaction for a change, with room in the log for undoing one that puts no row back.
-    fn begin_change(&self, trx: &mut Transaction) -> Result<()> {
+    /// Readies a transaction for a change, with room in the log for undoing it. `old`: the row that is changed.
+    fn begin_change(&self, trx: &mut Transaction, old: Option<&LockedRow>) -> Result<()> {
         trx.ready()?;
-        trx.promise_undo(undo_bytes_of(0, 0))
+        let old = old.map_or(0, |old| undo_bytes_of(old.key.len(), self.record_bytes(&old.stored)));
+        trx.promise_undo(undo_bytes_of(0, 0) + old)
     }
 
     /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may
@@ -241,9 +258,9 @@ impl Table {
 
 /// Gives up the lock of a row that the transaction has changed: from now on the row tells whose it is. So a transaction may change more
 /// rows than there is memory for locks.
-fn make_implicit(trx: &Transaction, lock: Option<Resource>) {
-    if let Some(lock) = lock {
+fn make_implicit(trx: &Transaction, row: &LockedRow) {
+    if let Some(lock) = &row.lock {
         let locks = trx.own_locks();
-        locks.table().make_implicit(locks.owner(), &lock);
+        locks.table().make_implicit(locks.owner(), lock);
     }
 }

@@ -273,6 +273,6 @@ impl Table {
         let (row, number) = self.split_stored(stored);
         let values = tree.layout().stored_values(row, number);
         let key = tree.key_of_values(&values)?;
-        Ok((values, key))
+        Ok((values.into_owned(), key))
     }
 }

@@ -308,7 +308,7 @@ impl<'a> Compared<'a> {
         let tree = self.table.tree(self.index);
         let counters = Counters::default();
         let key_of = |row: &Row| {
-            let stored = tree.layout().stored_values(&row.values, row.number);
+            let stored = tree.layout().stored_values(&row.values, row.number).into_owned();
             tree.key_of_values(&stored).map_err(|e| e.to_string())
         };
         let keys = self.order.iter().map(|(_, row)| key_of(row)).collect::<Result<Vec<_>, _>>()?;

@@ -277,7 +277,7 @@ impl History {
         let table = Arc::clone(self.table());
         let mut changes: Vec<Change<'_>> = Vec::new();
         for (index, tree) in table.trees().iter().enumerate() {
-            let stored = tree.layout().stored_values(&row.values, row.number);
+            let stored = tree.layout().stored_values(&row.values, row.number).into_owned();
             let key = tree.key_of_values(&stored).map_err(|e| e.to_string())?;
             let mut change = tree.begin(self.trx_id(), tree.room().unwrap(), &counters);
             if !change.mark(&key).map_err(|e| e.to_string())? {
@@ -322,7 +322,7 @@ impl History {
     fn changed(&self, old: Option<&Row>, new: Option<&Row>) -> Verdict {
         let fail = |e: StorageError| e.to_string();
         for (index, tree) in self.table().trees().iter().enumerate() {
-            let stored = |row: &Row| tree.layout().stored_values(&row.values, row.number);
+            let stored = |row: &Row| tree.layout().stored_values(&row.values, row.number).into_owned();
             let (old, new) = (old.map(stored), new.map(stored));
             if old == new {
                 continue;

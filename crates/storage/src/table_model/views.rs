@@ -202,7 +202,7 @@ impl Versions {
     /// What becomes of a row, or of its entry in an index.
     fn change_tree(&self, index: usize, old: Option<&Row>, new: Option<&Row>, id: u64) {
         let tree = self.table.tree(index);
-        let stored = |row: &Row| tree.layout().stored_values(&row.values, row.number);
+        let stored = |row: &Row| tree.layout().stored_values(&row.values, row.number).into_owned();
         let (old, new) = (old.map(stored), new.map(stored));
         if old == new {
             return;

@@ -54,7 +54,7 @@ fn assert_sees(table: &Table, view: &Arc<ReadView>, rows: &Rows, context: &str) 
     assert_eq!(seen_by(table, 0, view), want, "{context}");
     for index in 1..table.trees().len() {
         let layout = table.tree(index).layout();
-        let mut want: Vec<_> = rows.values().map(|row| layout.stored_values(row, 0)).collect();
+        let mut want: Vec<_> = rows.values().map(|row| layout.stored_values(row, 0).into_owned()).collect();
         want.sort_by_key(|entry| table.tree(index).key_of_values(entry).unwrap());
         assert_eq!(seen_by(table, index, view), want, "{context}: index {index}");
     }

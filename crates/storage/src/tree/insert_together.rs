@@ -14,6 +14,7 @@ use super::{
 };
 use crate::Result;
 use muster_types::Value;
+use std::borrow::Cow;
 
 /// A row that comes: its key and its record.
 type Coming = (Vec<u8>, Vec<u8>);
@@ -23,9 +24,9 @@ impl Change<'_> {
     /// in the order of keys, with no row between them, and the leaf has room. Returns the keys of the rows that were inserted. It
     /// is none if the first row has to come by itself: for its key is taken, it is long, or room must be made. `bytes`: at most so
     /// many bytes of the log. Errors: those of locks, and of reading pages.
-    pub(crate) fn insert_together(
+    pub(crate) fn insert_together<'r>(
         &mut self,
-        rows: impl Iterator<Item = Vec<Value>>,
+        rows: impl Iterator<Item = Cow<'r, [Value]>>,
         bytes: usize,
     ) -> Result<Vec<Vec<u8>>> {
         let mut rows = rows.map(|values| self.tree.coming(&values));

@@ -6,6 +6,7 @@ use crate::{
     key::{KeyCodec, KeyKind, KeyPartCodec, KeyWords, int_bytes},
 };
 use muster_types::{SqlType, Value, sql_type::DECIMAL64_MAX_PRECISION};
+use std::borrow::Cow;
 
 /// How a value lies in a page. See "Stored columns" in `docs/format.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +167,12 @@ impl TreeLayout {
     }
 
     /// A table row as the tree stores it; `row_number` is the hidden one, where there is one.
-    pub fn stored_values(&self, row: &[Value], row_number: i64) -> Vec<Value> {
+    pub fn stored_values<'r>(&self, row: &'r [Value], row_number: i64) -> Cow<'r, [Value]> {
+        let is_where_it_was =
+            |(at, c): (usize, &StoredColumn)| c.source == ColumnSource::Table { column: at, prefix: None };
+        if self.columns.len() == row.len() && self.columns.iter().enumerate().all(is_where_it_was) {
+            return Cow::Borrowed(row);
+        }
         let value = |c: &StoredColumn| match c.source {
             ColumnSource::Table { column, prefix } => row.get(column).map_or(Value::Null, |v| cut_value(v, prefix)),
             ColumnSource::RowNumber => Value::Int(row_number),

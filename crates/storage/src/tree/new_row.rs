@@ -1,12 +1,12 @@
 //! A row that comes to a tree: its values as the record that a leaf will hold, made at once, and its key.
 
 use super::{
-    block::{RowBlock, cell},
+    block::{Cell, RowBlock, cell},
     btree::Tree,
     inner,
     leaf::{self, record::RecordRow},
 };
-use crate::{Result, StorageError};
+use crate::{Result, StorageError, key::KeyRow};
 use muster_types::Value;
 
 /// A row of a tree, as values of the stored columns and in the form that its leaf needs.
@@ -24,10 +24,7 @@ pub(super) enum Form {
 impl Tree {
     /// A row given as values of the stored columns. Error: `WrongType`.
     pub(super) fn one_row<'v>(&self, values: &'v [Value]) -> Result<NewRow<'v>> {
-        if values.len() != self.layout.columns.len() {
-            let value = format!("{} values for {} columns", values.len(), self.layout.columns.len());
-            return Err(StorageError::WrongType { value });
-        }
+        self.check_width(values)?;
         let form = match self.record_of_values(values)? {
             Some(record) => Form::Record(record),
             None => Form::Long(self.block_of(values)?),
@@ -65,14 +62,47 @@ impl Tree {
 
     /// The key of a row given as values of the stored columns.
     pub fn key_of_values(&self, values: &[Value]) -> Result<Vec<u8>> {
-        self.key_of(&self.one_row(values)?)
+        self.check_width(values)?;
+        let cells = self.layout.columns.iter().zip(values).map(|(column, value)| cell(column, value));
+        let row = CellRow(cells.collect::<Result<Vec<_>>>()?);
+        self.key_with(|key| self.layout.key.append_row(&row, key))
     }
 
     pub(super) fn key_of(&self, row: &NewRow<'_>) -> Result<Vec<u8>> {
+        self.key_with(|key| row.append_key(self, self.layout.key.parts.len(), key))
+    }
+
+    fn key_with(&self, append: impl FnOnce(&mut Vec<u8>)) -> Result<Vec<u8>> {
         let limit = inner::max_key(self.file.page_size());
         let mut key = Vec::with_capacity(KEY_BYTES);
-        row.append_key(self, self.layout.key.parts.len(), &mut key);
+        append(&mut key);
         if key.len() > limit { Err(StorageError::RowTooLarge { bytes: key.len(), limit }) } else { Ok(key) }
+    }
+
+    fn check_width(&self, values: &[Value]) -> Result<()> {
+        if values.len() != self.layout.columns.len() {
+            let value = format!("{} values for {} columns", values.len(), self.layout.columns.len());
+            return Err(StorageError::WrongType { value });
+        }
+        Ok(())
+    }
+}
+
+/// The values of the stored columns of a row, where they are.
+struct CellRow<'v>(Vec<Cell<'v>>);
+
+impl KeyRow for CellRow<'_> {
+    fn is_null(&self, column: usize) -> bool {
+        matches!(self.0[column], Cell::Null)
+    }
+    fn int(&self, column: usize) -> i64 {
+        if let Cell::Int(value) = self.0[column] { value } else { 0 }
+    }
+    fn wide(&self, column: usize) -> i128 {
+        if let Cell::Wide(value) = self.0[column] { value } else { 0 }
+    }
+    fn bytes(&self, column: usize) -> &[u8] {
+        if let Cell::Bytes(value) = self.0[column] { value } else { &[] }
     }
 }
 

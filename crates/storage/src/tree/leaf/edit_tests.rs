@@ -314,7 +314,7 @@ proptest! {
         first in 0usize..200,
     ) {
         let layout = TreeLayout::new(&schema, which.index(schema.indexes.len()));
-        let stored = |n: usize| layout.stored_values(&rows[n % rows.len()], (n % 97) as i64);
+        let stored = |n: usize| layout.stored_values(&rows[n % rows.len()], (n % 97) as i64).into_owned();
         let mut leaves = changed_leaves(&layout, &rows, &[], first);
         for (step, n, m, trx_id) in steps {
             let version = Version { trx_id, roll_pointer: u64::from(n) };
@@ -425,7 +425,7 @@ proptest! {
 
 /// Leaves after some rows were put, first those of a base, and some marked.
 fn changed_leaves(layout: &TreeLayout, rows: &[Vec<Value>], steps: &[(u16, bool, u64)], first: usize) -> Leaves {
-    let stored = |n: usize| layout.stored_values(&rows[n % rows.len()], (n % 97) as i64);
+    let stored = |n: usize| layout.stored_values(&rows[n % rows.len()], (n % 97) as i64).into_owned();
     let mut leaves = Leaves::new(layout.clone());
     for n in 0..first {
         let (key, row) = model_row(layout, &stored(n * 31), n as u32, Version::default());
