@@ -28,6 +28,9 @@ pub(super) fn run(shared: &Shared) {
     let mut last_sync = Instant::now();
     loop {
         let task = next_task(shared, last_sync);
+        if task == Task::Sync {
+            gather(shared);
+        }
         let goal = if task == Task::Stop { shared.reserved() } else { wanted(shared) };
         if shared.round(&mut shared.flusher.lock(), goal, task != Task::Write).is_err() {
             return;
@@ -61,6 +64,20 @@ fn next_task(shared: &Shared, last_sync: Instant) -> Task {
         let left = interval.saturating_sub(last_sync.elapsed()).max(Duration::from_millis(1));
         shared.work.wait_for(&mut waiters, left);
         waiters.idle = false;
+    }
+}
+
+/// Lets others run before a sync that several may wait for, as long as that brings more of them: one sync serves all, and while
+/// processors are scarce, those who are about to commit wait for one of them. It takes no time while there are some to spare.
+fn gather(shared: &Shared) {
+    let mut before = 1;
+    for _ in 0..YIELDS {
+        let waiting = shared.waiters.lock().waiting.len();
+        if waiting <= before {
+            return;
+        }
+        before = waiting;
+        thread::yield_now();
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) enum Goal {
 /// The waiters, and what the log thread is asked for.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
-    waiting: Vec<(Goal, Waker)>,
+    pub waiting: Vec<(Goal, Waker)>,
     /// The highest position that somebody wants to be durable.
     pub durable: Lsn,
     /// The highest position that somebody wants to be written.
