@@ -126,7 +126,8 @@ fn insert_query(
     tables: &Arc<StatementTables>,
 ) -> Result<()> {
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
-    let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).collect();
+    let mentioned = bound.on_duplicate.iter().flat_map(|update| update.mentioned.iter().copied());
+    let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).chain(mentioned).collect();
     let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[])?;
     found
         .each(|values| {

@@ -44,6 +44,9 @@ pub(crate) struct Binder<'a> {
     pub local_times: HashMap<ColId, ColId>,
     /// Conditions that the views bound so far in a query check.
     pub view_checks: Vec<Expr>,
+    /// Asks the next SELECT that is bound for the columns of its FROM clause, unless it groups their rows.
+    pub wants_from: bool,
+    pub from: Option<FromClause>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
     /// True inside a value that a statement gives to a column, outside its subqueries: there `LAST_INSERT_ID(id)` may stand.
@@ -88,6 +91,8 @@ impl<'a> Binder<'a> {
             reads: Vec::new(),
             local_times: HashMap::new(),
             view_checks: Vec::new(),
+            wants_from: false,
+            from: None,
             inserted_row: None,
             in_changed_row: false,
         }

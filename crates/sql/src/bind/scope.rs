@@ -56,17 +56,22 @@ impl FromClause {
     }
 
     /// Both sides of a join. Error 1066 when a name is taken.
-    pub fn join(mut self, other: FromClause) -> Result<FromClause> {
+    pub fn join(self, other: FromClause) -> Result<FromClause> {
         for r in &other.relations {
             if self.relations.iter().any(|own| own.has_name_of(r)) {
                 return Err(SqlError::table_not_unique(&r.alias));
             }
         }
+        Ok(self.beside(other))
+    }
+
+    /// The columns of both, whatever the names of their tables: a name that both have is ambiguous.
+    pub fn beside(mut self, other: FromClause) -> FromClause {
         let (relations, columns) = (self.relations.len(), self.columns.len());
         self.relations.extend(other.relations);
         self.columns.extend(other.columns.into_iter().map(|c| FromColumn { relation: c.relation + relations, ..c }));
         self.visible.extend(other.visible.into_iter().map(|i| i + columns));
-        Ok(self)
+        self
     }
 
     /// The column of this name, `[[db,] table,] column`; error 1052 when there are several.

@@ -56,6 +56,7 @@ impl Binder<'_> {
         limits: Limits,
         ordered: bool,
     ) -> Result<BoundQuery> {
+        let wants_from = std::mem::take(&mut self.wants_from);
         let straight = select.select_modifiers.as_ref().is_some_and(|m| m.straight_join);
         let joined = self.tables_of(&select.from, names, straight)?;
         let (mut rel, from) = (joined.rel, joined.from);
@@ -92,6 +93,9 @@ impl Binder<'_> {
 
         if self.block == Some(0) {
             self.aggregated = aggregated;
+        }
+        if wants_from && !aggregated {
+            self.from = Some(from.clone());
         }
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
         if aggregated {

@@ -46,10 +46,13 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
         InsertSource::Query(select) => query = Some(binder.source_query(select, given.len(), database.as_deref())?),
     }
     let before = binder.reads.len();
-    let on_duplicate = match insert.on_duplicate.is_empty() {
+    let mut on_duplicate = match insert.on_duplicate.is_empty() {
         true => None,
         false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut constants)?),
     };
+    if let (Some(update), Some(query)) = (&mut on_duplicate, &mut query) {
+        binder.deliver_mentioned(update, &mut query.rel)?;
+    }
     if on_duplicate.is_some() {
         // The first is the row that is there.
         binder.refuse_reading_targets(before + 1, std::slice::from_ref(&row.target))?;
@@ -207,6 +210,7 @@ impl Binder<'_> {
     /// The query whose rows are inserted. Error 1136 for another number of columns.
     fn source_query(&mut self, query: &Query, given: usize, database: Option<&str>) -> Result<BoundQuery> {
         let names = Names::of_statement(database, &query.items);
+        self.wants_from = matches!(&*query.ast.body, ast::SetExpr::Select(_));
         let bound = self.query(&query.ast, &names, true)?;
         if bound.outputs.len() != given {
             return Err(SqlError::wrong_value_count(1));
@@ -243,6 +247,9 @@ impl Binder<'_> {
             }
             from = from.join(self.aliased_row(alias, row, given)?)?;
         }
+        if let Some(of_query) = &self.from {
+            from = from.beside(of_query.clone());
+        }
         let mut computed = old.computed.clone();
         computed.extend(row.computed.clone());
         self.inserted_row = Some(row.from.clone());
@@ -263,7 +270,30 @@ impl Binder<'_> {
             assignments.push(Assignment { target: 0, column, value });
         }
         self.inserted_row = None;
-        Ok(OnDuplicateUpdate { old: old.target.columns, assignments, check: old.target.check })
+        let (old, check) = (old.target.columns, old.target.check);
+        Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check })
+    }
+
+    /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one of which
+    /// they have no single value.
+    fn deliver_mentioned(&self, update: &mut OnDuplicateUpdate, query: &mut Rel) -> Result<()> {
+        let Some(from) = &self.from else { return Ok(()) };
+        let selected = query.output();
+        let exprs = update.assignments.iter().filter_map(|assignment| match &assignment.value {
+            NewValue::Expr(expr) => Some(expr),
+            NewValue::Value(_) | NewValue::Default => None,
+        });
+        for id in exprs.flat_map(Expr::columns) {
+            let Some(column) = from.columns.iter().find(|column| column.id == id) else { continue };
+            if selected.contains(&id) || update.mentioned.contains(&id) {
+                continue;
+            }
+            if !delivers(query, id) {
+                return Err(SqlError::unknown_column(column.name.clone(), Clause::FieldList.name()));
+            }
+            update.mentioned.push(id);
+        }
+        Ok(())
     }
 
     /// `AS new [(a, b)]`: the row to insert under a name, its columns under other names. Error 1353 for another number.
@@ -287,6 +317,28 @@ impl Binder<'_> {
             }
         };
         Ok(FromClause::single(Relation::derived(&alias.name), columns))
+    }
+}
+
+/// Passes a column of the tables of a query on to its rows. Returns false if there is no single one for each row.
+fn delivers(rel: &mut Rel, id: ColId) -> bool {
+    if rel.output().contains(&id) {
+        return true;
+    }
+    match rel {
+        Rel::Project { input, exprs } => {
+            let delivered = delivers(input, id);
+            exprs.extend(delivered.then_some((id, Expr::Column(id))));
+            delivered
+        }
+        // Of a DISTINCT query, whose rows then differ in it, too.
+        Rel::Aggregate { input, group, aggregates } if aggregates.is_empty() => {
+            let delivered = delivers(input, id);
+            group.extend(delivered.then_some(id));
+            delivered
+        }
+        Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => delivers(input, id),
+        _ => false,
     }
 }
 

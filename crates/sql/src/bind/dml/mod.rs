@@ -155,6 +155,8 @@ pub struct OnDuplicateUpdate {
     /// The values of the row that is there.
     pub old: Vec<ColId>,
     pub assignments: Vec<Assignment>,
+    /// Columns that the assignments mention of the query whose rows are inserted, besides those that are.
+    pub mentioned: Vec<ColId>,
     /// The check of the target's view, in terms of `old`.
     pub check: Option<ViewCheck>,
 }
