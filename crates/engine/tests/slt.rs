@@ -164,6 +164,7 @@ files! {
     hints
     indexes
     insert
+    insert_select_duplicate
     joins
     last_insert_id
     load
@@ -175,6 +176,7 @@ files! {
     stored_groups
     subqueries
     switches
+    table_statement
     tables
     temporal
     timestamps

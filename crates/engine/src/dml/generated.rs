@@ -29,10 +29,11 @@ pub struct Generated<'a> {
 impl<'a> Generated<'a> {
     pub fn new(context: &StatementContext, target: &'a Target, rows: u64) -> Generated<'a> {
         let settings = context.session.variables.settings();
+        let (increment, offset) = settings.auto_increment;
         Generated {
             target,
             column: target.entry.auto_increment_column(),
-            steps: settings.auto_increment,
+            steps: Steps { increment, offset },
             zero_is_next: !settings.zero_is_a_value,
             rows,
             intervals: 0,

@@ -1,7 +1,6 @@
 //! What statements ask the variables for each time, worked out once for a set of values.
 
 use super::Variables;
-use crate::tables::Steps;
 use muster_sql::Isolation;
 use muster_types::{Value, time_zone::TimeZone};
 use std::time::Duration;
@@ -30,7 +29,7 @@ pub struct Settings {
     /// `wait_timeout`: how long the client may be silent.
     pub silence_max: Duration,
     /// `auto_increment_increment` and `auto_increment_offset`.
-    pub auto_increment: Steps,
+    pub auto_increment: (u64, u64),
     /// The number that the next row gets, if `insert_id` says so.
     pub insert_id: Option<u64>,
 }
@@ -59,10 +58,10 @@ impl Settings {
             completion_chains: variables.text("completion_type") == "CHAIN",
             completion_releases: variables.text("completion_type") == "RELEASE",
             silence_max: Duration::from_secs(variables.unsigned("wait_timeout")),
-            auto_increment: Steps {
-                increment: variables.unsigned("auto_increment_increment"),
-                offset: variables.unsigned("auto_increment_offset"),
-            },
+            auto_increment: (
+                variables.unsigned("auto_increment_increment"),
+                variables.unsigned("auto_increment_offset"),
+            ),
             insert_id: Some(variables.unsigned("insert_id")).filter(|id| *id > 0),
         }
     }
