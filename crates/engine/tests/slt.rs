@@ -176,7 +176,6 @@ files! {
     stored_groups
     subqueries
     switches
-    table_statement
     tables
     temporal
     timestamps
