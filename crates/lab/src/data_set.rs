@@ -1,6 +1,6 @@
 //! A database that is made by a generator: its schema, and its tables' rows as streams of batches.
 
-use crate::{dbt3, ssb, sysbench};
+use crate::{NoSuchScale, Workload, dbt3, ssb, sysbench};
 use arrow_array::RecordBatch;
 use std::{
     borrow::Cow,
@@ -38,14 +38,34 @@ pub struct DataTable {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Source {
     Dbt3(dbt3::Table, f64),
+    Dbt3Skewed(dbt3::Table, f64, dbt3::Skew),
     Ssb(ssb::Table, ssb::Scale),
     Sysbench(sysbench::Table),
+}
+
+impl DataSet {
+    /// DBT-3 with uneven part keys and dates that depend on each other, in a database of its own.
+    pub fn dbt3_skewed(scale: f64, skew: dbt3::Skew) -> Result<DataSet, NoSuchScale> {
+        let mut data = Workload::Dbt3.data_set(scale)?;
+        data.name = "dbt3_skewed";
+        for table in &mut data.tables {
+            if let Source::Dbt3(generator, scale) = table.source {
+                table.source = Source::Dbt3Skewed(generator, scale, skew);
+            }
+        }
+        Ok(data)
+    }
 }
 
 impl DataTable {
     /// Returns true if `rows` is the exact count (orders have a random number of lines).
     pub fn rows_are_exact(&self) -> bool {
-        !matches!(self.source, Source::Dbt3(dbt3::Table::Lineitem, _) | Source::Ssb(ssb::Table::Lineorder, _))
+        !matches!(
+            self.source,
+            Source::Dbt3(dbt3::Table::Lineitem, _)
+                | Source::Dbt3Skewed(dbt3::Table::Lineitem, ..)
+                | Source::Ssb(ssb::Table::Lineorder, _)
+        )
     }
 
     /// The rows as batches, columns in the schema's order and types, made on a thread of its own.
@@ -57,6 +77,7 @@ impl DataTable {
             let mut send = |batch| sender.send(batch).is_ok();
             match source {
                 Source::Dbt3(table, scale) => table.batches(scale, &mut send),
+                Source::Dbt3Skewed(table, scale, skew) => skew.batches(table, scale, &mut send),
                 Source::Ssb(table, scale) => {
                     pieces(table.units(scale), SSB_UNITS).all(|units| send(table.batch(scale, units)));
                 }
@@ -72,6 +93,7 @@ impl DataTable {
     pub fn write_tbl(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.source {
             Source::Dbt3(table, scale) => table.write_tbl(scale, out),
+            Source::Dbt3Skewed(table, scale, skew) => skew.write_tbl(table, scale, out),
             Source::Ssb(table, scale) => {
                 let mut text = String::new();
                 for units in pieces(table.units(scale), SSB_UNITS) {

@@ -19,6 +19,7 @@ pub mod device;
 pub mod experiment;
 pub mod load;
 pub mod queries;
+mod random;
 pub mod report;
 pub mod runner;
 pub mod ssb;

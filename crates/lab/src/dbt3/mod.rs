@@ -1,4 +1,8 @@
-//! DBT-3 (TPC-H) data, from the `tpchgen` crate, which writes what the TPC's own `dbgen` does.
+//! DBT-3 (TPC-H) data, from the `tpchgen` crate, which writes what the TPC's own `dbgen` does; skewed by wish (`skew.rs`).
+
+mod skew;
+
+pub use skew::{NoSuchSkew, Skew};
 
 use crate::batch::BatchBuilder;
 use arrow_array::RecordBatch;
