@@ -16,7 +16,7 @@ pub enum OnDuplicate<'a> {
     Error,
     /// IGNORE: the row does not come, with a warning.
     Ignore,
-    /// REPLACE: the row that is there goes.
+    /// REPLACE: the row that is there goes, unless it is what the new one would be.
     Replace,
     Update(&'a OnDuplicateUpdate),
 }
@@ -25,6 +25,8 @@ pub enum OnDuplicate<'a> {
 pub enum Resolved {
     /// The other one is gone: the row is to be tried again.
     Gone,
+    /// The other one is what the row would be, and stays in its place.
+    Same,
     Ignored,
     /// The other one was not as it had been read: what was done is to be taken back, and the row tried again.
     Stale,
@@ -62,6 +64,10 @@ impl OnDuplicate<'_> {
             OnDuplicate::Replace => match writer.existing(index, met.row)? {
                 // One that is gone by itself is none that was replaced.
                 None => Ok(Resolved::Stale),
+                // A row that may meet others in later keys goes, as in MySQL, which changes it in place only in the last one.
+                Some((_, old)) if is_last_unique(met.target, index) && !met.target.differ(&old, met.row) => {
+                    Ok(Resolved::Same)
+                }
                 Some((key, _)) => Ok(match writer.delete(&key)? {
                     Written::Yes => Resolved::Gone,
                     Written::Gone | Written::Stale | Written::Duplicate { .. } => Resolved::Stale,
@@ -100,4 +106,9 @@ impl OnDuplicate<'_> {
             Written::Duplicate { error, .. } => conversion.tolerate(error).map(|()| Resolved::Ignored),
         }
     }
+}
+
+/// Returns true if no unique key follows an index.
+fn is_last_unique(target: &Target, index: usize) -> bool {
+    target.entry.def.indexes[index + 1..].iter().all(|later| !later.unique)
 }

@@ -128,6 +128,10 @@ impl<'a> RowInsert<'a> {
                     self.counts.displaced += 1;
                     self.counts.affected += 1;
                 }
+                Resolved::Same => {
+                    self.inserted(number);
+                    return Ok(());
+                }
                 Resolved::Stale => self.context.transaction.back_to(before)?,
                 Resolved::Ignored => return Ok(()),
                 Resolved::Updated { changed, row } => return self.updated(changed, &row),

@@ -210,7 +210,7 @@ impl Binder<'_> {
     /// The query whose rows are inserted. Error 1136 for another number of columns.
     fn source_query(&mut self, query: &Query, given: usize, database: Option<&str>) -> Result<BoundQuery> {
         let names = Names::of_statement(database, &query.items);
-        self.wants_from = matches!(&*query.ast.body, ast::SetExpr::Select(_));
+        self.wants_from = is_single_block(&query.ast);
         let bound = self.query(&query.ast, &names, true)?;
         if bound.outputs.len() != given {
             return Err(SqlError::wrong_value_count(1));
@@ -338,6 +338,15 @@ fn delivers(rel: &mut Rel, id: ColId) -> bool {
             delivered
         }
         Rel::Filter { input, .. } | Rel::Sort { input, .. } | Rel::Limit { input, .. } => delivers(input, id),
+        _ => false,
+    }
+}
+
+/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables to mention.
+fn is_single_block(query: &ast::Query) -> bool {
+    match &*query.body {
+        ast::SetExpr::Select(_) => true,
+        ast::SetExpr::Query(inner) => is_single_block(inner),
         _ => false,
     }
 }
