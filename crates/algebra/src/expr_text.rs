@@ -315,6 +315,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         WeightString => "weight_string",
         Sleep => "sleep",
         LastInsertId => "last_insert_id",
+        Crc32 => "crc32",
         BitAnd => "bit_and",
         BitOr => "bit_or",
         BitXor => "bit_xor",

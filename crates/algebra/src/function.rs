@@ -135,6 +135,8 @@ listed! {
         /// `(needle, haystack)`: 1-based position, 0 if absent.
         Locate,
         Ascii,
+        /// The checksum of the bytes of a text, with the polynomial of ISO 3309.
+        Crc32,
         Hex,
         Coalesce,
         /// `(a, b)`: NULL when equal.

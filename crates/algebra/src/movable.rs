@@ -43,6 +43,7 @@ impl ScalarFunction {
                 | Reverse
                 | Locate
                 | Ascii
+                | Crc32
                 | Hex
                 | Coalesce
                 | NullIf

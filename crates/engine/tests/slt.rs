@@ -176,6 +176,7 @@ files! {
     stored_groups
     subqueries
     switches
+    table_statement
     tables
     temporal
     timestamps

@@ -9,6 +9,7 @@
 //!   arithmetic.rs  + - * / DIV %, unary minus
 //!   number.rs      rounding, logarithms, bits
 //!   text.rs        functions over text
+//!   checksum.rs    CRC32
 //!   temporal.rs    functions over dates and times
 //!   interval.rs    what an INTERVAL moves a date by
 //!   date_format.rs DATE_FORMAT and week numbers
@@ -17,6 +18,7 @@
 
 pub mod arithmetic;
 mod call;
+mod checksum;
 pub mod compare;
 pub mod date_format;
 mod interval;

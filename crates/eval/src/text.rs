@@ -1,5 +1,6 @@
 //! Functions over text. Positions and lengths count characters; over byte strings they count bytes.
 
+use super::checksum::crc32;
 use muster_algebra::ScalarFunction;
 use muster_types::{
     Collation, SqlType, Value,
@@ -131,6 +132,7 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
         Length => return Some(Value::Int(args.bytes(0)?.len() as i64)),
         CharLength => return Some(Value::Int(args.text(0)?.chars().count() as i64)),
         Ascii => return Some(Value::Int(args.bytes(0)?.first().copied().unwrap_or(0) as i64)),
+        Crc32 => return Some(Value::UInt(crc32(args.bytes(0)?.as_ref()).into())),
         Locate => {
             let from = if args.values.len() > 2 { args.int(2)? } else { 1 };
             let exact = args.is_binary();

@@ -30,7 +30,12 @@ pub fn without_stars(text: &str, stars: &[Star]) -> String {
         // A query block that is bound twice has its stars twice.
         if start >= rest {
             whole.push_str(&text[rest..start]);
-            whole.push_str(&star.columns.join(", "));
+            let columns = star.columns.join(", ");
+            match text[start..end].eq_ignore_ascii_case("TABLE") {
+                // `TABLE t`, whose `*` has the place of the word.
+                true => whole.push_str(&format!("SELECT {columns} FROM")),
+                false => whole.push_str(&columns),
+            }
             rest = end;
         }
     }

@@ -68,7 +68,11 @@ impl Dialect for MusterDialect {
     }
 
     fn is_table_factor_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        MYSQL.is_table_factor_alias(explicit, keyword, parser)
+        *keyword != Keyword::TABLE && MYSQL.is_table_factor_alias(explicit, keyword, parser)
+    }
+
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        *keyword != Keyword::TABLE && MYSQL.is_column_alias(keyword, parser)
     }
 
     as_mysql!(

@@ -6,6 +6,7 @@
 //!   encoding   the bytes that a client sent, as text
 //!   source     tokens (sqlparser's tokenizer) and their places; small rewrites between dialects
 //!   literal_rows  rows of literals of an INSERT, which become no tokens
+//!   explicit_table  `TABLE t`, which is `SELECT * FROM t`
 //!   locking    FOR UPDATE and its kin
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
@@ -23,6 +24,7 @@ mod dml;
 #[cfg(test)]
 mod dml_tests;
 mod encoding;
+mod explicit_table;
 mod footprint;
 mod items;
 mod joins;

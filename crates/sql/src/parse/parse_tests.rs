@@ -96,6 +96,8 @@ fn errors_name_the_place() {
         ("create tabel t (a int)", "tabel t (a int)", 1),
         ("drop table", "", 1),
         ("show nonsense", "nonsense", 1),
+        ("table t where a = 1", "where a = 1", 1),
+        ("select 1 from s table limit 1", "table limit 1", 1),
     ] {
         let (code, message) = error(sql);
         assert_eq!(code, 1064, "{sql}");
@@ -176,6 +178,12 @@ fn queries_of_all_shapes_parse() {
         "(select 1) union all (select 2) order by 1 limit 1",
         "with a as (select 1), b (x) as (select * from a) select * from b",
         "values row(1, 2), row(3, 4)",
+        "explain table t",
+        "explain analyze format=tree table d.t",
+        "insert into t table s on duplicate key update a = 1",
+        "explain replace into d.t (a, b) table s order by a limit 1",
+        "create view v (a, b) as table t",
+        "analyze table t",
         "select (1, 2) in (select a, b from t), row(1, 2) = (1, 2)",
         "select 1 from t where a > all (select 1) and b = any (select 2) and exists (select 3)",
         "select 1 from dual",

@@ -54,6 +54,7 @@ impl<'a> Source<'a> {
             }
         }
         source.replace_operators();
+        super::explicit_table::rewrite(&mut source)?;
         super::locking::rewrite(&mut source);
         source.replace_commas_in_from();
         super::joins::group(&mut source);

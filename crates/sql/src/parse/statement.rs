@@ -13,7 +13,6 @@ pub(crate) fn statement(c: &mut Cursor) -> Result<Statement> {
     match first.as_str() {
         "SELECT" | "VALUES" => query(c),
         "WITH" => with(c),
-        "TABLE" => Err(SqlError::unsupported("TABLE statement")),
         "EXPLAIN" | "DESCRIBE" | "DESC" => explain(c),
         "CREATE" => ddl::create(c),
         "DROP" => ddl::drop(c),

@@ -108,7 +108,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "TRUNCATE" => 2..=2,
         "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "HEX" | "TRIM" => 1..=1,
         "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "WEIGHT_STRING" | "SLEEP" | "TIMESTAMP" => 1..=1,
-        "CHARSET" | "COLLATION" | "BIT_LENGTH" | "BIT_COUNT" => 1..=1,
+        "CHARSET" | "COLLATION" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
         _ => return None,
     })
 }
@@ -217,6 +217,11 @@ impl Binder<'_> {
                 let arg = if item.ty.is_bytes() { item.expr } else { self.bits_of(item) };
                 let ty = SqlType::BIGINT;
                 Ok(Item::new(Expr::Call { function: F::BitCount, args: vec![arg], ty }, ty))
+            }
+            "CRC32" => {
+                let item = self.expr(args[0], cx)?;
+                let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
+                Ok(call(F::Crc32, vec![arg], SqlType::BIGINT_UNSIGNED))
             }
             "WEEK" if args.len() == 1 => self.extract_unit(IntervalUnit::Week, args[0], cx),
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
@@ -436,7 +441,6 @@ const MISSING: &[&str] = &[
     "COMPRESS",
     "CONV",
     "COT",
-    "CRC32",
     "CUME_DIST",
     "DAYNAME",
     "DEGREES",

@@ -134,6 +134,21 @@ fn set_operations() {
 }
 
 #[test]
+fn table_is_a_select_of_all_columns() {
+    for (table, select) in [
+        ("table s", "select * from s"),
+        ("table s order by b desc limit 2, 3", "select * from s order by b desc limit 2, 3"),
+        ("(table s) union table s order by 1", "(select * from s) union select * from s order by 1"),
+        ("table s union all table s", "select * from s union all select * from s"),
+        ("select a from t where exists (table s)", "select a from t where exists (select * from s)"),
+        ("select * from (table s limit 1) d", "select * from (select * from s limit 1) d"),
+        ("with x as (table s) table x", "with x as (select * from s) select * from x"),
+    ] {
+        assert_eq!(print(&bind(table)), print(&bind(select)), "{table}");
+    }
+}
+
+#[test]
 fn ctes_views_and_derived_tables() {
     shows("with x as (select a from t), y (k) as (select a + 1 from x) select k from y, x where k = x.a", &["get t"]);
     assert_eq!(names("select * from (select a, b from t) as d (p, q)"), ["p", "q"]);
