@@ -461,7 +461,6 @@ const MISSING: &[&str] = &[
     "INET_ATON",
     "INET_NTOA",
     "INSERT",
-    "INTERVAL",
     "IS_FREE_LOCK",
     "JSON_ARRAY",
     "JSON_CONTAINS",
