@@ -4,6 +4,7 @@ use crate::{
     affinity,
     print::{print, print_line},
     progress::LoadBars,
+    regret,
     size::Size,
 };
 use anyhow::{Context, bail};
@@ -16,7 +17,10 @@ use muster_lab::{
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Experiments; `list` tells their names, none means all
     names: Vec<String>,
     /// The data directory; a workload that is not in it is loaded
@@ -57,14 +61,27 @@ pub struct Arguments {
     svg: Option<PathBuf>,
 }
 
+#[derive(clap::Subcommand)]
+enum Command {
+    /// The plans that the optimizer chooses against the best ones that hints can force
+    Regret(regret::Arguments),
+}
+
 impl Arguments {
     /// Keeps the process to as many processors as a query has threads. Before any thread is started.
     pub fn pin(&self) -> anyhow::Result<()> {
-        affinity::pin(self.threads.max(1)).map(drop)
+        let threads = match &self.command {
+            Some(Command::Regret(regret)) => regret.threads,
+            None => self.threads,
+        };
+        affinity::pin(threads.max(1)).map(drop)
     }
 }
 
-pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub async fn run(mut arguments: Arguments) -> anyhow::Result<()> {
+    if let Some(Command::Regret(regret)) = arguments.command.take() {
+        return regret::run(regret).await;
+    }
     if arguments.names.iter().any(|n| n == "list") {
         for experiment in EXPERIMENTS {
             print_line(format_args!("{:16} {}", experiment.name, experiment.title))?;

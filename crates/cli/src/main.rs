@@ -6,7 +6,7 @@
 //!   sql     the shell, embedded or remote     shell/
 //!   load    files or a workload into tables   load.rs
 //!   generate  a workload as .tbl files        generate.rs
-//!   lab     experiments                       lab.rs
+//!   lab     experiments                       lab.rs, regret.rs
 //! ```
 
 mod affinity;
@@ -23,6 +23,7 @@ mod open;
 mod print;
 mod progress;
 mod recovery;
+mod regret;
 mod serve;
 mod shell;
 mod size;

@@ -9,6 +9,7 @@
 //!   Experiment     strategies side by side, as data  experiment.rs
 //!   Lab            runs them, cold and warm          runner.rs, statistics.rs
 //!   Device         replays their reads               device/
+//!   regret         chosen against forced plans       regret/
 //!   Report         table, JSON, SVG chart            report/
 //! ```
 
@@ -20,6 +21,7 @@ pub mod experiment;
 pub mod load;
 pub mod queries;
 mod random;
+pub mod regret;
 pub mod report;
 pub mod runner;
 pub mod ssb;

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::{
-    Workload,
+    DataSet, NoSuchScale, Workload,
     device::DEVICES,
     experiment::{Experiment, Strategy},
     load::{self, LoadObserver},
@@ -76,12 +76,12 @@ pub struct Lab {
 }
 
 /// The rows of all queries of a run, each query's sorted.
-type Rows = Vec<Vec<Vec<Option<String>>>>;
+pub(crate) type Rows = Vec<Vec<Vec<Option<String>>>>;
 
 /// A run's time and rows.
-struct Run {
-    ms: f64,
-    rows: Rows,
+pub(crate) struct Run {
+    pub ms: f64,
+    pub rows: Rows,
 }
 
 impl Lab {
@@ -89,7 +89,11 @@ impl Lab {
         Lab { options }
     }
 
-    fn open(&self, pool_bytes: usize) -> Result<(Arc<Database>, Arc<TraceIo>)> {
+    pub(crate) fn scale(&self) -> f64 {
+        self.options.scale
+    }
+
+    pub(crate) fn open(&self, pool_bytes: usize) -> Result<(Arc<Database>, Arc<TraceIo>)> {
         let unusable = |e: std::io::Error| SqlError::internal(format!("no way to read files: {e}"));
         let trace = Arc::new(TraceIo::new(io::open_backend(Default::default()).map_err(unusable)?));
         let options = DatabaseOptions {
@@ -105,17 +109,22 @@ impl Lab {
 
     /// Loads the workload unless it is there. Error when it is there at another scale.
     pub async fn prepare(&self, workload: Workload, observer: &dyn LabObserver) -> Result<()> {
+        self.prepare_data(workload.data_set(self.options.scale), observer).await
+    }
+
+    /// Loads the data set of the lab's scale unless it is there. Error when it is there at another scale.
+    pub async fn prepare_data(&self, data: Result<DataSet, NoSuchScale>, observer: &dyn LoadObserver) -> Result<()> {
         let (database, _) = self.open(LOAD_POOL)?;
         let mut session = session(&database);
         let scale = self.options.scale;
-        let data = (workload.data_set(scale)).map_err(|e| SqlError::new(ErrorCode::WrongArguments, e.to_string()))?;
+        let data = data.map_err(|e| SqlError::new(ErrorCode::WrongArguments, e.to_string()))?;
         if load::is_loaded(&mut session, &data).await? {
             return Ok(());
         }
-        if session.use_database(workload.name()).is_ok() {
+        if session.use_database(data.name).is_ok() {
             let message = format!(
                 "{} in {} is not complete at scale {scale}: give its scale, another directory, or DROP DATABASE {0}",
-                workload.name(),
+                data.name,
                 self.options.directory.display()
             );
             return Err(SqlError::new(ErrorCode::DbCreateExists, message));
@@ -130,7 +139,7 @@ impl Lab {
             Some(bytes) => bytes,
             None => {
                 let (database, _) = self.open(POOL_MIN)?;
-                let bytes = workload_bytes(&mut session(&database), experiment.workload).await?;
+                let bytes = data_bytes(&mut session(&database), experiment.workload.name()).await?;
                 usize::try_from(bytes / POOL_SHARE).unwrap_or(usize::MAX).max(POOL_MIN)
             }
         };
@@ -190,7 +199,7 @@ impl Bench<'_> {
         let notes = notes.chain(surplus.map(|part| format!("the plan shows '{part}'"))).collect();
         let (cold, rows) = self.measure(&mut session, &texts, true).await?;
         if self.lab.options.preload {
-            preload(&mut session, self.experiment.workload).await?;
+            preload(&mut session, self.experiment.workload.name()).await?;
         }
         once(&mut session, &texts).await?;
         let (warm, again) = self.measure(&mut session, &texts, false).await?;
@@ -213,7 +222,7 @@ impl Bench<'_> {
         let mut first: Option<(Record, BTreeMap<String, u64>, Rows)> = None;
         loop {
             if cold {
-                self.empty_pool().await?;
+                empty_pool(self.database).await?;
             }
             let before = session.status_counters();
             if first.is_none() {
@@ -239,17 +248,6 @@ impl Bench<'_> {
         }
         let (record, counters, rows) = first.unwrap_or_default();
         Ok((self.measurement(&sample, &record, counters), rows))
-    }
-
-    /// Empties the buffer pool once the readers of the run before have ended.
-    async fn empty_pool(&self) -> Result<()> {
-        for _ in 0..1000 {
-            if self.database.clear_buffer_pool()? == 0 {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        Err(SqlError::internal("pages of the pool are still in use"))
     }
 
     fn measurement(&self, sample: &Sample, record: &Record, counters: BTreeMap<String, u64>) -> Measurement {
@@ -278,13 +276,24 @@ impl Bench<'_> {
     }
 }
 
-fn session(database: &Arc<Database>) -> Session {
+pub(crate) fn session(database: &Arc<Database>) -> Session {
     let local_files = Arc::new(NoLocalFiles);
     database.session(SessionOptions { user: "root".into(), host: "localhost".into(), database: None, local_files })
 }
 
+/// Empties the buffer pool once the readers of the run before have ended.
+pub(crate) async fn empty_pool(database: &Database) -> Result<()> {
+    for _ in 0..1000 {
+        if database.clear_buffer_pool()? == 0 {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Err(SqlError::internal("pages of the pool are still in use"))
+}
+
 /// All queries once.
-async fn once(session: &mut Session, texts: &[String]) -> Result<Run> {
+pub(crate) async fn once(session: &mut Session, texts: &[String]) -> Result<Run> {
     let since = Instant::now();
     let mut results = Vec::new();
     for text in texts {
@@ -299,7 +308,7 @@ async fn once(session: &mut Session, texts: &[String]) -> Result<Run> {
     Ok(Run { ms, rows: rows.collect::<Result<_>>()? })
 }
 
-async fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+pub(crate) async fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
     cells(&session.query(sql).await?)
 }
 
@@ -315,26 +324,24 @@ fn cells(batches: &[RecordBatch]) -> Result<Vec<Vec<Option<String>>>> {
 }
 
 /// The only column of a result, as lines.
-fn text_of(rows: &[Vec<Option<String>>]) -> String {
+pub(crate) fn text_of(rows: &[Vec<Option<String>>]) -> String {
     rows.iter().filter_map(|r| r.first().cloned().flatten()).collect::<Vec<_>>().join("\n")
 }
 
-/// Bytes of all leaf pages of a workload's tables and indexes.
-async fn workload_bytes(session: &mut Session, workload: Workload) -> Result<u64> {
+/// Bytes of all leaf pages of a database's tables and indexes.
+pub(crate) async fn data_bytes(session: &mut Session, name: &str) -> Result<u64> {
     let sql = format!(
         "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables \
-         WHERE table_schema = '{}'",
-        workload.name()
+         WHERE table_schema = '{name}'"
     );
     Ok(text_of(&rows_of(session, &sql).await?).parse().unwrap_or(0))
 }
 
-/// Reads every index of the workload once, from end to end.
-async fn preload(session: &mut Session, workload: Workload) -> Result<()> {
+/// Reads every index of a database once, from end to end.
+pub(crate) async fn preload(session: &mut Session, name: &str) -> Result<()> {
     let sql = format!(
         "SELECT DISTINCT table_name, index_name, column_name FROM information_schema.statistics \
-         WHERE table_schema = '{}' AND seq_in_index = 1",
-        workload.name()
+         WHERE table_schema = '{name}' AND seq_in_index = 1"
     );
     for row in rows_of(session, &sql).await? {
         let [Some(table), Some(index), Some(column)] = row.as_slice() else { continue };

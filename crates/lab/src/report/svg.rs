@@ -14,7 +14,7 @@ const TITLE: f64 = 48.0;
 /// Beside a full bar, for its number.
 const LABEL: f64 = 52.0;
 
-const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
     text { font: 12px system-ui, sans-serif; fill: #1f2328 }\n\
     .title { font-size: 15px; font-weight: 600 }\n\
     .head { fill: #59636e }\n\
@@ -82,7 +82,7 @@ pub fn svg(reports: &[Report]) -> String {
     )
 }
 
-fn text(out: &mut String, x: f64, y: f64, class: &str, content: &str) {
+pub(crate) fn text(out: &mut String, x: f64, y: f64, class: &str, content: &str) {
     let escaped = content.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let _ = writeln!(out, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{escaped}</text>");
 }

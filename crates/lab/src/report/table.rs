@@ -25,7 +25,7 @@ pub fn table(report: &Report) -> String {
     out
 }
 
-fn new_table(header: Vec<String>) -> Table {
+pub(crate) fn new_table(header: Vec<String>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
     for column in table.column_iter_mut().skip(1) {
@@ -79,7 +79,7 @@ fn side_by_side(
 }
 
 /// Three digits that count.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     match x.abs() {
         a if a >= 100.0 => format!("{x:.0}"),
         a if a >= 10.0 => format!("{x:.1}"),
