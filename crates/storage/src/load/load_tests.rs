@@ -30,9 +30,9 @@ fn schema(primary: bool, unique_v: bool) -> TableSchema {
 }
 
 struct Fixture {
-    directory: tempfile::TempDir,
     store: Arc<Store>,
     table: Arc<Table>,
+    directory: tempfile::TempDir,
 }
 
 fn fixture(schema: TableSchema) -> Fixture {

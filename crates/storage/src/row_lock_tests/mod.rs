@@ -30,9 +30,10 @@ const EXCLUSIVE: LockMode = LockMode::Exclusive;
 
 /// A table of a primary key, a unique number that may be NULL, and a number with an index.
 struct Bench {
-    home: Home,
     table: Arc<Table>,
     counters: Counters,
+    /// Goes last: until the table is closed, its files must be there.
+    home: Home,
 }
 
 fn int(value: i64) -> Value {

@@ -21,6 +21,7 @@ use crate::{
     buffer_pool::{Allocation, PageGuardMut},
     file::HEADER_PAGE,
     log::{self, GROUP_HEADER, Lsn},
+    page::{PageHeader, PageType},
 };
 use std::borrow::Cow;
 
@@ -231,16 +232,18 @@ impl<'a> Group<'a> {
     /// Makes the changes in the pages, and adds them to a group of the log if there is one.
     fn change_pages(&mut self, record: &mut Option<log::Group>, changed: &mut Changed) {
         let file = &self.tree.file;
-        for Latched { mut page, changes, .. } in std::mem::take(&mut self.pages) {
+        for Latched { mut page, changes, is_new } in std::mem::take(&mut self.pages) {
             let page_no = page.page_no();
+            let image = changes.iter().find(|change| change.is_whole());
+            let had_rows = matches!(PageHeader(&page).page_type(), Some(PageType::Leaf | PageType::Inner));
+            let before = (record.is_some() && image.is_some() && had_rows && !is_new).then(|| page.to_vec());
             for change in &changes {
                 self.apply(change, &mut page, page_no);
             }
             if let Some(record) = record {
                 // An image is that of the page as all changes leave it.
-                let image = changes.iter().find(|change| change.is_whole());
-                let told = image.map_or(&changes[..], std::slice::from_ref);
-                told.iter().for_each(|change| change.push_to(record, file.id(), page_no, &page, self.trx_id));
+                let (told, before) = (image.map_or(&changes[..], std::slice::from_ref), before.as_deref());
+                told.iter().for_each(|change| change.push_to(record, file.id(), page_no, before, &page, self.trx_id));
             }
             if !changes.is_empty() && leaf::has_slots(&page) {
                 page.note_changed();

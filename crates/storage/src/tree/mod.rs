@@ -61,6 +61,7 @@ mod modify;
 mod new_row;
 pub mod overflow;
 pub mod page_change;
+mod page_difference;
 mod planted;
 mod post;
 mod prefixes;

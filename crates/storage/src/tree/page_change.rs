@@ -4,15 +4,18 @@
 //! Writers and redo call the same function, [`PageChange::apply`], on the same bytes. So a page that redo has changed is the
 //! page that the writer had.
 
-use super::leaf::{
-    SLOT,
-    changes::{SlotChange, apply, raise_max_trx_id},
-    slot::{PENDING, Slot},
+use super::{
+    leaf::{
+        SLOT,
+        changes::{SlotChange, apply, raise_max_trx_id},
+        slot::{PENDING, Slot},
+    },
+    page_difference::{difference, patched},
 };
 use crate::{
     FileId,
     log::{GROUP_HEADER, Group, Record},
-    page::{PageHeader, PageHeaderMut, PageType, u16_at, u32_at, u64_at},
+    page::{PAGE_HEADER, PageHeader, PageHeaderMut, PageType, u16_at, u32_at, u64_at},
 };
 use std::borrow::Cow;
 
@@ -23,6 +26,7 @@ mod kind {
     pub const SLOT_ADDED: u8 = 3;
     pub const SLOT_CHANGED: u8 = 4;
     pub const SLOT_DROPPED: u8 = 5;
+    pub const PAGE_DIFFERENCE: u8 = 6;
     pub const PAGE_FREED: u8 = 7;
 }
 
@@ -31,6 +35,8 @@ mod kind {
 pub enum PageChange<'a> {
     /// The whole page, without its identity.
     Image(Cow<'a, [u8]>),
+    /// The whole page, told by what it has in common with the page before, whose bytes behind the header have this checksum.
+    Difference { checksum: u32, pieces: &'a [u8] },
     /// A slot of a leaf, for which there is room.
     Slot(SlotChange<'a>),
     /// Some bytes.
@@ -53,6 +59,13 @@ impl PageChange<'_> {
             PageChange::Image(image) => {
                 return Err(format!("a page image of {} bytes for a page of {}", image.len(), page.len()));
             }
+            PageChange::Difference { checksum, pieces } => {
+                if page.len() < PAGE_HEADER || crc32c::crc32c(&page[PAGE_HEADER..]) != *checksum {
+                    return Err("the page is not the one that has changed".into());
+                }
+                let after = patched(page, pieces)?;
+                page.copy_from_slice(&after);
+            }
             PageChange::Slot(change) => apply(page, change).map_err(|e| e.0.to_string())?,
             PageChange::Bytes { offset, bytes } => {
                 let offset = usize::from(*offset);
@@ -71,11 +84,31 @@ impl PageChange<'_> {
         Ok(())
     }
 
-    /// Adds the change to a group of the log. `page` is the page after it; an image is taken from there.
-    pub(crate) fn push_to(&self, group: &mut Group, file: FileId, page_no: u32, page: &[u8], trx_id: u64) {
+    /// Adds the change to a group of the log. `page` is the page after it; an image is taken from there, or told by the
+    /// difference from the page `before` if that is known.
+    pub(crate) fn push_to(
+        &self,
+        group: &mut Group,
+        file: FileId,
+        page_no: u32,
+        before: Option<&[u8]>,
+        page: &[u8],
+        trx_id: u64,
+    ) {
         let trx = trx_id.to_le_bytes();
         match self {
-            PageChange::Image(_) => push_image(group, file, page_no, page),
+            PageChange::Image(_) => {
+                match before.and_then(|before| Some((before, difference(before, page, page.len() / 2)?))) {
+                    Some((before, pieces)) => {
+                        let checksum = crc32c::crc32c(&before[PAGE_HEADER..]).to_le_bytes();
+                        group.push_parts(kind::PAGE_DIFFERENCE, file, page_no, &[&checksum, &pieces]);
+                    }
+                    None => push_image(group, file, page_no, page),
+                }
+            }
+            PageChange::Difference { checksum, pieces } => {
+                group.push_parts(kind::PAGE_DIFFERENCE, file, page_no, &[&checksum.to_le_bytes(), pieces]);
+            }
             PageChange::Bytes { offset, bytes } => {
                 group.push_parts(kind::BYTES, file, page_no, &[&trx, &offset.to_le_bytes(), bytes]);
             }
@@ -106,10 +139,14 @@ impl PageChange<'_> {
         if record.kind == kind::PAGE_IMAGE {
             return image_of(payload, page_size).map(|image| Some((PageChange::Image(Cow::Owned(image)), 0)));
         }
-        if !matches!(record.kind, kind::BYTES..=kind::SLOT_DROPPED | kind::PAGE_FREED) {
+        if !matches!(record.kind, kind::BYTES..=kind::PAGE_FREED) {
             return Ok(None);
         }
         let cut = || format!("a record of kind {} is cut short: {} bytes", record.kind, payload.len());
+        if record.kind == kind::PAGE_DIFFERENCE {
+            let (checksum, pieces) = payload.split_first_chunk::<4>().ok_or_else(cut)?;
+            return Ok(Some((PageChange::Difference { checksum: u32::from_le_bytes(*checksum), pieces }, 0)));
+        }
         let (trx_id, rest) = payload.split_at_checked(8).ok_or_else(cut)?;
         let trx_id = u64_at(trx_id, 0);
         let needed = if record.kind == kind::PAGE_FREED { 4 } else { 2 };
@@ -139,6 +176,7 @@ impl PageChange<'_> {
     pub fn bytes(&self, page_size: usize) -> usize {
         match self {
             PageChange::Image(_) => page_size,
+            PageChange::Difference { pieces, .. } => pieces.len(),
             PageChange::Bytes { bytes, .. } => bytes.len(),
             PageChange::Slot(SlotChange::Add { record, .. } | SlotChange::Change { record, .. }) => record.len(),
             PageChange::Slot(SlotChange::Drop { .. }) | PageChange::Freed { .. } => 0,

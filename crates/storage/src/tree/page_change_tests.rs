@@ -29,7 +29,7 @@ fn made_twice(change: &PageChange<'_>, before: &[u8], trx_id: u64) -> Vec<u8> {
     let mut page = before.to_vec();
     change.apply(&mut page, PAGE_NO, INDEX, trx_id).unwrap();
     let mut group = Group::default();
-    change.push_to(&mut group, FileId(1), PAGE_NO, &page, trx_id);
+    change.push_to(&mut group, FileId(1), PAGE_NO, Some(before), &page, trx_id);
     let bytes = group.seal(Stamp { lsn: 512, synced: 512, epoch: 1 }, Identity::new(3)).to_vec();
     let header = GroupHeader::read(bytes.first_chunk().unwrap(), 512, Geometry::new(1 << 20).unwrap()).unwrap();
     let record = GroupView::new(header, &bytes, Identity::new(3)).unwrap().records().next().unwrap();
@@ -46,6 +46,7 @@ fn images_bytes_and_freed_pages_are_made_again() {
     image[100..110].fill(1);
     image[4000..].fill(2);
     let page = made_twice(&PageChange::Image(Cow::Borrowed(&image)), &[0; SIZE], 7);
+    assert!(made_twice(&PageChange::Image(Cow::Borrowed(&image)), &page, 7) == page);
     assert_eq!((PageHeader(&page).max_trx_id(), &page[100..], PageHeader(&page).index_id()), (7, &image[100..], INDEX));
     let bytes = PageChange::Bytes { offset: 4090, bytes: Cow::Borrowed(b"xyzxyz") };
     assert_eq!(&made_twice(&bytes, &page, 3)[4090..], b"xyzxyz");
@@ -55,6 +56,18 @@ fn images_bytes_and_freed_pages_are_made_again() {
     // A page that comes from the free list has the transactions of its new content only.
     let again = made_twice(&PageChange::Image(Cow::Owned(blank())), &freed, 2);
     assert_eq!(PageHeader(&again).max_trx_id(), 2);
+}
+
+#[test]
+fn a_difference_is_refused_by_another_page() {
+    let (before, after) = (empty_leaf(), blank());
+    let pieces = difference(&before, &after, SIZE).unwrap();
+    let checksum = crc32c::crc32c(&before[PAGE_HEADER..]);
+    let change = PageChange::Difference { checksum, pieces: &pieces };
+    let mut page = before.clone();
+    page[SIZE - 1] = 1;
+    assert!(change.apply(&mut page, PAGE_NO, INDEX, 0).is_err());
+    assert_eq!(made_twice(&change, &before, 0), after);
 }
 
 #[test]
