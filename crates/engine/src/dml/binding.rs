@@ -32,7 +32,8 @@ pub fn bind<B>(
         for target in targets(&bound) {
             context.lock_table(target.table.id, &target.table.name, TableUse::Write)?;
         }
-        if tables.lock_to_read()? {
+        // Whoever has waited to write, or has just not had to, may have bound a table that is another one by now.
+        if tables.lock_to_read()? && tables.are_current() {
             return Ok(Binding { bound, tables });
         }
     }

@@ -86,7 +86,12 @@ impl StatementTables {
         for table in &used {
             context.with_patience(|patience| context.transaction.use_table(*table, TableUse::Read, patience))?;
         }
-        let now = context.database.tables().current();
-        Ok(Arc::ptr_eq(&now, &self.set) || used.iter().all(|table| now.is_same(&self.set, *table)))
+        Ok(self.are_current())
+    }
+
+    /// Returns true if the tables that were looked up are still what they were then. For locked tables it stays so.
+    pub fn are_current(&self) -> bool {
+        let now = self.context.database.tables().current();
+        Arc::ptr_eq(&now, &self.set) || self.used().iter().all(|table| now.is_same(&self.set, *table))
     }
 }
