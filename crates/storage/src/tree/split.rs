@@ -30,6 +30,9 @@ use crate::{
 const SPARE: usize = 8;
 /// The same for the last leaf of a tree, of which rows that come in key order leave a full one behind.
 const SPARE_AT_END: usize = 16;
+/// A leaf whose rows would take more than so many pages if they were all as long as the one that comes, and not packed, is split instead of
+/// being encoded: few such rows fit beside the base as they are, and each time all of the others would have to be packed again.
+const UNPACKED_MAX: usize = 16;
 /// A row that comes to the last leaf before less than this share of its rows counts as one at its end: threads that take numbers in turn
 /// do not bring them quite in their order.
 const LATE: usize = 8;
@@ -53,7 +56,8 @@ impl Tree {
             return Ok(());
         }
         let spare = needed.max(page.len() / if is_at_end(&leaf, found) { SPARE_AT_END } else { SPARE });
-        if !leaf.slots().is_empty() && leaf.rows() < max_rows(page.len()) {
+        let packs = leaf.rows() < max_rows(page.len()) && leaf.rows() * needed <= UNPACKED_MAX * page.len();
+        if !leaf.slots().is_empty() && packs {
             let mut image = vec![0; page.len()];
             let fits = encode(&page, &self.layout, self.horizon(), &mut image).map_err(corrupt)?;
             if fits && free_bytes(&image).map_err(corrupt)? >= spare {

@@ -322,6 +322,21 @@ pub(super) fn number_row(n: i64) -> Vec<Value> {
 }
 
 #[test]
+fn leaves_of_rows_that_are_alike_are_not_packed_again_and_again() {
+    let (home, counters) = (home(4096), Counters::default());
+    let mut schema = number_schema(&[0]);
+    schema.columns[1].ty = SqlType::varchar(1000, Collation::DEFAULT);
+    let tree = empty_tree(&home, &schema, 0);
+    let text = Value::Text("a".repeat(700));
+    for n in 0..2000 {
+        tree.insert(&[Value::Int(n), text.clone(), Value::Int(0)], 1, &counters).unwrap();
+    }
+    let report = tree.check(&counters).unwrap();
+    let rows = 2000 / report.leaf_pages;
+    assert!((40..=110).contains(&rows), "{rows} rows on a leaf, of which 5 fit unpacked");
+}
+
+#[test]
 fn rows_in_key_order_leave_full_leaves() {
     let home = home(4096);
     let counters = Counters::default();
