@@ -83,7 +83,8 @@ pub fn not_null_columns(rel: &Rel) -> ColSet {
     match rel {
         Rel::Get { table, columns, .. } => {
             let primary: Vec<usize> = table.indexes[0].parts.iter().map(|p| p.column).collect();
-            let is_set = |c: usize| !table.columns[c].nullable || primary.contains(&c);
+            // The hidden row number is no column of the table.
+            let is_set = |c: usize| table.columns.get(c).is_none_or(|column| !column.nullable) || primary.contains(&c);
             columns.iter().filter(|(_, c)| is_set(*c)).map(|(id, _)| *id).collect()
         }
         Rel::Values { columns, rows } => columns

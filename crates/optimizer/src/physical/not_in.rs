@@ -143,7 +143,9 @@ fn any(mut tests: Vec<Expr>) -> Expr {
 fn not_null(plan: &Plan) -> ColSet {
     let stored = |scan: &muster_algebra::Scan| -> ColSet {
         let columns = scan.columns.iter();
-        columns.filter(|(_, column)| !scan.table.columns[*column].nullable).map(|(id, _)| *id).collect()
+        // The hidden row number is no column of the table.
+        let is_set = |column: usize| scan.table.columns.get(column).is_none_or(|column| !column.nullable);
+        columns.filter(|(_, column)| is_set(*column)).map(|(id, _)| *id).collect()
     };
     match &plan.op {
         PlanOp::Scan(scan) => stored(scan),
