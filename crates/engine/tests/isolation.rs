@@ -185,6 +185,7 @@ case_files! {
     observed_transaction_vanishes
     predicate_many_preceders
     read_skew
+    reads_for_writing
     skip_locked
     write_skew
 }

@@ -3,7 +3,7 @@
 use super::convert::Conversion;
 use crate::{
     processes::SessionShared,
-    statement::{StatementContext, StatementTables, first_values, query},
+    statement::{RowLocks, StatementContext, StatementTables, first_values, query},
 };
 use muster_algebra::{ColId, Columns, Expr};
 use muster_eval::Evaluator;
@@ -11,6 +11,7 @@ use muster_sql::{
     Bound,
     bind::{Surroundings, TableSearch},
 };
+use muster_storage::LockMode;
 use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
 use std::{
     cell::Cell,
@@ -72,6 +73,11 @@ impl<'a> Evaluation<'a> {
                 hints: surroundings.hints.clone(),
             };
             let planned = query::optimize(context, bound, tables.clone())?;
+            if context.reads_for_writing_lock() {
+                let (mode, waits) = (LockMode::Shared, context.lock_waits());
+                let locks = RowLocks { mode, waits, of: &|_| true, whole_tables: false, subplans: true };
+                context.lock_rows(&planned, &[locks])?;
+            }
             let row = first_values(query::run(context, planned, None, None)?, 1)?.into_iter().flatten();
             evaluation.constants = ids.into_iter().zip(row).collect();
         }

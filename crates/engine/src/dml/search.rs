@@ -61,8 +61,12 @@ pub fn find(
     let of = |scan: &Scan| targets.iter().any(|target| target.table.id == scan.table.id);
     let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
     if context.locks_gaps() {
-        let locks = RowLocks { mode, waits, of: &of, whole_tables: false };
-        context.lock_rows(&planned, &[locks])?;
+        let others = |scan: &Scan| !of(scan);
+        let mut locks = vec![RowLocks { mode, waits: waits.clone(), of: &of, whole_tables: false, subplans: false }];
+        if context.reads_for_writing_lock() {
+            locks.push(RowLocks { mode: LockMode::Shared, waits, of: &others, whole_tables: false, subplans: true });
+        }
+        context.lock_rows(&planned, &locks)?;
     }
     let seen = context.read_newest();
     let mut result = query::run(context, planned, None, None)?;

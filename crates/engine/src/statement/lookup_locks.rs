@@ -59,11 +59,16 @@ impl StatementContext {
         let table = planned.tables.storage(lookup.table.id)?;
         let mut ranges = self.keys_of(planned, looked_up, &table)?;
         ranges.retain(|bytes, _| !looked_up.locked.contains(bytes));
-        if ranges.is_empty() || !locks.has_room_for(&table, ranges.len() as u64) {
+        if ranges.is_empty() {
             return Ok(false);
         }
+        if !locks.has_room_for(&table, ranges.len() as u64) {
+            return self.lock_instead(lookup, locks).map(|()| false);
+        }
         looked_up.locked.extend(ranges.keys().cloned());
-        self.lock_ranges(lookup, ranges.into_values().collect(), &planned.tables, locks)?;
+        if !self.lock_ranges(lookup, ranges.into_values().collect(), &planned.tables, locks)? {
+            self.lock_instead(lookup, locks)?;
+        }
         Ok(true)
     }
 

@@ -4,7 +4,8 @@
 //! ([`super::lookup_locks`]).
 
 use super::{StatementContext, StatementTables, query::Planned};
-use muster_algebra::{Plan, PlanOp, Scan};
+use crate::metadata_locks::TableUse;
+use muster_algebra::{Expr, Plan, PlanOp, Scan};
 use muster_exec::TableSource;
 use muster_sql::{Blocked, Isolation, Locking};
 use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Table, Waits};
@@ -19,6 +20,8 @@ pub struct RowLocks<'a> {
     /// Locks all rows of tables that are read as a whole, however many they are. Without it, a statement that changes a table with so
     /// many rows that their locks take much memory locks the rows that it changes, one by one.
     pub whole_tables: bool,
+    /// Locks what subqueries read that run by themselves. A locking clause does not reach into them.
+    pub subplans: bool,
 }
 
 impl RowLocks<'_> {
@@ -47,16 +50,49 @@ impl StatementContext {
         let mut scans = Vec::new();
         add_scans(&planned.plan, &mut scans);
         scans.retain(|(scan, is_lookup)| !is_lookup && !scan.table.id.is_virtual());
+        for locks in all.iter().filter(|locks| locks.subplans) {
+            self.lock_subplans(planned, &planned.plan, locks)?;
+        }
         for locks in all {
             for (scan, _) in scans.iter().filter(|(scan, _)| (locks.of)(scan)) {
                 let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
                 let table = planned.tables.storage(scan.table.id)?;
-                if !is_whole || locks.has_room_for(&table, table.row_count()) {
-                    self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)?;
+                let has_room = !is_whole || locks.has_room_for(&table, table.row_count());
+                if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
+                    self.lock_instead(scan, locks)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they run, so such a
+    /// table is locked as a whole.
+    fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
+        let mut subplans = Vec::new();
+        for expr in plan.exprs() {
+            expr.visit(&mut |expr| {
+                if let Expr::Subplan(subplan) = expr {
+                    subplans.push(&*subplan.plan);
+                }
+            });
+        }
+        for subplan in subplans {
+            let mut scans = Vec::new();
+            add_scans(subplan, &mut scans);
+            for (scan, is_lookup) in
+                scans.into_iter().filter(|(scan, _)| !scan.table.id.is_virtual() && (locks.of)(scan))
+            {
+                let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
+                let table = planned.tables.storage(scan.table.id)?;
+                let has_room = !is_lookup && (!is_whole || locks.has_room_for(&table, table.row_count()));
+                if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
+                    self.lock_instead(scan, locks)?;
+                }
+            }
+            self.lock_subplans(planned, subplan, locks)?;
+        }
+        plan.inputs().into_iter().try_for_each(|input| self.lock_subplans(planned, input, locks))
     }
 
     /// Locks what the locking clauses of a SELECT say. Errors: as [`StatementContext::lock_rows`], and 3568 for a table that
@@ -79,7 +115,7 @@ impl StatementContext {
         let of: Vec<_> = waiting.iter().map(|clause| move |scan: &Scan| meant(&clause.table, scan)).collect();
         let locks = waiting.iter().zip(&of).map(|(clause, of)| {
             let waits = if matches!(clause.blocked, Blocked::Fails) { Waits::Never } else { self.lock_waits() };
-            RowLocks { mode: mode(clause), waits, of, whole_tables: true }
+            RowLocks { mode: mode(clause), waits, of, whole_tables: true, subplans: self.reads_lock() }
         });
         let locks: Vec<RowLocks<'_>> = locks.collect();
         if !locks.is_empty() {
@@ -91,13 +127,24 @@ impl StatementContext {
         Ok(())
     }
 
+    /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction ends. Rows that the
+    /// statement changes need no such lock.
+    pub(super) fn lock_instead(&self, scan: &Scan, locks: &RowLocks<'_>) -> Result<()> {
+        if locks.mode == LockMode::Exclusive {
+            return Ok(());
+        }
+        let table = scan.table.id;
+        self.with_patience(|patience| self.transaction.use_table(table, TableUse::ReadOnly, patience)).map(drop)
+    }
+
+    /// Locks ranges of an index. Returns false if they have too many rows, of which some are locked.
     pub(super) fn lock_ranges(
         &self,
         scan: &Scan,
         ranges: Vec<KeyRange>,
         tables: &StatementTables,
         locks: &RowLocks<'_>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let table = tables.storage(scan.table.id)?;
         let (index, mode, gaps) = (scan.index, locks.mode, self.locks_gaps());
         let request = LockingScanRequest { index, ranges, reverse: scan.reverse, mode, gaps, skip_locked: false };
@@ -108,9 +155,9 @@ impl StatementContext {
             loop {
                 match rows.next(transaction, counters) {
                     Ok(Some(_)) => {}
-                    Ok(None) => return Ok(()),
+                    Ok(None) => return Ok(true),
                     // The rows that change are locked all the same, one by one.
-                    Err(StorageError::LockTableFull) if !locks.whole_tables => return Ok(()),
+                    Err(StorageError::LockTableFull) if !locks.whole_tables => return Ok(false),
                     Err(e) => return Err(e.into()),
                 }
             }
@@ -121,6 +168,12 @@ impl StatementContext {
     /// own.
     pub fn reads_lock(&self) -> bool {
         self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable)
+    }
+
+    /// Returns true if a statement that changes rows locks what it reads of other tables. What they say must still be so when the transaction
+    /// commits; a statement that is a transaction of its own has read one state of them, which will do.
+    pub fn reads_for_writing_lock(&self) -> bool {
+        self.locks_gaps() && self.transaction.is_open()
     }
 
     /// Returns true if nobody may add rows to what the statement reads and locks.
