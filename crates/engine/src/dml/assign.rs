@@ -8,6 +8,8 @@ use muster_types::{Result, Value};
 /// A row that is changed.
 pub struct ChangedRow {
     pub new: Vec<Value>,
+    /// The columns that have got a value.
+    pub assigned: Vec<usize>,
     /// True if a value is another one than before.
     pub differs: bool,
 }
@@ -41,11 +43,14 @@ pub fn changed(
     }
     let differs = target.differ(old, &new);
     if differs {
-        for column in target.entry.extras.on_update_now.iter().filter(|column| !assigned.contains(column)) {
-            new[*column] = super::target::now(conversion.context, target.columns()[*column].ty);
+        let is_left = |column: &&usize| !assigned.contains(column);
+        let stamped: Vec<usize> = target.entry.extras.on_update_now.iter().filter(is_left).copied().collect();
+        for column in stamped {
+            new[column] = super::target::now(conversion.context, target.columns()[column].ty);
+            assigned.push(column);
         }
     }
-    Ok(ChangedRow { new, differs })
+    Ok(ChangedRow { new, assigned, differs })
 }
 
 /// Returns true if a row may be written through the view that it is written through. Error 1369 otherwise, or with IGNORE a

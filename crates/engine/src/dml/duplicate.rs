@@ -92,7 +92,7 @@ impl OnDuplicate<'_> {
         let inserted = |id| met.bound.columns.iter().position(|c| *c == id).map(|at| met.row[at].clone());
         let value = |id| inserted(id).or_else(|| (met.value)(id));
         let place = (met.target, update.old.as_slice(), 0);
-        let ChangedRow { new, differs } =
+        let ChangedRow { new, differs, .. } =
             changed(place, old, &update.assignments, evaluation, conversion, met.number, &value)?;
         if !differs {
             return Ok(Resolved::Updated { changed: false, row: new });

@@ -57,7 +57,11 @@ impl<'a> Generated<'a> {
     /// The next number, and as the column's value: the largest that the column holds when there is no other.
     pub fn next(&mut self, ty: SqlType) -> Result<(u64, Value)> {
         let number = match self.set.take() {
-            Some(number) => number,
+            Some(number) => {
+                keep_above(self.target, &Value::UInt(number))?;
+                self.rows = self.rows.saturating_sub(1);
+                number
+            }
             None => self.next_of_interval()?,
         };
         let (value, number) = match ty {

@@ -98,11 +98,15 @@ fn stored(insert: &RowInsert<'_>, column: usize, value: &Value, row: u64) -> Res
 
 fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) -> Result<()> {
     let (given, ids) = (&bound.given, &bound.target.columns);
+    let computes = rows.values.iter().any(|value| matches!(value, NewValue::Expr(_)));
     for at in 0..rows.rows {
         insert.context.check_interrupt()?;
         let number = at as u64 + 1;
         let mut row = vec![Value::Null; ids.len()];
         put_defaults(insert, given, &mut row)?;
+        if computes {
+            given.iter().for_each(|column| row[*column] = insert.target.value_before(*column, &insert.conversion));
+        }
         for (column, value) in given.iter().zip(&rows.values[at * given.len()..]) {
             row[*column] = match value {
                 NewValue::Value(value) => stored(insert, *column, value, number)?,

@@ -6,6 +6,7 @@
 //!     generated    values of the AUTO_INCREMENT column                generated.rs
 //!     duplicate    what a row does whose key is there already         duplicate.rs
 //!     search       the rows that UPDATE and DELETE change             search.rs
+//!     same_table   an UPDATE of a table under several names           same_table.rs
 //!     assign       the new values of a row, from left to right        assign.rs
 //!   in_place     all of them on the short path                       in_place.rs
 //!   load         LOAD DATA row by row                              load.rs
@@ -31,6 +32,7 @@ mod in_place;
 mod insert;
 mod load;
 mod row_insert;
+mod same_table;
 mod search;
 mod target;
 mod update;

@@ -4,7 +4,7 @@ use super::convert::Conversion;
 use crate::{catalog::TableEntry, statement::StatementContext, tables::TableSet};
 use muster_algebra::{ColumnDef, DefaultValue, TableDef};
 use muster_storage::Table;
-use muster_types::{Result, SqlType, Value};
+use muster_types::{Result, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
 /// A table whose rows are changed. Nobody changes its definition before the transaction ends.
@@ -41,6 +41,18 @@ impl Target {
             Some(DefaultValue::CurrentTimestamp) => Ok(now(conversion.context, def.ty)),
             None if def.nullable || def.auto_increment => Ok(Value::Null),
             None => conversion.no_default(def),
+        }
+    }
+
+    /// What a column has that a row's own values mention before it has got its value: the default, without one that of its type.
+    /// MySQL's rows begin so, too.
+    pub fn value_before(&self, column: usize, conversion: &Conversion<'_>) -> Value {
+        let def = &self.columns()[column];
+        match &def.default {
+            Some(DefaultValue::Value(value)) => value.clone(),
+            Some(DefaultValue::CurrentTimestamp) => now(conversion.context, def.ty),
+            None if def.nullable => Value::Null,
+            None => implicit_default(def.ty).unwrap_or(Value::Null),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     binding::{bind, check_privileges},
     convert::Conversion,
     evaluation::Evaluation,
+    same_table::{self, Images},
     search::{self, ByKey},
     target::Target,
     write::{Writer, Written},
@@ -49,6 +50,7 @@ pub fn update_rows(
     }
     check_privileges(context, &bound.surroundings, &named, &needed)?;
     let conversion = Conversion::new(context, bound.ignore);
+    same_table::check_keys(bound)?;
     let evaluation =
         Evaluation::new(context, conversion, &bound.surroundings, tables, by_key.map_or(&[], |by| by.parameters))?;
     let opened = bound
@@ -70,8 +72,9 @@ pub fn update_rows(
         let found = find()?;
         let seen = found.seen.as_ref();
         let writers = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
-        let (met, counts) = (HashSet::new(), Counts::default());
-        let mut rows = Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, counts };
+        let (met, images, counts) = (HashSet::new(), Images::new(&bound.targets), Counts::default());
+        let mut rows =
+            Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, images, counts };
         let end = found.each(|values| {
             context.check_interrupt()?;
             let value = |id| found.position(id).map(|at| values[at].clone());
@@ -131,6 +134,8 @@ struct Rows<'a> {
     evaluation: &'a Evaluation<'a>,
     /// Keys of rows that were met, of statements over several tables: a row is changed once.
     met: HashSet<(usize, String)>,
+    /// Rows that were changed under one of several names of their table.
+    images: Images,
     counts: Counts,
 }
 
@@ -156,14 +161,18 @@ impl Rows<'_> {
         self.counts.matched += 1;
         let place = (opened, target.columns.as_slice(), at);
         let number = self.counts.matched;
-        let row = changed(place, old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
+        let mut row = changed(place, old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
+        self.images.complete(at, &key, &mut row);
         if !row.differs
             || !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)?
         {
             return Ok(ControlFlow::Continue(()));
         }
         match self.writers[at].update(&key, locked, &row.new)? {
-            Written::Yes => self.counts.changed += 1,
+            Written::Yes => {
+                self.counts.changed += 1;
+                self.images.note(at, &key, &row.new);
+            }
             Written::Gone => {}
             Written::Stale => return Ok(ControlFlow::Break(())),
             Written::Duplicate { error, .. } => self.conversion.tolerate(error)?,

@@ -197,7 +197,7 @@ impl<'s, 'a> Cursor<'s, 'a> {
     pub fn query(&mut self) -> Result<Query> {
         let start = self.position();
         let ast = self.parser.parse_query().map_err(|e| self.parser_error(e))?;
-        let text = self.source.text[start..self.last_end().max(start)].trim_end().to_string();
+        let text = self.source.readable[start..self.last_end().max(start)].trim_end().to_string();
         let items = super::items::select_items(self.source);
         Ok(Query { ast, text, items, parameters: self.source.parameters })
     }

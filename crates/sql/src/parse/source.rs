@@ -15,6 +15,8 @@ const NEAR_CHARS: usize = 80;
 /// One statement's text and tokens. Every token knows its bytes; the vectors run in parallel.
 pub(crate) struct Source<'a> {
     pub text: &'a str,
+    /// The text with version comments uncovered, byte for byte in place.
+    pub readable: &'a str,
     pub tokens: Vec<TokenWithSpan>,
     pub starts: Vec<usize>,
     pub ends: Vec<usize>,
@@ -32,10 +34,11 @@ pub(super) const LITERAL_ROWS: &str = "VALUES (..)";
 pub(super) const ON_DUPLICATE: &str = "ON DUPLICATE KEY UPDATE";
 
 impl<'a> Source<'a> {
-    /// Cuts the text into tokens. `readable` is `text` with version comments uncovered, byte for byte in place.
-    pub fn new(text: &'a str, readable: &str) -> Result<Source<'a>> {
+    /// Cuts the text into tokens.
+    pub fn new(text: &'a str, readable: &'a str) -> Result<Source<'a>> {
         let mut source = Source {
             text,
+            readable,
             tokens: Vec::new(),
             starts: Vec::new(),
             ends: Vec::new(),

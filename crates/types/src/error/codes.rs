@@ -129,6 +129,7 @@ codes! {
     ViewWrongList = 1353, "HY000";
     ViewNonupdatableCheck = 1368, "HY000";
     ViewCheckFailed = 1369, "HY000";
+    MultiUpdateKeyConflict = 1706, "HY000";
     NoDefaultForField = 1364, "HY000";
     WrongValue = 1525, "HY000";
     DataTooLong = 1406, "22001";

@@ -4,12 +4,14 @@
 //!   target   base tables by the names of a statement, through views too
 //!   insert   INSERT, REPLACE            search   the rows of UPDATE and DELETE
 //!   values   values and assignments     update, delete
+//!   assigned what subqueries in assignments see
 //! ```
 //!
 //! A row's values are columns of the statement ([`Target::columns`]): the values as they are stored, so that TIMESTAMP columns
 //! are UTC there, and what an expression says of them is in terms of that. Values for columns are those of the expressions;
 //! converting them to the columns' types is left to who stores them.
 
+mod assigned;
 mod delete;
 mod insert;
 mod search;

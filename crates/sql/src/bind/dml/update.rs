@@ -1,6 +1,6 @@
 //! UPDATE.
 
-use super::{Assignment, BoundUpdate, NewValue, RelationSource, Target};
+use super::{Assignment, BoundUpdate, NewValue, RelationSource, Target, assigned::see_assigned};
 use crate::{
     InsertValue, Update,
     bind::{
@@ -41,6 +41,11 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());
     let clauses = binder.clauses(&joined, condition, &update.order_by, limit, &names)?;
     binder.refuse_reading_targets(own_reads, &targets)?;
+    if let ([relation], [target]) = (&joined.from.relations[..], &targets[..])
+        && matches!(relation.source, RelationSource::Table)
+    {
+        see_assigned(&mut assignments, target);
+    }
     let values = assignments.iter_mut().filter_map(|a| match &mut a.value {
         NewValue::Expr(expr) => Some(expr),
         NewValue::Value(_) | NewValue::Default => None,

@@ -9,7 +9,7 @@ use crate::{
         expr::{ExprContext, literal::bytes_as_number},
         scope::{Clause, Names, Scope},
     },
-    typing::Item,
+    typing::{Item, arithmetic::KEPT_DIGITS, text_type},
 };
 use muster_algebra::{ColId, DefaultValue, Expr, SubqueryKind};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
@@ -33,8 +33,17 @@ impl Binder<'_> {
                 self.in_changed_row = true;
                 let item = self.expression(&expr.ast, scope, names, Clause::FieldList);
                 self.in_changed_row = false;
-                let item = item?;
-                let item = if ty.is_numeric() { bytes_as_number(item) } else { item };
+                // A column gets the digits that a quotient keeps beyond those that it shows (MySQL: `Item::save_in_field`).
+                let item = item?.unrounded(KEPT_DIGITS);
+                let item = match ty.collation() {
+                    _ if ty.is_numeric() => bytes_as_number(item),
+                    // The text of a time has the digits of its type.
+                    Some(collation) if item.ty.is_temporal() => {
+                        let text = text_type(item.ty, collation);
+                        self.convert(item, text)
+                    }
+                    _ => item,
+                };
                 match item.expr {
                     Expr::Literal { value, .. } => NewValue::Value(value),
                     expr => NewValue::Expr(expr),
