@@ -59,8 +59,8 @@ struct Open {
 struct Changes {
     /// `None` as long as nothing was to be changed.
     transaction: Option<Transaction>,
-    /// The moment before the statement that runs; `None`: it changes nothing, or began before there was a transaction.
-    statement: Option<Savepoint>,
+    /// Of the statement that runs the moment before it, if there were changes by then; `None`: no statement runs.
+    statement: Option<Option<Savepoint>>,
 }
 
 /// A table of LOCK TABLES.
@@ -230,16 +230,22 @@ impl SessionTransaction {
     /// Begins a statement: if it fails, what it has changed is taken back.
     pub fn begin_statement(&self) {
         let mut changes = self.changes.lock();
-        changes.statement = changes.transaction.as_ref().map(Transaction::savepoint);
+        changes.statement = Some(changes.transaction.as_ref().map(Transaction::savepoint));
     }
 
     /// Takes back what the statement has changed, which is to run anew.
     pub fn restart_statement(&self) -> Result<()> {
         let statement = self.changes.lock().statement.take();
         self.locks.end_statement(self.owner);
-        match statement {
-            Some(before) => self.back_to(before),
-            None => self.roll_back_changes(),
+        self.undo_statement(statement)
+    }
+
+    /// Takes back what a statement has changed, by what there was when it began; nothing if it had not begun to change rows.
+    fn undo_statement(&self, begun: Option<Option<Savepoint>>) -> Result<()> {
+        match begun {
+            Some(Some(before)) => self.back_to(before),
+            Some(None) => self.roll_back_changes(),
+            None => Ok(()),
         }
     }
 
@@ -260,10 +266,7 @@ impl SessionTransaction {
             (false, Err(e)) => self.roll_back_changes().and(Err(e)),
             (true, Ok(done)) => Ok(done),
             (true, Err(e)) if ends_transaction(&e, rolls_back_on_timeout) => self.roll_back().and(Err(e)),
-            (true, Err(e)) => match statement {
-                Some(before) => self.back_to(before).and(Err(e)),
-                None => self.roll_back_changes().and(Err(e)),
-            },
+            (true, Err(e)) => self.undo_statement(statement).and(Err(e)),
         };
         self.locks.end_statement(self.owner);
         outcome

@@ -127,6 +127,8 @@ impl State {
         run: impl FnOnce(&mut State, CancellationToken) -> Result<Outcome>,
     ) -> Result<Outcome> {
         self.count_question();
+        // Whatever becomes of it, it leaves the transaction's changes before it alone, also if it is no statement at all.
+        self.transaction.begin_statement();
         self.process.set_slow_after(self.slow_after());
         let outcome = catch_unwind(AssertUnwindSafe(|| run(self, cancel)));
         self.ended(number, outcome.unwrap_or_else(|panic| Err(panic_error(&*panic))))
@@ -139,6 +141,7 @@ impl State {
         run: impl FnOnce(&StatementContext) -> Result<u64>,
     ) -> Result<u64> {
         self.begin_diagnostics();
+        self.transaction.begin_statement();
         self.process.set_slow_after(self.slow_after());
         let context = self.context(cancel, self.variables.clone());
         let rows = catch_unwind(AssertUnwindSafe(|| run(&context)));
