@@ -11,7 +11,7 @@
 //!     table_locks     locks of whole tables                           table_locks.rs
 //!     row_locks       locks of rows that a statement reads            row_locks.rs
 //!     lookup_locks    locks of rows that joins look up                lookup_locks.rs
-//!     skip_locked     rows that others have locked are left out       skip_locked.rs
+//!     one_by_one      rows that are locked one after the other        one_by_one.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -31,11 +31,11 @@ pub mod explain;
 mod gate;
 mod lookup_locks;
 mod names;
+mod one_by_one;
 pub mod plan_counters;
 pub mod query;
 mod row_locks;
 mod rows;
-mod skip_locked;
 mod statistics;
 mod system_variable;
 mod table_locks;

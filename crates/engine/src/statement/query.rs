@@ -3,10 +3,9 @@
 use super::{
     BindEnvironment, StatementContext, StatementTables,
     admitted::{self, Computation},
-    execution, plan_counters,
+    execution, one_by_one, plan_counters,
     rows::guard,
     rows::project,
-    skip_locked,
 };
 use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
@@ -47,10 +46,10 @@ pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]
     if !query.locking().iter().any(|clause| clause.blocked == Blocked::Skips) {
         return plan_without(context, query, parameters, &[]);
     }
-    let planned = plan_without(context, query, parameters, &skip_locked::SWITCHES_OFF)?;
-    match skip_locked::reads_prefixes(&planned.plan) {
+    let planned = plan_without(context, query, parameters, &one_by_one::SWITCHES_OFF)?;
+    match one_by_one::reads_prefixes(&planned.plan) {
         true => {
-            let off: Vec<Switch> = skip_locked::SWITCHES_OFF.into_iter().chain([Switch::AccessPath]).collect();
+            let off: Vec<Switch> = one_by_one::SWITCHES_OFF.into_iter().chain([Switch::AccessPath]).collect();
             plan_without(context, query, parameters, &off)
         }
         false => Ok(planned),

@@ -3,7 +3,7 @@
 //! transaction, and nobody adds one. Of the tables that joins look up, the keys that are looked up are locked
 //! ([`super::lookup_locks`]).
 
-use super::{StatementContext, StatementTables, query::Planned};
+use super::{StatementContext, StatementTables, one_by_one, query::Planned};
 use crate::metadata_locks::TableUse;
 use muster_algebra::{Expr, Plan, PlanOp, Scan};
 use muster_exec::TableSource;
@@ -118,11 +118,18 @@ impl StatementContext {
             RowLocks { mode: mode(clause), waits, of, whole_tables: true, subplans: self.reads_lock() }
         });
         let locks: Vec<RowLocks<'_>> = locks.collect();
-        if !locks.is_empty() {
+        let one_by_one = !self.locks_gaps()
+            && one_by_one::reads_by_scans(&planned.plan)
+            && !one_by_one::reads_prefixes(&planned.plan);
+        if one_by_one {
+            for RowLocks { mode, waits, of, .. } in &locks {
+                self.lock_one_by_one(planned, *mode, Some(waits), *of)?;
+            }
+        } else if !locks.is_empty() {
             self.lock_rows(planned, &locks)?;
         }
         for clause in skipping {
-            self.lock_what_is_free(planned, mode(clause), &|scan| meant(&clause.table, scan))?;
+            self.lock_one_by_one(planned, mode(clause), None, &|scan| meant(&clause.table, scan))?;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
-//! `SKIP LOCKED`: rows that others have locked are left out. The rows of a scan are locked one after the other, without a wait,
-//! and the scan then reads those that were to be had and no others.
+//! Rows that are locked one after the other; the scan that found them then reads these and no others.
+//!
+//! `SKIP LOCKED` leaves out the rows that others have locked. At READ COMMITTED and below, where no gap is locked, rows may come into the
+//! ranges of a scan while it waits for others: a locking SELECT leaves them out, since nobody keeps them from being changed.
 
 use super::{
     StatementContext,
@@ -30,14 +32,22 @@ struct Search<'a> {
     node: &'a Plan,
     scan: &'a Scan,
     mode: LockMode,
+    /// How it waits for rows that others have locked; `None`: they are left out.
+    waits: Option<&'a Waits>,
 }
 
 impl StatementContext {
-    /// Locks the rows that the scans of a plan read and that nobody else has locked; the scans read no others from then on, and
-    /// see what has been committed by now. Errors: 1206, 1235, 1317.
-    pub fn lock_what_is_free(&self, planned: &mut Planned, mode: LockMode, of: &dyn Fn(&Scan) -> bool) -> Result<()> {
+    /// Locks the rows that the scans of a plan read, without `waits` those that nobody else has locked; the scans read no others from
+    /// then on, and see what has been committed by now. Errors: 1206, 1235, 1317; with `waits` 1205, 1213, 3572.
+    pub fn lock_one_by_one(
+        &self,
+        planned: &mut Planned,
+        mode: LockMode,
+        waits: Option<&Waits>,
+        of: &dyn Fn(&Scan) -> bool,
+    ) -> Result<()> {
         let mut free = Vec::new();
-        self.find_free(planned, &planned.plan, mode, of, &mut free)?;
+        self.find_free(planned, &planned.plan, (mode, waits), of, &mut free)?;
         replace(&mut planned.plan, of, &mut free.into_iter());
         self.read_newest();
         Ok(())
@@ -48,25 +58,25 @@ impl StatementContext {
         &self,
         planned: &Planned,
         node: &Plan,
-        mode: LockMode,
+        (mode, waits): (LockMode, Option<&Waits>),
         of: &dyn Fn(&Scan) -> bool,
         free: &mut Vec<Scan>,
     ) -> Result<()> {
         match &node.op {
             PlanOp::Scan(scan) if is_meant(scan, of) => {
-                free.push(self.free_rows(&Search { planned, node, scan, mode })?)
+                free.push(self.free_rows(&Search { planned, node, scan, mode, waits })?)
             }
             PlanOp::LookupJoin { lookup, .. } if is_meant(lookup, of) => {
                 return Err(SqlError::unsupported("SKIP LOCKED of a table that a join looks up"));
             }
             _ => {}
         }
-        node.inputs().into_iter().try_for_each(|input| self.find_free(planned, input, mode, of, free))
+        node.inputs().into_iter().try_for_each(|input| self.find_free(planned, input, (mode, waits), of, free))
     }
 
     /// Locks rows of a scan; it is over once it has as many as it wants.
     fn free_rows(&self, search: &Search<'_>) -> Result<Scan> {
-        let Search { planned, scan, mode, .. } = search;
+        let Search { planned, scan, mode, waits, .. } = search;
         let table = planned.tables.storage(scan.table.id)?;
         let mut left = Scan { ranges: Vec::new(), steering: Vec::new(), limit: None, ..(*scan).clone() };
         let request = LockingScanRequest {
@@ -75,14 +85,14 @@ impl StatementContext {
             reverse: scan.reverse,
             mode: *mode,
             gaps: self.locks_gaps(),
-            skip_locked: true,
+            skip_locked: waits.is_none(),
         };
         let mut rows = LockingScan::new(&table, request)?;
         let counters = self.process.counters.storage();
         let mut wanted = scan.limit.unwrap_or(u64::MAX);
         while wanted > 0 {
             let next = self.transaction.change(table.store(), |transaction| {
-                transaction.set_waits(Waits::Never);
+                self.ready_to_lock(transaction, waits.cloned().unwrap_or(Waits::Never));
                 rows.next(transaction, counters)
             })?;
             let Some(row) = next else { break };
@@ -143,6 +153,18 @@ fn range_of(scan: &Scan, row: &[Value]) -> KeyRange {
     let number = row.get(scan.table.columns.len()).cloned();
     let key: Vec<Value> = parts.iter().map(|part| row[part.column].clone()).chain(number).collect();
     KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
+}
+
+/// Returns true if the rows that a plan reads can be locked one by one: its tables are read by one scan each, which finds rows by its
+/// ranges.
+pub fn reads_by_scans(plan: &Plan) -> bool {
+    let here = match &plan.op {
+        PlanOp::Scan(scan) => scan.distinct_prefix.is_none(),
+        PlanOp::Filter { .. } | PlanOp::Project { .. } | PlanOp::Sort { .. } | PlanOp::Limit { .. } => true,
+        PlanOp::Exchange { .. } | PlanOp::HashAggregate { .. } | PlanOp::StreamAggregate { .. } => true,
+        _ => false,
+    };
+    here && plan.inputs().into_iter().all(reads_by_scans)
 }
 
 /// Returns true if a plan reads an index of the beginnings of texts, among whose entries a range cannot name one.
