@@ -157,6 +157,7 @@ files! {
     databases
     decimals
     delete
+    duplicate_subqueries
     explain_changes
     expressions
     floats

@@ -21,6 +21,18 @@ use tokio::time::Instant;
 /// Prepared statements that one connection may hold (`max_prepared_stmt_count` is per server in MySQL).
 const STATEMENTS_MAX: usize = 16_382;
 
+/// The statement that does what COM_REFRESH asks for, whose bits are those of `REFRESH_GRANT` and so on. MySQL answers bits that it
+/// does not know with OK, too, if the user has the right to flush.
+fn flush_statement(wanted: u8) -> String {
+    let options = [(1, "PRIVILEGES"), (2, "LOGS"), (4, "TABLES"), (8, "HOSTS"), (16, "STATUS")];
+    let options: Vec<&str> =
+        options.into_iter().filter(|(bit, _)| wanted & bit != 0).map(|(_, option)| option).collect();
+    match options.is_empty() {
+        true => "FLUSH LOGS".to_string(),
+        false => format!("FLUSH {}", options.join(", ")),
+    }
+}
+
 /// The commands that are answered; all others are errors.
 fn known_command(code: u8) -> Option<Command> {
     use Command::*;
@@ -29,6 +41,7 @@ fn known_command(code: u8) -> Option<Command> {
         COM_INIT_DB,
         COM_QUERY,
         COM_FIELD_LIST,
+        COM_REFRESH,
         COM_STATISTICS,
         COM_PROCESS_INFO,
         COM_PROCESS_KILL,
@@ -102,6 +115,10 @@ impl Connection {
                 self.done(done).await
             }
             Some(COM_FIELD_LIST) => self.field_list(Fields::new(body)).await,
+            Some(COM_REFRESH) => {
+                let wanted = Fields::new(body).u8().unwrap_or_default();
+                self.query(flush_statement(wanted).as_bytes()).await
+            }
             Some(COM_STATISTICS) => {
                 let text = self.shared.database.statistics_line();
                 self.packets.write(text.as_bytes()).await

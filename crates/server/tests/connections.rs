@@ -135,3 +135,16 @@ async fn many_connections_share_threads() {
     tokio::io::AsyncReadExt::read_to_end(&mut clients.last_mut().unwrap().stream, &mut rest).await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn com_refresh_flushes() {
+    const COM_REFRESH: u8 = 0x07;
+    const LOG_AND_STATUS: &[u8] = &[2 | 16];
+    let (address, _directory) = client::serve(10).await;
+    let mut root = Client::login(address, UTF8MB4).await;
+    assert_eq!(root.send_command(COM_REFRESH, LOG_AND_STATUS).await[0], 0);
+    root.ok(b"CREATE USER u").await;
+    let mut other = Client::connect(address).await;
+    assert_eq!(other.answer("u", UTF8MB4, 0).await[0], 0);
+    assert_eq!(number(&other.send_command(COM_REFRESH, LOG_AND_STATUS).await), 1227);
+}

@@ -1,20 +1,19 @@
 //! The values of expressions for one row after the other.
 
-use super::convert::Conversion;
+use super::{
+    convert::Conversion,
+    subqueries::{self, DependentSubqueries},
+};
 use crate::{
     processes::SessionShared,
-    statement::{RowLocks, StatementContext, StatementTables, first_values, query},
+    statement::{StatementContext, StatementTables},
 };
 use muster_algebra::{ColId, Columns, Expr};
 use muster_eval::Evaluator;
-use muster_sql::{
-    Bound,
-    bind::{Surroundings, TableSearch},
-};
-use muster_storage::LockMode;
+use muster_sql::bind::{Surroundings, TableSearch};
 use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::HashMap,
     sync::{Arc, atomic::Ordering::Relaxed},
 };
@@ -25,6 +24,7 @@ pub struct Evaluation<'a> {
     columns: &'a Columns,
     /// Values of subqueries that look at no row of the statement's.
     constants: HashMap<ColId, Value>,
+    dependent: Option<DependentSubqueries<'a>>,
     /// Values of parameters, of a statement that was bound without them.
     parameters: &'a [Value],
     text_bytes_max: usize,
@@ -53,6 +53,7 @@ impl<'a> Evaluation<'a> {
             conversion,
             columns: &surroundings.columns,
             constants: HashMap::new(),
+            dependent: DependentSubqueries::of(context, surroundings, tables),
             parameters,
             text_bytes_max,
             process: context.process.clone(),
@@ -60,25 +61,7 @@ impl<'a> Evaluation<'a> {
         };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();
-            let outputs = ids.iter().map(|id| (*id, String::new())).collect();
-            let bound = Bound {
-                rel: rel.clone(),
-                columns: surroundings.columns.clone(),
-                outputs,
-                tables: Vec::new(),
-                stars: Vec::new(),
-                aggregated: false,
-                first_table_again: false,
-                warnings: Vec::new(),
-                hints: surroundings.hints.clone(),
-            };
-            let planned = query::optimize(context, bound, tables.clone())?;
-            if context.reads_for_writing_lock() {
-                let (mode, waits) = (LockMode::Shared, context.lock_waits());
-                let locks = RowLocks { mode, waits, of: &|_| true, whole_tables: false, subplans: true };
-                context.lock_rows(&planned, &[locks])?;
-            }
-            let row = first_values(query::run(context, planned, None, None)?, 1)?.into_iter().flatten();
+            let row = subqueries::compute(context, rel.clone(), surroundings, tables)?;
             evaluation.constants = ids.into_iter().zip(row).collect();
         }
         Ok(evaluation)
@@ -88,7 +71,15 @@ impl<'a> Evaluation<'a> {
     /// that an expression warns of.
     pub fn value(&self, expr: &Expr, value: &dyn Fn(ColId) -> Option<Value>) -> Result<Value> {
         let mut warnings: Vec<CastWarning> = Vec::new();
-        let known = |id| self.constants.get(&id).cloned().or_else(|| value(id));
+        let failed = RefCell::new(None);
+        let dependent = |id| {
+            let computed = self.dependent.as_ref()?.value(id, value)?;
+            Some(computed.unwrap_or_else(|e| {
+                failed.borrow_mut().get_or_insert(e);
+                Value::Null
+            }))
+        };
+        let known = |id| self.constants.get(&id).cloned().or_else(|| value(id)).or_else(|| dependent(id));
         let outcome = Evaluator {
             value: &known,
             ty: &|id| Some(self.columns.ty(id)),
@@ -99,6 +90,9 @@ impl<'a> Evaluation<'a> {
             last_insert_id: Some(&mut |id| self.remember(id)),
         }
         .eval(expr);
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
         for warning in warnings {
             let fails = self.conversion.is_strict() && warning.code != ErrorCode::AllowedPacketOverflowed;
             if fails {

@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use crate::{statement::StatementContext, tables::Steps};
-use muster_types::{Result, SqlType, Value, cast::int_range};
+use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range};
 
 /// Most values of an interval.
 const INTERVAL_MAX: u64 = 65_535;
@@ -87,6 +87,11 @@ impl<'a> Generated<'a> {
             self.end = self.next.saturating_add((count - 1).saturating_mul(self.steps.increment.max(1)));
         }
         let number = self.next;
+        // The largest number of all says that there is no other (MySQL: `handler::update_auto_increment`).
+        if number == u64::MAX {
+            let message = "Failed to read auto-increment value from storage engine";
+            return Err(SqlError::new(ErrorCode::AutoincReadFailed, message));
+        }
         self.next = number.saturating_add(self.steps.increment.max(1));
         Ok(number)
     }

@@ -14,6 +14,7 @@
 //!   binding      names, locks of tables, privileges                   binding.rs
 //!   target       the table that is changed, defaults of its columns   target.rs
 //!   evaluation   expressions for one row                              evaluation.rs
+//!   subqueries   those of values, which no search computes            subqueries.rs
 //!   convert      a value as a column stores it, MySQL's warnings      convert.rs
 //!   attempts     once more, if a row was changed before it was locked  attempts.rs
 //!   write        the calls to storage                                 write.rs
@@ -34,6 +35,7 @@ mod load;
 mod row_insert;
 mod same_table;
 mod search;
+mod subqueries;
 mod target;
 mod update;
 mod write;

@@ -140,6 +140,7 @@ fn is_one_table(target: &Target, surroundings: &Surroundings) -> bool {
         && surroundings.warnings.is_empty()
         && surroundings.hints == Hints::default()
         && surroundings.constants.is_none()
+        && surroundings.dependent.is_empty()
 }
 
 /// Returns true for a value that serves for all parameters: one that is a parameter, or has none.

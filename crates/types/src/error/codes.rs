@@ -182,6 +182,7 @@ codes! {
     ReadOnlyTransaction = 1792, "25006";
     WrongObject = 1347, "HY000";
     TableDefChanged = 1412, "HY000";
+    AutoincReadFailed = 1467, "HY000";
     WrongStringLength = 1470, "HY000";
     PasswordFormat = 1827, "HY000";
     CantCreateUserWithGrant = 1410, "42000";

@@ -2,6 +2,7 @@
 
 use super::{
     Assignment, BoundInsert, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource, Surroundings, Target,
+    replace::replace_columns,
     target::{base_tables, computed_columns, refuse_virtual, replaced},
     update::not_updatable_column,
 };
@@ -27,6 +28,14 @@ struct Destination {
     computed: HashMap<ColId, Expr>,
 }
 
+/// The subqueries of values, each under the column that stands for it in the value.
+#[derive(Default)]
+struct Subqueries {
+    /// Those that look at no row of the statement's.
+    constants: Vec<(ColId, Expr)>,
+    dependent: Vec<(ColId, Expr)>,
+}
+
 /// Looks up all names of an INSERT or REPLACE. Errors: 1054, 1093, 1110 for a column given twice, 1136 for another number of
 /// values, 1348, 1393, 1394 and 1471 for views that cannot be written so.
 pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
@@ -34,13 +43,13 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let database = env.session.database();
     let names = Names::of_statement(database.as_deref(), &insert.written.items);
     let (row, given) = binder.destination(insert, &names)?;
-    let mut constants = Vec::new();
+    let mut subqueries = Subqueries::default();
     let mut query = None;
     let mut source = RowSource::Rows(NewRows::default());
     match &insert.source {
         InsertSource::Rows(rows) => {
             let before = binder.reads.len();
-            source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut constants)?);
+            source = RowSource::Rows(binder.new_rows(rows, &row, &given, &names, &mut subqueries)?);
             binder.refuse_reading_targets(before, std::slice::from_ref(&row.target))?;
         }
         InsertSource::Query(select) => query = Some(binder.source_query(select, given.len(), database.as_deref())?),
@@ -48,15 +57,16 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let before = binder.reads.len();
     let mut on_duplicate = match insert.on_duplicate.is_empty() {
         true => None,
-        false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut constants)?),
+        false => Some(binder.on_duplicate(insert, &row, &given, &names, &mut subqueries)?),
     };
     if let (Some(update), Some(query)) = (&mut on_duplicate, &mut query) {
-        binder.deliver_mentioned(update, &mut query.rel)?;
+        binder.deliver_mentioned(update, &subqueries.dependent, &mut query.rel)?;
     }
     if on_duplicate.is_some() {
         // The first is the row that is there.
         binder.refuse_reading_targets(before + 1, std::slice::from_ref(&row.target))?;
     }
+    let Subqueries { constants, dependent } = subqueries;
     let constants = (!constants.is_empty()).then(|| Rel::Project { input: Box::new(Rel::dual()), exprs: constants });
     let outputs = |q: &BoundQuery| q.outputs.iter().map(|o| (o.id, o.name.clone())).collect();
     let (rel, outputs) = query.map_or((Rel::dual(), Vec::new()), |q| (q.rel.clone(), outputs(&q)));
@@ -67,6 +77,7 @@ pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
         warnings: bound.warnings.clone(),
         hints: bound.hints.clone(),
         constants,
+        dependent,
     };
     if let InsertSource::Query(_) = insert.source {
         source = RowSource::Query(Box::new(bound));
@@ -175,36 +186,36 @@ impl Binder<'_> {
         row: &Destination,
         given: &[usize],
         names: &Names,
-        constants: &mut Vec<(ColId, Expr)>,
+        subqueries: &mut Subqueries,
     ) -> Result<NewRows> {
         let scope = Scope { from: &row.from, parent: None };
         let types: Vec<_> = given.iter().map(|i| row.target.table.columns[*i].ty).collect();
         let mut values = Vec::with_capacity(rows.values.len());
         for (i, value) in rows.values.iter().enumerate() {
             let mut value = self.new_value(value, types[i % types.len()], &scope, names)?;
-            self.make_evaluable(&mut value, &row.computed, constants)?;
+            self.make_evaluable(&mut value, &row.computed, subqueries);
             values.push(value);
         }
         Ok(NewRows { values, rows: rows.rows })
     }
 
-    /// Leaves a value without subqueries, in terms of stored columns. Error 1235 for a subquery that looks at the row.
-    fn make_evaluable(
-        &mut self,
-        value: &mut NewValue,
-        computed: &HashMap<ColId, Expr>,
-        constants: &mut Vec<(ColId, Expr)>,
-    ) -> Result<()> {
-        let NewValue::Expr(expr) = value else { return Ok(()) };
+    /// Leaves a value without subqueries, in terms of stored columns.
+    fn make_evaluable(&mut self, value: &mut NewValue, computed: &HashMap<ColId, Expr>, subqueries: &mut Subqueries) {
+        let NewValue::Expr(expr) = value else { return };
         if expr.has_subquery() {
-            let before = constants.len();
-            self.take_subqueries(expr, constants);
-            if constants[before..].iter().any(|(_, subquery)| !subquery.columns().is_empty()) {
-                return Err(SqlError::unsupported("a subquery that looks at the row to insert"));
+            let mut taken = Vec::new();
+            self.take_subqueries(expr, &mut taken);
+            for (id, mut subquery) in taken {
+                match subquery.columns().is_empty() {
+                    true => subqueries.constants.push((id, subquery)),
+                    false => {
+                        replace_columns(&mut subquery, computed);
+                        subqueries.dependent.push((id, subquery));
+                    }
+                }
             }
         }
         *expr = replaced(std::mem::replace(expr, Expr::bool(true)), computed);
-        Ok(())
     }
 
     /// The query whose rows are inserted. Error 1136 for another number of columns.
@@ -224,7 +235,7 @@ impl Binder<'_> {
         row: &Destination,
         given: &[usize],
         names: &Names,
-        constants: &mut Vec<(ColId, Expr)>,
+        subqueries: &mut Subqueries,
     ) -> Result<OnDuplicateUpdate> {
         let joined = self.named_table(&object_name(&insert.table), None, &[], names)?;
         let columns: Vec<(ColId, String)> = match joined.from.relations[0].source {
@@ -266,7 +277,7 @@ impl Binder<'_> {
             };
             let ty = old.target.table.columns[column].ty;
             let mut value = self.new_value(&assignment.value, ty, &scope, names)?;
-            self.make_evaluable(&mut value, &computed, constants)?;
+            self.make_evaluable(&mut value, &computed, subqueries);
             assignments.push(Assignment { target: 0, column, value });
         }
         self.inserted_row = None;
@@ -276,14 +287,19 @@ impl Binder<'_> {
 
     /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one of which
     /// they have no single value.
-    fn deliver_mentioned(&self, update: &mut OnDuplicateUpdate, query: &mut Rel) -> Result<()> {
+    fn deliver_mentioned(
+        &self,
+        update: &mut OnDuplicateUpdate,
+        dependent: &[(ColId, Expr)],
+        query: &mut Rel,
+    ) -> Result<()> {
         let Some(from) = &self.from else { return Ok(()) };
         let selected = query.output();
         let exprs = update.assignments.iter().filter_map(|assignment| match &assignment.value {
             NewValue::Expr(expr) => Some(expr),
             NewValue::Value(_) | NewValue::Default => None,
         });
-        for id in exprs.flat_map(Expr::columns) {
+        for id in exprs.chain(dependent.iter().map(|(_, expr)| expr)).flat_map(Expr::columns) {
             let Some(column) = from.columns.iter().find(|column| column.id == id) else { continue };
             if selected.contains(&id) || update.mentioned.contains(&id) {
                 continue;

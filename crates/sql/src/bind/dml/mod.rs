@@ -4,7 +4,7 @@
 //!   target   base tables by the names of a statement, through views too
 //!   insert   INSERT, REPLACE            search   the rows of UPDATE and DELETE
 //!   values   values and assignments     update, delete
-//!   assigned what subqueries in assignments see
+//!   assigned what subqueries in assignments see      replace  expressions for columns
 //! ```
 //!
 //! A row's values are columns of the statement ([`Target::columns`]): the values as they are stored, so that TIMESTAMP columns
@@ -14,6 +14,7 @@
 mod assigned;
 mod delete;
 mod insert;
+mod replace;
 mod search;
 mod target;
 mod update;
@@ -21,6 +22,7 @@ mod values;
 
 pub use delete::bind_delete;
 pub use insert::bind_insert;
+pub use replace::replace_columns;
 pub(super) use target::RelationSource;
 pub use update::bind_update;
 
@@ -104,6 +106,8 @@ pub struct Surroundings {
     /// One row of subqueries that look at no row of the statement's, to be computed before it; expressions mention its
     /// columns.
     pub constants: Option<Rel>,
+    /// Subqueries that look at the row which an INSERT brings or meets, each to be computed when its column's value is asked for.
+    pub dependent: Vec<(ColId, Expr)>,
 }
 
 impl Surroundings {

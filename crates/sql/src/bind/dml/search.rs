@@ -203,7 +203,14 @@ impl Binder<'_> {
             Search::Query(rel) => self.resolve_hints(rel),
             Search::Table(_) => self.resolve_hints(&mut Rel::dual()),
         };
-        Surroundings { columns: self.columns, tables: self.tables, warnings: self.warnings, hints, constants: None }
+        Surroundings {
+            columns: self.columns,
+            tables: self.tables,
+            warnings: self.warnings,
+            hints,
+            constants: None,
+            dependent: Vec::new(),
+        }
     }
 }
 

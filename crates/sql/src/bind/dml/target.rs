@@ -1,6 +1,6 @@
 //! The base tables behind the names of a statement.
 
-use super::{Target, ViewCheck};
+use super::{Target, ViewCheck, replace::replace_columns};
 use crate::bind::{binder::Binder, from::Joined};
 use muster_algebra::{CheckOption, ColId, ColumnMeta, Expr, IndexHint, JoinKind, Rel, SqlType, TableDef, ViewDef};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -106,19 +106,9 @@ fn collect_computed(rel: &Rel, computed: &mut HashMap<ColId, Expr>) {
 /// The expression with what columns are computed from in their places.
 pub(super) fn replaced(mut expr: Expr, computed: &HashMap<ColId, Expr>) -> Expr {
     if !computed.is_empty() {
-        replace(&mut expr, computed);
+        replace_columns(&mut expr, computed);
     }
     expr
-}
-
-fn replace(expr: &mut Expr, computed: &HashMap<ColId, Expr>) {
-    if let Expr::Column(id) = expr {
-        if let Some(origin) = computed.get(id) {
-            *expr = origin.clone();
-        }
-        return;
-    }
-    expr.children_mut().into_iter().for_each(|child| replace(child, computed));
 }
 
 /// Makes the relation deliver these columns, which a base table in it has or, for the hidden row number, gets. `table`: any
