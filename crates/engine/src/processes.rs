@@ -103,6 +103,8 @@ pub struct SessionShared {
     released: AtomicBool,
     pub row_count: AtomicI64,
     pub last_insert_id: AtomicU64,
+    /// True once the statement that runs has said what LAST_INSERT_ID() is (`LAST_INSERT_ID(id)`).
+    pub has_said_insert_id: AtomicBool,
     /// The optimizer's estimate for the last query: the bits of a number of milliseconds.
     pub last_query_cost: AtomicU64,
     /// The status variables of the connection that only the server knows (`Ssl_cipher`).
@@ -110,6 +112,17 @@ pub struct SessionShared {
 }
 
 impl SessionShared {
+    /// `LAST_INSERT_ID(id)` counts at once, whatever becomes of the statement.
+    pub fn say_insert_id(&self, id: u64) {
+        self.last_insert_id.store(id, Relaxed);
+        self.has_said_insert_id.store(true, Relaxed);
+    }
+
+    /// What the statement that runs has said last, which the client is told.
+    pub fn said_insert_id(&self) -> Option<u64> {
+        self.has_said_insert_id.load(Relaxed).then(|| self.last_insert_id.load(Relaxed))
+    }
+
     /// Begins a statement and gives it a number. Its token is cancelled by KILL, by KILL QUERY and by an interrupter.
     pub fn begin(&self, text: &str) -> (u64, CancellationToken) {
         self.begin_timed(text, Duration::MAX)
@@ -268,6 +281,7 @@ impl Registry {
             found_rows: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),
+            has_said_insert_id: AtomicBool::new(false),
             last_query_cost: AtomicU64::new(0),
             connection_status: Mutex::default(),
         });

@@ -108,6 +108,9 @@ impl Default for Buffers {
     }
 }
 
+/// Takes what `LAST_INSERT_ID(id)` says.
+pub type SaidInsertId = Arc<dyn Fn(u64) + Send + Sync>;
+
 /// The memory, threads, counters and limits that a query runs with.
 #[derive(Clone)]
 pub struct ExecContext {
@@ -119,6 +122,8 @@ pub struct ExecContext {
     pub buffers: Buffers,
     /// Longest text that a function makes, in bytes (`max_allowed_packet`).
     pub text_bytes_max: usize,
+    /// Takes what `LAST_INSERT_ID(id)` says.
+    pub said_insert_id: SaidInsertId,
     /// Values of the statement's parameters, in order.
     pub parameters: Arc<[Value]>,
     /// The rows that the statement computes once for several places.

@@ -4,19 +4,12 @@ use super::{
     convert::Conversion,
     subqueries::{self, DependentSubqueries},
 };
-use crate::{
-    processes::SessionShared,
-    statement::{StatementContext, StatementTables},
-};
+use crate::statement::{StatementContext, StatementTables};
 use muster_algebra::{ColId, Columns, Expr};
 use muster_eval::Evaluator;
 use muster_sql::bind::{Surroundings, TableSearch};
 use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 /// Evaluates the expressions of a statement.
 pub struct Evaluation<'a> {
@@ -28,9 +21,6 @@ pub struct Evaluation<'a> {
     /// Values of parameters, of a statement that was bound without them.
     parameters: &'a [Value],
     text_bytes_max: usize,
-    process: Arc<SessionShared>,
-    /// What the last `LAST_INSERT_ID(id)` has said.
-    last_insert_id: Cell<Option<u64>>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -56,8 +46,6 @@ impl<'a> Evaluation<'a> {
             dependent: DependentSubqueries::of(context, surroundings, tables),
             parameters,
             text_bytes_max,
-            process: context.process.clone(),
-            last_insert_id: Cell::new(None),
         };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();
@@ -87,7 +75,7 @@ impl<'a> Evaluation<'a> {
             warn: &mut |warning| warnings.push(warning),
             text_bytes_max: self.text_bytes_max,
             reserve: &mut |_| Ok(()),
-            last_insert_id: Some(&mut |id| self.remember(id)),
+            last_insert_id: Some(&mut |id| self.conversion.context.process.say_insert_id(id)),
         }
         .eval(expr);
         if let Some(error) = failed.into_inner() {
@@ -101,17 +89,6 @@ impl<'a> Evaluation<'a> {
             self.conversion.context.warn(warning.code, warning.message);
         }
         outcome.unwrap_or_else(|| Err(SqlError::unsupported("this expression in a statement that changes rows")))
-    }
-
-    /// `LAST_INSERT_ID(id)` counts at once, whatever becomes of the statement.
-    fn remember(&self, id: u64) {
-        self.last_insert_id.set(Some(id));
-        self.process.last_insert_id.store(id, Relaxed);
-    }
-
-    /// The id of the last `LAST_INSERT_ID(id)` that was evaluated, which the client is told.
-    pub fn last_insert_id(&self) -> Option<u64> {
-        self.last_insert_id.get()
     }
 
     /// The search of one table with the constants of the statement in their places.

@@ -222,7 +222,7 @@ impl<'a> RowInsert<'a> {
         if first_id > 0 {
             self.context.process.last_insert_id.store(first_id, Relaxed);
         }
-        let last_insert_id = match (first_id, self.evaluation.last_insert_id()) {
+        let last_insert_id = match (first_id, self.context.process.said_insert_id()) {
             (0, Some(said)) => said,
             (0, None) if copied > 0 => given_id,
             (first, _) => first,

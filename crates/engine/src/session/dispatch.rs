@@ -75,10 +75,12 @@ impl State {
 
             Set(items) => done(self.set(context, items, parameters)),
             Use(name) => done(self.use_database(name).map(|()| Done::default())),
-            Do(exprs) => done(exprs.iter().try_fold(Done::default(), |done, expr| {
-                evaluate(context, expr, parameters)?;
-                Ok(done)
-            })),
+            Do(exprs) => {
+                done(exprs.iter().try_for_each(|expr| evaluate(context, expr, parameters).map(drop)).map(|()| Done {
+                    last_insert_id: context.process.said_insert_id().unwrap_or(0),
+                    ..Done::default()
+                }))
+            }
             Kill { query_only, id } => done(self.kill(context, id, *query_only, parameters)),
             Flush(options) => done(self.flush(context, options)),
             Begin(begin) => done(self.begin(context, *begin)),

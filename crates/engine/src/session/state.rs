@@ -193,6 +193,7 @@ impl State {
         let settings = variables.settings();
         let time_zone = settings.time_zone;
         let now_utc_micros = settings.timestamp_micros.unwrap_or_else(now_utc_micros);
+        self.process.has_said_insert_id.store(false, Relaxed);
         StatementContext {
             database: self.database.clone(),
             session: SessionSnapshot {

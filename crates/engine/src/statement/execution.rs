@@ -21,6 +21,10 @@ pub fn exec_context(
         buffers: buffers(variables),
         text_bytes_max: bytes(variables, "max_allowed_packet"),
         shared: Arc::default(),
+        said_insert_id: {
+            let process = context.process.clone();
+            Arc::new(move |id| process.say_insert_id(id))
+        },
         parameters: Arc::default(),
         threads: context.database.options().threads,
         profile,

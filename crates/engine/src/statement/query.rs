@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{ColumnInfo, ResultSet, catalog::column_key, rows, variables};
 use futures::StreamExt;
-use muster_algebra::{ColId, ColumnOrigin, Columns, Plan, Rel, Switch};
+use muster_algebra::{ColId, ColumnOrigin, Columns, Expr, Plan, Rel, ScalarFunction, Switch};
 use muster_exec::Profile;
 use muster_sql::{Blocked, Bound, Locking, Parameters, Query};
 use muster_types::{Result, SqlError, Value};
@@ -87,7 +87,7 @@ fn optimize_without(
     }
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
-    options.threads = context.database.options().threads;
+    options.threads = if says_insert_id(&bound.rel) { 1 } else { context.database.options().threads };
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
     off.iter().for_each(|switch| options.set(*switch, false));
@@ -97,6 +97,15 @@ fn optimize_without(
         context.warn(warning.code, warning.message);
     }
     Ok(Planned { plan: optimized.plan, columns, outputs: bound.outputs, tables })
+}
+
+/// Returns true if a query has `LAST_INSERT_ID(id)`, which counts in the order of the rows.
+fn says_insert_id(rel: &Rel) -> bool {
+    let mut says = false;
+    rel.exprs().into_iter().for_each(|expr| {
+        expr.visit(&mut |e| says |= matches!(e, Expr::Call { function: ScalarFunction::LastInsertId, .. }));
+    });
+    says || rel.inputs().into_iter().any(says_insert_id)
 }
 
 /// `sql_select_limit`: for a SELECT without a LIMIT of its own.

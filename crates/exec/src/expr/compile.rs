@@ -16,7 +16,7 @@ use super::{
     text_memory::TextMemory,
 };
 use crate::{
-    Warnings,
+    SaidInsertId, Warnings,
     arrow_value::{arrow_type, scalar},
     error::to_sql,
 };
@@ -35,6 +35,7 @@ pub struct Compiler<'a> {
     pub scope: &'a Scope,
     pub warnings: &'a Arc<Warnings>,
     pub texts: &'a Arc<TextMemory>,
+    pub said_insert_id: &'a SaidInsertId,
 }
 
 fn df<T>(result: datafusion_common::Result<T>) -> Result<T> {
@@ -199,7 +200,8 @@ impl Compiler<'_> {
     }
 
     fn kernel(&self, expr: Expr, types: Vec<SqlType>, result: SqlType) -> RowWise {
-        RowWise { expr, types, result, warnings: self.warnings.clone(), texts: self.texts.clone() }
+        let (warnings, texts) = (self.warnings.clone(), self.texts.clone());
+        RowWise { expr, types, result, warnings, texts, said_insert_id: self.said_insert_id.clone() }
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {

@@ -5,7 +5,7 @@ use super::{
     text_memory::{STEP_BYTES, TextMemory},
 };
 use crate::{
-    Warnings,
+    SaidInsertId, Warnings,
     arrow_value::{array_of, value_at},
     error::external,
 };
@@ -27,6 +27,7 @@ pub struct RowWise {
     pub result: SqlType,
     pub warnings: Arc<Warnings>,
     pub texts: Arc<TextMemory>,
+    pub said_insert_id: SaidInsertId,
 }
 
 impl Kernel for RowWise {
@@ -35,7 +36,11 @@ impl Kernel for RowWise {
     }
 
     fn is_pure(&self) -> bool {
-        !matches!(&self.expr, Expr::Call { function: ScalarFunction::Sleep, .. })
+        let mut acts = false;
+        self.expr.visit(&mut |expr| {
+            acts |= matches!(expr, Expr::Call { function: ScalarFunction::Sleep | ScalarFunction::LastInsertId, .. });
+        });
+        !acts
     }
 
     /// The evaluator warns for each value it computes.
@@ -105,7 +110,7 @@ impl RowWise {
             warn: &mut warn,
             text_bytes_max: self.texts.text_bytes_max,
             reserve: &mut |bytes| self.texts.reserve(memory, bytes),
-            last_insert_id: None,
+            last_insert_id: Some(&mut |id| (self.said_insert_id)(id)),
         };
         match evaluator.eval(&self.expr) {
             Some(value) => value,

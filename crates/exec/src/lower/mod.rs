@@ -250,7 +250,8 @@ impl Lowerer<'_> {
     }
 
     pub fn compiler<'s>(&'s self, scope: &'s Scope) -> Compiler<'s> {
-        Compiler { columns: &self.columns, scope, warnings: &self.context.warnings, texts: &self.texts }
+        let ExecContext { warnings, said_insert_id, .. } = self.context;
+        Compiler { columns: &self.columns, scope, warnings, texts: &self.texts, said_insert_id }
     }
 
     /// A column that the statement does not have.

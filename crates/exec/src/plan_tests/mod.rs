@@ -99,6 +99,7 @@ impl Query {
             warnings: self.warnings.clone(),
             buffers: Buffers::default(),
             text_bytes_max: 64 << 20,
+            said_insert_id: Arc::new(|_| {}),
             parameters: Arc::default(),
             shared: Arc::default(),
             threads: self.threads,

@@ -49,8 +49,6 @@ pub(crate) struct Binder<'a> {
     pub from: Option<FromClause>,
     /// The row to insert, for `VALUES(column)`.
     pub inserted_row: Option<FromClause>,
-    /// True inside a value that a statement gives to a column, outside its subqueries: there `LAST_INSERT_ID(id)` may stand.
-    pub in_changed_row: bool,
 }
 
 /// A bound query: its rows and what its columns are called.
@@ -94,7 +92,6 @@ impl<'a> Binder<'a> {
             wants_from: false,
             from: None,
             inserted_row: None,
-            in_changed_row: false,
         }
     }
 

@@ -13,10 +13,7 @@ use std::collections::HashSet;
 impl Binder<'_> {
     fn inner_query(&mut self, query: &ast::Query, cx: &ExprContext, ordered: bool) -> Result<BoundQuery> {
         let names = super::scope::Names { outer: Some(cx.scope), ..cx.names.clone() };
-        let in_changed_row = std::mem::take(&mut self.in_changed_row);
-        let bound = self.query(query, &names, ordered);
-        self.in_changed_row = in_changed_row;
-        bound
+        self.query(query, &names, ordered)
     }
 
     pub fn scalar_subquery(&mut self, query: &ast::Query, cx: &ExprContext) -> Result<Item> {

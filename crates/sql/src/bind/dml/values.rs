@@ -30,11 +30,9 @@ impl Binder<'_> {
             InsertValue::Parameter(index) => self.parameter_value(*index)?,
             InsertValue::Default => NewValue::Default,
             InsertValue::Expr(expr) => {
-                self.in_changed_row = true;
-                let item = self.expression(&expr.ast, scope, names, Clause::FieldList);
-                self.in_changed_row = false;
+                let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
                 // A column gets the digits that a quotient keeps beyond those that it shows (MySQL: `Item::save_in_field`).
-                let item = item?.unrounded(KEPT_DIGITS);
+                let item = item.unrounded(KEPT_DIGITS);
                 let item = match ty.collation() {
                     _ if ty.is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.

@@ -471,7 +471,6 @@ const MISSING: &[&str] = &[
     "JSON_VALID",
     "JSON_VALUE",
     "LAG",
-    "LAST_INSERT_ID",
     "LAST_VALUE",
     "LEAD",
     "LOAD_FILE",

@@ -36,6 +36,7 @@ pub(super) const NAMES: &[&str] = &[
     "VERSION",
     "CONNECTION_ID",
     "FOUND_ROWS",
+    "LAST_INSERT_ID",
     "ROW_COUNT",
     "PI",
 ];
@@ -61,7 +62,7 @@ impl Binder<'_> {
             "CURRENT_ROLE" => Value::Text("NONE".into()),
             "VERSION" => Value::Text(session.version()),
             "CONNECTION_ID" => Value::UInt(session.connection_id() as u64),
-            "LAST_INSERT_ID" if self.in_changed_row && !args.is_empty() => return self.new_last_insert_id(args, cx),
+            "LAST_INSERT_ID" if !args.is_empty() => return self.new_last_insert_id(args, cx),
             "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
             "FOUND_ROWS" => Value::Int(session.found_rows()),
             "ROW_COUNT" => Value::Int(session.row_count()),
