@@ -2,6 +2,8 @@
 
 mod fixture;
 
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use fixture::rows;
 use futures::StreamExt;
 use muster_engine::{
@@ -180,8 +182,50 @@ async fn the_client_is_told_the_id_that_a_statement_says() {
         ("UPDATE t SET k = k + 5", 0),
         ("INSERT INTO t VALUES (LAST_INSERT_ID(30), 30)", 30),
         ("INSERT INTO t VALUES (NULL, LAST_INSERT_ID(40))", 31),
+        ("DO LAST_INSERT_ID(50), 1", 50),
+        ("DO 1", 0),
+        ("UPDATE t SET k = 7 WHERE id = 31 AND LAST_INSERT_ID(60) = 60", 60),
     ] {
         let Outcome::Ok { last_insert_id, .. } = session.execute(sql).await.unwrap() else { panic!("{sql}") };
         assert_eq!(last_insert_id, told, "{sql}");
     }
+}
+
+/// Rows that an embedding program loads within a transaction go with it; outside they are there at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loads_of_the_program_belong_to_its_transaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut session = session(&open(directory.path()));
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, k INT)", "BEGIN"] {
+        values(&mut session, sql).await.unwrap();
+    }
+    let file = directory.path().join("rows.csv");
+    std::fs::write(&file, "id,k\n3,30\n4,40\n").unwrap();
+    let batch = |ids: [i32; 2]| {
+        let schema =
+            Schema::new(vec![Field::new("id", DataType::Int32, false), Field::new("k", DataType::Int32, true)]);
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(Int32Array::from(ids.to_vec())), Arc::new(Int32Array::from(vec![10, 20]))];
+        std::iter::once(Ok(RecordBatch::try_new(Arc::new(schema), columns).unwrap()))
+    };
+    assert_eq!(session.load_batches("t", batch([1, 2]), Arc::default()).await.unwrap(), 2);
+    assert_eq!(session.load_file("t", &file, Arc::default()).await.unwrap(), 2);
+    assert_eq!(values(&mut session, "SELECT id FROM t ORDER BY id").await.unwrap(), ["1", "2", "3", "4"]);
+    // One that fails is undone by itself.
+    assert_eq!(session.load_batches("t", batch([5, 1]), Arc::default()).await.unwrap_err().code.number(), 1062);
+    assert_eq!(values(&mut session, "SELECT COUNT(*) FROM t").await.unwrap(), ["4"]);
+    values(&mut session, "ROLLBACK").await.unwrap();
+    assert_eq!(values(&mut session, "SELECT COUNT(*) FROM t").await.unwrap(), ["0"]);
+
+    values(&mut session, "SET autocommit = 0").await.unwrap();
+    assert_eq!(session.load_file("t", &file, Arc::default()).await.unwrap(), 2);
+    values(&mut session, "ROLLBACK").await.unwrap();
+    values(&mut session, "SET autocommit = 1").await.unwrap();
+    assert_eq!(values(&mut session, "SELECT COUNT(*) FROM t").await.unwrap(), ["0"]);
+
+    assert_eq!(session.load_batches("t", batch([1, 2]), Arc::default()).await.unwrap(), 2);
+    values(&mut session, "ROLLBACK").await.unwrap();
+    assert_eq!(values(&mut session, "SELECT COUNT(*) FROM t").await.unwrap(), ["2"]);
+    values(&mut session, "START TRANSACTION READ ONLY").await.unwrap();
+    assert_eq!(session.load_file("t", &file, Arc::default()).await.unwrap_err().code.number(), 1792);
 }

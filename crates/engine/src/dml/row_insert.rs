@@ -56,6 +56,7 @@ pub struct LoadCounts {
     pub deleted: u64,
     /// Rows of the file that were left out.
     pub skipped: u64,
+    pub last_insert_id: u64,
 }
 
 /// Inserts the rows of one statement.
@@ -202,12 +203,26 @@ impl<'a> RowInsert<'a> {
     /// The numbers that the client is told after a load.
     pub fn loaded(&self) -> LoadCounts {
         let Counts { records, copied, displaced, affected, .. } = self.counts;
-        LoadCounts { affected, deleted: displaced, skipped: records - copied }
+        LoadCounts { affected, deleted: displaced, skipped: records - copied, last_insert_id: self.told_insert_id() }
+    }
+
+    /// The number of the AUTO_INCREMENT column that the client is told. One that was made is what LAST_INSERT_ID() is from now on.
+    fn told_insert_id(&self) -> u64 {
+        let Counts { copied, first_id, given_id, .. } = self.counts;
+        let said = self.context.process.said_insert_id();
+        if first_id > 0 {
+            self.context.process.last_insert_id.store(first_id, Relaxed);
+        }
+        match (first_id, said) {
+            (0, Some(said)) => said,
+            (0, None) if copied > 0 => given_id,
+            (first, _) => first,
+        }
     }
 
     /// What the client is told. `is_told`: with the line of counts, which one row of VALUES does not have.
     pub fn done(self, is_told: bool) -> Done {
-        let Counts { records, copied, displaced, affected, first_id, given_id } = self.counts;
+        let Counts { records, copied, displaced, affected, .. } = self.counts;
         let duplicates = match self.on_duplicate {
             OnDuplicate::Ignore => records - copied,
             _ => displaced,
@@ -219,14 +234,7 @@ impl<'a> RowInsert<'a> {
             }
             false => String::new(),
         };
-        if first_id > 0 {
-            self.context.process.last_insert_id.store(first_id, Relaxed);
-        }
-        let last_insert_id = match (first_id, self.context.process.said_insert_id()) {
-            (0, Some(said)) => said,
-            (0, None) if copied > 0 => given_id,
-            (first, _) => first,
-        };
+        let last_insert_id = self.told_insert_id();
         Done { affected_rows: affected, last_insert_id, info, ..Done::default() }
     }
 }

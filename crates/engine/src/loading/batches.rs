@@ -1,7 +1,7 @@
 //! Rows that come as Arrow batches: from generators and embedding programs.
 
-use super::{RowSource, load_into, parse_name};
-use crate::{statement::StatementContext, tables::storage_error};
+use super::{RowSource, load_into, parse_name, target};
+use crate::{dml::load_rows, statement::StatementContext, tables::storage_error};
 use arrow_array::{Array, RecordBatch};
 use muster_algebra::TableDef;
 use muster_storage::{DuplicatePolicy, LoadProgress, arrow_type};
@@ -10,22 +10,36 @@ use std::sync::Arc;
 
 /// Loads rows into a table (`name` or `database.name`) and returns their number.
 pub fn load_batches(
-    context: &StatementContext,
+    context: &Arc<StatementContext>,
     table: &str,
     batches: impl Iterator<Item = Result<RecordBatch>>,
     progress: Arc<LoadProgress>,
 ) -> Result<u64> {
-    let (policy, source) = (DuplicatePolicy::Error, RowSource::Caller);
-    let (rows, _) = load_into(context, &parse_name(table), policy, progress, source, |entry, loader| {
-        let mut rows = 0;
-        for batch in batches {
-            let batch = batch?;
-            check(&entry.def, &batch, rows)?;
-            rows += batch.num_rows() as u64;
-            loader.push(&batch).map_err(|e| storage_error(&entry.def, e))?;
-        }
-        Ok(rows)
+    let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
+    if context.transaction.is_open() {
+        let entry = target(context, &context.database.tables().current(), &name)?;
+        let table = (entry.def.database.as_str(), entry.def.name.as_str());
+        return load_rows(context, table, policy, |take| push_all(&entry.def, batches, take)).map(|(rows, _)| rows);
+    }
+    let (rows, _) = load_into(context, &name, policy, progress, RowSource::Caller, |entry, loader| {
+        push_all(&entry.def, batches, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))
     })?;
+    Ok(rows)
+}
+
+/// Checks and pushes all rows. Returns their number.
+fn push_all(
+    def: &TableDef,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+) -> Result<u64> {
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        check(def, &batch, rows)?;
+        rows += batch.num_rows() as u64;
+        push(&batch)?;
+    }
     Ok(rows)
 }
 

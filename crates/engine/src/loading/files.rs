@@ -1,7 +1,13 @@
 //! Files of the embedding program (`muster load FILE.. --table t`): CSV with a header, `.tbl`, Arrow IPC.
 
-use super::{RowSource, load_into, parse_name, statement};
-use crate::{statement::StatementContext, tables::storage_error};
+use super::{RowSource, load_into, parse_name, statement, target};
+use crate::{
+    catalog::TableEntry,
+    dml::load_rows,
+    statement::{StatementContext, enter_to_build},
+    tables::storage_error,
+};
+use arrow_array::RecordBatch;
 use muster_formats::{DelimitedFormat, DelimitedOptions, csv_header, read_arrow};
 use muster_storage::{DuplicatePolicy, LoadProgress};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -36,11 +42,23 @@ fn kind(path: &Path) -> Result<FileKind> {
 }
 
 /// Loads a file into a table (`name` or `database.name`) and returns the number of rows.
-pub fn load_file(context: &StatementContext, table: &str, file: &Path, progress: Arc<LoadProgress>) -> Result<u64> {
+pub fn load_file(
+    context: &Arc<StatementContext>,
+    table: &str,
+    file: &Path,
+    progress: Arc<LoadProgress>,
+) -> Result<u64> {
     let kind = kind(file)?;
-    let (policy, source) = (DuplicatePolicy::Error, RowSource::Files);
-    let (rows, _) = load_into(context, &parse_name(table), policy, progress, source, |entry, loader| {
-        read(context, kind, file, entry, loader)
+    let (name, policy) = (parse_name(table), DuplicatePolicy::Error);
+    if context.transaction.is_open() {
+        let _admitted = enter_to_build(context)?;
+        let entry = target(context, &context.database.tables().current(), &name)?;
+        let table = (entry.def.database.as_str(), entry.def.name.as_str());
+        return load_rows(context, table, policy, |take| read(context, kind, file, &entry, take)).map(|(rows, _)| rows);
+    }
+    let (rows, _) = load_into(context, &name, policy, progress, RowSource::Files, |entry, loader| {
+        let push = &mut |batch: &RecordBatch| loader.push(batch).map_err(|e| storage_error(&entry.def, e));
+        read(context, kind, file, entry, push)
     })?;
     Ok(rows)
 }
@@ -49,8 +67,8 @@ fn read(
     context: &StatementContext,
     kind: FileKind,
     path: &Path,
-    entry: &crate::catalog::TableEntry,
-    loader: &mut muster_storage::TableLoader,
+    entry: &TableEntry,
+    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<u64> {
     let columns = statement::target_columns(context, entry)?;
     let shown = path.display().to_string();
@@ -58,7 +76,7 @@ fn read(
         File::open(path).map_err(|e| SqlError::new(ErrorCode::FileNotFound, format!("File '{shown}' not found ({e})")))
     };
     if kind == FileKind::Arrow {
-        return read_arrow(path, &columns, &mut |batch| loader.push(&batch).map_err(|e| storage_error(&entry.def, e)));
+        return read_arrow(path, &columns, &mut |batch| push(&batch));
     }
     let mut file = open()?;
     let mut options = match kind {
@@ -71,7 +89,7 @@ fn read(
         }
     };
     options.threads = context.database.options().threads;
-    Ok(statement::read(context, entry, &mut file, &options, loader)?.rows)
+    Ok(statement::read(context, &mut file, &options, push)?.rows)
 }
 
 /// The first line with its end.

@@ -24,10 +24,9 @@ use crate::{
     tables::{Content, Rows, TableSet, least_auto_increment, storage_error},
     threads,
 };
-use muster_algebra::TableDef;
 use muster_exec::counters::OperatorCounter;
 use muster_sql::TableName;
-use muster_storage::{Counter, DuplicatePolicy, LoadProgress, LoadedFiles, StorageError, TableLoader};
+use muster_storage::{Counter, DuplicatePolicy, LoadProgress, LoadedFiles, TableLoader};
 use muster_types::{Result, SqlError};
 use std::sync::Arc;
 
@@ -85,7 +84,7 @@ pub fn load_into<R>(
     let (filled, loaded) = threads::while_watching_kill(&context.cancel, &progress, || {
         let mut loader = TableLoader::new(table.clone(), options).map_err(|e| storage_error(&entry.def, e))?;
         let filled = fill(&entry, &mut loader)?;
-        let loaded = loader.finish().map_err(|e| load_error(&entry.def, duplicates, e))?;
+        let loaded = loader.finish().map_err(|e| storage_error(&entry.def, e))?;
         Ok::<_, SqlError>((filled, loaded))
     })?;
     let content = Content { statistics: loaded.statistics.clone(), changed_rows: 0, loaded: Some(now_utc_micros()) };
@@ -100,23 +99,4 @@ pub fn load_into<R>(
     context.process.counters.add(OperatorCounter::row_writes, loaded.loaded);
     context.process.counters.storage().add(Counter::rows_inserted, loaded.loaded);
     Ok((filled, loaded))
-}
-
-/// Error 1235 where MySQL would drop or replace a row for the sake of a unique secondary index.
-fn load_error(def: &TableDef, duplicates: DuplicatePolicy, e: StorageError) -> SqlError {
-    let action = match duplicates {
-        DuplicatePolicy::Error => return storage_error(def, e),
-        DuplicatePolicy::Ignore => "IGNORE",
-        DuplicatePolicy::Replace => "REPLACE",
-    };
-    match e {
-        StorageError::Duplicate { entry, index } if index > 0 => {
-            let key = def.indexes.get(index).map_or("?", |i| &i.name);
-            SqlError::unsupported(format!(
-                "{action} of entry '{entry}', which the unique key '{}.{key}' repeats",
-                def.name
-            ))
-        }
-        e => storage_error(def, e),
-    }
 }

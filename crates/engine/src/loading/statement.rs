@@ -10,10 +10,11 @@ use crate::{
     statement::{Done, StatementContext, enter_to_build},
     tables::storage_error,
 };
+use arrow_array::RecordBatch;
 use muster_algebra::DefaultValue;
 use muster_formats::{DelimitedFormat, DelimitedOptions, DelimitedSummary, FieldTarget, TargetColumn, read_delimited};
 use muster_sql::{LoadColumn, LoadData, OnDuplicate};
-use muster_storage::{DuplicatePolicy, TableLoader};
+use muster_storage::DuplicatePolicy;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
     fs::File,
@@ -44,13 +45,13 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
         OnDuplicate::Error => DuplicatePolicy::Error,
         OnDuplicate::Ignore => DuplicatePolicy::Ignore,
     };
-    if comes_row_by_row(context, &entry)? {
+    if comes_row_by_row(context, &entry, &options, duplicates)? {
         return load_row_by_row(context, &entry, (&options, &mut *source), duplicates, statement.local);
     }
     let progress = Arc::default();
     let rows = if statement.local { RowSource::Caller } else { RowSource::Files };
     let (summary, loaded) = load_into(context, &statement.table, duplicates, progress, rows, |_, loader| {
-        read(context, &entry, &mut *source, &options, loader)
+        read(context, &mut *source, &options, &mut |batch| loader.push(batch).map_err(|e| storage_error(&entry.def, e)))
     })?;
     let skipped = if duplicates == DuplicatePolicy::Ignore { loaded.duplicates } else { 0 };
     let deleted = if duplicates == DuplicatePolicy::Replace { loaded.duplicates } else { 0 };
@@ -62,10 +63,22 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     })
 }
 
-/// Returns true if rows are inserted one by one: in a transaction that may be rolled back, and into a table that has rows, which others
-/// may read meanwhile. Into an empty table a statement of its own loads faster.
-fn comes_row_by_row(context: &StatementContext, entry: &TableEntry) -> Result<bool> {
+/// Returns true if rows are inserted one by one: in a transaction that may be rolled back, into a table that has rows, which others
+/// may read meanwhile, where numbers are to be made, and where rows may have to go for the sake of a secondary key. Into an empty table
+/// a statement of its own loads faster.
+fn comes_row_by_row(
+    context: &StatementContext,
+    entry: &TableEntry,
+    options: &DelimitedOptions,
+    duplicates: DuplicatePolicy,
+) -> Result<bool> {
     let tables = context.database.tables();
+    let is_given = |column| options.fields.contains(&FieldTarget::Column(column));
+    let makes_numbers = entry.auto_increment_column().is_some_and(|column| !is_given(column));
+    let has_unique = entry.def.indexes[1..].iter().any(|index| index.unique);
+    if makes_numbers || has_unique && duplicates != DuplicatePolicy::Error {
+        return Ok(true);
+    }
     let empty = || Ok::<bool, SqlError>(tables.current().storage(entry.def.id, tables.store())?.is_empty()?);
     Ok(context.transaction.is_open() || !empty()?)
 }
@@ -79,14 +92,12 @@ fn load_row_by_row(
 ) -> Result<Done> {
     let _admitted = if local { None } else { Some(enter_to_build(context)?) };
     let table = (entry.def.database.as_str(), entry.def.name.as_str());
-    let (summary, loaded) = load_rows(context, table, duplicates, |take| {
-        let mut warn = |code, message| context.warn(code, message);
-        read_delimited(source, options, &mut warn, &mut |batch| take(&batch))
-    })?;
-    let LoadCounts { affected, deleted, skipped } = loaded;
+    let (summary, loaded) = load_rows(context, table, duplicates, |take| read(context, source, options, take))?;
+    let LoadCounts { affected, deleted, skipped, last_insert_id } = loaded;
     let (records, warnings) = (summary.rows, summary.warnings + skipped);
     Ok(Done {
         affected_rows: affected,
+        last_insert_id,
         info: format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"),
         ..Done::default()
     })
@@ -95,14 +106,11 @@ fn load_row_by_row(
 /// All rows of a delimited source, pushed.
 pub(super) fn read(
     context: &StatementContext,
-    entry: &TableEntry,
     source: &mut (dyn Read + Send),
     options: &DelimitedOptions,
-    loader: &mut TableLoader,
+    push: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<DelimitedSummary> {
-    read_delimited(source, options, &mut |code, message| context.warn(code, message), &mut |batch| {
-        loader.push(&batch).map_err(|e| storage_error(&entry.def, e))
-    })
+    read_delimited(source, options, &mut |code, message| context.warn(code, message), &mut |batch| push(&batch))
 }
 
 /// The columns of a table with what rows get that lack them.
@@ -123,7 +131,7 @@ pub(super) fn target_columns(context: &StatementContext, entry: &TableEntry) -> 
 }
 
 fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry) -> Result<DelimitedOptions> {
-    let columns = target_columns(context, entry)?;
+    let mut columns = target_columns(context, entry)?;
     let position = |name: &str| {
         let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
         at.map(FieldTarget::Column).ok_or_else(|| SqlError::unknown_column(name, "field list"))
@@ -138,9 +146,9 @@ fn options(context: &StatementContext, statement: &LoadData, entry: &TableEntry)
             })
             .collect::<Result<_>>()?,
     };
-    if entry.def.columns.iter().enumerate().any(|(i, c)| c.auto_increment && !fields.contains(&FieldTarget::Column(i)))
-    {
-        return Err(SqlError::unsupported("LOAD DATA that leaves out the AUTO_INCREMENT column"));
+    // NULL stands for the next number.
+    if let Some(column) = entry.auto_increment_column().filter(|c| !fields.contains(&FieldTarget::Column(*c))) {
+        columns[column].nullable = true;
     }
     // Not the client's character set (manual 15.2.9).
     let charset = match &statement.charset {

@@ -45,7 +45,15 @@ impl State {
             Statement::ExecutePrepared { name, .. } => self.prepared.named(name).map(|p| p.statement.clone()),
             _ => None,
         };
-        let effect = effect(executed.as_deref().unwrap_or(statement));
+        self.enter(context, effect(executed.as_deref().unwrap_or(statement)))
+    }
+
+    /// What happens to the transaction before rows are changed, as [`State::enter_transaction`] does it.
+    pub fn enter_to_write(&mut self, context: &StatementContext) -> Result<()> {
+        self.enter(context, Effect::Writes)
+    }
+
+    fn enter(&mut self, context: &StatementContext, effect: Effect) -> Result<()> {
         if matches!(effect, Effect::Writes | Effect::Defines) {
             if self.characteristics().read_only {
                 return Err(SqlError::read_only_transaction());

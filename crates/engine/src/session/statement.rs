@@ -134,17 +134,21 @@ impl State {
         self.ended(number, outcome.unwrap_or_else(|panic| Err(panic_error(&*panic))))
     }
 
-    /// Runs a statement that is no SQL text (loading batches): its number of rows.
+    /// Runs a statement that is no SQL text and changes rows (loading batches): its number of rows.
     pub fn statement_without_text(
         &mut self,
         (number, cancel): Begun,
-        run: impl FnOnce(&StatementContext) -> Result<u64>,
+        run: impl FnOnce(&Arc<StatementContext>) -> Result<u64>,
     ) -> Result<u64> {
         self.begin_diagnostics();
         self.transaction.begin_statement();
         self.process.set_slow_after(self.slow_after());
         let context = self.context(cancel, self.variables.clone());
-        let rows = catch_unwind(AssertUnwindSafe(|| run(&context)));
+        let rows = catch_unwind(AssertUnwindSafe(|| {
+            self.enter_to_write(&context)?;
+            self.transaction.begin_statement();
+            run(&context)
+        }));
         let rows = rows.unwrap_or_else(|panic| Err(panic_error(&*panic)));
         let outcome = |affected_rows| Outcome::Ok { affected_rows, last_insert_id: 0, info: String::new() };
         self.ended(number, rows.clone().map(outcome))?;
