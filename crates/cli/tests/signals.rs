@@ -1,4 +1,4 @@
-//! A server that is ended by signals: SIGTERM closes it cleanly, and after SIGKILL the next start brings everything back.
+//! A server that is ended: SIGTERM and SHUTDOWN close it cleanly, and after SIGKILL the next start brings everything back.
 
 use muster_engine::{Database, DatabaseOptions, RecoveryProgress};
 use mysql_async::{Conn, OptsBuilder, prelude::Queryable};
@@ -44,9 +44,14 @@ impl RunningServer {
     }
 
     /// Sends a signal and waits for the end. Returns how the process ended and the rest of its output.
-    fn end_by(mut self, signal: Signal) -> (ExitStatus, String) {
+    fn end_by(self, signal: Signal) -> (ExitStatus, String) {
         let process = nix::unistd::Pid::from_raw(self.process.id() as i32);
         kill(process, signal).unwrap();
+        self.end()
+    }
+
+    /// Waits for the end, as [`RunningServer::end_by`] does.
+    fn end(mut self) -> (ExitStatus, String) {
         let status = self.process.wait().unwrap();
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();
@@ -128,6 +133,30 @@ async fn a_server_that_is_terminated_leaves_nothing_to_repeat() {
     assert!(status.success(), "{status}: {said}");
     assert!(said.ends_with("muster: stopped\n"), "{said:?}");
     assert!(!opening_repeats(directory.path()));
+    let server = RunningServer::start(directory.path());
+    check_table(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_ends_for_who_may_end_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = RunningServer::start(directory.path());
+    make_table(&server, directory.path()).await;
+    let mut idle = server.connect().await;
+    idle.query_drop("BEGIN").await.unwrap();
+    idle.query_drop("DELETE FROM d.t").await.unwrap();
+    let mut connection = server.connect().await;
+    connection.query_drop("CREATE USER eve").await.unwrap();
+    let options = OptsBuilder::default().ip_or_hostname("127.0.0.1").tcp_port(server.port).user(Some("eve"));
+    let mut eve = Conn::new(options.prefer_socket(false)).await.unwrap();
+    let refused = eve.query_drop("SHUTDOWN").await.unwrap_err().to_string();
+    assert!(refused.contains("1227"), "{refused}");
+    // Who asks gets the answer.
+    connection.query_drop("SHUTDOWN").await.unwrap();
+    let (status, said) = server.end();
+    assert!(status.success(), "{status}: {said}");
+    assert!(said.ends_with("muster: stopped\n"), "{said:?}");
+    // What had not been committed is not there.
     let server = RunningServer::start(directory.path());
     check_table(&server).await;
 }

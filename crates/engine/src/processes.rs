@@ -101,6 +101,8 @@ pub struct SessionShared {
     pub found_rows: AtomicI64,
     /// True once COMMIT RELEASE or ROLLBACK RELEASE has ended the session.
     released: AtomicBool,
+    /// True once the session has asked the server to end.
+    asks_to_stop: AtomicBool,
     pub row_count: AtomicI64,
     pub last_insert_id: AtomicU64,
     /// True once the statement that runs has said what LAST_INSERT_ID() is (`LAST_INSERT_ID(id)`).
@@ -186,6 +188,15 @@ impl SessionShared {
     /// Ends the session once the client has the answer to its statement.
     pub fn release(&self) {
         self.released.store(true, Relaxed);
+    }
+
+    /// Notes that the session has asked the server to end (SHUTDOWN).
+    pub fn ask_to_stop(&self) {
+        self.asks_to_stop.store(true, Relaxed);
+    }
+
+    pub fn asks_to_stop(&self) -> bool {
+        self.asks_to_stop.load(Relaxed)
     }
 
     pub fn is_released(&self) -> bool {
@@ -278,6 +289,7 @@ impl Registry {
             }),
             killed,
             released: AtomicBool::new(false),
+            asks_to_stop: AtomicBool::new(false),
             found_rows: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             last_insert_id: AtomicU64::new(0),

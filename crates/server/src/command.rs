@@ -42,6 +42,7 @@ fn known_command(code: u8) -> Option<Command> {
         COM_QUERY,
         COM_FIELD_LIST,
         COM_REFRESH,
+        COM_DEPRECATED_1,
         COM_STATISTICS,
         COM_PROCESS_INFO,
         COM_PROCESS_KILL,
@@ -91,6 +92,10 @@ pub(crate) async fn serve(connection: &mut Connection) -> Result<(), ConnectionE
         }
         connection.dispatch(command, body).await?;
         connection.packets.flush().await?;
+        if connection.session().asks_to_stop() {
+            connection.shared.stop.notify_one();
+            return Ok(());
+        }
         if connection.session().is_released() {
             return Ok(());
         }
@@ -127,6 +132,8 @@ impl Connection {
                 let id = Fields::new(body).u32().unwrap_or_default();
                 self.query(format!("KILL {id}").as_bytes()).await
             }
+            // COM_SHUTDOWN, which mariadb-admin sends; MySQL 8 has given the number up.
+            Some(COM_DEPRECATED_1) => self.query(b"SHUTDOWN").await,
             Some(COM_PROCESS_INFO) => self.query(b"SHOW PROCESSLIST").await,
             Some(COM_SET_OPTION) => self.set_option(Fields::new(body)).await,
             Some(COM_RESET_CONNECTION) => {

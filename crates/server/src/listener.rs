@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, Semaphore},
+};
 use tokio_rustls::TlsAcceptor;
 
 #[derive(Debug, Clone)]
@@ -46,6 +49,8 @@ pub(crate) struct Shared {
     pub slots: Arc<Semaphore>,
     /// One more, for SUPER.
     pub reserved_slot: Arc<Semaphore>,
+    /// Told when a client has said SHUTDOWN.
+    pub stop: Notify,
 }
 
 impl Server {
@@ -73,7 +78,8 @@ impl Server {
         database.set_server_variable("max_connections", Value::Int(connections_max));
         let slots = Arc::new(Semaphore::new(options.connections_max));
         let reserved_slot = Arc::new(Semaphore::new(1));
-        let shared = Shared { database, tls, keys: Keys::default(), slots, reserved_slot };
+        let stop = Notify::new();
+        let shared = Shared { database, tls, keys: Keys::default(), slots, reserved_slot, stop };
         Ok(Server { listener, socket, shared: Arc::new(shared) })
     }
 
@@ -87,7 +93,7 @@ impl Server {
         self.socket.as_ref().map(SocketFile::path)
     }
 
-    /// Serves until `shutdown` resolves; connections under way are then closed.
+    /// Serves until `shutdown` resolves, or a client says SHUTDOWN; connections under way are then closed.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let Server { listener, socket, shared } = self;
         let mut threads = ConnectionThreads::new();
@@ -95,6 +101,7 @@ impl Server {
         loop {
             let accepted = tokio::select! {
                 () = &mut shutdown => break,
+                () = shared.stop.notified() => break,
                 accepted = listener.accept() => accepted.and_then(|(tcp, peer)| {
                     if let Err(e) = tcp.set_nodelay(true) {
                         tracing::debug!("{peer}: {e}");

@@ -8,7 +8,7 @@ use crate::{
     virtual_tables::show,
 };
 use muster_sql::{Explain, Statement};
-use muster_types::{ErrorCode, Result, SqlError, Value};
+use muster_types::{ErrorCode, Result, Value};
 use std::sync::Arc;
 
 fn done(done: Result<Done>) -> Result<Outcome> {
@@ -39,7 +39,7 @@ impl State {
                 self.process.set_state(UPDATING);
                 done(dml::delete(context, delete, parameters))
             }
-            Shutdown => Err(SqlError::unsupported("SHUTDOWN")),
+            Shutdown => done(self.shut_down(context)),
             SelectInto { query, variables } => done(self.select_into(context, query, variables, parameters)),
             Explain(explain) => {
                 self.note_short_path(context, explain);

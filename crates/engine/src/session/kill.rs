@@ -35,6 +35,13 @@ impl State {
         Ok(Done::default())
     }
 
+    /// SHUTDOWN: the server ends once the client has the answer. Error 1227 without the privilege.
+    pub fn shut_down(&mut self, context: &StatementContext) -> Result<Done> {
+        context.rights.check_global(Privilege::Shutdown)?;
+        self.process.ask_to_stop();
+        Ok(Done::default())
+    }
+
     /// Error 1227 without RELOAD.
     pub fn flush(&mut self, context: &Arc<StatementContext>, options: &[FlushOption]) -> Result<Done> {
         for option in options {

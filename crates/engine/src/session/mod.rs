@@ -277,6 +277,11 @@ impl Session {
         self.process.is_released()
     }
 
+    /// Returns true once the session has asked the server to end (SHUTDOWN), which the server does when the client has the answer.
+    pub fn asks_to_stop(&self) -> bool {
+        self.process.asks_to_stop()
+    }
+
     /// Cancelled when the session is killed; `KILL QUERY` and [`Session::interrupter`] stop only what runs.
     pub fn killed(&self) -> CancellationToken {
         self.process.killed.clone()
