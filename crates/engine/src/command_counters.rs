@@ -125,7 +125,7 @@ fn name_of(statement: &Statement) -> &'static str {
         Statement::CreateDatabase(_) => "create_db",
         Statement::AlterDatabase(_) => "alter_db",
         Statement::DropDatabase { .. } => "drop_db",
-        Statement::CreateTable(_) => "create_table",
+        Statement::CreateTable(_) | Statement::CreateTableSelect(_) => "create_table",
         Statement::CreateIndex(_) => "create_index",
         Statement::DropIndex { .. } => "drop_index",
         Statement::AlterTable(_) => "alter_table",

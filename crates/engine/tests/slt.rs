@@ -154,6 +154,7 @@ files! {
     autoinc
     collations
     counters
+    create_table_select
     databases
     decimals
     delete

@@ -25,10 +25,15 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
         }
         wanted.push((database, name));
     }
+    remove(context, &wanted, if_exists)
+}
+
+/// Drops tables as [`drop_tables`] does, whoever asks.
+pub fn remove(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
     lock_all(context, wanted.iter())?;
     let remove = |next: &mut Snapshot| {
         let mut missing: Vec<String> = Vec::new();
-        for (database, name) in &wanted {
+        for (database, name) in wanted {
             // A database that is missing is a table that is missing.
             let removed = next.schemas.get_mut(database).and_then(|s| s.tables.remove(name));
             if removed.is_none() {

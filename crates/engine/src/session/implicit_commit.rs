@@ -27,7 +27,12 @@ fn effect(statement: &Statement) -> Effect {
         Explain(explain) if explain.analyze => effect(&explain.statement),
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
         CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
-        CreateTable(_) | CreateIndex(_) | DropIndex { .. } | AlterTable(_) | DropTable { .. } => Effect::Defines,
+        CreateTable(_)
+        | CreateTableSelect(_)
+        | CreateIndex(_)
+        | DropIndex { .. }
+        | AlterTable(_)
+        | DropTable { .. } => Effect::Defines,
         TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
         CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
         Grant(_) | Revoke(_) => Effect::Defines,

@@ -2,8 +2,8 @@
 
 use super::{account, column, cursor::Cursor};
 use crate::{
-    AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, CreateView, IndexColumn, IndexKind, IndexSpec,
-    Statement, TableOptions, ViewSecurity,
+    AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, IndexColumn,
+    IndexKind, IndexSpec, Statement, TableOptions, ViewSecurity,
 };
 use muster_algebra::CheckOption;
 use muster_types::{ErrorCode, Result, SqlError};
@@ -100,23 +100,30 @@ fn table(c: &mut Cursor) -> Result<Statement> {
         c.expect_token(&Token::RParen)?;
         return Ok(Statement::CreateTable(Box::new(table)));
     }
-    let selects = ["SELECT", "AS", "WITH", "IGNORE", "REPLACE"];
-    if selects.iter().any(|w| c.at(w)) || *c.peek(0) == Token::LParen && c.at_nth(1, "SELECT") {
-        return Err(SqlError::unsupported("CREATE TABLE .. SELECT"));
-    }
-    c.expect_token(&Token::LParen)?;
-    loop {
-        table_element(c, &mut table)?;
-        if !c.accept_token(&Token::Comma) {
-            break;
+    let is_defined = *c.peek(0) == Token::LParen && !begins_query(c, 1);
+    if is_defined {
+        c.advance();
+        loop {
+            table_element(c, &mut table)?;
+            if !c.accept_token(&Token::Comma) {
+                break;
+            }
         }
+        c.expect_token(&Token::RParen)?;
     }
-    c.expect_token(&Token::RParen)?;
     table_options(c, &mut table.options)?;
-    if selects.iter().any(|w| c.at(w)) {
-        return Err(SqlError::unsupported("CREATE TABLE .. SELECT"));
+    let duplicates = c.accept_any(&["IGNORE", "REPLACE"]);
+    let (ignore, replace) = (duplicates == Some("IGNORE"), duplicates == Some("REPLACE"));
+    if c.accept("AS") || duplicates.is_some() || !is_defined || begins_query(c, 0) {
+        let query = c.query()?;
+        return Ok(Statement::CreateTableSelect(Box::new(CreateTableSelect { table, query, ignore, replace })));
     }
     Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// Returns true if the `n`th token from here begins a query.
+fn begins_query(c: &Cursor, n: usize) -> bool {
+    *c.peek(n) == Token::LParen || ["SELECT", "WITH", "TABLE", "VALUES"].iter().any(|word| c.at_nth(n, word))
 }
 
 fn table_element(c: &mut Cursor, table: &mut CreateTable) -> Result<()> {

@@ -109,7 +109,6 @@ fn errors_name_the_place() {
         ("create table t (a int) partition by hash (a)", "PARTITION BY"),
         ("create table t (a json)", "type JSON"),
         ("create trigger x before insert on t for each row set @a = 1", "CREATE TRIGGER"),
-        ("create table t as select 1", "CREATE TABLE .. SELECT"),
         ("alter table t add column a int", "ALTER TABLE .. ADD COLUMN"),
         ("load data infile 'x' into table t set a = 1", "LOAD DATA .. SET"),
     ] {

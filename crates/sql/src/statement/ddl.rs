@@ -1,6 +1,6 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
-use super::TableName;
+use super::{Query, TableName};
 use muster_algebra::CheckOption;
 use muster_types::{FloatDigits, SqlType, Value};
 
@@ -87,6 +87,16 @@ pub struct CreateTable {
     pub options: TableOptions,
     /// `CREATE TABLE a LIKE b`; then there are no columns.
     pub like: Option<TableName>,
+}
+
+/// `CREATE TABLE .. SELECT`: a table of the columns of a query, with its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTableSelect {
+    /// The table with the columns that are defined, maybe none.
+    pub table: CreateTable,
+    pub query: Query,
+    pub ignore: bool,
+    pub replace: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

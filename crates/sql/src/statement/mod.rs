@@ -44,6 +44,7 @@ pub enum Statement {
         if_exists: bool,
     },
     CreateTable(Box<CreateTable>),
+    CreateTableSelect(Box<CreateTableSelect>),
     CreateIndex(CreateIndex),
     DropIndex {
         name: String,

@@ -1,0 +1,128 @@
+//! CREATE TABLE .. SELECT: a table of the columns that a query gives, then its rows.
+
+use super::{create_table, tables::remove};
+use crate::{
+    accounts::Privilege,
+    dml,
+    statement::{Done, StatementContext, query},
+};
+use muster_algebra::{ColumnMeta, DefaultValue, TableId};
+use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
+use muster_types::{FloatDigits, Result, SqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Makes the table and inserts the rows. If they do not get into it, it goes again.
+pub fn create_table_select(
+    context: &Arc<StatementContext>,
+    statement: &CreateTableSelect,
+    parameters: &[Value],
+) -> Result<Done> {
+    let CreateTableSelect { table, query, ignore, replace } = statement;
+    let (database, name) = context.qualify(&table.name)?;
+    context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
+    let outputs = outputs(context, query, parameters)?;
+    let quoted: Vec<String> = outputs.iter().map(|spec| quote(&spec.name)).collect();
+    if created(context, table, outputs)?.is_none() {
+        return Ok(Done::rows(0));
+    }
+    let made = id_of(context, &database, &name);
+    let verb = match (replace, ignore) {
+        (true, _) => "REPLACE",
+        (_, true) => "INSERT IGNORE",
+        _ => "INSERT",
+    };
+    let (into, columns) = (format!("{}.{}", quote(&database), quote(&name)), quoted.join(", "));
+    let inserted = match muster_sql::parse(&format!("{verb} INTO {into} ({columns}) {}", query.text))? {
+        Statement::Insert(insert) => dml::insert(context, &insert, parameters),
+        _ => Err(SqlError::internal("an INSERT is another statement")),
+    };
+    if inserted.is_err() {
+        context.transaction.restart_statement()?;
+        // Unless somebody has dropped it meanwhile, and made another one.
+        if id_of(context, &database, &name) == made {
+            remove(context, &[(database, name)], true)?;
+        }
+    }
+    inserted
+}
+
+fn id_of(context: &StatementContext, database: &str, name: &str) -> Option<TableId> {
+    context.database.tables().definitions().table(database, name).ok().map(|entry| entry.def.id)
+}
+
+fn quote(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its definition.
+/// Returns `None` if the table is there already and that is no error.
+fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnSpec>) -> Result<Option<Done>> {
+    let mut whole = table.clone();
+    let mut defined = std::mem::take(&mut whole.columns);
+    for output in outputs {
+        let same = defined.iter().position(|column| column.name.eq_ignore_ascii_case(&output.name));
+        whole.columns.push(same.map_or(output, |at| defined.remove(at)));
+    }
+    whole.columns.splice(0..0, defined);
+    let before = context.database.tables().definitions();
+    let (database, name) = context.qualify(&table.name)?;
+    let is_new = before.table(&database, &name).is_err();
+    let done = create_table(context, &whole)?;
+    Ok(is_new.then_some(done))
+}
+
+/// The columns that the query gives.
+fn outputs(
+    context: &Arc<StatementContext>,
+    query: &muster_sql::Query,
+    parameters: &[Value],
+) -> Result<Vec<ColumnSpec>> {
+    let (bound, tables) = query::bind(context, query, parameters.into())?;
+    let default = |meta: &ColumnMeta| {
+        let origin = meta.origin.as_ref()?;
+        let entry = tables.definitions().table(&origin.database, &origin.table).ok()?;
+        let column = &entry.def.columns[entry.def.column(&origin.column)?];
+        match &column.default {
+            Some(DefaultValue::Value(value)) => Some(DefaultClause::Value(value.clone())),
+            Some(DefaultValue::CurrentTimestamp) => {
+                Some(DefaultClause::CurrentTimestamp { fsp: column.ty.fsp().into() })
+            }
+            // A number that was made does not make the next one.
+            None if column.auto_increment => Some(DefaultClause::Value(Value::Int(0))),
+            None => None,
+        }
+    };
+    let spec = |(id, name): &(muster_algebra::ColId, String)| {
+        let meta = bound.columns.get(*id);
+        let ty = stored(meta.ty);
+        let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
+        let is_float = matches!(ty, SqlType::Float | SqlType::Double);
+        ColumnSpec {
+            name: name.clone(),
+            ty,
+            digits: digits.filter(|_| is_float && meta.origin.is_some()),
+            charset: None,
+            collation: ty.collation().map(|collation| collation.name().to_owned()),
+            nullable: Some(meta.nullable),
+            default: default(meta),
+            auto_increment: false,
+            primary_key: false,
+            unique: false,
+            comment: String::new(),
+            on_update_now: None,
+        }
+    };
+    Ok(bound.outputs.iter().map(spec).collect())
+}
+
+/// Digits in front of the point of a floating-point column whose digits behind it are known.
+const FLOAT_DIGITS: u8 = 17;
+
+/// The type of a column that holds values of a type.
+fn stored(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Null => SqlType::Bytes { kind: muster_types::BytesKind::Binary, length: 0 },
+        SqlType::Bool => SqlType::INT,
+        ty => ty,
+    }
+}
