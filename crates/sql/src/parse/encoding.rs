@@ -1,4 +1,5 @@
-//! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`.
+//! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`. So do literals of
+//! INSERT, REPLACE and UPDATE that are not of the statement's character set: they are values for columns of bytes, as dumps write them.
 
 use super::scan::{self, Piece};
 use muster_types::{
@@ -13,11 +14,30 @@ const SHOWN_BYTES: usize = 3;
 
 /// The text of statements that came in a character set. Error 1300 for bytes that are not of it.
 pub fn statement_text(charset: Charset, sql: &[u8]) -> Result<Cow<'_, str>> {
+    let foreign = |sql| gives_values(sql).then_some(charset);
     if !sql.is_ascii() && sql.windows(INTRODUCER.len()).any(|w| w.eq_ignore_ascii_case(INTRODUCER)) {
-        let sql = binary_literals_as_hex(sql);
-        return decode(charset, &sql).map(|text| Cow::Owned(text.into_owned()));
+        return decode_owned(charset, &with_bytes_as_hex(sql, foreign(sql)));
     }
-    decode(charset, sql)
+    let text = decode(charset, sql);
+    if text.is_err() && foreign(sql).is_some() {
+        decode_owned(charset, &with_bytes_as_hex(sql, Some(charset)))
+    } else {
+        text
+    }
+}
+
+fn decode_owned(charset: Charset, sql: &[u8]) -> Result<Cow<'static, str>> {
+    decode(charset, sql).map(|text| Cow::Owned(text.into_owned()))
+}
+
+/// Returns true for a statement that gives values to columns.
+fn gives_values(sql: &[u8]) -> bool {
+    let mut at = 0;
+    while at < sql.len() && (sql[at].is_ascii_whitespace() || scan::piece(sql, at).0 == Piece::Comment) {
+        at = scan::piece(sql, at).1;
+    }
+    let begins = |word: &str| sql[at..].get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word.as_bytes()));
+    ["INSERT", "REPLACE", "UPDATE"].into_iter().any(begins)
 }
 
 fn decode(charset: Charset, bytes: &[u8]) -> Result<Cow<'_, str>> {
@@ -37,20 +57,26 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn binary_literals_as_hex(sql: &[u8]) -> Vec<u8> {
+/// Literals of bytes in hexadecimal digits: those with the introducer `_binary`, and with a character set those that are not of it.
+fn with_bytes_as_hex(sql: &[u8], charset: Option<Charset>) -> Vec<u8> {
     let mut out = Vec::with_capacity(sql.len() * 2);
     let mut at = 0;
     while at < sql.len() {
         let (kind, mut end) = scan::piece(sql, at);
         let quote = sql[at];
-        if kind == Piece::Quoted && quote != b'`' && follows_introducer(&out) {
+        let introducer = if kind == Piece::Quoted && quote != b'`' { introducer(&out) } else { None };
+        let is_binary = introducer.is_some_and(|word| word.eq_ignore_ascii_case(INTRODUCER));
+        if kind == Piece::Quoted && quote != b'`' && (is_binary || charset.is_some()) {
             // A doubled quote stands for itself.
             while sql.get(end) == Some(&quote) {
                 end = scan::piece(sql, end).1;
             }
-            if let Some(bytes) = unescape(&sql[at..end]).filter(|bytes| !bytes.is_ascii()) {
+            let is_foreign = |bytes: &[u8]| charset.is_some_and(|charset| charset::decode(charset, bytes).is_none());
+            let is_hex = |bytes: &Vec<u8>| if is_binary { !bytes.is_ascii() } else { is_foreign(bytes) };
+            if let Some(bytes) = unescape(&sql[at..end]).filter(is_hex) {
+                let binary = if introducer.is_some() { "" } else { "_binary " };
                 let space = if out.ends_with(b" ") { "" } else { " " };
-                out.extend_from_slice(format!("{space}X'{}'", hex(&bytes)).as_bytes());
+                out.extend_from_slice(format!("{space}{binary}X'{}'", hex(&bytes)).as_bytes());
                 at = end;
                 continue;
             }
@@ -61,11 +87,13 @@ fn binary_literals_as_hex(sql: &[u8]) -> Vec<u8> {
     out
 }
 
-fn follows_introducer(before: &[u8]) -> bool {
+/// The introducer of a character set that the text ends with: `_latin1`.
+fn introducer(before: &[u8]) -> Option<&[u8]> {
     let before = before.trim_ascii_end();
-    let Some(at) = before.len().checked_sub(INTRODUCER.len()) else { return false };
-    let begins = at.checked_sub(1).is_none_or(|i| !before[i].is_ascii_alphanumeric() && !b"_$`.@".contains(&before[i]));
-    begins && before[at..].eq_ignore_ascii_case(INTRODUCER)
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"_$`.@".contains(b);
+    let word = &before[before.iter().rposition(|b| !is_name(b)).map_or(0, |at| at + 1)..];
+    let name = std::str::from_utf8(word.strip_prefix(b"_")?).ok()?;
+    Charset::from_name(name).map(|_| word)
 }
 
 /// The bytes of a quoted literal (manual 11.1.1, "Special Character Escape Sequences"); `None` when it is not ended.
@@ -119,6 +147,21 @@ mod tests {
             (b"select _binary'\xC3\xA9", "select _binary'é"),
         ] {
             assert_eq!(statement_text(Charset::Utf8mb4, sql).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn values_that_are_no_text_keep_their_bytes() {
+        for (sql, want) in [
+            (&b" /* a */ insert into t values ('\xC3\xA9','\xFF\\'','x')"[..], "('é', _binary X'FF27','x')"),
+            (b"UPDATE t SET a='\xE9', b = _binary'\xFF'", "SET a= _binary X'E9', b = _binary X'FF'"),
+            (b"replace t values (_latin1'\xE9', `a`)", "(_latin1 X'E9', `a`)"),
+        ] {
+            let text = statement_text(Charset::Utf8mb4, sql).unwrap();
+            assert!(text.ends_with(want), "{text}");
+        }
+        for sql in [&b"insert into t\xFF values (1)"[..], b"select '\xFF'", b"insert into `\xFF` values (1)"] {
+            assert!(statement_text(Charset::Utf8mb4, sql).is_err());
         }
     }
 }
