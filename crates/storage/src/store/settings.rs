@@ -63,7 +63,8 @@ impl Default for StoreOptions {
 pub struct LogSettings {
     /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
     pub capacity: u64,
-    /// The size that the log may reach for the sake of old views, in multiples of `capacity`: beyond it the oldest views fail.
+    /// The size that the log may reach for the sake of old views since a transaction has ended that they do not see, in multiples of
+    /// `capacity`: beyond it the oldest views fail.
     pub history: u64,
     /// The size that the log may reach for the sake of a transaction that has not ended, in multiples of `capacity`: beyond
     /// it the function given to [`crate::Store::set_transaction_limit`] has to end the transaction.

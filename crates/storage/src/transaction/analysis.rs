@@ -34,7 +34,8 @@ impl Analysis {
         self.saw(id);
         match event {
             Event::Changed => {
-                let ended = self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0, end: 0 });
+                let ended =
+                    self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0, end: 0, ended_at: 0 });
                 ended.last = record.lsn;
             }
             Event::Undone { next } => {

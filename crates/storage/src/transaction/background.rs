@@ -83,7 +83,7 @@ impl Transactions {
     pub(super) fn leave_to_background(&self, id: u64, last: Lsn) {
         let mut state = self.state.lock();
         let first = state.active.get(&id).copied().unwrap_or(last);
-        state.losers.push(Ended { id, first, last, end: 0 });
+        state.losers.push(Ended { id, first, last, end: 0, ended_at: 0 });
     }
 
     fn undone_until(&self, id: u64, next: Lsn) {
@@ -137,7 +137,7 @@ impl Store {
         self.log().append(&mut group, &mut room);
         let transactions = self.transactions();
         transactions.state.lock().losers.retain(|other| other.id != loser.id);
-        transactions.end(loser.id, Some(0));
+        transactions.end(loser.id, Some(0), self.log().current());
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

@@ -226,7 +226,7 @@ impl Transaction {
         let end = self.append_end(&log, kind::COMMIT);
         let is_durable = self.store.transactions().has(Fault::CommitNotWaitedFor);
         let to_purge = (self.last != 0).then_some(if self.leaves_garbage { self.last } else { 0 });
-        self.store.transactions().end(self.id, to_purge);
+        self.store.transactions().end(self.id, to_purge, log.current());
         self.id = 0;
         Ok(Committed { log: (!is_durable).then_some((log, end)) })
     }
@@ -248,7 +248,7 @@ impl Transaction {
             Ok(()) => {
                 let log = Arc::clone(self.store.log());
                 self.append_end_of(&log, kind::ROLLED_BACK, id);
-                self.store.transactions().end(id, Some(0));
+                self.store.transactions().end(id, Some(0), log.current());
             }
             // Its rows stay locked until then.
             Err(_) => self.store.transactions().leave_to_background(id, self.last),
@@ -260,7 +260,7 @@ impl Transaction {
     /// even if that is undone.
     fn ends_without_record(&mut self) -> bool {
         if self.id != 0 && self.changed_rows == 0 {
-            self.store.transactions().end(std::mem::take(&mut self.id), None);
+            self.store.transactions().end(std::mem::take(&mut self.id), None, 0);
         }
         self.id == 0
     }

@@ -362,3 +362,23 @@ fn views_that_keep_too_much_of_the_log_fail() {
     assert_sees(&table, &young, &life.committed, "the young view");
     life.settle("after the old views");
 }
+
+/// Before it ends, a transaction keeps the log by itself: a view that does not see it is not to blame.
+#[test]
+fn views_fail_for_what_they_keep_only() {
+    let mut life = Life::new(8);
+    let (table, counters) = (life.table(), Counters::default());
+    let store = table.store();
+    let mut long = store.begin();
+    table.insert(&mut long, &row(1, 1, "long", 10), &counters).unwrap();
+    table.insert_now(&row(2, 2, "first", 10), &counters).unwrap();
+    let view = store.read_view();
+    let before_its_end = store.log_position();
+    long.roll_back().unwrap();
+    assert_eq!(store.transactions().expire_views(before_its_end), 0);
+    life.committed = Rows::from([(2, row(2, 2, "first", 10))]);
+    assert_sees(&table, &view, &life.committed, "the view");
+    assert_eq!(store.transactions().expire_views(store.log_position()), 1);
+    assert!(matches!(table.get(&[Value::Int(9)], &view, &counters), Err(StorageError::SnapshotTooOld)));
+    life.settle("after the view");
+}

@@ -62,6 +62,8 @@ pub(crate) struct Ended {
     pub last: Lsn,
     /// The number of its end: those that end later have greater ones.
     pub end: u64,
+    /// The end of the log when it ended; 0 if that was before the store was opened, so that all views see it.
+    pub ended_at: Lsn,
 }
 
 /// All transactions of a store.
@@ -183,17 +185,17 @@ impl Transactions {
     }
 
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
-    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one.
+    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one. `ended_at`: the end of the log.
     ///
     /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one of its
     /// versions just before.
-    fn end(&self, id: u64, last: Option<Lsn>) {
+    fn end(&self, id: u64, last: Option<Lsn>, ended_at: Lsn) {
         let mut state = self.state.lock();
         let first = state.active.remove(&id).unwrap_or(0);
         if let Some(last) = last {
             state.ends += 1;
             let end = state.ends;
-            state.committed.push_back(Ended { id, first, last, end });
+            state.committed.push_back(Ended { id, first, last, end, ended_at });
         }
         self.publish(&mut state);
         self.lag.note(&state.committed);

@@ -155,15 +155,15 @@ impl Transactions {
             && self.lag.first.load(Relaxed) < self.horizon.load(Relaxed)
     }
 
-    /// Lets go of the oldest views, as long as they keep transactions from being purged whose records begin before a position of the
-    /// log. Who reads with them has `SnapshotTooOld` from now on. Returns how many views it were.
+    /// Lets go of the oldest views, as long as they keep transactions from being purged that have ended before a position of the
+    /// log. (Before it ends, a transaction keeps the log by itself, whatever views there are.) Who reads with them has `SnapshotTooOld` from now on. Returns how many views it were.
     ///
     /// Purge and encoders ask which views there are after this, and a reader asks [`ReadView::check_kept`] after it has read: so
     /// what it has read was still there.
     pub fn expire_views(&self, before: Lsn) -> usize {
         let mut state = self.state.lock();
         // They are not purged in the order in which they have begun.
-        let keeping: Vec<u64> = state.unpurged().filter(|e| e.first < before).map(|e| e.id).collect();
+        let keeping: Vec<u64> = state.unpurged().filter(|e| e.ended_at <= before).map(|e| e.id).collect();
         let mut expired = 0;
         loop {
             let oldest = state.oldest_view();
