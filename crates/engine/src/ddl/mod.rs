@@ -3,7 +3,6 @@
 //! ```text
 //!   databases      CREATE, ALTER, DROP DATABASE               databases.rs
 //!   create_table   CREATE TABLE [LIKE]                        create_table.rs
-//!   create_select  CREATE TABLE .. SELECT                     create_select.rs
 //!     columns      a column's type, nullability, default      columns.rs, default.rs
 //!     keys         a key's parts, names and limits            keys.rs
 //!   tables         DROP, TRUNCATE, RENAME, ANALYZE TABLE      tables.rs
@@ -18,7 +17,6 @@
 
 mod checks;
 mod columns;
-mod create_select;
 mod create_table;
 mod databases;
 mod default;
@@ -30,12 +28,11 @@ mod users;
 mod views;
 
 pub use checks::check_tables;
-pub use create_select::create_table_select;
 pub use create_table::create_table;
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use indexes::{alter_table, create_index, drop_index};
-pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
+pub use tables::{analyze, drop_tables, remove_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 

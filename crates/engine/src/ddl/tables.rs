@@ -25,11 +25,11 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
         }
         wanted.push((database, name));
     }
-    remove(context, &wanted, if_exists)
+    remove_tables(context, &wanted, if_exists)
 }
 
 /// Drops tables as [`drop_tables`] does, whoever asks.
-pub fn remove(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
+pub fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
     lock_all(context, wanted.iter())?;
     let remove = |next: &mut Snapshot| {
         let mut missing: Vec<String> = Vec::new();

@@ -9,6 +9,7 @@
 //!     same_table   an UPDATE of a table under several names           same_table.rs
 //!     assign       the new values of a row, from left to right        assign.rs
 //!   in_place     all of them on the short path                       in_place.rs
+//!   create_select   CREATE TABLE .. SELECT                         create_select.rs
 //!   load         LOAD DATA row by row                              load.rs
 //!   explain      EXPLAIN of all of them                            explain.rs
 //!   binding      names, locks of tables, privileges                   binding.rs
@@ -24,6 +25,7 @@ mod assign;
 mod attempts;
 mod binding;
 mod convert;
+mod create_select;
 mod delete;
 mod duplicate;
 mod evaluation;
@@ -40,6 +42,7 @@ mod target;
 mod update;
 mod write;
 
+pub use create_select::create_table_select;
 pub use delete::delete;
 pub use explain::explained;
 pub use in_place::change_in_place;

@@ -61,7 +61,7 @@ impl State {
             AlterDatabase(statement) => done(ddl::alter_database(context, statement)),
             DropDatabase { name, if_exists } => done(self.drop_database(context, name, *if_exists)),
             CreateTable(statement) => done(ddl::create_table(context, statement)),
-            CreateTableSelect(statement) => done(ddl::create_table_select(context, statement, parameters)),
+            CreateTableSelect(statement) => done(dml::create_table_select(context, statement, parameters)),
             CreateIndex(statement) => done(ddl::create_index(context, statement)),
             DropIndex { name, table } => done(ddl::drop_index(context, name, table)),
             AlterTable(statement) => done(ddl::alter_table(context, statement)),

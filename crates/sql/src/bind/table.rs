@@ -2,7 +2,7 @@
 
 use super::{
     binder::{Binder, BoundQuery},
-    dml::RelationSource,
+    dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
     scope::{Cte, FromClause, Names, Relation},
 };
@@ -212,14 +212,25 @@ impl Binder<'_> {
             | ErrorCode::TableAccessDenied => invalid(),
             _ => e,
         })?;
+        let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);
         let mut joined = self.derived(bound, alias, view.columns.clone())?;
         let inner = std::mem::replace(&mut self.view_checks, outside);
         let has_condition = matches!(&*query.ast.body, ast::SetExpr::Select(s) if s.selection.is_some());
-        let source = self.view_source(view, &joined, inner, has_condition);
+        let source = self.view_source(view, &joined, inner, (has_condition, reads_again));
         let relation = &mut joined.from.relations[0];
         (relation.database, relation.source) = (Some(view.database.clone()), RelationSource::View(source));
         Ok(joined)
+    }
+
+    /// Returns true if a subquery, bound since there were `reads` tables that are read, reads a table of the relation again.
+    fn reads_again(&self, reads: usize, rel: &Rel) -> bool {
+        let reads = &self.reads[reads..];
+        let tables = base_tables(rel, false);
+        tables.iter().any(|base| {
+            let own = tables.iter().filter(|other| other.table.id == base.table.id).count();
+            reads.iter().filter(|(id, sheltered)| *id == base.table.id && !sheltered).count() > own
+        })
     }
 
     /// Notes that the tables read since there were `reads` of them are read before the statement changes any row, if the

@@ -150,6 +150,9 @@ impl Binder<'_> {
         let tables = base_tables(&joined.rel, true);
         let mut base = tables.first().ok_or_else(not_insertable)?;
         if let RelationSource::View(view) = &relation.source {
+            if view.table_count() == 0 {
+                return Err(not_insertable());
+            }
             let mut chosen = None;
             for (id, name) in columns {
                 let Some(table) = view.table_of(self.stored_column(*id)) else {

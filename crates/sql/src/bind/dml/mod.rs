@@ -23,7 +23,7 @@ mod values;
 pub use delete::bind_delete;
 pub use insert::bind_insert;
 pub use replace::replace_columns;
-pub(super) use target::RelationSource;
+pub(super) use target::{RelationSource, base_tables};
 pub use update::bind_update;
 
 use super::Bound;

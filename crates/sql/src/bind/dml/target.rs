@@ -27,7 +27,7 @@ pub(crate) struct ViewSource {
 }
 
 /// A base table in a relation.
-pub(super) struct BaseTable<'r> {
+pub(in crate::bind) struct BaseTable<'r> {
     pub table: &'r Arc<TableDef>,
     pub columns: &'r [(ColId, usize)],
     pub hints: &'r [IndexHint],
@@ -42,7 +42,7 @@ impl BaseTable<'_> {
 
 /// The base tables of which each row of the relation is a row, or by an outer join none. `inner`: only those that are there in
 /// every row.
-pub(super) fn base_tables(rel: &Rel, inner: bool) -> Vec<BaseTable<'_>> {
+pub(in crate::bind) fn base_tables(rel: &Rel, inner: bool) -> Vec<BaseTable<'_>> {
     let mut found = Vec::new();
     collect(rel, inner, &mut found);
     found
@@ -174,13 +174,14 @@ impl Binder<'_> {
     }
 
     /// What there is to know of a view that has just been bound, for who writes through it. `inner`: the conditions that the
-    /// views in it check. `has_condition`: whether the view itself has a WHERE.
+    /// views in it check. `has_condition`: whether the view itself has a WHERE. `reads_again`: whether a subquery reads a table of
+    /// the view: then it cannot be written through (manual 27.5.3).
     pub fn view_source(
         &mut self,
         view: &ViewDef,
         joined: &Joined,
         inner: Vec<Expr>,
-        has_condition: bool,
+        (has_condition, reads_again): (bool, bool),
     ) -> Rc<ViewSource> {
         let check = match view.check_option {
             None => inner,
@@ -190,7 +191,7 @@ impl Binder<'_> {
             }
             Some(CheckOption::Cascaded) => all_filters(&joined.rel),
         };
-        let tables = base_tables(&joined.rel, true);
+        let tables = if reads_again { Vec::new() } else { base_tables(&joined.rel, true) };
         let tables = tables.iter().map(|base| base.columns.iter().map(|(id, _)| *id).collect()).collect();
         self.view_checks.extend(check.iter().cloned());
         Rc::new(ViewSource { database: view.database.clone(), name: view.name.clone(), tables, check })

@@ -1,9 +1,8 @@
 //! CREATE TABLE .. SELECT: a table of the columns that a query gives, then its rows.
 
-use super::{create_table, tables::remove};
 use crate::{
     accounts::Privilege,
-    dml,
+    ddl::{create_table, remove_tables},
     statement::{Done, StatementContext, query},
 };
 use muster_algebra::{ColumnMeta, DefaultValue, TableId};
@@ -33,14 +32,14 @@ pub fn create_table_select(
     };
     let (into, columns) = (format!("{}.{}", quote(&database), quote(&name)), quoted.join(", "));
     let inserted = match muster_sql::parse(&format!("{verb} INTO {into} ({columns}) {}", query.text))? {
-        Statement::Insert(insert) => dml::insert(context, &insert, parameters),
+        Statement::Insert(insert) => super::insert(context, &insert, parameters),
         _ => Err(SqlError::internal("an INSERT is another statement")),
     };
     if inserted.is_err() {
         context.transaction.restart_statement()?;
         // Unless somebody has dropped it meanwhile, and made another one.
         if id_of(context, &database, &name) == made {
-            remove(context, &[(database, name)], true)?;
+            remove_tables(context, &[(database, name)], true)?;
         }
     }
     inserted
