@@ -32,7 +32,8 @@ impl State {
             return Err(SqlError::new(ErrorCode::KillDenied, format!("You are not owner of thread {shown}")));
         }
         self.database.kill(target.id, query_only)?;
-        Ok(Done::default())
+        // Who ends what he is doing himself is told what others are told.
+        if target.id == self.process.id { Err(SqlError::interrupted()) } else { Ok(Done::default()) }
     }
 
     /// SHUTDOWN: the server ends once the client has the answer. Error 1227 without the privilege.

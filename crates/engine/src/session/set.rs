@@ -143,9 +143,7 @@ impl State {
         let on = value == Value::Int(1);
         if matches!(name, "read_only" | "super_read_only") {
             if on && (self.transaction.is_open() || self.transaction.has_locked_tables()) {
-                let message = "Can't execute the given command because you have active locked tables or an active \
-                               transaction";
-                return Err(SqlError::new(ErrorCode::LockOrActiveTransaction, message));
+                return Err(locked_or_in_transaction());
             }
             match (name, on) {
                 ("super_read_only", true) => self.database.set_global("read_only", Value::Int(1)),
@@ -165,6 +163,12 @@ fn given_value(given: &SetValue, evaluated: Value) -> Option<Value> {
         SetValue::Word(word) => Some(Value::Text(word.clone())),
         SetValue::Expr(_) => Some(evaluated),
     }
+}
+
+/// Error 1192: what the session has locked, or its transaction, is in the way.
+pub(super) fn locked_or_in_transaction() -> SqlError {
+    let message = "Can't execute the given command because you have active locked tables or an active transaction";
+    SqlError::new(ErrorCode::LockOrActiveTransaction, message)
 }
 
 /// Error 1227.

@@ -1,6 +1,9 @@
 //! START TRANSACTION, COMMIT, ROLLBACK and savepoints; LOCK TABLES; SET TRANSACTION.
 
-use super::{set::check_variables_admin, state::State};
+use super::{
+    set::{check_variables_admin, locked_or_in_transaction},
+    state::State,
+};
 use crate::{
     accounts::Privilege,
     statement::{BindEnvironment, Done, StatementContext, StatementTables},
@@ -235,6 +238,9 @@ impl State {
     /// FLUSH TABLES .. WITH READ LOCK: these tables, or without names everything.
     pub fn flush_with_read_lock(&mut self, context: &Arc<StatementContext>, tables: &[TableName]) -> Result<()> {
         if tables.is_empty() {
+            if self.transaction.has_locked_tables() {
+                return Err(locked_or_in_transaction());
+            }
             let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
             return context.with_patience(|patience| locks.lock_globally(owner, patience));
         }
