@@ -159,6 +159,7 @@ files! {
     decimals
     delete
     duplicate_subqueries
+    early_stop
     explain_changes
     expressions
     floats

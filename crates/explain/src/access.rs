@@ -53,7 +53,7 @@ impl<'a> TableAccess<'a> {
         let parts = match way {
             Way::Loose => scan.distinct_prefix.unwrap_or(0).max(ranged),
             Way::Skip => scan.steering.len(),
-            Way::Onward if whole && scan.index != 0 => scan.table.indexes[scan.index].parts.len(),
+            Way::Onward if whole && (scan.index != 0 || scan.ordered) => scan.table.indexes[scan.index].parts.len(),
             Way::Onward => ranged,
         };
         TableAccess { scan, entries, way, parts, keys: None }
@@ -74,12 +74,12 @@ impl<'a> TableAccess<'a> {
             (_, Entries::Lookup, _) => "ref",
             (_, Entries::LookupOrNull, _) => "ref_or_null",
             (_, Entries::Ranges, _) => "range",
-            (_, Entries::All | Entries::None, _) if self.scan.index == 0 => "ALL",
+            (_, Entries::All | Entries::None, _) if self.scan.index == 0 && !self.scan.ordered => "ALL",
             (_, Entries::All | Entries::None, _) => "index",
         }
     }
 
-    /// The index; `None` when the table is read as a whole.
+    /// The index; `None` when the table is read as a whole, in any order.
     pub fn index_name(&self) -> Option<&'a str> {
         (self.mysql_type() != "ALL").then(|| self.scan.table.indexes[self.scan.index].name.as_str())
     }

@@ -414,12 +414,19 @@ fn access(shape: &Shape, general: &Plan) -> Option<(KeyAccess, RowFetch)> {
             && scan.steering.is_empty()
             && scan.index_condition.is_empty()
             && scan.distinct_prefix.is_none()
+            && !stops_early(scan)
     };
     let chosen = scan.filter(is_by_key).and_then(|scan| Some((KeyAccess::of(shape, scan.index)?, scan.fetch)));
     chosen.or_else(|| {
         let mut all = (0..shape.table.indexes.len()).filter_map(|index| KeyAccess::of(shape, index));
         all.find(|access| access.single).map(|access| (access, RowFetch::EntryOrder))
     })
+}
+
+/// Returns true if the scan fetches the rows of the first entries only, in the order that is wanted. The short path would read
+/// all entries of the range first.
+fn stops_early(scan: &Scan) -> bool {
+    scan.ordered && scan.limit.is_some() && !scan.is_covering() && scan.fetch == RowFetch::EntryOrder
 }
 
 /// The one scan of a plan.

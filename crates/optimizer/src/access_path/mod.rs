@@ -28,8 +28,8 @@ use order::order_of;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A scan that reads in the wanted order and stops early is taken only if it wins by this factor: the rows that
-/// qualify may all lie at the far end.
+/// A scan that reads in the wanted order, checks conditions and stops early is taken only if it wins by this factor: the
+/// rows that qualify may all lie at the far end.
 const EARLY_STOP_CAUTION: f64 = 8.0;
 
 /// One table with the conditions on it alone.
@@ -60,6 +60,13 @@ struct Path {
     /// `None` if the path does not deliver the wanted order; `Some(true)` if it is read backwards for it.
     ordered: Option<bool>,
     covering: bool,
+}
+
+impl Path {
+    /// Returns true if all conditions hold for every row of the ranges.
+    fn implies(&self, conjuncts: &[Expr]) -> bool {
+        conjuncts.is_empty() || self.ranges.as_ref().is_some_and(|r| r.implied.iter().all(|implied| *implied))
+    }
 }
 
 /// Chooses the cheapest way to read a table.
@@ -210,12 +217,12 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &C
         return path.cost_ms;
     }
     match (path.ordered, request.limit) {
-        (Some(_), Some(limit)) => {
-            // Rows come evenly, or they do not: then all are read.
-            let stop = (limit as f64 / rows.max(1.0)).min(1.0);
-            let caution = if request.conjuncts.is_empty() { 1.0 } else { EARLY_STOP_CAUTION };
-            path.cost_ms * (stop * caution).min(1.0)
+        // Each row that is read is wanted.
+        (Some(_), Some(limit)) if path.implies(&request.conjuncts) => {
+            path.cost_ms * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
         }
+        // Rows come evenly, or they do not: then all are read.
+        (Some(_), Some(limit)) => path.cost_ms * (limit as f64 / rows.max(1.0) * EARLY_STOP_CAUTION).min(1.0),
         // One stream in order, where others are read in parallel.
         (Some(_), None) => path.cost_ms * 1.5,
         (None, limit) => path.cost_ms + cost.sort(rows.min(total), limit),

@@ -17,3 +17,12 @@ create table note(
   words varchar(100),
   key i_message(message)
 );
+create table job(
+  id int primary key,
+  state char(1) not null,
+  kind varchar(40) not null,
+  t2send int not null,
+  payload varchar(200) not null,
+  key i_state(state),
+  key i_kind_t2send(kind(5),t2send)
+);

@@ -1,0 +1,1 @@
+select * from job where state = 'Z' order by id desc limit 20;

@@ -1,0 +1,1 @@
+select * from job where state = 'A' or state = 'B' order by id desc limit 20;
