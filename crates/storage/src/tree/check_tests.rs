@@ -71,15 +71,15 @@ impl Damaged {
         pages.into_iter().find(is).unwrap()
     }
 
-    /// A leaf with a slot that has a record.
+    /// A leaf with slots of rows that its base does not have.
     fn changed_leaf(&self) -> u32 {
         let leaves = self.root().children.into_iter().map(|child| child.page);
-        let has_record = |page_no: &u32| {
+        let has_rows = |page_no: &u32| {
             let page = self.tree.fetch(*page_no, &self.counters).unwrap();
             let leaf = self.tree.leaf(&page).unwrap();
-            leaf.slots().iter().any(|slot| slot.unwrap().kind.has_record())
+            leaf.slots().iter().filter(|slot| slot.unwrap().is_inserted()).count() > 1
         };
-        leaves.into_iter().find(has_record).unwrap()
+        leaves.into_iter().find(has_rows).unwrap()
     }
 
     /// The offset of the first slot in a leaf's page.
@@ -132,7 +132,7 @@ const DAMAGE: [Damage; 17] = [
         d.page(leaf)[11] = 3;
     }),
     ("keys out of order", |d| {
-        // Two slots change places, but for their records' order.
+        // Two rows change their records.
         let leaf = d.changed_leaf();
         let mut page = d.page(leaf);
         let slots = d.first_slot(&page);

@@ -3,7 +3,8 @@
 use super::{
     BadPage,
     decode::le_int,
-    record::{RecordColumn, record_at},
+    patch::{self, PatchedValue},
+    record::{RecordColumn, RecordLayout, record_at},
     rows::Rows,
     slot::Slots,
 };
@@ -51,6 +52,18 @@ pub(super) struct Records<'a> {
     pub page: &'a [u8],
     pub slots: Slots<'a>,
     pub place: RecordColumn,
+    pub layout: &'a RecordLayout,
+    /// Rows of the base.
+    pub base_rows: usize,
+}
+
+/// The value of a row that has a number behind those of the base.
+#[derive(Debug, Clone, Copy)]
+enum Outside<'a> {
+    Record(RecordColumn, &'a [u8]),
+    Patch(PatchedValue<'a>),
+    /// It is that of this row of the base.
+    Base(usize),
 }
 
 impl<'a> Records<'a> {
@@ -60,18 +73,34 @@ impl<'a> Records<'a> {
         record_at(self.page, self.slots.record(slot)).unwrap_or(&[])
     }
 
-    /// Checks the record of a slot.
+    /// The value of a slot's row. What is no record, or no patch of a row of the base, is taken for an empty record.
+    #[inline]
+    fn value(&self, slot: usize) -> Outside<'a> {
+        let Some(row) = self.slots.patched(slot) else { return Outside::Record(self.place, self.get(slot)) };
+        match patch::value(self.layout, self.get(slot), self.place) {
+            Ok(Some(value)) => Outside::Patch(value),
+            Ok(None) if row < self.base_rows => Outside::Base(row),
+            _ => Outside::Record(self.place, &[]),
+        }
+    }
+
+    /// Checks the record or patch of a slot.
     fn check_row(&self, slot: usize) -> Result<(), BadPage> {
-        self.place.check(record_at(self.page, self.slots.record(slot))?)
+        let record = record_at(self.page, self.slots.record(slot))?;
+        match self.slots.patched(slot) {
+            None => self.place.check(record),
+            Some(row) if row < self.base_rows => patch::value(self.layout, record, self.place).map(drop),
+            Some(_) => Err(BadPage("patch of no row")),
+        }
     }
 
     /// Checks the records of all rows, or of those that are wanted.
-    pub fn check(&self, wanted: Wanted<'_>, base_rows: usize) -> Result<(), BadPage> {
+    pub fn check(&self, wanted: Wanted<'_>) -> Result<(), BadPage> {
         let check = |slot: usize| self.check_row(slot);
         match wanted {
             Wanted::EachChecked => Ok(()),
-            Wanted::Few(rows) => rows.iter().filter_map(|row| row.checked_sub(base_rows)).try_for_each(check),
-            Wanted::All => self.slots.records().try_for_each(|at| self.place.check(record_at(self.page, at)?)),
+            Wanted::Few(rows) => rows.iter().filter_map(|row| row.checked_sub(self.base_rows)).try_for_each(check),
+            Wanted::All => self.slots.with_records().try_for_each(check),
         }
     }
 }
@@ -196,13 +225,18 @@ impl<'a> Strings<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// The record of a row that does not lie in the base.
+    /// Where the value of a row lies.
     #[inline]
-    fn record(&self, row: usize) -> Option<(RecordColumn, &'a [u8])> {
-        if row < self.base_rows {
-            return None;
+    fn place(&self, row: usize) -> Outside<'a> {
+        match self.records {
+            Some(records) if row >= self.base_rows => records.value(row - self.base_rows),
+            _ => Outside::Base(row),
         }
-        self.records.map(|records| (records.place, records.get(row - self.base_rows)))
+    }
+
+    /// Returns true if a row that has a number behind those of the base has the value of the row of the base that it stands for.
+    pub(super) fn is_of_base(&self, row: usize) -> bool {
+        matches!(self.place(row), Outside::Base(_))
     }
 
     /// Checks the record that a row lies in, if it does, of a column from [`super::Leaf::column_by_row`].
@@ -216,18 +250,21 @@ impl<'a> Column<'a> {
 
     #[inline]
     pub fn is_null(&self, row: usize) -> bool {
-        if let Some((place, record)) = self.record(row) {
-            return place.is_null(record);
+        match self.place(row) {
+            Outside::Base(row) => self.nulls.is_null(row),
+            Outside::Record(place, record) => place.is_null(record),
+            Outside::Patch(value) => value.is_null,
         }
-        self.nulls.is_null(row)
     }
 
     /// 0 for columns of another class.
     #[inline]
     pub fn int(&self, row: usize) -> i64 {
-        if let Some((place, record)) = self.record(row) {
-            return place.int(record);
-        }
+        let row = match self.place(row) {
+            Outside::Base(row) => row,
+            Outside::Record(place, record) => return place.int(record),
+            Outside::Patch(value) => return value.int(),
+        };
         match self.data {
             Data::IntConstant(x) => x,
             Data::IntDelta { base, width, data } => base.wrapping_add(match width {
@@ -250,9 +287,11 @@ impl<'a> Column<'a> {
 
     #[inline]
     pub fn wide(&self, row: usize) -> i128 {
-        if let Some((place, record)) = self.record(row) {
-            return place.wide(record);
-        }
+        let row = match self.place(row) {
+            Outside::Base(row) => row,
+            Outside::Record(place, record) => return place.wide(record),
+            Outside::Patch(value) => return value.wide(),
+        };
         match self.data {
             Data::WideConstant(x) => x,
             Data::Wide(data) => {
@@ -266,8 +305,9 @@ impl<'a> Column<'a> {
 
     #[inline]
     pub fn bytes(&self, row: usize) -> &'a [u8] {
-        if let Some((place, record)) = self.record(row) {
-            return place.checked_bytes(record).unwrap_or(&[]);
+        if row >= self.base_rows {
+            // A row of the base that a patch leads to may not have been checked.
+            return self.checked_bytes(row).unwrap_or(&[]);
         }
         match self.data {
             Data::BytesConstant(value) => value,
@@ -281,21 +321,25 @@ impl<'a> Column<'a> {
     /// As [`Column::bytes`], of a column from [`Leaf::column_by_row`].
     #[inline]
     pub fn checked_bytes(&self, row: usize) -> Result<&'a [u8], BadPage> {
-        if let Some((place, record)) = self.record(row) {
-            return place.checked_bytes(record);
-        }
+        let row = match self.place(row) {
+            Outside::Base(row) => row,
+            Outside::Record(place, record) => return place.checked_bytes(record),
+            Outside::Patch(value) => return Ok(value.bytes),
+        };
         match self.data {
             Data::Bytes(strings) => strings.checked(row),
             Data::Dictionary { codes, entries } => entries.checked(codes[row] as usize),
+            _ if row >= self.base_rows => Err(BadPage("no such row")),
             _ => Ok(self.bytes(row)),
         }
     }
 
     pub fn is_overflow(&self, row: usize) -> bool {
-        if let Some((place, record)) = self.record(row) {
-            return place.is_overflow(record);
+        match self.place(row) {
+            Outside::Base(row) => self.overflow.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 1),
+            Outside::Record(place, record) => place.is_overflow(record),
+            Outside::Patch(value) => value.is_overflow,
         }
-        self.overflow.is_some_and(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
     }
 
     /// Appends the values of rows to a block's column.

@@ -216,7 +216,7 @@ impl ColumnSink {
         self.append_values(column, rows.decoded(), overflow)?;
         each_value!(&mut self.values, out => mixed.arrange(out, start));
         let mut nulls = false;
-        for (place, row) in mixed.records() {
+        for (place, row) in mixed.outside(column) {
             self.set(start + place, column, row, overflow)?;
             nulls |= column.is_null(row);
         }
@@ -344,7 +344,7 @@ pub(super) fn ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, 
     base_ints(column, rows.decoded(), out, convert);
     if let Rows::Mixed(mixed) = rows {
         mixed.arrange(out, start);
-        mixed.records().for_each(|(place, row)| out[start + place] = convert(column.int(row)));
+        mixed.outside(column).for_each(|(place, row)| out[start + place] = convert(column.int(row)));
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{
     BadPage, Leaf,
     changes::SlotChange,
+    patch,
     planted::{self, Fault},
     record::record_at,
     slot::{Slot, SlotKind, Version},
@@ -42,7 +43,7 @@ impl<'a> Leaf<'a> {
     /// The record of the row at a position, wherever the row lies.
     pub fn record_of(&self, layout: &TreeLayout, position: usize) -> Result<Cow<'a, [u8]>, BadPage> {
         let row = self.row_at(position)?.row;
-        match row.checked_sub(self.base_rows()) {
+        match row.checked_sub(self.base_rows()).filter(|slot| self.slots().patched(*slot).is_none()) {
             Some(slot) => record_at(self.page(), self.slots().record(slot)).map(Cow::Borrowed),
             None => {
                 let block = self.to_block_of_row(layout, row)?;
@@ -53,17 +54,26 @@ impl<'a> Leaf<'a> {
 
     /// Puts a row where its key was looked for: in the place of the row that has the key, marked or not, or between others.
     pub fn put<'r>(&self, found: Found, record: &'r [u8], version: Version) -> Result<SlotChange<'r>, BadPage> {
-        let record = Cow::Borrowed(record);
         if !found.exact {
+            let record = Cow::Borrowed(record);
             let (at, place, shift) = self.slot_before(found.position)?;
             let slot = Slot { record: 0, place, shift, kind: SlotKind::Inserted, marked: false, version };
             return Ok(SlotChange::Add { at, slot, record });
         }
-        let with = |slot: Slot| {
-            let kind = if slot.kind == SlotKind::Inserted { slot.kind } else { SlotKind::Replaced };
-            Slot { kind, marked: false, version, ..slot }
+        let place = self.row_at(found.position)?;
+        let old = place.slot.map(|slot| self.slots().get(slot)).transpose()?;
+        let (kind, record) = match old {
+            Some(Slot { kind: SlotKind::Inserted, .. }) => (SlotKind::Inserted, Cow::Borrowed(record)),
+            _ => {
+                let row = old.map_or(place.row, |slot| slot.place.into());
+                match patch::of(self, self.record_layout(), row, record)? {
+                    None => (SlotKind::Replaced, Cow::Borrowed(record)),
+                    Some(patch) if patch.is_empty() => (SlotKind::Version, Cow::Borrowed(&[][..])),
+                    Some(patch) => (SlotKind::Patched, Cow::Owned(patch)),
+                }
+            }
         };
-        self.change_row(found.position, SlotKind::Replaced, with, record)
+        self.change_row(found.position, kind, |slot| Slot { kind, marked: false, version, ..slot }, record)
     }
 
     /// Marks the row at a position as deleted.

@@ -302,6 +302,22 @@ fn model_row(layout: &TreeLayout, stored: &[Value], long: u32, version: Version)
     (key, ModelRow { record: layout.record.record_of(&block, 0), values, marked: false, version })
 }
 
+/// A row with the values of another one in some of the columns that no key needs: one bit of `which` for each.
+fn with_some_of(layout: &TreeLayout, row: &ModelRow, other: &ModelRow, which: u16) -> ModelRow {
+    let (mut blocks, mut values) = ([RowBlock::new(layout), RowBlock::new(layout)], row.values.clone());
+    for (block, row) in blocks.iter_mut().zip([row, other]) {
+        layout.record.append_to(&row.record, block).unwrap();
+    }
+    let [mut block, others] = blocks;
+    for (i, column) in others.columns.into_iter().enumerate() {
+        if !layout.is_key_column(i) && which >> (i % 16) & 1 == 1 {
+            block.columns[i] = column;
+            values[i] = other.values[i].clone();
+        }
+    }
+    ModelRow { record: layout.record.record_of(&block, 0), values, marked: false, version: other.version }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -326,10 +342,10 @@ proptest! {
                     leaves.page_of(&key)
                 }
                 (5, Some(key)) => {
-                    // The same key, other values.
-                    let old = leaves.model[&key].clone();
+                    // The same key, other values in some columns.
+                    let row = with_some_of(&layout, &leaves.model[&key], &model_row(&layout, &stored(n.into()), m.into(), version).1, m);
                     let at = leaves.page_of(&key);
-                    leaves.put(ModelRow { version, marked: false, ..old }, key);
+                    leaves.put(row, key);
                     at.min(leaves.pages.len() - 1)
                 }
                 (6 | 7, Some(key)) => {

@@ -63,16 +63,23 @@ impl NewRows {
             base.extend((position..at).map(|position| numbers.get(position) as u16));
             position = at + 1;
             let kept = old.kind.has_record() && records == Records::Kept;
+            let patched = leaf.slots().patched(number).filter(|_| kept);
             if kept || old.marked || old.version.trx_id >= horizon {
-                let kind = if kept { SlotKind::Inserted } else { SlotKind::Version };
+                let kind = match (kept, patched) {
+                    (false, _) => SlotKind::Version,
+                    (true, None) => SlotKind::Inserted,
+                    (true, Some(_)) => SlotKind::Patched,
+                };
                 let record =
                     if kept { record_at(leaf.page(), leaf.slots().record(number))?.to_vec() } else { Vec::new() };
                 let place = base.len() as u16;
                 slots.push((Slot { record: 0, place, shift, kind, ..old }, record));
                 shift += kind.shift();
             }
-            if !kept {
-                base.push(numbers.get(at) as u16);
+            match patched {
+                Some(row) => base.push(row as u16),
+                None if !kept => base.push(numbers.get(at) as u16),
+                None => {}
             }
         }
         base.extend((position..positions.end).map(|position| numbers.get(position) as u16));

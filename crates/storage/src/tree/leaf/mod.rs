@@ -3,7 +3,7 @@
 //! ```text
 //!   read.rs     page -> columns, rows by position; column.rs: one column
 //!   fences.rs   the bounds of a page's keys
-//!   slot.rs     what was changed since the base was written; record.rs: rows that lie in a page as rows
+//!   slot.rs     what was changed since the base was written; record.rs: rows that lie in a page as rows; patch.rs: parts of rows
 //!   edit.rs     where a key is, and a change of a row as one of its slot; changes.rs makes it in the page
 //!   check.rs    whether the slots and records of a page are what they should be
 //!   encode.rs   slots and base -> a new base; split.rs: one page -> two, two -> one
@@ -29,6 +29,7 @@ pub mod encode;
 mod extent;
 mod fences;
 mod keys;
+mod patch;
 pub(crate) mod planted;
 mod read;
 pub mod record;

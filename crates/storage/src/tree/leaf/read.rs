@@ -76,6 +76,11 @@ impl<'a> Leaf<'a> {
         self.base_rows
     }
 
+    /// The layout of the tree's records.
+    pub(super) fn record_layout(&self) -> &'a RecordLayout {
+        self.record
+    }
+
     pub fn slots(&self) -> Slots<'a> {
         self.slots
     }
@@ -167,8 +172,9 @@ impl<'a> Leaf<'a> {
             true => None,
             false => {
                 let place = self.record.column(index).ok_or(BadPage("no such column"))?;
-                let records = Records { page: self.page, slots: self.slots, place };
-                records.check(wanted, self.base_rows)?;
+                let (page, slots, layout, base_rows) = (self.page, self.slots, self.record, self.base_rows);
+                let records = Records { page, slots, place, layout, base_rows };
+                records.check(wanted)?;
                 Some(records)
             }
         };

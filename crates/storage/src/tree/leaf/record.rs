@@ -59,6 +59,16 @@ impl RecordLayout {
         RecordLayout { columns: places, overflow_at, ends_at: number, strings }
     }
 
+    /// The places of all columns.
+    pub(super) fn columns(&self) -> &[RecordColumn] {
+        &self.columns
+    }
+
+    /// Columns of byte strings.
+    pub(super) fn strings(&self) -> usize {
+        self.strings
+    }
+
     /// Returns the place of a column; `None` if there is no such column.
     pub fn column(&self, column: usize) -> Option<RecordColumn> {
         self.columns.get(column).copied()
@@ -171,7 +181,35 @@ impl KeyRow for RecordRow<'_> {
     }
 }
 
+/// A number of `width` bytes, of which there are as many.
+#[inline]
+pub(super) fn int_of(bytes: &[u8], width: usize, signed: bool) -> i64 {
+    match (width, signed) {
+        (1, true) => bytes[0] as i8 as i64,
+        (1, false) => bytes[0] as i64,
+        (2, true) => le_int::<2>(bytes) as i16 as i64,
+        (2, false) => le_int::<2>(bytes) as i64,
+        (4, true) => le_int::<4>(bytes) as i32 as i64,
+        (4, false) => le_int::<4>(bytes) as i64,
+        _ => le_int::<8>(bytes) as i64,
+    }
+}
+
 impl RecordColumn {
+    /// The position among the stored columns.
+    pub(super) fn number(&self) -> usize {
+        self.column
+    }
+
+    pub(super) fn physical(&self) -> Physical {
+        self.physical
+    }
+
+    /// The position among the columns of byte strings, if it is one.
+    pub(super) fn string(&self) -> Option<usize> {
+        matches!(self.physical, Physical::Bytes { .. }).then_some(self.at)
+    }
+
     /// Checks that a record holds the column.
     #[inline]
     pub fn check(&self, record: &[u8]) -> Result<(), BadPage> {
@@ -198,15 +236,7 @@ impl RecordColumn {
     pub fn int(&self, record: &[u8]) -> i64 {
         let Physical::Int { width, signed } = self.physical else { return 0 };
         let Some(bytes) = record.get(self.at..self.at + width) else { return 0 };
-        match (width, signed) {
-            (1, true) => bytes[0] as i8 as i64,
-            (1, false) => bytes[0] as i64,
-            (2, true) => le_int::<2>(bytes) as i16 as i64,
-            (2, false) => le_int::<2>(bytes) as i64,
-            (4, true) => le_int::<4>(bytes) as i32 as i64,
-            (4, false) => le_int::<4>(bytes) as i64,
-            _ => le_int::<8>(bytes) as i64,
-        }
+        int_of(bytes, width, signed)
     }
 
     #[inline]

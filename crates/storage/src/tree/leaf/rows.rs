@@ -3,6 +3,7 @@
 //! Rows of the base are decoded in loops over neighbours or over lists. Rows that lie in records are decoded one by one: where
 //! there are few of them among rows of the base, others are decoded in their place first, so that the loops stay whole.
 
+use super::column::Column;
 use std::ops::Range;
 
 /// Runs of rows that are shorter than this, on average, are decoded row by row.
@@ -31,6 +32,8 @@ pub struct MixedRows {
     runs: Vec<Range<usize>>,
     /// Places in `numbers` of rows that lie in records.
     records: Vec<u16>,
+    /// Rows that are replaced or patched stand in the places of their rows of the base.
+    in_place: bool,
     base_rows: usize,
 }
 
@@ -48,7 +51,8 @@ impl Rows {
         }
         let records = (0..numbers.len()).filter(|i| in_record(&numbers[*i])).map(|i| i as u16).collect();
         let base = numbers.iter().map(|row| if in_record(row) { 0 } else { *row }).collect();
-        Rows::Mixed(Box::new(MixedRows { numbers, base: Rows::List(base), runs: Vec::new(), records, base_rows }))
+        let (base, runs, in_place) = (Rows::List(base), Vec::new(), false);
+        Rows::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
     }
 
     /// The rows of the base that are decoded for these.
@@ -101,9 +105,10 @@ impl Rows {
 }
 
 impl MixedRows {
-    /// The places of rows that lie in records, and their numbers.
-    pub fn records(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.records.iter().map(|i| (usize::from(*i), usize::from(self.numbers[usize::from(*i)])))
+    /// The places of rows whose value of a column is not the one that is decoded in their place, and their numbers.
+    pub fn outside<'r>(&'r self, column: &'r Column<'_>) -> impl Iterator<Item = (usize, usize)> + 'r {
+        let rows = self.records.iter().map(|i| (usize::from(*i), usize::from(self.numbers[usize::from(*i)])));
+        rows.filter(move |(_, row)| !(self.in_place && column.is_of_base(*row)))
     }
 
     /// Some of the rows, by their numbers: in runs still, if most are picked.
@@ -118,6 +123,8 @@ impl MixedRows {
                 false => rows.inserted(number),
             }
         }
+        // Of a row that is patched the number alone is known here.
+        rows.in_place = false;
         rows.finish()
     }
 
@@ -141,11 +148,13 @@ pub(super) struct RowsBuilder {
     numbers: Vec<u16>,
     runs: Vec<Range<usize>>,
     records: Vec<u16>,
+    in_place: bool,
 }
 
 impl RowsBuilder {
     pub fn new(base_rows: usize, room: usize) -> RowsBuilder {
-        RowsBuilder { base_rows, numbers: Vec::with_capacity(room), runs: Vec::new(), records: Vec::new() }
+        let numbers = Vec::with_capacity(room);
+        RowsBuilder { base_rows, numbers, runs: Vec::new(), records: Vec::new(), in_place: true }
     }
 
     /// Adds neighbours of the base.
@@ -156,7 +165,7 @@ impl RowsBuilder {
         }
     }
 
-    /// Adds a row that lies in a record, in the place of a row of the base.
+    /// Adds a row that lies in a record or a patch, in the place of its row of the base.
     pub fn replaced(&mut self, row: usize, number: usize) {
         self.record(number);
         self.run(row..row + 1);
@@ -185,7 +194,7 @@ impl RowsBuilder {
     }
 
     pub fn finish(self) -> Rows {
-        let RowsBuilder { base_rows, numbers, mut runs, records } = self;
+        let RowsBuilder { base_rows, numbers, mut runs, records, in_place } = self;
         if records.is_empty() && runs.len() <= 1 {
             return Rows::Range(runs.pop().unwrap_or(0..0));
         }
@@ -197,6 +206,7 @@ impl RowsBuilder {
         if runs.len() == 1 {
             runs.clear();
         }
-        Rows::Mixed(Box::new(MixedRows { numbers, base: Rows::Range(starts..ends), runs, records, base_rows }))
+        let base = Rows::Range(starts..ends);
+        Rows::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
     }
 }

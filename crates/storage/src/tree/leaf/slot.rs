@@ -18,6 +18,8 @@ pub enum SlotKind {
     Inserted = 2,
     /// A row of the base is gone.
     Removed = 3,
+    /// A row of the base has other values in some columns, which are in a patch; its key compares equal.
+    Patched = 4,
 }
 
 impl SlotKind {
@@ -27,19 +29,20 @@ impl SlotKind {
             1 => SlotKind::Replaced,
             2 => SlotKind::Inserted,
             3 => SlotKind::Removed,
+            4 => SlotKind::Patched,
             _ => return None,
         })
     }
 
-    /// Returns true if slots of this kind have a record.
+    /// Returns true if slots of this kind have a record, or a patch.
     pub fn has_record(self) -> bool {
-        matches!(self, SlotKind::Replaced | SlotKind::Inserted)
+        matches!(self, SlotKind::Replaced | SlotKind::Inserted | SlotKind::Patched)
     }
 
     /// By how much the leaf has more rows than without the slot.
     pub fn shift(self) -> i16 {
         match self {
-            SlotKind::Version | SlotKind::Replaced => 0,
+            SlotKind::Version | SlotKind::Replaced | SlotKind::Patched => 0,
             SlotKind::Inserted => 1,
             SlotKind::Removed => -1,
         }
@@ -60,7 +63,7 @@ pub const PENDING: u64 = 1 << 63;
 /// One slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// The offset of the record in the page; 0 if the kind has none.
+    /// The offset of the record or patch in the page; 0 if the kind has none.
     pub record: u16,
     /// A row of the base; for an inserted row the first one behind it, or the number of rows.
     pub place: u16,
@@ -151,15 +154,22 @@ impl<'a> Slots<'a> {
         self.slots.iter().skip(first).map(Slot::from_bytes)
     }
 
-    /// The offset of a slot's record.
+    /// The offset of a slot's record or patch.
     pub(super) fn record(&self, slot: usize) -> usize {
         self.slots.get(slot).map_or(0, |slot| usize::from(u16_at(slot, 0)))
     }
 
-    /// The offsets of all records. Slots of unknown kinds count as having none.
-    pub(super) fn records(&self) -> impl Iterator<Item = usize> + 'a {
-        let has_record = |slot: &&[u8; SLOT]| SlotKind::from_byte(slot[6]).is_some_and(SlotKind::has_record);
-        self.slots.iter().filter(has_record).map(|slot| usize::from(u16_at(slot, 0)))
+    /// The row of the base that a slot has a patch for; `None` for a slot of another kind.
+    #[inline]
+    pub(super) fn patched(&self, slot: usize) -> Option<usize> {
+        let slot = self.slots.get(slot)?;
+        (slot[6] == SlotKind::Patched as u8).then(|| usize::from(u16_at(slot, 2)))
+    }
+
+    /// The numbers of the slots that have records or patches. Slots of unknown kinds count as having none.
+    pub(super) fn with_records(&self) -> impl Iterator<Item = usize> + 'a {
+        let has_record = |slot: &[u8; SLOT]| SlotKind::from_byte(slot[6]).is_some_and(SlotKind::has_record);
+        self.slots.iter().enumerate().filter(move |(_, slot)| has_record(slot)).map(|(number, _)| number)
     }
 
     /// Rows that all slots insert, less those that they remove.
@@ -193,7 +203,8 @@ impl<'a> Slots<'a> {
             let (number, slot) = (upto - 1, self.get(upto - 1)?);
             if slot.kind != SlotKind::Removed && i64::from(slot.place) + i64::from(slot.shift) == position as i64 {
                 let row = if slot.kind.has_record() { base_rows + number } else { usize::from(slot.place) };
-                return match slot.kind.has_record() || row < base_rows {
+                let is_row = if slot.is_inserted() { true } else { usize::from(slot.place) < base_rows };
+                return match is_row {
                     true => Ok(RowPlace { row, slot: Some(number) }),
                     false => Err(BadPage("slot of no row")),
                 };

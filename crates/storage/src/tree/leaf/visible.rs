@@ -84,7 +84,7 @@ pub(in crate::tree) fn rows_at(
         let here = positions.contains(&position) && wanted(&slot);
         match slot.kind {
             SlotKind::Version if here => rows.base(place..place + 1),
-            SlotKind::Replaced if here => rows.replaced(place, base_rows + number),
+            SlotKind::Replaced | SlotKind::Patched if here => rows.replaced(place, base_rows + number),
             SlotKind::Inserted if here => rows.inserted(base_rows + number),
             _ => {}
         }

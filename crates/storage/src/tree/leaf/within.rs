@@ -14,7 +14,7 @@ pub fn keep_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, mark
     let mut within = vec![1; rows.decoded().len()];
     keep_base_within(column, rows.decoded(), least, most, &mut within);
     mixed.arrange(&mut within, 0);
-    for (place, row) in mixed.records() {
+    for (place, row) in mixed.outside(column) {
         within[place] = u8::from(!column.is_null(row) && (least..=most).contains(&column.int(row)));
     }
     marks.iter_mut().zip(within).for_each(|(mark, within)| *mark &= within);
