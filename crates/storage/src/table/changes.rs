@@ -7,7 +7,7 @@ use crate::{
     latch_order::Rank,
     locking_scan::lock_row,
     log::Lsn,
-    transaction::{Transaction, UndoKind, UndoRecord, kind, undo_bytes_of},
+    transaction::{Transaction, UndoKind, UndoRecord, UndoRow, kind, undo_bytes_of},
     tree::{Change, FirstRecord, Rest, Room, Tree},
 };
 use muster_types::{KeyRange, Value};
@@ -231,7 +231,10 @@ impl Table {
             version: before.version,
             marked: before.marked,
             key: before.key,
-            record: before.record,
+            row: match before.patch {
+                Some(patch) => UndoRow::Patch { patch, row_bytes: before.record.len() as u32 },
+                None => UndoRow::Record(before.record),
+            },
         };
         let first = FirstRecord { kind: kind::UNDO, file: self.trees[0].file().id(), payload: undo.to_bytes() };
         let undo = self.commit_changes(changes, Some(&first))?;

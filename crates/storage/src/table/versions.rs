@@ -32,12 +32,13 @@ impl Table {
         let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
         let now = now.ok_or_else(|| self.store.log().damaged(at, "no row has the change of the undo record"))?;
         let seen = self.store.transactions().seen_by_all();
+        let record = undo.record_before(clustered, &now.record)?;
         let needed = match undo.kind {
             UndoKind::Insert => Vec::new(),
-            _ => self.needed_versions(undo.version, undo.marked, &undo.record, &seen, counters)?,
+            _ => self.needed_versions(undo.version, undo.marked, &record, &seen, counters)?,
         };
         let before = (undo.kind != UndoKind::Insert && !undo.marked)
-            .then(|| self.values_for_entries(&undo.record, counters))
+            .then(|| self.values_for_entries(&record, counters))
             .transpose()?;
         let after = (!now.marked).then(|| self.values_for_entries(&now.record, counters)).transpose()?;
         // The row was deleted before this change, and all views see that: it goes, and so do the entries of the deleted row. Purge may
@@ -45,12 +46,12 @@ impl Table {
         // these entries any more, since the long values of the deleted row are free by then. Entries of a row that comes later are
         // safe from it: purge removes only what is marked and belongs to no version that a view may see.
         let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
-        let gone = is_purged.then(|| self.values_for_entries(&undo.record, counters)).transpose()?;
+        let gone = is_purged.then(|| self.values_for_entries(&record, counters)).transpose()?;
         let mut changes = Vec::with_capacity(self.trees.len());
         for (tree, room) in self.trees.iter().zip(rooms) {
             let mut change = tree.begin(undo.trx_id, room, counters);
             match (tree.layout().index, &gone) {
-                (0, _) => self.undo_row(&mut change, undo, is_purged)?,
+                (0, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
                 _ if self.store.transactions().has(Fault::ForgetEntries) => {}
                 (_, Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 _ => self.undo_entry(tree, &mut change, before.as_deref(), after.as_deref(), &needed)?,
@@ -58,7 +59,7 @@ impl Table {
             changes.push(change);
         }
         self.commit_changes(changes, Some(&self.undone(undo)))?;
-        if is_purged { clustered.free_long_values(&undo.record, counters) } else { Ok(()) }
+        if is_purged { clustered.free_long_values(&record, counters) } else { Ok(()) }
     }
 
     /// The record that says that a change is undone.
@@ -67,11 +68,11 @@ impl Table {
         FirstRecord { kind: kind::UNDONE, file: self.trees[0].file().id(), payload }
     }
 
-    fn undo_row(&self, change: &mut Change<'_>, undo: &UndoRecord, is_purged: bool) -> Result<()> {
+    fn undo_row(&self, change: &mut Change<'_>, undo: &UndoRecord, record: &[u8], is_purged: bool) -> Result<()> {
         match undo.kind {
             _ if is_purged => change.delete(&undo.key),
             UndoKind::Insert | UndoKind::Inserts => change.delete(&undo.key),
-            UndoKind::Update => change.restore(&undo.key, &undo.record, undo.version, undo.marked),
+            UndoKind::Update => change.restore(&undo.key, record, undo.version, undo.marked),
             UndoKind::Mark => change.unmark(&undo.key, undo.version),
         }
         .map(drop)
@@ -188,7 +189,7 @@ impl Table {
             }
             None => Vec::new(),
         };
-        let before = match self.values_for_entries(&undo.record, counters) {
+        let before = match self.values_for_entries(&undo.own_values(clustered)?, counters) {
             // Its long values went with the row, which then has no entries any more.
             Err(StorageError::Corrupt { .. }) => return Ok(()),
             before => before?,
@@ -244,18 +245,15 @@ impl Table {
             if before.kind.is_insert() {
                 return Ok(versions);
             }
-            (version, marked, record) = (before.version, before.marked, before.record);
+            record = before.record_before(&self.trees[0], &record)?;
+            (version, marked) = (before.version, before.marked);
         }
     }
 
     /// The values of a version that entries are made of; NULL for the others.
     fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
-        let (indexes, clustered) = (&self.schema.indexes[1..], self.trees[0].layout());
-        let is_wanted = |column: usize| {
-            clustered.is_key_column(column)
-                || indexes.iter().any(|index| index.parts.iter().any(|p| p.column == column))
-        };
-        self.trees[0].some_values_of_record(record, is_wanted, counters)
+        let clustered = &self.trees[0];
+        clustered.some_values_of_record(record, |column| clustered.layout().in_entries[column], counters)
     }
 
     /// Returns true if one of these rows has an entry with this key.

@@ -282,7 +282,7 @@ impl Transaction {
 pub(crate) fn undo_bytes(record: &UndoRecord) -> u64 {
     match record.kind {
         UndoKind::Inserts => undo_bytes_of(0, 0) * record.keys().len() as u64,
-        _ => undo_bytes_of(record.key.len(), record.record.len()),
+        _ => undo_bytes_of(record.key.len(), record.row_bytes()),
     }
 }
 

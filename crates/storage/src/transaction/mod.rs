@@ -29,7 +29,7 @@ pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use planted::Fault;
 pub(crate) use purge::SeenByAll;
-pub(crate) use records::{UndoKind, UndoRecord, kind};
+pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind};
 pub(crate) use rollback::{UndoReader, UndoReserve};
 pub(crate) use versions::UndoRecords;
 

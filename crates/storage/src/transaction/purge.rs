@@ -80,7 +80,8 @@ fn is_of_one_table(e: &StorageError) -> bool {
 
 /// Returns true if the version before a change has long values that go with it. A row that went has taken its own along.
 fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
-    Ok(undo.kind == UndoKind::Update && table.tree(0).has_long_values(&undo.record)?)
+    let clustered = table.tree(0);
+    Ok(undo.kind == UndoKind::Update && clustered.has_long_values(&undo.own_values(clustered)?)?)
 }
 
 impl Transactions {
@@ -228,7 +229,7 @@ impl Store {
         if has_long_values {
             let freed =
                 self.visit_undo(ended, undo_records, |table, _, record| match is_long_version(table, record)? {
-                    true => table.free_long_values(&record.record),
+                    true => table.free_long_values(&record.own_values(table.tree(0))?),
                     false => Ok(()),
                 });
             if let Err(e) = freed {

@@ -1,10 +1,12 @@
 //! The records of the log that are of transactions, as bytes. Drawn in `docs/format.md`, "Records of transactions".
 
+use crate::Result;
 use crate::{
     log::{Lsn, Record},
-    page::{u16_at, u64_at},
-    tree::leaf::slot::Version,
+    page::{u16_at, u32_at, u64_at},
+    tree::{Tree, leaf::slot::Version},
 };
+use std::borrow::Cow;
 
 /// The kinds of records.
 pub(crate) mod kind {
@@ -48,13 +50,38 @@ pub(crate) struct UndoRecord {
     pub marked: bool,
     /// The row's key in the clustered tree; the first of several.
     pub key: Vec<u8>,
-    /// The row before, as a record of the clustered tree; empty if there was none. Of [`UndoKind::Inserts`], the further keys, each
-    /// with its length before it.
-    pub record: Vec<u8>,
+    pub row: UndoRow,
+}
+
+/// The row before a change, in an undo record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UndoRow {
+    /// As a record of the clustered tree; empty if there was none. Of [`UndoKind::Inserts`], the further keys, each with its length
+    /// before it.
+    Record(Vec<u8>),
+    /// As a patch of the record that the change has left. It has the values that entries are made of, whether they changed or not:
+    /// purge reads it without the rows that came later.
+    Patch {
+        patch: Vec<u8>,
+        /// Bytes of the row as a record.
+        row_bytes: u32,
+    },
+}
+
+impl UndoRow {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            UndoRow::Record(record) => record,
+            UndoRow::Patch { patch, .. } => patch,
+        }
+    }
 }
 
 /// Bytes before key and row.
 const FIXED: usize = 40;
+
+const MARKED: u8 = 1;
+const PATCH: u8 = 2;
 
 impl UndoRecord {
     /// The undo record of rows that have come, at least one of them.
@@ -64,14 +91,39 @@ impl UndoRecord {
             record.extend_from_slice(&(key.len() as u16).to_le_bytes());
             record.extend_from_slice(key);
         }
-        let (key, version) = (keys[0].clone(), Version::default());
-        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, record }
+        let (key, version, row) = (keys[0].clone(), Version::default(), UndoRow::Record(record));
+        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, row }
+    }
+
+    /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error: `Corrupt`.
+    pub fn record_before(&self, clustered: &Tree, after: &[u8]) -> Result<Vec<u8>> {
+        match &self.row {
+            UndoRow::Record(record) => Ok(record.clone()),
+            UndoRow::Patch { patch, .. } => clustered.patched(patch, after),
+        }
+    }
+
+    /// What the undo record alone says of the row before: the values that entries are made of, and its long values, of which each version
+    /// has its own. Others may be NULL. Error: `Corrupt`.
+    pub fn own_values(&self, clustered: &Tree) -> Result<Cow<'_, [u8]>> {
+        match &self.row {
+            UndoRow::Record(record) => Ok(Cow::Borrowed(record)),
+            UndoRow::Patch { patch, .. } => clustered.record_of_patch(patch).map(Cow::Owned),
+        }
+    }
+
+    /// Bytes of the row before, as a record.
+    pub fn row_bytes(&self) -> usize {
+        match &self.row {
+            UndoRow::Record(record) => record.len(),
+            UndoRow::Patch { row_bytes, .. } => *row_bytes as usize,
+        }
     }
 
     /// The keys of all rows that the change was of.
     pub fn keys(&self) -> Vec<&[u8]> {
         let mut keys = vec![self.key.as_slice()];
-        let mut rest = if self.kind == UndoKind::Inserts { self.record.as_slice() } else { &[] };
+        let mut rest = if self.kind == UndoKind::Inserts { self.row.bytes() } else { &[] };
         while let Some((length, behind)) = rest.split_first_chunk::<2>() {
             let Some((key, behind)) = behind.split_at_checked(u16::from_le_bytes(*length).into()) else { break };
             keys.push(key);
@@ -81,15 +133,20 @@ impl UndoRecord {
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(FIXED + self.key.len() + self.record.len());
+        let row = self.row.bytes();
+        let mut bytes = Vec::with_capacity(FIXED + self.key.len() + row.len());
         for field in [self.trx_id, self.previous, self.version.trx_id, self.version.roll_pointer] {
             bytes.extend_from_slice(&field.to_le_bytes());
         }
-        bytes.extend_from_slice(&[self.kind as u8, u8::from(self.marked)]);
+        let (patch, row_bytes) = match &self.row {
+            UndoRow::Record(_) => (0, 0),
+            UndoRow::Patch { row_bytes, .. } => (PATCH, *row_bytes),
+        };
+        bytes.extend_from_slice(&[self.kind as u8, if self.marked { MARKED } else { 0 } | patch]);
         bytes.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
-        bytes.resize(FIXED, 0);
+        bytes.extend_from_slice(&row_bytes.to_le_bytes());
         bytes.extend_from_slice(&self.key);
-        bytes.extend_from_slice(&self.record);
+        bytes.extend_from_slice(row);
         bytes
     }
 
@@ -103,15 +160,19 @@ impl UndoRecord {
             4 => UndoKind::Inserts,
             _ => return None,
         };
-        let (key, record) = rest.split_at_checked(u16_at(fixed, 34).into())?;
+        let (key, row) = rest.split_at_checked(u16_at(fixed, 34).into())?;
+        let row = match fixed[33] & PATCH {
+            0 => UndoRow::Record(row.to_vec()),
+            _ => UndoRow::Patch { patch: row.to_vec(), row_bytes: u32_at(fixed, 36) },
+        };
         Some(UndoRecord {
             trx_id: u64_at(fixed, 0),
             previous: u64_at(fixed, 8),
             kind,
             version: Version { trx_id: u64_at(fixed, 16), roll_pointer: u64_at(fixed, 24) },
-            marked: fixed[33] != 0,
+            marked: fixed[33] & MARKED != 0,
             key: key.to_vec(),
-            record: record.to_vec(),
+            row,
         })
     }
 }
@@ -160,9 +221,11 @@ mod tests {
             version: Version { trx_id: 5, roll_pointer: 800 },
             marked: true,
             key: vec![1, 2, 3],
-            record: vec![9; 40],
+            row: UndoRow::Record(vec![9; 40]),
         };
         let bytes = record.to_bytes();
+        let patched = UndoRecord { row: UndoRow::Patch { patch: vec![8; 12], row_bytes: 300 }, ..record.clone() };
+        assert_eq!(UndoRecord::from_bytes(&patched.to_bytes()), Some(patched));
         assert_eq!(UndoRecord::from_bytes(&bytes), Some(record));
         let keys = [vec![1], vec![], vec![2; 300]];
         let record = UndoRecord::of_inserts(7, 4096, &keys);

@@ -1,10 +1,10 @@
 //! Versions of rows before the newest one, from undo records.
 
-use super::{UndoRecord, kind};
+use super::{UndoRecord, UndoRow, kind};
 use crate::{
     Result, StorageError,
     log::{Log, Lsn, Record},
-    tree::{Before, UndoSource},
+    tree::{Before, BeforeRow, UndoSource},
 };
 use std::sync::Arc;
 
@@ -31,7 +31,12 @@ impl UndoSource for UndoRecords {
             None => self.log.read(roll_pointer, parse)?,
         };
         // The record of a version that is needed is kept: another one in its place is that of a later time.
-        let UndoRecord { kind, version, marked, record, .. } = record.ok_or(StorageError::SnapshotTooOld)?;
-        Ok(Some(Before { version, marked, record: (!kind.is_insert()).then_some(record) }))
+        let UndoRecord { kind, version, marked, row, .. } = record.ok_or(StorageError::SnapshotTooOld)?;
+        let row = match row {
+            _ if kind.is_insert() => BeforeRow::None,
+            UndoRow::Record(record) => BeforeRow::Record(record),
+            UndoRow::Patch { patch, .. } => BeforeRow::Patch(patch),
+        };
+        Ok(Some(Before { version, marked, row }))
     }
 }

@@ -75,6 +75,8 @@ pub struct TreeLayout {
     pub clustered_key: KeyCodec,
     /// The layout of the columns in records.
     pub record: RecordLayout,
+    /// Of each stored column of a clustered tree, whether entries of the table's trees are made of it.
+    pub in_entries: Vec<bool>,
 }
 
 impl TreeLayout {
@@ -93,6 +95,7 @@ impl TreeLayout {
             unique: spec.unique || index == 0,
             clustered_key: KeyCodec { parts: Vec::new() },
             record: RecordLayout::default(),
+            in_entries: Vec::new(),
         };
         if index == 0 {
             for (column, c) in schema.columns.iter().enumerate() {
@@ -140,6 +143,13 @@ impl TreeLayout {
         }
         layout.key_words = KeyWords::of_whole_keys(&layout.key);
         layout.record = RecordLayout::new(&layout.columns);
+        if index == 0 {
+            let in_entries = |column: usize| {
+                let parts = schema.indexes[1..].iter().flat_map(|index| &index.parts);
+                layout.is_key_column(column) || parts.into_iter().any(|part| part.column == column)
+            };
+            layout.in_entries = (0..layout.columns.len()).map(in_entries).collect();
+        }
         layout
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct BeforeChange {
     pub key: Vec<u8>,
     /// Empty if there was none.
     pub record: Vec<u8>,
+    /// The same as a patch of the record that the change leaves, if that is shorter.
+    pub patch: Option<Vec<u8>>,
 }
 
 /// The work that is left when a change is made. The tree is sound without it, and whoever comes by later does it.
@@ -168,8 +170,8 @@ impl<'a> Change<'a> {
     }
 
     /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need it, and
-    /// its long values go with it if not.
-    fn leave_behind(&mut self, place: Place, key: &[u8], kind: UndoKind) -> Result<()> {
+    /// its long values go with it if not. `after`: the record that comes in its place; `None` if it stays.
+    fn leave_behind(&mut self, place: Place, key: &[u8], kind: UndoKind, after: Option<&[u8]>) -> Result<()> {
         self.check_owner(place, key)?;
         if !self.keeps_versions() {
             return if place.found.exact { self.unlink_long_values(place) } else { Ok(()) };
@@ -179,15 +181,21 @@ impl<'a> Change<'a> {
             false => Vec::new(),
         };
         let kind = if place.found.exact { kind } else { UndoKind::Insert };
+        let layout = &self.tree.layout;
+        let patch = match place.found.exact {
+            true => layout.record.patch(after.unwrap_or(&record), &record, |column| layout.in_entries[column]),
+            false => Ok(None),
+        };
+        let patch = patch.map_err(|e| self.tree.corrupt(self.group.page_no(place.leaf), e))?;
         let (version, marked) = (place.version, place.marked);
-        self.before = Some(BeforeChange { kind, version, marked, key: key.to_vec(), record });
+        self.before = Some(BeforeChange { kind, version, marked, key: key.to_vec(), record, patch });
         Ok(())
     }
 
     /// As [`Change::leave_behind`], for a row that stays where it is and gets a mark.
     fn leave_behind_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
         match self.keeps_versions() {
-            true => self.leave_behind(place, key, UndoKind::Mark),
+            true => self.leave_behind(place, key, UndoKind::Mark, None),
             false => self.check_owner(place, key),
         }
     }
@@ -334,7 +342,7 @@ impl<'a> Change<'a> {
                 self.unlinked.append(&mut self.written);
                 return Ok(false);
             }
-            self.leave_behind(place, &key, UndoKind::Update)?;
+            self.leave_behind(place, &key, UndoKind::Update, Some(&record))?;
             if self.edit(place, &key, Edit::Put(&record))? {
                 return Ok(true);
             }
@@ -442,7 +450,7 @@ impl<'a> Change<'a> {
         if place.is_live() {
             return Err(self.duplicate(new));
         }
-        self.leave_behind(place, key, UndoKind::Update)?;
+        self.leave_behind(place, key, UndoKind::Update, Some(record))?;
         let done = self.edit(place, key, Edit::Put(record))?;
         if done {
             self.group.count(1, 0);

@@ -7,7 +7,7 @@ use super::{
     BadPage, Leaf, bitmap_bytes,
     record::{RecordColumn, RecordLayout, int_of},
 };
-use crate::tree::layout::Physical;
+use crate::tree::{block::Cell, layout::Physical};
 
 /// Bytes of a patch's length.
 const LENGTH: usize = 2;
@@ -40,48 +40,69 @@ impl PatchedValue<'_> {
     }
 }
 
+/// The values of a patch, in the order of their columns.
+struct Values<'p> {
+    has: &'p [u8],
+    valid: &'p [u8],
+    overflow: &'p [u8],
+    /// Those that are still to be read.
+    rest: &'p [u8],
+}
+
+impl<'p> Values<'p> {
+    fn of(layout: &RecordLayout, patch: &'p [u8]) -> Result<Values<'p>, BadPage> {
+        let (bits, all_strings) = (bitmap_bytes(layout.columns().len()), bitmap_bytes(layout.strings()));
+        let (head, rest) = patch.split_at_checked(LENGTH + 2 * bits + all_strings).ok_or(TOO_SHORT)?;
+        let (has, behind) = head[LENGTH..].split_at(bits);
+        let (valid, overflow) = behind.split_at(bits);
+        Ok(Values { has, valid, overflow, rest })
+    }
+
+    /// The value of a column, of which those before it have been read; `None` if the patch does not have it.
+    fn next(&mut self, column: RecordColumn) -> Result<Option<PatchedValue<'p>>, BadPage> {
+        let (number, physical) = (column.number(), column.physical());
+        if !bit(self.has, number) {
+            return Ok(None);
+        }
+        if !bit(self.valid, number) {
+            return Ok(Some(PatchedValue { physical, is_null: true, is_overflow: false, bytes: &[] }));
+        }
+        let length = match physical {
+            Physical::Int { width, .. } => width,
+            Physical::Wide => 16,
+            Physical::Bytes { .. } => {
+                let (length, behind) = self.rest.split_first_chunk::<2>().ok_or(TOO_SHORT)?;
+                self.rest = behind;
+                u16::from_le_bytes(*length).into()
+            }
+        };
+        let (bytes, behind) = self.rest.split_at_checked(length).ok_or(TOO_SHORT)?;
+        self.rest = behind;
+        let is_overflow = column.string().is_some_and(|string| bit(self.overflow, string));
+        Ok(Some(PatchedValue { physical, is_null: false, is_overflow, bytes }))
+    }
+}
+
+const TOO_SHORT: BadPage = BadPage("patch too short");
+
+fn bit(bits: &[u8], at: usize) -> bool {
+    bits[at / 8] >> (at % 8) & 1 == 1
+}
+
 /// The value of a column in a patch; `None` if the patch leaves it as it is in the base.
 pub(super) fn value<'a>(
     layout: &RecordLayout,
     patch: &'a [u8],
     column: RecordColumn,
 ) -> Result<Option<PatchedValue<'a>>, BadPage> {
-    let columns = layout.columns();
-    let (bits, all_strings) = (bitmap_bytes(columns.len()), bitmap_bytes(layout.strings()));
-    let bad = BadPage("patch too short");
-    let (head, mut values) = patch.split_at_checked(LENGTH + 2 * bits + all_strings).ok_or(bad)?;
-    let (has, rest) = head[LENGTH..].split_at(bits);
-    let (valid, overflow) = rest.split_at(bits);
-    let bit = |bits: &[u8], at: usize| bits[at / 8] >> (at % 8) & 1 == 1;
-    let number = column.number();
-    if !bit(has, number) {
+    let mut values = Values::of(layout, patch)?;
+    if !bit(values.has, column.number()) {
         return Ok(None);
     }
-    if !bit(valid, number) {
-        return Ok(Some(PatchedValue { physical: column.physical(), is_null: true, is_overflow: false, bytes: &[] }));
+    for before in &layout.columns()[..column.number()] {
+        values.next(*before)?;
     }
-    let mut take = |physical: Physical| {
-        let bytes = match physical {
-            Physical::Int { width, .. } => width,
-            Physical::Wide => 16,
-            Physical::Bytes { .. } => {
-                let (length, behind) = values.split_first_chunk::<2>().ok_or(bad)?;
-                values = behind;
-                u16::from_le_bytes(*length).into()
-            }
-        };
-        let (value, behind) = values.split_at_checked(bytes).ok_or(bad)?;
-        values = behind;
-        Ok(value)
-    };
-    for before in &columns[..number] {
-        if bit(has, before.number()) && bit(valid, before.number()) {
-            take(before.physical())?;
-        }
-    }
-    let (physical, bytes) = (column.physical(), take(column.physical())?);
-    let is_overflow = column.string().is_some_and(|string| bit(overflow, string));
-    Ok(Some(PatchedValue { physical, is_null: false, is_overflow, bytes }))
+    values.next(column)
 }
 
 /// The patch that makes a row of a leaf's base the row of a record; empty if they are the same. `None` if it would not be shorter
@@ -92,38 +113,48 @@ pub(super) fn of(
     row: usize,
     record: &[u8],
 ) -> Result<Option<Vec<u8>>, BadPage> {
-    let columns = layout.columns();
-    let (bits, all_strings) = (bitmap_bytes(columns.len()), bitmap_bytes(layout.strings()));
-    let (valid_at, overflow_at) = (LENGTH + bits, LENGTH + 2 * bits);
-    let mut patch = vec![0; overflow_at + all_strings];
     let mut is_same = true;
-    for column in columns {
-        column.check(record)?;
-        let (number, physical) = (column.number(), column.physical());
-        let base = leaf.column_by_row(number, physical)?;
-        let (is_null, is_overflow) = (column.is_null(record), column.is_overflow(record));
-        let same = match physical {
-            _ if is_null || base.is_null(row) => is_null && base.is_null(row),
+    let patch = build(layout, record, |column| {
+        let base = leaf.column_by_row(column.number(), column.physical())?;
+        let same = match column.physical() {
+            _ if column.is_null(record) || base.is_null(row) => column.is_null(record) && base.is_null(row),
             Physical::Int { .. } => base.int(row) == column.int(record),
             Physical::Wide => base.wide(row) == column.wide(record),
             Physical::Bytes { .. } => {
-                base.is_overflow(row) == is_overflow && base.checked_bytes(row)? == column.checked_bytes(record)?
+                base.is_overflow(row) == column.is_overflow(record)
+                    && base.checked_bytes(row)? == column.checked_bytes(record)?
             }
         };
-        if same {
+        is_same &= same;
+        Ok(!same)
+    })?;
+    Ok(if is_same { Some(Vec::new()) } else { patch })
+}
+
+/// A patch with the values that a record has in some columns. `None` if it would not be shorter than the record.
+fn build(
+    layout: &RecordLayout,
+    record: &[u8],
+    mut is_in: impl FnMut(RecordColumn) -> Result<bool, BadPage>,
+) -> Result<Option<Vec<u8>>, BadPage> {
+    let (bits, all_strings) = (bitmap_bytes(layout.columns().len()), bitmap_bytes(layout.strings()));
+    let (valid_at, overflow_at) = (LENGTH + bits, LENGTH + 2 * bits);
+    let mut patch = vec![0; overflow_at + all_strings];
+    let set = |patch: &mut Vec<u8>, at: usize, bit: usize| patch[at + bit / 8] |= 1 << (bit % 8);
+    for column in layout.columns() {
+        column.check(record)?;
+        if !is_in(*column)? {
             continue;
         }
-        is_same = false;
-        let set = |patch: &mut Vec<u8>, at: usize, bit: usize| patch[at + bit / 8] |= 1 << (bit % 8);
-        set(&mut patch, LENGTH, number);
-        if is_null {
+        set(&mut patch, LENGTH, column.number());
+        if column.is_null(record) {
             continue;
         }
-        set(&mut patch, valid_at, number);
-        if let (true, Some(string)) = (is_overflow, column.string()) {
+        set(&mut patch, valid_at, column.number());
+        if let (true, Some(string)) = (column.is_overflow(record), column.string()) {
             set(&mut patch, overflow_at, string);
         }
-        match physical {
+        match column.physical() {
             Physical::Int { width, .. } => patch.extend_from_slice(&column.int(record).to_le_bytes()[..width]),
             Physical::Wide => patch.extend_from_slice(&column.wide(record).to_le_bytes()),
             Physical::Bytes { .. } => {
@@ -136,10 +167,61 @@ pub(super) fn of(
             return Ok(None);
         }
     }
-    if is_same {
-        return Ok(Some(Vec::new()));
-    }
     let length = patch.len() as u16;
     patch[..LENGTH].copy_from_slice(&length.to_le_bytes());
     Ok((patch.len() < record.len()).then_some(patch))
+}
+
+impl RecordLayout {
+    /// The patch that makes the row of one record that of another, which has the values of the other in all columns of `always`.
+    /// `None` if it would not be shorter than the other record.
+    pub fn patch(&self, from: &[u8], to: &[u8], always: impl Fn(usize) -> bool) -> Result<Option<Vec<u8>>, BadPage> {
+        build(self, to, |column| {
+            column.check(from)?;
+            let same = match column.physical() {
+                _ if column.is_null(from) || column.is_null(to) => column.is_null(from) && column.is_null(to),
+                Physical::Int { .. } => column.int(from) == column.int(to),
+                Physical::Wide => column.wide(from) == column.wide(to),
+                Physical::Bytes { .. } => {
+                    column.is_overflow(from) == column.is_overflow(to)
+                        && column.checked_bytes(from)? == column.checked_bytes(to)?
+                }
+            };
+            Ok(!same || always(column.number()))
+        })
+    }
+
+    /// The record of a row with the values of a patch in the place of its own. Without a row, all other values are NULL.
+    pub fn patched(&self, patch: &[u8], row: Option<&[u8]>) -> Result<Vec<u8>, BadPage> {
+        let mut values = Values::of(self, patch)?;
+        let mut record = self.begin(row.map_or(self.fixed_bytes(), <[u8]>::len) + patch.len());
+        for column in self.columns() {
+            let value = match (values.next(*column)?, row) {
+                (Some(value), _) => value,
+                (None, None) => {
+                    PatchedValue { physical: column.physical(), is_null: true, is_overflow: false, bytes: &[] }
+                }
+                (None, Some(row)) => {
+                    column.check(row)?;
+                    let (physical, bytes) = (column.physical(), column.stored(row));
+                    PatchedValue { physical, is_null: column.is_null(row), is_overflow: column.is_overflow(row), bytes }
+                }
+            };
+            let cell = match value.physical {
+                _ if value.is_null => Cell::Null,
+                Physical::Int { .. } => Cell::Int(value.int()),
+                Physical::Wide => Cell::Wide(value.wide()),
+                Physical::Bytes { .. } => Cell::Bytes(value.bytes),
+            };
+            self.put(&mut record, column.number(), cell);
+            if value.is_overflow {
+                self.set_overflow(&mut record, column.number());
+            }
+        }
+        if record.len() > usize::from(u16::MAX) {
+            return Err(BadPage("a patch makes a row too long"));
+        }
+        self.end(&mut record);
+        Ok(record)
+    }
 }

@@ -108,6 +108,13 @@ impl RecordLayout {
         }
     }
 
+    /// Says that the bytes that were put for a column are an overflow pointer.
+    pub(super) fn set_overflow(&self, record: &mut [u8], column: usize) {
+        if let Some(string) = self.columns[column].string() {
+            record[self.overflow_at + string / 8] |= 1 << (string % 8);
+        }
+    }
+
     /// Ends a record that has all its values. It fits a page, so its bytes are a 16-bit number.
     pub fn end(&self, record: &mut [u8]) {
         let length = record.len() as u16;
@@ -127,7 +134,7 @@ impl RecordLayout {
             };
             self.put(&mut record, number, value);
             if column.is_overflow(row) {
-                record[self.overflow_at + place.at / 8] |= 1 << (place.at % 8);
+                self.set_overflow(&mut record, number);
             }
         }
         self.end(&mut record);
@@ -208,6 +215,16 @@ impl RecordColumn {
     /// The position among the columns of byte strings, if it is one.
     pub(super) fn string(&self) -> Option<usize> {
         matches!(self.physical, Physical::Bytes { .. }).then_some(self.at)
+    }
+
+    /// The bytes of the column's value in a record that was checked.
+    pub(super) fn stored<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        let width = match self.physical {
+            Physical::Int { width, .. } => width,
+            Physical::Wide => 16,
+            Physical::Bytes { .. } => return self.checked_bytes(record).unwrap_or(&[]),
+        };
+        record.get(self.at..self.at + width).unwrap_or(&[])
     }
 
     /// Checks that a record holds the column.

@@ -1,6 +1,6 @@
 //! Versions of a row before its newest one: a chain of undo records.
 
-use super::{Before, Seen};
+use super::{Before, BeforeRow, Seen};
 use crate::{
     ReadView, Result, StorageError,
     tree::{
@@ -15,8 +15,14 @@ const STEPS_AT_ONCE: usize = 32;
 
 impl Tree {
     /// The version that a view sees of a row of this clustered tree whose newest version, which the view does not see, is
-    /// given. Errors: `SnapshotTooOld`, and those of reading the log.
-    pub(super) fn seen_before(&self, newest: Version, view: &ReadView, pages: &Pages<'_>) -> Result<Seen> {
+    /// given, as its record. Errors: `SnapshotTooOld`, and those of reading the log.
+    pub(super) fn seen_before(
+        &self,
+        newest: Version,
+        mut record: Vec<u8>,
+        view: &ReadView,
+        pages: &Pages<'_>,
+    ) -> Result<Seen> {
         let may_wait = matches!(pages, Pages::All(_));
         let mut at = newest.roll_pointer;
         let mut steps = 0;
@@ -27,10 +33,14 @@ impl Tree {
             steps += 1;
             let undo = self.history.get().and_then(|history| history.undo.as_ref());
             let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
-            let Some(Before { version, marked, record }) = before else {
+            let Some(Before { version, marked, row }) = before else {
                 return Ok(Seen::MustWait);
             };
-            let Some(record) = record else { return Ok(Seen::Nothing) };
+            record = match row {
+                BeforeRow::None => return Ok(Seen::Nothing),
+                BeforeRow::Record(record) => record,
+                BeforeRow::Patch(patch) => self.patched(&patch, &record)?,
+            };
             if view.sees(version.trx_id) {
                 return Ok(if marked { Seen::Nothing } else { Seen::Row(record) });
             }
@@ -41,5 +51,15 @@ impl Tree {
         }
         // Nobody can have seen what was before.
         Ok(Seen::Nothing)
+    }
+
+    /// The record of a row with the values of a patch in the place of its own.
+    pub(crate) fn patched(&self, patch: &[u8], record: &[u8]) -> Result<Vec<u8>> {
+        self.layout.record.patched(patch, Some(record)).map_err(|e| self.corrupt(0, e))
+    }
+
+    /// The record of a row of which a patch is known; its other values are NULL.
+    pub(crate) fn record_of_patch(&self, patch: &[u8]) -> Result<Vec<u8>> {
+        self.layout.record.patched(patch, None).map_err(|e| self.corrupt(0, e))
     }
 }

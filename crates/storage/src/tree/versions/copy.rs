@@ -48,7 +48,7 @@ impl Tree {
             let copied = match view.sees(slot.version.trx_id) {
                 true if slot.marked => Copied::Nothing,
                 true => Copied::Same,
-                false => self.row_in_doubt(&leaf, numbers.get(here), &slot, view, pages)?,
+                false => self.row_in_doubt(&leaf, (numbers.get(here), &slot), (&newest, here), view, pages)?,
             };
             if matches!(copied, Copied::Same) {
                 continue;
@@ -67,18 +67,19 @@ impl Tree {
         Ok(Some(self.pages_of(&rows, leaf.page_no())))
     }
 
-    /// A row of a leaf whose newest version the view does not see, as the view sees it.
+    /// A row of a leaf whose newest version, a row of `newest`, the view does not see, as the view sees it.
     fn row_in_doubt(
         &self,
         leaf: &Leaf<'_>,
-        row: usize,
-        slot: &Slot,
+        (row, slot): (usize, &Slot),
+        (newest, here): (&RowBlock, usize),
         view: &ReadView,
         pages: &Pages<'_>,
     ) -> Result<Copied> {
         let mut block = RowBlock::new(&self.layout);
         if self.layout.index == 0 {
-            return Ok(match self.seen_before(slot.version, view, pages)? {
+            let record = self.layout.record.record_of(newest, here);
+            return Ok(match self.seen_before(slot.version, record, view, pages)? {
                 Seen::Row(record) => {
                     self.layout.record.append_to(&record, &mut block).map_err(|e| self.corrupt(leaf.page_no(), e))?;
                     Copied::Other(block)

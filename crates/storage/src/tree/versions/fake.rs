@@ -1,6 +1,6 @@
 //! Undo records in memory, and the way to give a slot its roll pointer, for tests of views without transactions.
 
-use super::{Before, UndoSource};
+use super::{Before, BeforeRow, UndoSource};
 use crate::{
     Counters, Result, StorageError,
     tree::{
@@ -60,14 +60,14 @@ impl Tree {
         let leaf = self.leaf(&page).unwrap();
         let found = leaf.find(&self.layout, key).unwrap();
         if !found.exact {
-            return Before { version: Version::default(), marked: false, record: None };
+            return Before { version: Version::default(), marked: false, row: BeforeRow::None };
         }
         let record = leaf.record_of(&self.layout, found.position).unwrap().into_owned();
         let slot = leaf.slot_at(found.position).unwrap();
         Before {
             version: slot.map_or(Version::default(), |slot| slot.version),
             marked: slot.is_some_and(|slot| slot.marked),
-            record: Some(record),
+            row: BeforeRow::Record(record),
         }
     }
 

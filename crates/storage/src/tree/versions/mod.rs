@@ -45,8 +45,18 @@ pub trait UndoSource: Send + Sync {
 pub struct Before {
     pub version: Version,
     pub marked: bool,
-    /// The row as a record of the clustered tree; `None` if there was no row.
-    pub record: Option<Vec<u8>>,
+    pub row: BeforeRow,
+}
+
+/// The row before a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BeforeRow {
+    /// There was none.
+    None,
+    /// As a record of the clustered tree.
+    Record(Vec<u8>),
+    /// As a patch of the record that the change has left.
+    Patch(Vec<u8>),
 }
 
 /// Where a tree finds versions that are not in its pages.
@@ -115,8 +125,9 @@ impl Tree {
         }
         match leaf.slot_at(found.position).map_err(corrupt)? {
             Some(slot) if !view.sees(slot.version.trx_id) => {
+                let record = leaf.record_of(&self.layout, found.position).map_err(corrupt)?.into_owned();
                 drop(page);
-                self.seen_before(slot.version, view, pages)
+                self.seen_before(slot.version, record, view, pages)
             }
             Some(slot) if slot.marked => Ok(Seen::Nothing),
             _ => leaf.record_of(&self.layout, found.position).map(|row| Seen::Row(row.into_owned())).map_err(corrupt),
