@@ -79,6 +79,25 @@ impl Scan {
     }
 }
 
+/// What an ordered scan may spend before another plan takes over. Prices are milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScanBudget {
+    pub cost_ms: f64,
+    /// Price of an entry that is read.
+    pub entry_ms: f64,
+    /// Price of a row that is fetched for an entry.
+    pub fetch_ms: f64,
+    /// Price of a page that was not in memory.
+    pub page_ms: f64,
+}
+
+impl ScanBudget {
+    /// Milliseconds that reading so much costs.
+    pub fn spent_ms(&self, entries: u64, fetches: u64, pages: u64) -> f64 {
+        entries as f64 * self.entry_ms + fetches as f64 * self.fetch_ms + pages as f64 * self.page_ms
+    }
+}
+
 /// One of a join's two inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
@@ -185,6 +204,16 @@ pub enum PlanOp {
         offset: u64,
         count: Option<u64>,
     },
+    /// The first rows in the order of an index: from a scan that stops early, as long as it keeps to its budget. What is left then
+    /// comes from the other plan, which has the same rows in the same order: it is total, so that the rows delivered so far
+    /// are the first ones of both. Both have the same columns.
+    EarlyStop {
+        /// An ordered scan with a limit.
+        input: Box<Plan>,
+        /// Delivers as many rows at most as `input`.
+        fallback: Box<Plan>,
+        budget: ScanBudget,
+    },
     /// Hands rows from the partitions of the input to those of the node.
     Exchange {
         input: Box<Plan>,
@@ -245,6 +274,7 @@ impl Plan {
             PlanOp::HashJoin { left, right, .. }
             | PlanOp::NestedLoopJoin { left, right, .. }
             | PlanOp::MergeJoin { left, right, .. } => vec![left, right],
+            PlanOp::EarlyStop { input, fallback, .. } => vec![input, fallback],
             PlanOp::UnionAll { inputs, .. } => inputs.iter().collect(),
         }
     }
@@ -266,6 +296,7 @@ impl Plan {
             PlanOp::HashJoin { left, right, .. }
             | PlanOp::NestedLoopJoin { left, right, .. }
             | PlanOp::MergeJoin { left, right, .. } => vec![left, right],
+            PlanOp::EarlyStop { input, fallback, .. } => vec![input, fallback],
             PlanOp::UnionAll { inputs, .. } => inputs.iter_mut().collect(),
         }
     }
@@ -304,6 +335,7 @@ impl Plan {
             PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Limit { .. }
+            | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }
             | PlanOp::Shared { .. } => Vec::new(),
         }
@@ -343,6 +375,7 @@ impl Plan {
             PlanOp::Exchange { kind: ExchangeKind::Gather, .. }
             | PlanOp::FinalAggregate { .. }
             | PlanOp::Limit { .. }
+            | PlanOp::EarlyStop { .. }
             | PlanOp::UnionAll { .. }
             | PlanOp::Shared { .. } => Vec::new(),
         }

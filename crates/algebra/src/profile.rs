@@ -23,6 +23,8 @@ pub struct Actual {
     pub rowid_refills: u64,
     /// Rows that filters of joins and top-N operators dropped before they were delivered, or spilled.
     pub rows_dropped: u64,
+    /// Number of runs in which a scan that stops early exceeded its budget, so that its fallback took over.
+    pub fallbacks: u64,
     pub spills: u64,
     pub spilled_bytes: u64,
     /// Most memory that the operator reports.

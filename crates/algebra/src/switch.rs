@@ -83,6 +83,10 @@ switches! {
     LookupJoin "lookup_join",
     /// Rows are read in the order of an index instead of being sorted.
     IndexOrder "index_order",
+    /// A scan in the order of an index that stops early has a budget, beyond which another plan takes over.
+    OrderFallback "order_fallback",
+    /// ORDER BY with LIMIT finds its first rows among the entries of an index, before any row is fetched.
+    LateFetch "late_fetch",
     /// Rows that come ordered by their group are aggregated without a hash table.
     StreamAggregate "stream_aggregate",
     /// Inputs that come in the order of the join's keys are joined without a hash table.

@@ -4,7 +4,7 @@
 //! still the same node.
 
 use crate::QueryCounters;
-use crate::ops::{measure::MeasureExec, scan::ROWS_DROPPED};
+use crate::ops::{early_stop::FALLBACKS, measure::MeasureExec, scan::ROWS_DROPPED};
 use datafusion_physical_plan::{ExecutionPlan, metrics::MetricValue};
 use muster_algebra::{Actual, NodeId};
 use parking_lot::Mutex;
@@ -105,6 +105,9 @@ fn add_metrics(operators: &Arc<dyn ExecutionPlan>, id: NodeId, inside: bool, act
                 }
                 MetricValue::Count { name, count } if name == ROWS_DROPPED => {
                     actual.rows_dropped += count.value() as u64;
+                }
+                MetricValue::Count { name, count } if name == FALLBACKS => {
+                    actual.fallbacks += count.value() as u64;
                 }
                 _ => {}
             }

@@ -57,6 +57,7 @@ pub(crate) fn counted(actual: &Actual) -> Vec<(&'static str, u64)> {
         ("key_refills", actual.key_refills),
         ("rowid_refills", actual.rowid_refills),
         ("rows_dropped", actual.rows_dropped),
+        ("fallbacks", actual.fallbacks),
         ("spills", actual.spills),
         ("spilled_bytes", actual.spilled_bytes),
         ("memory_bytes", actual.memory_bytes),

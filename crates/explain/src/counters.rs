@@ -69,6 +69,10 @@ impl Walk {
                 | PlanOp::UnionAll { .. }
                 | PlanOp::Shared { .. }
         );
+        if let PlanOp::EarlyStop { input, .. } = &plan.op {
+            // The fallback does not run as a rule.
+            return self.part(input, first);
+        }
         for input in plan.inputs() {
             match ends {
                 true => self.block(input),

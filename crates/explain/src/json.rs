@@ -5,7 +5,7 @@ use crate::{
     analyze::counted,
     tree::{self, ExplainLine},
 };
-use muster_algebra::{Actual, Columns, NodeId, Plan};
+use muster_algebra::{Actual, Columns, NodeId, Plan, PlanOp};
 use serde_json::{Map, Value as Json, json};
 use std::iter::Peekable;
 
@@ -38,6 +38,12 @@ fn object<'a>(
     }
     if let Some(node) = line.node {
         object.insert("node".into(), node.id.0.into());
+        if let PlanOp::EarlyStop { budget, .. } = &node.op {
+            object.insert("budget_cost".into(), budget.cost_ms.into());
+            object.insert("budget_entry_cost".into(), budget.entry_ms.into());
+            object.insert("budget_fetch_cost".into(), budget.fetch_ms.into());
+            object.insert("budget_page_cost".into(), budget.page_ms.into());
+        }
         object.insert("partitions".into(), node.partitions.into());
         object.insert("estimated_total_cost".into(), node.estimate.cost_ms.into());
         object.insert("estimated_rows".into(), node.estimate.rows.into());

@@ -140,7 +140,11 @@ fn collect<'a>(
         PlanOp::HashAggregate { group, .. } | PlanOp::FinalAggregate { group, .. } if !group.is_empty() => {
             notes.push("Using temporary".into());
         }
-        PlanOp::Sort { .. } => notes.push("Using filesort".into()),
+        PlanOp::Sort { .. } if notes.iter().all(|note| note != "Using filesort") => notes.push("Using filesort".into()),
+        PlanOp::EarlyStop { input, fallback, .. } => {
+            notes.push(using_fallback(fallback, columns));
+            return collect(input, columns, id, select_type, notes, lines);
+        }
         PlanOp::Shared { id, .. } => notes.push(format!("Using shared rows #{id}")),
         _ => {}
     }
@@ -188,6 +192,19 @@ fn collect<'a>(
         found = true;
     }
     found
+}
+
+/// The key of the fallback of a scan that stops early; `ALL` if it reads the whole table.
+fn using_fallback(fallback: &Plan, columns: &Columns) -> String {
+    let mut lines = Vec::new();
+    collect(fallback, columns, 1, "SIMPLE", &mut Vec::new(), &mut lines);
+    let key = |line: &Line<'_>| match &line.merged {
+        Some((_, scans)) => {
+            scans.iter().filter_map(|scan| TableAccess::of_scan(scan).index_name()).collect::<Vec<_>>().join(",")
+        }
+        None => line.scan.and_then(|scan| TableAccess::of_scan(scan).index_name()).unwrap_or("ALL").to_string(),
+    };
+    format!("Using fallback ({})", lines.first().map(key).unwrap_or_default())
 }
 
 /// The scans that give a lookup its primary keys, if they are of the same table: an index merge.

@@ -8,7 +8,8 @@ use crate::{
     key_range,
 };
 use muster_algebra::{
-    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, Side, SortKey, Subplan,
+    AggregateCall, ColId, Columns, ExchangeKind, Expr, JoinKind, Plan, PlanOp, RowFetch, Scan, ScanBudget, Side,
+    SortKey, Subplan,
     expr_text::{Printer, column_name},
 };
 use std::{borrow::Borrow, fmt::Write};
@@ -114,6 +115,11 @@ impl<'a> Tree<'a> {
             | PlanOp::StreamAggregate { input, .. }
             | PlanOp::Sort { input, .. }
             | PlanOp::Limit { input, .. } => self.plan(input, depth),
+            PlanOp::EarlyStop { input, fallback, .. } => {
+                self.plan(input, depth);
+                self.line(depth, "Fallback".into());
+                self.plan(fallback, depth + 1);
+            }
             PlanOp::HashJoin { left, right, build, .. } => {
                 let (probe, build) = if *build == Side::Left { (right, left) } else { (left, right) };
                 self.plan(probe, depth);
@@ -234,6 +240,7 @@ impl<'a> Tree<'a> {
             PlanOp::Limit { offset: 0, count: Some(n), .. } => format!("Limit: {n} row(s)"),
             PlanOp::Limit { offset, count: Some(n), .. } => format!("Limit/Offset: {n}/{offset} row(s)"),
             PlanOp::Limit { offset, count: None, .. } => format!("Offset: {offset} row(s)"),
+            PlanOp::EarlyStop { budget, .. } => early_stop(budget),
             PlanOp::UnionAll { .. } => "Append".into(),
             PlanOp::Shared { id, .. } if self.shared.contains(id) => {
                 format!("Materialize shared rows #{id} if needed (query plan printed elsewhere)")
@@ -377,6 +384,16 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The budget as a cost, and as the number of entries that it is enough for if nothing else costs anything.
+fn early_stop(budget: &ScanBudget) -> String {
+    let entries = (budget.cost_ms / budget.entry_ms.max(f64::MIN_POSITIVE)).round();
+    format!(
+        "Stop early, or go over to the fallback beyond a cost of {} ({} entries)",
+        figure(budget.cost_ms),
+        figure(entries)
+    )
+}
+
 /// The subplans in a node's own expressions; those on the left of `IN` and comparisons come first.
 fn subplans_of(plan: &Plan) -> Vec<&Subplan> {
     let mut found = Vec::new();
@@ -411,6 +428,7 @@ fn own_exprs(op: &PlanOp) -> Vec<&Expr> {
         PlanOp::FinalAggregate { .. }
         | PlanOp::Exchange { .. }
         | PlanOp::Limit { .. }
+        | PlanOp::EarlyStop { .. }
         | PlanOp::UnionAll { .. }
         | PlanOp::Shared { .. } => Vec::new(),
     }

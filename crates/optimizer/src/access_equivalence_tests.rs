@@ -224,8 +224,10 @@ fn note(plan: &Plan, seen: &mut Seen) {
         }
         PlanOp::LookupJoin { left, .. } => match &left.op {
             PlanOp::HashAggregate { .. } | PlanOp::FinalAggregate { .. } => count("union"),
+            PlanOp::Sort { .. } => count("late fetch"),
             _ => count("intersection"),
         },
+        PlanOp::EarlyStop { .. } => count("order with a fallback"),
         PlanOp::UnionAll { .. } => count("several ends"),
         _ => {}
     }
@@ -264,7 +266,7 @@ fn check(seed: u64, seen: &mut Seen) {
 #[test]
 fn every_way_to_read_gives_the_rows_of_a_full_scan() {
     let mut seen = Seen::new();
-    (0..18_000).for_each(|seed| check(seed, &mut seen));
+    (0..28_000).for_each(|seed| check(seed, &mut seen));
     let ways = [
         "range",
         "several ranges",
@@ -277,6 +279,8 @@ fn every_way_to_read_gives_the_rows_of_a_full_scan() {
         "several ends",
         "union",
         "intersection",
+        "late fetch",
+        "order with a fallback",
     ];
     for way in ways {
         assert!(seen.get(way).copied().unwrap_or(0) >= 20, "{way} is hardly tested: {seen:?}");

@@ -9,7 +9,9 @@ use muster_types::Result;
 use std::sync::Arc;
 
 /// Rewrites and access paths that do not read a table by one index in its order.
-const LEFT_OUT: [Switch; 5] = [
+const LEFT_OUT: [Switch; 7] = [
+    Switch::LateFetch,
+    Switch::OrderFallback,
     Switch::IndexMerge,
     Switch::IndexMergeIntersection,
     Switch::IndexMergeUnion,

@@ -127,6 +127,7 @@ impl<'a> Writer<'a> {
             ordered: true,
             reverse: false,
             limit: Some(1),
+            until: None,
             batch_rows: 1,
             counters: Arc::clone(self.counters()),
         };

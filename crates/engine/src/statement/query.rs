@@ -91,6 +91,11 @@ fn optimize_without(
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
     off.iter().for_each(|switch| options.set(*switch, false));
+    if tables.reads_newest() {
+        // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are locked.
+        options.set(Switch::OrderFallback, false);
+        options.set(Switch::LateFetch, false);
+    }
     let optimized = muster_optimizer::optimize_hinted(bound.rel, &mut columns, &*tables, &options)?;
     for hint in &optimized.ignored_hints {
         let warning = SqlError::conflicting_hint(hint);

@@ -169,6 +169,7 @@ pub fn largest_value(table: Arc<Table>, column: usize) -> Result<Option<Value>> 
         ordered: true,
         reverse: !descending,
         limit: Some(1),
+        until: None,
         batch_rows: 1,
         counters: Arc::new(Counters::default()),
     };

@@ -3,7 +3,7 @@
 //! ```text
 //!   mod.rs         the walk, and what all nodes share
 //!   scan.rs        Scan, Values
-//!   row.rs         Filter, Project, Limit, UnionAll, Shared
+//!   row.rs         Filter, Project, Limit, EarlyStop, UnionAll, Shared
 //!   exchange.rs    Exchange
 //!   join.rs        HashJoin, NestedLoopJoin, MergeJoin
 //!   lookup.rs      LookupJoin
@@ -39,7 +39,9 @@ use crate::{
     ExecContext,
     error::to_sql,
     expr::{Compiler, Physical, Scope, scope::TraitMap, text_memory::TextMemory},
-    ops::{measure::MeasureExec, order_check::OrderCheckExec, shared::SharedRows, spill::SpillSpace},
+    ops::{
+        early_stop::ScanWatch, measure::MeasureExec, order_check::OrderCheckExec, shared::SharedRows, spill::SpillSpace,
+    },
 };
 use aggregate::{Accumulated, Grouping};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
@@ -123,6 +125,8 @@ pub struct Lowerer<'a> {
     run: SharedRows,
     /// Columns that the scan lowered next may deliver as dictionaries.
     coded: Vec<ColId>,
+    /// Watches the scan that is lowered next, to end it when it has read too much.
+    watch: Option<Arc<ScanWatch>>,
     /// The node lowered next is a join by lookup whose rows go into the join buffer of another one.
     linked: bool,
 }
@@ -146,6 +150,7 @@ pub fn lower(plan: &Plan, columns: &Columns, context: &ExecContext) -> Result<Lo
         text_bytes: 0,
         run,
         coded: Vec::new(),
+        watch: None,
         linked: false,
     };
     let node = lowerer.node(plan)?.single("a result")?;
@@ -186,6 +191,7 @@ impl Lowerer<'_> {
             }
             PlanOp::Sort { input, keys, fetch } => self.sort(input, keys, *fetch)?,
             PlanOp::Limit { input, offset, count } => self.limit(input, *offset, *count)?,
+            PlanOp::EarlyStop { input, fallback, budget } => self.early_stop(input, fallback, *budget)?,
             PlanOp::UnionAll { inputs, columns } => self.union_all(inputs, columns, &plan.output)?,
             // Measured where it is made, since joins make their own.
             PlanOp::Exchange { input, .. } => {

@@ -1,9 +1,13 @@
-//! Nodes that treat each row by itself: Filter, Project, Limit, UnionAll, Shared.
+//! Nodes that treat each row by itself: Filter, Project, Limit, EarlyStop, UnionAll, Shared.
 
 use super::{Lowerer, Node, df, field_name};
 use crate::{
     expr::{Physical, scope::TraitMap},
-    ops::{project::ProjectExec, shared::SharedExec},
+    ops::{
+        early_stop::{EarlyStopExec, ScanWatch},
+        project::ProjectExec,
+        shared::SharedExec,
+    },
 };
 use datafusion_physical_expr::conjunction;
 use datafusion_physical_plan::{
@@ -13,7 +17,7 @@ use datafusion_physical_plan::{
     projection::ProjectionExec,
     union::UnionExec,
 };
-use muster_algebra::{ColId, Expr, Plan, PlanOp};
+use muster_algebra::{ColId, Expr, Plan, PlanOp, Scan, ScanBudget};
 use muster_types::{Result, SqlError, collation::TextTraits};
 use std::sync::Arc;
 
@@ -81,6 +85,23 @@ impl Lowerer<'_> {
     pub(super) fn limit(&mut self, input: &Plan, offset: u64, count: Option<u64>) -> Result<Node> {
         let node = self.node(input)?;
         limit_node(node, offset, count)
+    }
+
+    /// A scan with a budget, and what takes over beyond it.
+    pub(super) fn early_stop(&mut self, input: &Plan, fallback: &Plan, budget: ScanBudget) -> Result<Node> {
+        let PlanOp::Scan(Scan { limit: Some(limit), .. }) = &input.op else {
+            return Err(SqlError::internal("an early stop of a scan without a limit"));
+        };
+        let watch = ScanWatch::new(budget, self.counters(input).storage());
+        self.watch = Some(watch.clone());
+        let Node { exec, scope, .. } = self.node(input)?.single("an early stop")?;
+        let fallback = self.node(fallback)?.single("a fallback")?;
+        if scope.columns != fallback.scope.columns {
+            return Err(SqlError::internal("a fallback with other columns"));
+        }
+        let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+        let exec = Arc::new(EarlyStopExec::new(exec, fallback.exec, watch, limit));
+        Ok(Node::new(exec, scope.columns, scope.traits))
     }
 
     pub(super) fn union_all(&mut self, inputs: &[Plan], columns: &[Vec<ColId>], output: &[ColId]) -> Result<Node> {

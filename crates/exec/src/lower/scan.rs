@@ -24,7 +24,7 @@ const CODED_VALUES_MAX: f64 = 256.0;
 
 impl Lowerer<'_> {
     pub(super) fn scan(&mut self, plan: &Plan, scan: &Scan) -> Result<Node> {
-        let codable = std::mem::take(&mut self.coded);
+        let (codable, watch) = (std::mem::take(&mut self.coded), self.watch.take());
         if let Some(rows) = self.context.tables.virtual_rows(&scan.table)? {
             return self.virtual_scan(plan, scan, &rows);
         }
@@ -41,7 +41,8 @@ impl Lowerer<'_> {
         };
         let request = ScanRequest {
             view: self.context.view.clone(),
-            counters: self.counters(plan).storage().clone(),
+            counters: watch.as_ref().map_or_else(|| self.counters(plan).storage().clone(), |w| w.counters().clone()),
+            until: watch.map(|watch| Arc::new(move || watch.ends_scan()) as Arc<dyn Fn() -> bool + Send + Sync>),
             index: scan.index,
             ranges: scan.ranges.clone(),
             steering: Steering { parts: scan.steering.clone() },

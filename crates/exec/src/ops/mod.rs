@@ -3,6 +3,7 @@
 pub mod apply;
 mod column_ranges;
 pub mod compact;
+pub mod early_stop;
 pub mod exchange;
 pub mod group;
 pub mod hash_join;
@@ -45,6 +46,7 @@ macro_rules! debug_as_displayed {
 
 debug_as_displayed!(
     apply::ApplyExec,
+    early_stop::EarlyStopExec,
     exchange::ExchangeExec,
     group::GroupExec,
     hash_join::GraceJoinExec,

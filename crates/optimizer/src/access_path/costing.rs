@@ -6,7 +6,7 @@ use crate::index_shape::{entries_per_key, tree_of};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::IndexRanges;
-use muster_algebra::{ColId, Expr, Statistics, Switch};
+use muster_algebra::{ColId, Expr, ScanBudget, Statistics, Switch};
 use std::rc::Rc;
 
 /// Rows that an index's ranges hold: asked of the index, else estimated.
@@ -27,6 +27,17 @@ pub fn range_rows(
     let said: Vec<Expr> =
         request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c.clone()).collect();
     total * estimator.selectivity(&said)
+}
+
+/// One stream in order takes so many times as long as the streams that read the same in parallel.
+pub const ONE_STREAM: f64 = 1.5;
+
+/// What an ordered scan that stops early may come to cost.
+pub struct EarlyStopRisk {
+    /// Milliseconds if it reads to the end, and all of that from the device.
+    pub worst_ms: f64,
+    /// What single reads cost; nothing may be spent yet.
+    pub prices: ScanBudget,
 }
 
 /// Makes the access paths of one table, each with its cost.
@@ -84,6 +95,36 @@ impl PathBuilder<'_> {
             };
         }
         cost_ms + self.options.cost.ranges(ranges.map_or(1, |r| r.ranges.len()))
+    }
+
+    /// What is at stake if all of an ordered path is read instead of its first rows.
+    pub fn risk(&self, path: &Path) -> EarlyStopRisk {
+        let (table, cost) = (self.request.table, &self.options.cost);
+        let tree = tree_of(self.statistics, table, path.index);
+        let conjuncts = &self.request.conjuncts;
+        let checked = path.ranges.as_ref().map_or_else(|| conjuncts.clone(), |r| kept(conjuncts, &r.implied));
+        let entries = path.rows_read.max(1.0);
+        let entries_ms = match path.index {
+            0 => cost.clustered_scan(entries, self.columns.len(), checked.len()),
+            _ => cost.secondary_scan(entries, self.columns.len(), checked.len()),
+        };
+        let mut prices = ScanBudget {
+            cost_ms: 0.0,
+            entry_ms: ONE_STREAM * entries_ms / entries,
+            fetch_ms: 0.0,
+            page_ms: cost.sequential_read_ms,
+        };
+        let (mut fetches, mut pages) = (0.0, tree.leaf_pages * (entries / tree.entries.max(1.0)).min(1.0));
+        if !path.covering {
+            let (on_entries, _) = split_conditions(table, path.index, self.request.columns, checked, self.options);
+            fetches = entries * self.estimator.selectivity(&on_entries);
+            // One by one, in any order.
+            prices.fetch_ms = cost.single_lookup_ns * 1e-6;
+            prices.page_ms = cost.single_read_ms;
+            pages += fetches.min(tree_of(self.statistics, table, 0).leaf_pages);
+        }
+        let worst_ms = entries * prices.entry_ms + fetches * prices.fetch_ms + pages * prices.page_ms;
+        EarlyStopRisk { worst_ms, prices }
     }
 
     /// Returns the path as a skip scan over the value sets of its later parts. `others`: paths of other indexes, whose

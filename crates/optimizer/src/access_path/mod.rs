@@ -19,6 +19,7 @@ use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
 use crate::ranges::{Domains, IndexRanges, KnownRanges};
 use crate::scope::{self, ColSet};
+pub use costing::EarlyStopRisk;
 use costing::{PathBuilder, range_rows};
 use muster_algebra::{
     ColId, Estimate, Expr, IndexHint, IndexHintScope, KeyRange, Plan, PlanOp, RowFetch, Scan, SortKey, Statistics,
@@ -45,6 +46,9 @@ pub struct Request<'a> {
     /// Order in which rows are wanted, and how many of them at most: used if it is cheaper than sorting.
     pub order: &'a [SortKey],
     pub limit: Option<u64>,
+    /// True if a scan in the wanted order may check conditions and yet stop early: the rows that qualify may all lie at
+    /// the far end.
+    pub takes_risks: bool,
     /// What is known of the ranges that the conjuncts leave.
     pub known: &'a KnownRanges,
 }
@@ -69,8 +73,15 @@ impl Path {
     }
 }
 
+/// The cheapest way to read a table.
+pub struct Chosen {
+    pub plan: Plan,
+    /// What is at stake if the plan is an ordered scan that checks conditions and stops early, unless a hint wants it.
+    pub risk: Option<EarlyStopRisk>,
+}
+
 /// Chooses the cheapest way to read a table.
-pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Estimator, options: &Options) -> Plan {
+pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Estimator, options: &Options) -> Chosen {
     let table = request.table;
     let total = table_rows(statistics, table);
     let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
@@ -97,6 +108,10 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             false => None,
         };
         let restricted = ranges.as_ref().is_some_and(|r| r.parts > 0);
+        let implied = |r: &Rc<IndexRanges>| r.implied.iter().all(|implied| *implied);
+        let is_risky =
+            request.limit.is_some() && !request.conjuncts.is_empty() && !ranges.as_ref().is_some_and(implied);
+        let ordered = ordered.filter(|_| request.takes_risks || !is_risky);
         let rows_read = match &ranges {
             Some(r) if r.ranges.is_empty() => 0.0,
             Some(r) if restricted => range_rows(r, index, &request, total, statistics, estimator),
@@ -141,7 +156,9 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             ordered: None,
             covering: true,
         });
-    build(best, rows, columns, request, estimator, options)
+    let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(&request.conjuncts);
+    let risk = (is_risky && !orders(&best)).then(|| builder.risk(&best));
+    Chosen { plan: build(best, rows, columns.clone(), request, estimator, options), risk }
 }
 
 /// The rows that the conditions leave, as far as one index's ranges and entries can tell; conditions over other columns are
@@ -224,7 +241,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &C
         // Rows come evenly, or they do not: then all are read.
         (Some(_), Some(limit)) => path.cost_ms * (limit as f64 / rows.max(1.0) * EARLY_STOP_CAUTION).min(1.0),
         // One stream in order, where others are read in parallel.
-        (Some(_), None) => path.cost_ms * 1.5,
+        (Some(_), None) => path.cost_ms * costing::ONE_STREAM,
         (None, limit) => path.cost_ms + cost.sort(rows.min(total), limit),
     }
 }

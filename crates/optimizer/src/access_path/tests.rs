@@ -44,8 +44,9 @@ impl Case {
         let (table, columns) = (&self.table, self.columns.as_slice());
         let known = &KnownRanges::default();
         let required = &required;
-        let request = Request { table, alias: "t", columns, hints, conjuncts, required, order, limit, known };
-        let plan = choose(request, &self.statistics, &self.estimator, &Options::default());
+        let (alias, takes_risks) = ("t", true);
+        let request = Request { table, alias, columns, hints, conjuncts, required, order, limit, takes_risks, known };
+        let Chosen { plan, .. } = choose(request, &self.statistics, &self.estimator, &Options::default());
         match plan.op {
             PlanOp::Scan(scan) => scan,
             other => panic!("not a scan: {other:?}"),

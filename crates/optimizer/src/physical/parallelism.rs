@@ -89,6 +89,7 @@ impl Parallelism {
             PlanOp::HashAggregate { input, .. } | PlanOp::Limit { input, .. } => input.partitions,
             PlanOp::Shared { .. } => self.threads,
             PlanOp::Values { .. }
+            | PlanOp::EarlyStop { .. }
             | PlanOp::MergeJoin { .. }
             | PlanOp::StreamAggregate { .. }
             | PlanOp::PartialAggregate { .. }

@@ -46,9 +46,10 @@ fn values_max(plan: &Plan, id: ColId) -> f64 {
                 f64::INFINITY
             }
         }
-        PlanOp::Filter { input, .. } | PlanOp::Sort { input, .. } | PlanOp::Limit { input, .. } => {
-            values_max(input, id)
-        }
+        PlanOp::Filter { input, .. }
+        | PlanOp::Sort { input, .. }
+        | PlanOp::Limit { input, .. }
+        | PlanOp::EarlyStop { input, .. } => values_max(input, id),
         PlanOp::Project { input, exprs } => match exprs.iter().find(|(new, _)| *new == id) {
             Some((_, Expr::Column(old))) => values_max(input, *old),
             _ => f64::INFINITY,

@@ -111,8 +111,18 @@ impl Planner<'_> {
     ) -> Option<Fewer> {
         let Rel::Get { table: definition, alias, columns, hints } = table.get else { return None };
         let (conjuncts, known) = (table.predicates.to_vec(), &KnownRanges::default());
-        let request =
-            Request { table: definition, alias, columns, hints, conjuncts, required, order: &[], limit: None, known };
+        let request = Request {
+            table: definition,
+            alias,
+            columns,
+            hints,
+            conjuncts,
+            required,
+            order: &[],
+            limit: None,
+            takes_risks: true,
+            known,
+        };
         let plan = loose::choose(&request, group, wanted, self.statistics, &self.estimator, self.options)?;
         let PlanOp::Scan(scan) = &plan.op else { return None };
         let forced = hints::forces(scan.index, hints, IndexHintScope::GroupBy);
@@ -162,7 +172,11 @@ impl Planner<'_> {
         }
         let order = [SortKey { expr: Expr::Column(id), descending: end == End::Max }];
         let plan = self.plan_table(table.get, &predicates, required, &order, Some(1))?;
-        let is_first = matches!(&plan.op, PlanOp::Scan(scan) if scan.ordered && scan.limit == Some(1));
+        let first = match &plan.op {
+            PlanOp::EarlyStop { input, .. } => input,
+            _ => &plan,
+        };
+        let is_first = matches!(&first.op, PlanOp::Scan(scan) if scan.ordered && scan.limit == Some(1));
         Ok(is_first.then_some(plan))
     }
 }

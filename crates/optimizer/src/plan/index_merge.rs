@@ -42,11 +42,11 @@ pub(super) struct Merged<'a> {
 }
 
 /// Primary keys of some of the rows.
-struct Keys {
-    plan: Plan,
+pub(super) struct Keys {
+    pub plan: Plan,
     /// The columns of the plan that are the parts of the key.
-    ids: Vec<ColId>,
-    index: usize,
+    pub ids: Vec<ColId>,
+    pub index: usize,
 }
 
 impl Planner<'_> {
@@ -164,7 +164,9 @@ impl Planner<'_> {
         let ids: Vec<ColId> = table.indexes[0].parts.iter().map(|p| of_part(p.column)).collect::<Option<_>>()?;
         let required: ColSet = ids.iter().copied().collect();
         let (order, limit, required) = (&[][..], None, &required);
-        let request = Request { table, alias, columns: &columns, hints, conjuncts, required, order, limit, known };
+        let columns = &columns;
+        let request =
+            Request { table, alias, columns, hints, conjuncts, required, order, limit, takes_risks: true, known };
         let clustered = tree_of(self.statistics, table, 0);
         let model = self.options.cost;
         let cost = |p: &Plan| p.estimate.cost_ms + model.fetches(&clustered, p.estimate.rows);
@@ -178,7 +180,7 @@ impl Planner<'_> {
     }
 
     /// Looks up the rows with these primary keys and checks all conditions on them.
-    fn rows_of(&self, merged: Merged<'_>, keys: Keys) -> Plan {
+    pub(super) fn rows_of(&self, merged: Merged<'_>, keys: Keys) -> Plan {
         let Merged { table, alias, columns, conjuncts, required, .. } = merged;
         let checked = scope::exprs_columns(conjuncts);
         let read = columns.iter().filter(|(id, _)| required.contains(id) || checked.contains(id)).copied().collect();
@@ -210,7 +212,7 @@ impl Planner<'_> {
     }
 
     /// The table's columns under new numbers, its primary key's among them, and what stands for the old ones.
-    fn columns_again(&mut self, merged: Merged<'_>) -> (Vec<(ColId, usize)>, Substitution) {
+    pub(super) fn columns_again(&mut self, merged: Merged<'_>) -> (Vec<(ColId, usize)>, Substitution) {
         let Merged { table, alias, .. } = merged;
         let mut renamed = Substitution::new();
         let mut columns: Vec<(ColId, usize)> = Vec::new();
@@ -221,24 +223,28 @@ impl Planner<'_> {
         }
         for part in &table.indexes[0].parts {
             if columns.iter().all(|(_, c)| *c != part.column) {
-                let definition = &table.columns[part.column];
-                let origin = ColumnOrigin {
-                    database: table.database.clone(),
-                    table: table.name.clone(),
-                    alias: alias.into(),
-                    column: definition.name.clone(),
-                };
-                let id = self.columns_mut().add(ColumnMeta {
-                    name: definition.name.clone(),
-                    ty: definition.ty,
-                    nullable: definition.nullable,
-                    origin: Some(origin),
-                    decimals: definition.digits.map(|d| d.scale),
-                });
-                columns.push((id, part.column));
+                columns.push((self.column_of(table, alias, part.column), part.column));
             }
         }
         (columns, renamed)
+    }
+
+    /// A number for a column of a table that the query does not name.
+    pub(super) fn column_of(&mut self, table: &TableDef, alias: &str, column: usize) -> ColId {
+        let definition = &table.columns[column];
+        let origin = ColumnOrigin {
+            database: table.database.clone(),
+            table: table.name.clone(),
+            alias: alias.into(),
+            column: definition.name.clone(),
+        };
+        self.columns_mut().add(ColumnMeta {
+            name: definition.name.clone(),
+            ty: definition.ty,
+            nullable: definition.nullable,
+            origin: Some(origin),
+            decimals: definition.digits.map(|d| d.scale),
+        })
     }
 
     /// A new number for a column of the same kind.
@@ -249,12 +255,13 @@ impl Planner<'_> {
 }
 
 /// Returns true if rows can be looked up by the values of their primary key.
-fn has_exact_key(table: &TableDef) -> bool {
+pub(super) fn has_exact_key(table: &TableDef) -> bool {
     let is_exact = |column: usize| !matches!(table.columns[column].ty, SqlType::Float | SqlType::Double);
     table.has_primary_key() && table.key_parts(0).iter().all(|p| p.prefix.is_none() && is_exact(p.column))
 }
 
-/// Returns true if merging indexes is better than a scan, which may be in the wanted order.
+/// Returns true if finding rows by their primary keys, which merging indexes or a top-N over entries delivers, is better than a
+/// scan, which may be in the wanted order.
 pub(super) fn is_better(
     merge: &Plan,
     scan: &Plan,

@@ -7,13 +7,15 @@ pub mod validate;
 
 mod aggregate;
 mod distinct_values;
+mod early_stop;
 mod index_ends;
 mod index_merge;
+mod late_fetch;
 mod memo;
 pub mod order;
 mod sharing;
 
-use crate::access_path::{self, Request};
+use crate::access_path::{self, Chosen, Request};
 use crate::join_order;
 use crate::join_order::cardinality::Estimator;
 use crate::options::Options;
@@ -27,6 +29,15 @@ use muster_types::Result;
 use sharing::Sharing;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+/// The order in which rows of a table are wanted, and how many of them at most.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    order: &'a [SortKey],
+    limit: Option<u64>,
+    /// See [`Request::takes_risks`].
+    takes_risks: bool,
+}
 
 /// Turns one statement's relations into plans.
 pub struct Planner<'a> {
@@ -121,6 +132,11 @@ impl<'a> Planner<'a> {
         order: &[SortKey],
         limit: Option<u64>,
     ) -> Result<Plan> {
+        self.plan_get(get, predicates, required, Wanted { order, limit, takes_risks: true })
+    }
+
+    fn plan_get(&mut self, get: &Rel, predicates: &[Expr], required: &ColSet, wanted: Wanted<'_>) -> Result<Plan> {
+        let Wanted { order, limit, takes_risks } = wanted;
         let Rel::Get { table, alias, columns, hints } = get else {
             return Err(muster_types::SqlError::internal("not a table"));
         };
@@ -140,13 +156,34 @@ impl<'a> Planner<'a> {
         let known = &*self.memo.ranges_of(get, &conjuncts);
         let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below, options, known };
         let merge = self.index_merge(merged);
-        let request = Request { table, alias, columns, hints, conjuncts, required: &below, order, limit, known };
-        let scan = access_path::choose(request, self.statistics, &self.estimator, options);
+        let late = self.late_fetch(merged, Wanted { limit, ..wanted });
+        let by_cost = |a: &Plan, b: &Plan| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms);
+        let is_forced = merge.is_some() && options.is_forced(Switch::IndexMerge) && order.is_empty();
+        let all = conjuncts.clone();
+        let required_below = &below;
+        let request = Request {
+            table,
+            alias,
+            columns,
+            hints,
+            conjuncts,
+            required: required_below,
+            order,
+            limit,
+            takes_risks,
+            known,
+        };
+        let chosen = access_path::choose(request, self.statistics, &self.estimator, options);
         // Without ranges, if they were not made to their end.
         self.options.interrupt.check()?;
-        let scan = match merge {
-            Some(merge) if options.is_forced(Switch::IndexMerge) && order.is_empty() => merge,
-            Some(merge) if index_merge::is_better(&merge, &scan, hints, order, limit, &self.options.cost) => merge,
+        let Chosen { plan: scan, risk } = chosen;
+        // A scan that reads what is wanted and nothing else fetches no rows in vain.
+        let late = late.filter(|_| scan.order.is_empty() || risk.is_some());
+        let keyed = merge.into_iter().chain(late).min_by(by_cost);
+        let scan = match (keyed, risk) {
+            (Some(keyed), _) if is_forced => keyed,
+            (Some(keyed), _) if index_merge::is_better(&keyed, &scan, hints, order, limit, &self.options.cost) => keyed,
+            (_, Some(risk)) => self.with_fallback(scan, &risk, get, &all)?,
             _ => scan,
         };
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }

@@ -1,6 +1,7 @@
 //! ORDER BY and LIMIT: sorts, top-N, and reading in index order instead.
 
 use super::Planner;
+use crate::cost::CostModel;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Estimate, Expr, Plan, PlanOp, Rel, SortKey};
 use muster_types::Result;
@@ -37,11 +38,7 @@ impl Planner<'_> {
         if plan.order.len() >= keys.len() && plan.order[..keys.len()] == keys[..] {
             return Ok(limit(plan, 0, fetch));
         }
-        let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
-        let cost_ms = plan.estimate.cost_ms + self.options.cost.sort(plan.estimate.rows, fetch);
-        let output = plan.output.clone();
-        let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
-        Ok(Plan::new(op, output, Estimate { rows, cost_ms }, keys))
+        Ok(sorted(plan, keys, fetch, &self.options.cost))
     }
 
     /// Keys that mean something, and those with subqueries as columns to be computed before sorting.
@@ -121,6 +118,15 @@ impl Planner<'_> {
         };
         Ok(limit(plan, offset, count))
     }
+}
+
+/// The rows of a plan in an order; `fetch`: the first ones only.
+pub fn sorted(plan: Plan, keys: Vec<SortKey>, fetch: Option<u64>, cost: &CostModel) -> Plan {
+    let rows = fetch.map_or(plan.estimate.rows, |n| plan.estimate.rows.min(n as f64));
+    let cost_ms = plan.estimate.cost_ms + cost.sort(plan.estimate.rows, fetch);
+    let output = plan.output.clone();
+    let op = PlanOp::Sort { input: Box::new(plan), keys: keys.clone(), fetch };
+    Plan::new(op, output, Estimate { rows, cost_ms }, keys)
 }
 
 /// At most `count` rows after the first `offset`; no node if the plan keeps to that by itself.

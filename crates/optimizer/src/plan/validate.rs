@@ -76,6 +76,9 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
         // All that read the rows of one run have them under the same names.
         return if *per_run { Ok(()) } else { produce(plan.output.iter().copied(), produced) };
     }
+    if let PlanOp::EarlyStop { input, fallback, .. } = &plan.op {
+        return check_early_stop(plan, [input, fallback], params, produced);
+    }
     for input in plan.inputs() {
         check(input, params, produced)?;
     }
@@ -194,7 +197,7 @@ fn check(plan: &Plan, params: &ColSet, produced: &mut ColSet) -> Result<()> {
             }
         }
         // Checked above.
-        PlanOp::Shared { .. } => {}
+        PlanOp::Shared { .. } | PlanOp::EarlyStop { .. } => {}
         PlanOp::UnionAll { inputs, columns } => {
             produce(plan.output.iter().copied(), produced)?;
             if inputs.len() != columns.len() {
@@ -233,13 +236,29 @@ fn check_partitions(plan: &Plan) -> Result<()> {
         PlanOp::NestedLoopJoin { kind, .. } => {
             inputs == [plan.partitions, 1] && (plan.partitions == 1 || *kind == JoinKind::Inner)
         }
-        PlanOp::MergeJoin { .. } => inputs == [1, 1] && plan.partitions == 1,
+        PlanOp::MergeJoin { .. } | PlanOp::EarlyStop { .. } => inputs == [1, 1] && plan.partitions == 1,
         PlanOp::StreamAggregate { .. } | PlanOp::Shared { .. } => inputs == [1],
         PlanOp::Limit { offset, .. } => inputs == [plan.partitions] && (plan.partitions == 1 || *offset == 0),
         PlanOp::UnionAll { .. } => inputs.iter().sum::<usize>().max(1) == plan.partitions,
         PlanOp::Scan(_) | PlanOp::Values { .. } | PlanOp::Sort { .. } | PlanOp::Exchange { .. } => true,
     };
     if fits { Ok(()) } else { fail(format_args!("{:?} partitions become {}", inputs, plan.partitions)) }
+}
+
+fn check_early_stop(plan: &Plan, inputs: [&Plan; 2], params: &ColSet, produced: &mut ColSet) -> Result<()> {
+    let [input, fallback] = inputs;
+    // Rows come from one of them at a time, under the same names.
+    let mut others = produced.clone();
+    check(input, params, produced)?;
+    check(fallback, params, &mut others)?;
+    produced.extend(others);
+    if !matches!(&input.op, PlanOp::Scan(scan) if scan.ordered && scan.limit.is_some()) {
+        return fail("an early stop of something else than an ordered scan with a limit");
+    }
+    match input.output == plan.output && fallback.output == plan.output {
+        true => check_partitions(plan),
+        false => fail("an early stop and its fallback have other columns"),
+    }
 }
 
 fn check_scan(scan: &Scan, params: &ColSet, produced: &mut ColSet) -> Result<()> {

@@ -129,6 +129,11 @@ impl Data {
                 self.aggregate(rows, group, aggregates, outer)
             }
             PlanOp::Sort { input, keys, fetch } => limit(self.sort(self.plan(input, outer), keys, outer), 0, *fetch),
+            PlanOp::EarlyStop { input, fallback, .. } => {
+                let rows = self.plan(input, outer);
+                assert_eq!(rows, self.plan(fallback, outer), "an early stop and its fallback");
+                rows
+            }
             PlanOp::Limit { input, offset, count } => limit(self.plan(input, outer), *offset, *count),
             PlanOp::UnionAll { inputs, columns } => {
                 let all = inputs.iter().zip(columns);

@@ -90,6 +90,7 @@ impl Fixture {
             ordered: true,
             reverse: false,
             limit: None,
+            until: None,
             batch_rows: 1000,
             counters: Arc::default(),
         };

@@ -149,6 +149,7 @@ pub(crate) fn scan_request(columns: Vec<usize>) -> ScanRequest {
         ordered: false,
         reverse: false,
         limit: None,
+        until: None,
         batch_rows: 50,
         counters: Arc::default(),
     }

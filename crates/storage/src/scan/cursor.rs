@@ -39,6 +39,8 @@ pub struct ScanCursor {
     slices: VecDeque<LeafSlice>,
     /// Leaves read one behind the other.
     neighbours: usize,
+    /// Leaves asked for ahead and not read yet, of a scan that wants few rows.
+    asked: usize,
     /// Entries that are still wanted; `None` if all are.
     left: Option<usize>,
     /// The index condition.
@@ -71,6 +73,7 @@ impl ScanCursor {
             onward: None,
             slices: VecDeque::new(),
             neighbours: 0,
+            asked: 0,
             left: scan.entries_max,
             index_tester: access.index_tester(),
             row_tester: scan.distinct_prefix.and_then(|_| access.entry_tester()),
@@ -105,6 +108,10 @@ impl ScanCursor {
             }
             if self.ended {
                 return Ok(None);
+            }
+            if scan.until.as_ref().is_some_and(|is_due| is_due()) {
+                (self.current, self.ahead, self.ended) = (None, None, true);
+                continue;
             }
             let leaves = match self.skipper.is_some() {
                 false => self.next_leaves(&scan, counters)?,
@@ -159,9 +166,14 @@ impl ScanCursor {
                 if let (true, Some(ahead)) = (pages.is_empty(), &self.ahead) {
                     pages = ahead.run.upcoming();
                 }
-                let pages = &pages[..pages.len().min(count)];
-                if !pages.is_empty() {
+                self.neighbours += slices.len();
+                self.asked = self.asked.saturating_sub(slices.len());
+                // A few rows that are hard to find: the longer none are found, the more is worth asking for.
+                let ahead = if scan.is_limited { count.max(self.neighbours.min(READ_AHEAD_LEAVES)) } else { count };
+                let pages = &pages[..pages.len().min(ahead)];
+                if !pages.is_empty() && (ahead == count || self.asked <= ahead / 2) {
                     scan.access.tree.pool().prefetch(scan.access.tree.file(), pages, counters);
+                    self.asked = pages.len();
                 }
             }
             let ranges: Vec<Range<usize>> = slices.iter().map(|s| s.rows.clone()).collect();

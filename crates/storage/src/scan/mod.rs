@@ -64,6 +64,8 @@ pub struct ScanRequest {
     pub reverse: bool,
     /// Rows that are wanted; there may come more. Without conditions, no cursor reads more entries than that.
     pub limit: Option<u64>,
+    /// Asked before a cursor reads on; if it returns true, the scan ends as if there were no more entries.
+    pub until: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// Target size of a batch, in rows.
     pub batch_rows: usize,
     pub counters: Arc<Counters>,
@@ -83,6 +85,9 @@ pub struct Scan {
     taken: AtomicBool,
     /// Entries that are read at most.
     entries_max: Option<usize>,
+    /// True if a number of rows is wanted that may be smaller than what there is.
+    is_limited: bool,
+    until: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// Every row of the clustered tree, in no order: MySQL counts it another way.
     whole_table: bool,
     queue: Mutex<Queue>,
@@ -116,6 +121,7 @@ impl Scan {
         let entries_max = request.limit.filter(|_| unconditional).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(Arc::new(Scan {
             entries_max,
+            is_limited: request.limit.is_some(),
             access,
             fetch,
             ordered,
@@ -125,6 +131,7 @@ impl Scan {
             steering: steering.map(Arc::new),
             distinct_prefix: request.distinct_prefix,
             taken: AtomicBool::new(false),
+            until: request.until,
             whole_table,
             queue: Mutex::new(queue),
         }))

@@ -102,6 +102,7 @@ fn scan(table: &Arc<Table>, columns: &[usize], each: &mut dyn FnMut(&RecordBatch
         ordered: false,
         reverse: false,
         limit: None,
+        until: None,
         batch_rows: 8192,
         counters: Arc::default(),
     };

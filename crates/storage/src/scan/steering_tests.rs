@@ -29,6 +29,7 @@ fn request(index: usize, columns: Vec<usize>) -> ScanRequest {
         ordered: false,
         reverse: false,
         limit: None,
+        until: None,
         batch_rows: 500,
         counters: Arc::default(),
     }

@@ -7,7 +7,7 @@ use crate::scope::ColSet;
 use crate::testing::builder::*;
 use muster_algebra::{
     AggregateCall, AggregateFunction, ColId, Columns, CompareOp, Estimate, Expr, JoinKind, KeyRange, LogicOp, Plan,
-    PlanOp, Rel, RowFetch, Scan, Side, SortKey,
+    PlanOp, Rel, RowFetch, Scan, ScanBudget, Side, SortKey,
 };
 use muster_types::{Collation, SqlType, Value};
 
@@ -113,6 +113,35 @@ fn scans() {
                 let id = p.output[1];
                 scan_of(p).filter.push(eq(id, Expr::literal(Value::Text("x".into()), text)));
             }),
+        ],
+    );
+}
+
+#[test]
+fn early_stops() {
+    let mut t = Tables::new();
+    let Read { plan: mut input, a, b } = read(&mut t, "r");
+    scan_of(&mut input).limit = Some(10);
+    input.estimate.rows = 10.0;
+    let fallback = input.clone();
+    let budget = ScanBudget { cost_ms: 1.0, entry_ms: 1e-6, fetch_ms: 0.0, page_ms: 0.0 };
+    let op = PlanOp::EarlyStop { input: Box::new(input), fallback: Box::new(fallback), budget };
+    let plan = Plan { order: vec![by(a)], ..node(op, &[a, b], 10.0) };
+    fn inputs(plan: &mut Plan) -> [&mut Plan; 2] {
+        match &mut plan.op {
+            PlanOp::EarlyStop { input, fallback, .. } => [input, fallback],
+            _ => unreachable!("an early stop"),
+        }
+    }
+    refused(
+        &plan,
+        &t.columns,
+        &[
+            ("an ordered scan with a limit", |p| scan_of(inputs(p)[0]).limit = None),
+            ("other columns", |p| p.output.reverse()),
+            ("an early stop promises an order", |p| inputs(p)[0].order.clear()),
+            ("with a fallback promises an order", |p| inputs(p)[1].order.clear()),
+            ("partitions", |p| p.partitions = 2),
         ],
     );
 }

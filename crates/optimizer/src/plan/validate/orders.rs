@@ -23,6 +23,10 @@ pub fn check(plan: &Plan) -> Result<()> {
             }
         }
         PlanOp::Sort { keys, .. } => check_prefix(order, keys, "a sort"),
+        PlanOp::EarlyStop { input, fallback, .. } => {
+            check_prefix(order, &input.order, "an early stop")?;
+            check_prefix(order, &fallback.order, "an early stop with a fallback")
+        }
         PlanOp::StreamAggregate { input, group, .. } => {
             let leading: Vec<ColId> = input.order.iter().take(group.len()).filter_map(column).collect();
             if leading.len() < group.len() || !group.iter().all(|id| leading.contains(id)) {

@@ -37,6 +37,7 @@ fn most_rows(plan: &Plan) -> f64 {
         PlanOp::Filter { input, .. }
         | PlanOp::Project { input, .. }
         | PlanOp::Exchange { input, .. }
+        | PlanOp::EarlyStop { input, .. }
         | PlanOp::PartialAggregate { input, .. }
         | PlanOp::Shared { input, .. } => of(input),
         PlanOp::Sort { input, fetch, .. } => first(input, *fetch),

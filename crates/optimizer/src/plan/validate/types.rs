@@ -59,9 +59,11 @@ pub fn check(plan: &Plan, columns: &Columns) -> Result<()> {
             debug_assert_eq!(inputs.len(), lists.len());
             Ok(())
         }
-        PlanOp::Exchange { .. } | PlanOp::FinalAggregate { .. } | PlanOp::Limit { .. } | PlanOp::Shared { .. } => {
-            Ok(())
-        }
+        PlanOp::Exchange { .. }
+        | PlanOp::FinalAggregate { .. }
+        | PlanOp::Limit { .. }
+        | PlanOp::EarlyStop { .. }
+        | PlanOp::Shared { .. } => Ok(()),
     }
 }
 
