@@ -9,10 +9,10 @@ use muster_storage::{
 use muster_types::{KeyPart, KeyRange};
 use std::ops::Bound;
 
-const ROWS: i64 = 20_000;
+pub(super) const ROWS: i64 = 20_000;
 
 /// `t (id BIGINT PRIMARY KEY, n BIGINT, c VARCHAR, KEY (n))`
-struct Stored {
+pub(super) struct Stored {
     table: Arc<Table>,
     store: Arc<Store>,
     def: Arc<TableDef>,
@@ -29,15 +29,15 @@ impl TableSource for OneTable {
 }
 
 /// NULL in every tenth row; each other number in about two rows.
-fn n_of(id: i64) -> Option<i64> {
+pub(super) fn n_of(id: i64) -> Option<i64> {
     (id % 10 != 0).then_some(id * 7919 % ROWS / 2)
 }
 
-fn row(id: i64) -> Vec<Value> {
+pub(super) fn row(id: i64) -> Vec<Value> {
     vec![int(id), opt(n_of(id)), text(&format!("text {id}"))]
 }
 
-fn stored() -> Stored {
+pub(super) fn stored() -> Stored {
     stored_with(8 << 20)
 }
 
@@ -92,7 +92,7 @@ fn stored_with(buffer_pool_bytes: usize) -> Stored {
 }
 
 impl Stored {
-    fn query(&self) -> (Query, Vec<ColId>) {
+    pub(super) fn query(&self) -> (Query, Vec<ColId>) {
         self.query_with(256 << 20)
     }
 
@@ -104,7 +104,7 @@ impl Stored {
     }
 
     /// All rows, all columns, in any order.
-    fn scan(&self, ids: &[ColId]) -> Scan {
+    pub(super) fn scan(&self, ids: &[ColId]) -> Scan {
         Scan {
             table: self.def.clone(),
             alias: "t".into(),
@@ -124,7 +124,7 @@ impl Stored {
     }
 }
 
-fn scan_plan(scan: Scan) -> Plan {
+pub(super) fn scan_plan(scan: Scan) -> Plan {
     let output = scan.columns.iter().map(|(id, _)| *id).collect();
     plan(PlanOp::Scan(scan), output)
 }
