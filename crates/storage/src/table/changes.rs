@@ -235,6 +235,7 @@ impl Table {
                 Some(patch) => UndoRow::Patch { patch, row_bytes: before.record.len() as u32 },
                 None => UndoRow::Record(before.record),
             },
+            leaves_nothing: !leaves_garbage,
         };
         let first = FirstRecord { kind: kind::UNDO, file: self.trees[0].file().id(), payload: undo.to_bytes() };
         let undo = self.commit_changes(changes, Some(&first))?;

@@ -172,7 +172,7 @@ impl Table {
     /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries, and the
     /// row if the change marked it and nothing has changed it since. Done once more, it does nothing.
     pub(crate) fn purge(&self, undo: &UndoRecord, seen: &SeenByAll, at: Lsn) -> Result<()> {
-        if undo.kind.is_insert() || undo.marked {
+        if undo.kind.is_insert() || undo.marked || undo.leaves_nothing {
             return Ok(());
         }
         let counters = self.store.counters();

@@ -81,7 +81,9 @@ fn is_of_one_table(e: &StorageError) -> bool {
 /// Returns true if the version before a change has long values that go with it. A row that went has taken its own along.
 fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
     let clustered = table.tree(0);
-    Ok(undo.kind == UndoKind::Update && clustered.has_long_values(&undo.own_values(clustered)?)?)
+    Ok(undo.kind == UndoKind::Update
+        && !undo.leaves_nothing
+        && clustered.has_long_values(&undo.own_values(clustered)?)?)
 }
 
 impl Transactions {

@@ -51,6 +51,8 @@ pub(crate) struct UndoRecord {
     /// The row's key in the clustered tree; the first of several.
     pub key: Vec<u8>,
     pub row: UndoRow,
+    /// The version before leaves nothing for purge: its entries are those of the version after, and it has no long values.
+    pub leaves_nothing: bool,
 }
 
 /// The row before a change, in an undo record.
@@ -82,6 +84,7 @@ const FIXED: usize = 40;
 
 const MARKED: u8 = 1;
 const PATCH: u8 = 2;
+const LEAVES_NOTHING: u8 = 4;
 
 impl UndoRecord {
     /// The undo record of rows that have come, at least one of them.
@@ -92,7 +95,7 @@ impl UndoRecord {
             record.extend_from_slice(key);
         }
         let (key, version, row) = (keys[0].clone(), Version::default(), UndoRow::Record(record));
-        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, row }
+        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, row, leaves_nothing: true }
     }
 
     /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error: `Corrupt`.
@@ -142,7 +145,9 @@ impl UndoRecord {
             UndoRow::Record(_) => (0, 0),
             UndoRow::Patch { row_bytes, .. } => (PATCH, *row_bytes),
         };
-        bytes.extend_from_slice(&[self.kind as u8, if self.marked { MARKED } else { 0 } | patch]);
+        let marked = if self.marked { MARKED } else { 0 };
+        let leaves_nothing = if self.leaves_nothing { LEAVES_NOTHING } else { 0 };
+        bytes.extend_from_slice(&[self.kind as u8, marked | patch | leaves_nothing]);
         bytes.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&row_bytes.to_le_bytes());
         bytes.extend_from_slice(&self.key);
@@ -173,6 +178,7 @@ impl UndoRecord {
             marked: fixed[33] & MARKED != 0,
             key: key.to_vec(),
             row,
+            leaves_nothing: fixed[33] & LEAVES_NOTHING != 0,
         })
     }
 }
@@ -222,9 +228,14 @@ mod tests {
             marked: true,
             key: vec![1, 2, 3],
             row: UndoRow::Record(vec![9; 40]),
+            leaves_nothing: false,
         };
         let bytes = record.to_bytes();
-        let patched = UndoRecord { row: UndoRow::Patch { patch: vec![8; 12], row_bytes: 300 }, ..record.clone() };
+        let patched = UndoRecord {
+            row: UndoRow::Patch { patch: vec![8; 12], row_bytes: 300 },
+            leaves_nothing: true,
+            ..record.clone()
+        };
         assert_eq!(UndoRecord::from_bytes(&patched.to_bytes()), Some(patched));
         assert_eq!(UndoRecord::from_bytes(&bytes), Some(record));
         let keys = [vec![1], vec![], vec![2; 300]];
