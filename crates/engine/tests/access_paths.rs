@@ -13,7 +13,7 @@ const PRIMARY_KEYS: [&str; 4] = ["primary key (k)", "primary key (b, k)", "prima
 const INDEXES: [&str; 7] = ["i_a", "i_bc", "i_cab", "i_d", "i_ed", "i_db", "i_adown"];
 
 /// Settings under which the same rows must come.
-const WAYS: [&str; 14] = [
+const WAYS: [&str; 15] = [
     "optimizer_switch = 'index_condition_pushdown=off'",
     "optimizer_switch = 'skip_scan=off'",
     "optimizer_switch = 'use_index_extensions=off'",
@@ -24,6 +24,7 @@ const WAYS: [&str; 14] = [
     "optimizer_switch = 'min_max_by_index=off'",
     "optimizer_switch = 'index_order=off'",
     "optimizer_switch = 'prefer_ordering_index=off'",
+    "optimizer_switch = 'order_fallback=off,late_fetch=off'",
     "optimizer_switch = 'mrr=off,batched_key_access=off'",
     "optimizer_switch = 'mrr=off,skip_scan=off,use_index_extensions=off,index_condition_pushdown=off'",
     "range_optimizer_max_mem_size = 1000",
