@@ -13,7 +13,7 @@
 //! locks that alone.
 
 use crate::{
-    Counters, Result, StorageError, Table, Transaction,
+    Counters, ReadView, Result, StorageError, Table, Transaction,
     key::ByteRange,
     locks::{Acquired, Fault, LockMode, Resource, TransactionLocks, Wanted},
     tree::{CurrentEntry, TreeLayout},
@@ -55,6 +55,9 @@ pub struct LockingScan {
     at: Vec<u8>,
     /// Locks that the transaction has got newly for the entry that was looked at last.
     acquired: Vec<Resource>,
+    /// The view that what is met is compared with.
+    view: Option<Arc<ReadView>>,
+    met_unseen: bool,
 }
 
 /// A row that a transaction has locked exclusively, in its newest version.
@@ -97,7 +100,19 @@ impl LockingScan {
                 if request.reverse { ranges.push_front(range) } else { ranges.push_back(range) }
             }
         }
-        Ok(LockingScan { table: Arc::clone(table), request, ranges, at: Vec::new(), acquired: Vec::new() })
+        let (table, at, acquired) = (Arc::clone(table), Vec::new(), Vec::new());
+        Ok(LockingScan { table, request, ranges, at, acquired, view: None, met_unseen: false })
+    }
+
+    /// Compares what the scan meets with what a view sees, which somebody holds until the scan is done.
+    pub fn compare_with(&mut self, view: Arc<ReadView>) {
+        self.view = Some(view);
+    }
+
+    /// Returns true if the scan has met a row or an entry whose last change the view does not see. If it has not by its end, the
+    /// view sees the rows that are locked, each as it is, and no others: one that came and went between is still there, marked.
+    pub fn met_unseen(&self) -> bool {
+        self.met_unseen
     }
 
     /// The next row, locked: all columns of the table, then the hidden row number if there is one. Errors: `WouldWait` if the
@@ -185,7 +200,7 @@ impl LockingScan {
     }
 
     fn find(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<Found> {
-        let LockingScan { table, request, ranges, at, acquired } = self;
+        let LockingScan { table, request, ranges, at, acquired, view, met_unseen } = self;
         let Some(range) = ranges.front_mut() else { return Ok(Found::End) };
         let tree = table.tree(request.index);
         let file = tree.file().id().0;
@@ -215,15 +230,20 @@ impl LockingScan {
             let resource = Resource::entry(file, &inside.key);
             let is_changed = locks.is_changed_by_other(inside.trx_id(), || resource.clone());
             let leaves_nothing = inside.is_marked() && !is_changed && !locks.table().has_fault(Fault::TrustEntries);
+            let mut compare = || *met_unseen |= view.as_ref().is_some_and(|view| !view.sees(inside.trx_id()));
             let wanted = match request.gaps {
                 true if range.is_point && !inside.is_marked() => Wanted::record(request.mode),
                 true => Wanted::next_key(request.mode),
-                false if leaves_nothing => return Ok(Found::NoRow),
+                false if leaves_nothing => {
+                    compare();
+                    return Ok(Found::NoRow);
+                }
                 false => Wanted::record(request.mode),
             };
             if locks.try_acquire(&resource, wanted)? == Acquired::New {
                 acquired.push(resource);
             }
+            compare();
             Ok(match request.index {
                 _ if leaves_nothing => Found::NoRow,
                 0 if inside.is_marked() => Found::NoRow,
@@ -244,11 +264,13 @@ impl LockingScan {
         locks: &TransactionLocks,
         counters: &Counters,
     ) -> Result<Option<Vec<Value>>> {
-        let LockingScan { table, request, at, acquired, .. } = self;
-        let Some((row, is_new)) = lock_row(table, clustered_key, request.mode, locks, counters)? else {
+        let LockingScan { table, request, at, acquired, view, met_unseen, .. } = self;
+        let Some(LockedEntry { row, lock, trx_id }) = lock_row(table, clustered_key, request.mode, locks, counters)?
+        else {
             return Ok(None);
         };
-        acquired.extend(is_new);
+        acquired.extend(lock);
+        *met_unseen |= view.as_ref().is_some_and(|view| !view.sees(trx_id));
         let Some(row) = row else { return Ok(None) };
         let (values, number) = table.split_stored(&row);
         let tree = table.tree(request.index);
@@ -263,15 +285,24 @@ enum Step {
     Row(Vec<Value>),
 }
 
-/// Locks a row of the clustered tree. Returns its newest version, nothing if it is marked, and the key of the lock if that is new;
-/// `None` if there is no such entry. Error: `WouldWait`, if somebody has to be waited for.
+/// An entry of the clustered tree that was locked.
+pub(crate) struct LockedEntry {
+    /// The newest version of the row; `None` if it is marked.
+    pub row: Option<Vec<Value>>,
+    /// The lock, if it is new.
+    pub lock: Option<Resource>,
+    /// The transaction that has changed the row last.
+    trx_id: u64,
+}
+
+/// Locks a row of the clustered tree. `None` if there is no such entry. Error: `WouldWait`, if somebody has to be waited for.
 pub(crate) fn lock_row(
     table: &Table,
     clustered_key: &[u8],
     mode: LockMode,
     locks: &TransactionLocks,
     counters: &Counters,
-) -> Result<Option<(Option<Vec<Value>>, Option<Resource>)>> {
+) -> Result<Option<LockedEntry>> {
     let tree = table.tree(0);
     tree.visit_first(clustered_key, counters, |entry| {
         let Some(entry) = entry.filter(|entry| entry.key == clustered_key) else { return Ok(None) };
@@ -279,7 +310,7 @@ pub(crate) fn lock_row(
         locks.is_changed_by_other(entry.trx_id(), || resource.clone());
         let is_new = locks.try_acquire(&resource, Wanted::record(mode))? == Acquired::New;
         let row = if entry.is_marked() { None } else { Some(entry.values(counters)?) };
-        Ok(Some((row, is_new.then_some(resource))))
+        Ok(Some(LockedEntry { row, lock: is_new.then_some(resource), trx_id: entry.trx_id() }))
     })
 }
 

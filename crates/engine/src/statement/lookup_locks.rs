@@ -57,7 +57,7 @@ impl StatementContext {
     fn lock_looked_up(&self, planned: &Planned, looked_up: &mut LookedUp<'_>) -> Result<bool> {
         let (lookup, locks) = (looked_up.lookup, looked_up.locks);
         let table = planned.tables.storage(lookup.table.id)?;
-        let mut ranges = self.keys_of(planned, looked_up, &table)?;
+        let mut ranges = self.keys_of(planned, looked_up.left, lookup, looked_up.keys, &table)?;
         ranges.retain(|bytes, _| !looked_up.locked.contains(bytes));
         if ranges.is_empty() {
             return Ok(false);
@@ -72,17 +72,18 @@ impl StatementContext {
         Ok(true)
     }
 
-    /// The keys that the rows on the left of a join give, in the order of the index: as bytes and as ranges.
-    fn keys_of(
+    /// The keys that the rows on the left of a join by lookup give, in the order of the index: as bytes and as ranges.
+    pub(super) fn keys_of(
         &self,
         planned: &Planned,
-        looked_up: &LookedUp<'_>,
+        left: &Plan,
+        lookup: &Scan,
+        keys: &[Expr],
         table: &Table,
     ) -> Result<BTreeMap<Vec<u8>, KeyRange>> {
-        let (left, lookup) = (looked_up.left, looked_up.lookup);
         let mut columns = planned.columns.clone();
-        let mut exprs = Vec::with_capacity(looked_up.keys.len());
-        for (key, part) in looked_up.keys.iter().zip(lookup.table.key_parts(lookup.index)) {
+        let mut exprs = Vec::with_capacity(keys.len());
+        for (key, part) in keys.iter().zip(lookup.table.key_parts(lookup.index)) {
             let ty = lookup.table.columns[part.column].ty;
             let key = match arrow_type(&key.ty(&columns)) == arrow_type(&ty) {
                 true => key.clone(),

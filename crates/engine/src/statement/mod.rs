@@ -12,6 +12,7 @@
 //!     row_locks       locks of rows that a statement reads            row_locks.rs
 //!     lookup_locks    locks of rows that joins look up                lookup_locks.rs
 //!     one_by_one      rows that are locked one after the other        one_by_one.rs
+//!     settled_locks   rows that are locked until none of them is new  settled_locks.rs
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -36,6 +37,7 @@ pub mod plan_counters;
 pub mod query;
 mod row_locks;
 mod rows;
+mod settled_locks;
 mod statistics;
 mod system_variable;
 mod table_locks;

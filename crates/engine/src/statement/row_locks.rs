@@ -125,8 +125,10 @@ impl StatementContext {
             for RowLocks { mode, waits, of, .. } in &locks {
                 self.lock_one_by_one(planned, *mode, Some(waits), *of)?;
             }
-        } else if !locks.is_empty() {
+        } else if !locks.is_empty() && self.locks_gaps() {
             self.lock_rows(planned, &locks)?;
+        } else if !locks.is_empty() {
+            self.lock_until_settled(planned, &locks)?;
         }
         for clause in skipping {
             self.lock_one_by_one(planned, mode(clause), None, &|scan| meant(&clause.table, scan))?;
@@ -191,7 +193,7 @@ impl StatementContext {
 }
 
 /// The tables that a plan reads; true for those that a join looks up.
-fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
+pub(super) fn add_scans<'p>(plan: &'p Plan, scans: &mut Vec<(&'p Scan, bool)>) {
     match &plan.op {
         PlanOp::Scan(scan) => scans.push((scan, false)),
         PlanOp::LookupJoin { lookup, .. } => scans.push((lookup, true)),

@@ -149,7 +149,7 @@ impl Table {
             match lock_row(self, &key, LockMode::Exclusive, trx.locks()?, counters) {
                 Err(StorageError::WouldWait) => waited_for = trx.own_locks().wait()?.or(waited_for),
                 locked => {
-                    let row = locked?.and_then(|(row, lock)| Some((row?, lock.or(waited_for))));
+                    let row = locked?.and_then(|entry| Some((entry.row?, entry.lock.or(waited_for))));
                     return Ok(row.map(|(stored, lock)| LockedRow { key, stored, lock }));
                 }
             }
