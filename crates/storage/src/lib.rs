@@ -47,7 +47,6 @@ pub mod reserve;
 pub mod row_visit;
 pub mod rows;
 pub mod scan;
-mod scheduler;
 pub mod schema;
 mod sequential_writer;
 pub mod small_file;

@@ -4,7 +4,7 @@
 //! woken by it takes a good part of the time of a sync. Futures never do: whoever polls them must not wait for a disk.
 
 use super::{Lsn, flusher::Flusher, shared::Shared};
-use crate::{Result, scheduler::ask_for_short_turns};
+use crate::Result;
 use std::{
     sync::atomic::Ordering,
     thread,
@@ -25,8 +25,6 @@ enum Task {
 
 /// The log thread's life.
 pub(super) fn run(shared: &Shared) {
-    // Whoever waits for a commit waits for this thread.
-    ask_for_short_turns();
     let mut last_sync = Instant::now();
     loop {
         let task = next_task(shared, last_sync);
