@@ -62,9 +62,23 @@ pub fn find(
     let (mode, waits) = (LockMode::Exclusive, context.lock_waits());
     if context.locks_gaps() {
         let others = |scan: &Scan| !of(scan);
-        let mut locks = vec![RowLocks { mode, waits: waits.clone(), of: &of, whole_tables: false, subplans: false }];
+        let mut locks = vec![RowLocks {
+            mode,
+            waits: waits.clone(),
+            of: &of,
+            skip_locked: false,
+            whole_tables: false,
+            subplans: false,
+        }];
         if context.reads_for_writing_lock() {
-            locks.push(RowLocks { mode: LockMode::Shared, waits, of: &others, whole_tables: false, subplans: true });
+            locks.push(RowLocks {
+                mode: LockMode::Shared,
+                waits,
+                of: &others,
+                skip_locked: false,
+                whole_tables: false,
+                subplans: true,
+            });
         }
         context.lock_rows(&planned, &locks)?;
     }

@@ -17,7 +17,7 @@ pub fn compute(
     let planned = query::optimize(context, surroundings.bound(rel), tables.clone())?;
     if context.reads_for_writing_lock() {
         let (mode, waits) = (LockMode::Shared, context.lock_waits());
-        let locks = RowLocks { mode, waits, of: &|_| true, whole_tables: false, subplans: true };
+        let locks = RowLocks { mode, waits, of: &|_| true, skip_locked: false, whole_tables: false, subplans: true };
         context.lock_rows(&planned, &[locks])?;
     }
     Ok(first_values(query::run(context, planned, None, None)?, 1)?.into_iter().flatten().collect())

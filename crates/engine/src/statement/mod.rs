@@ -9,10 +9,7 @@
 //!     table_source    rows of them for operators                      table_source.rs
 //!     VirtualTables   tables whose rows are made when they are read   virtual_tables.rs
 //!     table_locks     locks of whole tables                           table_locks.rs
-//!     row_locks       locks of rows that a statement reads            row_locks.rs
-//!     lookup_locks    locks of rows that joins look up                lookup_locks.rs
-//!     one_by_one      rows that are locked one after the other        one_by_one.rs
-//!     settled_locks   rows that are locked until none of them is new  settled_locks.rs
+//!     row_locking     locks of rows that a statement reads            row_locking/
 //!   BindEnvironment   what binding asks the session                   bind_environment.rs
 //!   query             bind, optimize, execute; rows on their way out  query.rs, rows.rs
 //!     admitted        heavy queries wait for admission               admitted.rs, gate.rs
@@ -30,14 +27,11 @@ mod evaluate;
 mod execution;
 pub mod explain;
 mod gate;
-mod lookup_locks;
 mod names;
-mod one_by_one;
 pub mod plan_counters;
 pub mod query;
-mod row_locks;
+mod row_locking;
 mod rows;
-mod settled_locks;
 mod statistics;
 mod system_variable;
 mod table_locks;
@@ -50,6 +44,6 @@ pub use diagnostics::{Diagnostics, Level};
 pub use evaluate::evaluate;
 pub use gate::enter_to_build;
 pub use names::StatementTables;
-pub use row_locks::RowLocks;
+pub use row_locking::RowLocks;
 pub use rows::first_values;
 pub use virtual_tables::VirtualTables;

@@ -3,7 +3,7 @@
 use super::{
     BindEnvironment, StatementContext, StatementTables,
     admitted::{self, Computation},
-    execution, one_by_one, plan_counters,
+    execution, plan_counters, row_locking,
     rows::guard,
     rows::project,
 };
@@ -46,10 +46,10 @@ pub fn plan(context: &Arc<StatementContext>, query: &Query, parameters: &[Value]
     if !query.locking().iter().any(|clause| clause.blocked == Blocked::Skips) {
         return plan_without(context, query, parameters, &[]);
     }
-    let planned = plan_without(context, query, parameters, &one_by_one::SWITCHES_OFF)?;
-    match one_by_one::reads_prefixes(&planned.plan) {
+    let planned = plan_without(context, query, parameters, &row_locking::SWITCHES_OFF)?;
+    match row_locking::reads_prefixes(&planned.plan) {
         true => {
-            let off: Vec<Switch> = one_by_one::SWITCHES_OFF.into_iter().chain([Switch::AccessPath]).collect();
+            let off: Vec<Switch> = row_locking::SWITCHES_OFF.into_iter().chain([Switch::AccessPath]).collect();
             plan_without(context, query, parameters, &off)
         }
         false => Ok(planned),

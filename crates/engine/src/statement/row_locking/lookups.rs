@@ -4,8 +4,9 @@
 //! Where the rows before are locked with their gaps, they are the same when the statement reads them. Where they are not, the rows
 //! that scans find are locked again and keys asked for again until there are no others: what the statement then sees has been locked.
 
-use super::{
-    RowLocks, StatementContext,
+use super::RowLocks;
+use crate::statement::{
+    StatementContext,
     admitted::{self, Computation},
     execution,
     query::Planned,
@@ -130,6 +131,6 @@ fn add_keys(batch: &RecordBatch, table: &Table, index: usize, keys: &mut BTreeMa
 fn add_lookups<'a>(plan: &'a Plan, all: &'a [RowLocks<'a>], lookups: &mut Vec<LookedUp<'a>>) {
     plan.inputs().into_iter().for_each(|input| add_lookups(input, all, lookups));
     let PlanOp::LookupJoin { left, lookup, keys, .. } = &plan.op else { return };
-    let wanted = all.iter().filter(|locks| !lookup.table.id.is_virtual() && (locks.of)(lookup));
+    let wanted = all.iter().filter(|locks| locks.is_of(lookup));
     lookups.extend(wanted.map(|locks| LookedUp { left, lookup, keys, locks, locked: HashSet::new() }));
 }

@@ -1,0 +1,121 @@
+//! Ranges that are locked with their gaps before the plan reads them: nothing can come into them, so the plan finds the rows that are
+//! locked. Statements that change rows use it too; where the rows are too many to lock, it leaves them to the change.
+
+use super::{RowLocks, add_scans};
+use crate::{
+    metadata_locks::TableUse,
+    statement::{StatementContext, StatementTables, query::Planned},
+};
+use muster_algebra::{Expr, Plan, Scan};
+use muster_exec::TableSource;
+use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError};
+use muster_types::{KeyRange, Result};
+
+/// Rows between two looks at whether the statement was killed.
+pub(super) const ROWS_BETWEEN_CHECKS: u64 = 1024;
+
+impl StatementContext {
+    /// Locks rows that a plan reads. From then on the statement reads what has been committed by now. Errors: 1205, 1213, 1317,
+    /// 3572.
+    pub fn lock_rows(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
+        let mut scans = Vec::new();
+        add_scans(&planned.plan, &mut scans);
+        let is_locked = |scan: &Scan| scan.table.id.is_virtual() || all.iter().any(|locks| (locks.of)(scan));
+        // Statements that change rows see for themselves whether those are the ones that they have read.
+        let is_settled = !all.iter().any(|locks| locks.whole_tables)
+            || self.locks_gaps() && scans.iter().all(|(scan, _)| is_locked(scan));
+        self.lock_scans(planned, all)?;
+        self.lock_lookups(planned, all, is_settled)
+    }
+
+    /// Locks the rows that the scans of a plan read.
+    pub(super) fn lock_scans(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
+        let mut scans = Vec::new();
+        add_scans(&planned.plan, &mut scans);
+        scans.retain(|(scan, is_lookup)| !is_lookup && !scan.table.id.is_virtual());
+        for locks in all.iter().filter(|locks| locks.subplans) {
+            self.lock_subplans(planned, &planned.plan, locks)?;
+        }
+        for locks in all {
+            for (scan, _) in scans.iter().filter(|(scan, _)| (locks.of)(scan)) {
+                let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
+                let table = planned.tables.storage(scan.table.id)?;
+                let has_room = !is_whole || locks.has_room_for(&table, table.row_count());
+                if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
+                    self.lock_instead(scan, locks)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they run, so such a
+    /// table is locked as a whole.
+    fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
+        let mut subplans = Vec::new();
+        for expr in plan.exprs() {
+            expr.visit(&mut |expr| {
+                if let Expr::Subplan(subplan) = expr {
+                    subplans.push(&*subplan.plan);
+                }
+            });
+        }
+        for subplan in subplans {
+            let mut scans = Vec::new();
+            add_scans(subplan, &mut scans);
+            for (scan, is_lookup) in
+                scans.into_iter().filter(|(scan, _)| !scan.table.id.is_virtual() && (locks.of)(scan))
+            {
+                let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
+                let table = planned.tables.storage(scan.table.id)?;
+                let has_room = !is_lookup && (!is_whole || locks.has_room_for(&table, table.row_count()));
+                if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
+                    self.lock_instead(scan, locks)?;
+                }
+            }
+            self.lock_subplans(planned, subplan, locks)?;
+        }
+        plan.inputs().into_iter().try_for_each(|input| self.lock_subplans(planned, input, locks))
+    }
+
+    /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction ends. Rows that the
+    /// statement changes need no such lock.
+    pub(super) fn lock_instead(&self, scan: &Scan, locks: &RowLocks<'_>) -> Result<()> {
+        if locks.mode == LockMode::Exclusive {
+            return Ok(());
+        }
+        let table = scan.table.id;
+        self.with_patience(|patience| self.transaction.use_table(table, TableUse::ReadOnly, patience)).map(drop)
+    }
+
+    /// Locks ranges of an index. Returns false if they have too many rows, of which some are locked.
+    pub(super) fn lock_ranges(
+        &self,
+        scan: &Scan,
+        ranges: Vec<KeyRange>,
+        tables: &StatementTables,
+        locks: &RowLocks<'_>,
+    ) -> Result<bool> {
+        let table = tables.storage(scan.table.id)?;
+        let (index, mode, gaps) = (scan.index, locks.mode, self.locks_gaps());
+        let request = LockingScanRequest { index, ranges, reverse: scan.reverse, mode, gaps, skip_locked: false };
+        let mut rows = LockingScan::new(&table, request)?;
+        let counters = self.process.counters.storage();
+        self.transaction.change(table.store(), |transaction| {
+            self.ready_to_lock(transaction, locks.waits.clone());
+            for number in 1u64.. {
+                if number % ROWS_BETWEEN_CHECKS == 0 {
+                    self.check_interrupt()?;
+                }
+                match rows.next(transaction, counters) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return Ok(true),
+                    // The rows that change are locked all the same, one by one.
+                    Err(StorageError::LockTableFull) if !locks.whole_tables => return Ok(false),
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            Ok(true)
+        })
+    }
+}
