@@ -5,7 +5,7 @@
 //!     Tree     one B+tree in one file                      tree/
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
-//!   PageFile   page allocation, header page, free list     file.rs, sequential_writer.rs (loads)
+//!   PageFile   page allocation, header page, free list     file/
 //!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs
 //!   Log        the redo log                                log/
 //!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
@@ -26,7 +26,6 @@ pub mod counters;
 mod directory;
 pub mod error;
 pub mod file;
-mod file_header;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod io;
@@ -48,7 +47,6 @@ pub mod row_visit;
 pub mod rows;
 pub mod scan;
 pub mod schema;
-mod sequential_writer;
 pub mod small_file;
 pub mod statistics;
 pub mod store;
@@ -61,6 +59,7 @@ pub mod tree;
 pub use arrow_value::{array_of, arrow_type, value_at};
 pub use counters::{Counter, Counters};
 pub use error::{Result, StorageError};
+pub use io::IoBackend;
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
 pub use locking_scan::{LockedRow, LockingScan, LockingScanRequest};
@@ -74,7 +73,7 @@ pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
-pub use store::{EndsTransaction, IoBackend, LogSettings, RecoveryProgress, Store, StoreOptions};
+pub use store::{EndsTransaction, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
 pub use transaction::{Committed, Savepoint, TableSource, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};

@@ -2,7 +2,7 @@
 //!
 //! `docs/format.md` draws them.
 
-use crate::{Result, StorageError, tree::leaf};
+use crate::{Result, StorageError};
 use std::{cmp::Ordering, path::Path};
 
 /// Version of everything on disk. A build reads this version and no other.
@@ -17,6 +17,26 @@ pub const MAX_PAGE_SIZE: usize = 64 * 1024;
 pub(crate) const PAGE_MAGIC: [u8; 4] = *b"MUPG";
 /// The offset of the header fields that belong to the page type: `TYPE_FIELDS..PAGE_HEADER`.
 pub const TYPE_FIELDS: usize = 48;
+
+/// The fields of a leaf's header that belong to its type, by their offsets. The records grow downwards from the end of the page.
+pub(crate) mod leaf_fields {
+    use super::TYPE_FIELDS;
+
+    /// The end of the last minipage (4 bytes).
+    pub const MINIPAGES_END: usize = TYPE_FIELDS;
+    /// The number of slots (2 bytes).
+    pub const SLOT_COUNT: usize = 52;
+    /// Bytes of records that no slot leads to (2 bytes).
+    pub const RECORDS_DEAD: usize = 54;
+    /// The start of the records; where the low fence begins if there are none (4 bytes).
+    pub const RECORDS_START: usize = 56;
+    /// Bytes of the low fence (2 bytes).
+    pub const LOW_FENCE: usize = 60;
+    /// Bytes of the high fence (2 bytes).
+    pub const HIGH_FENCE: usize = 62;
+    /// Bytes of a slot.
+    pub const SLOT: usize = 24;
+}
 
 const CRC: usize = 4;
 const VERSION: usize = 8;
@@ -103,7 +123,7 @@ impl PageHeader<'_> {
     pub fn content_bytes(&self) -> usize {
         let own = u32_at(self.0, TYPE_FIELDS) as usize;
         let bytes = match self.page_type() {
-            Some(PageType::Leaf) => leaf::content_bytes(self.0),
+            Some(PageType::Leaf) => leaf_content_bytes(self.0),
             // A count and a page number for each child, an end for each key.
             Some(PageType::Inner) => own + 14 * usize::from(self.row_count()) + 2,
             Some(PageType::Overflow) => own,
@@ -119,6 +139,14 @@ impl PageHeader<'_> {
     pub fn next(&self) -> u32 {
         u32_at(self.0, NEXT)
     }
+}
+
+/// Bytes of a leaf page behind its header that are in use, whatever the page holds.
+fn leaf_content_bytes(page: &[u8]) -> usize {
+    use leaf_fields::{MINIPAGES_END, RECORDS_START, SLOT, SLOT_COUNT};
+    let minipages = (u32_at(page, MINIPAGES_END) as usize).saturating_sub(PAGE_HEADER);
+    let slots = usize::from(u16_at(page, SLOT_COUNT)) * SLOT;
+    minipages + slots + page.len().saturating_sub(u32_at(page, RECORDS_START) as usize)
 }
 
 /// Writes the header fields of a page. `page` has at least [`PAGE_HEADER`] bytes.

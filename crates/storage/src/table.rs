@@ -84,7 +84,8 @@ impl Table {
                 let reason = format!("the file is of index {}, not {}", file.index_id(), layout.index_id);
                 return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
             }
-            let tree = Arc::new(Tree::open(Arc::clone(store.buffer_pool()), file, layout)?);
+            let tree =
+                Arc::new(Tree::open(Arc::clone(store.buffer_pool()), Some(Arc::clone(store.log())), file, layout)?);
             tree.set_history(History { undo: undo.clone(), clustered: trees.first().cloned() });
             tree.set_locks(Arc::clone(store.transactions().locks()));
             tree.follow_horizon(Arc::clone(store.transactions().horizon()));

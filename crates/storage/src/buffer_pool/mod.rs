@@ -50,7 +50,6 @@ use crate::{
     file::{HEADER_PAGE, PageFile},
     io::{Disk, ReadOp},
     latch_order::{Held, InTree, Rank},
-    log::Log,
     mutex::Mutex,
     page,
     planted::Planted,
@@ -66,7 +65,7 @@ use rested::RestList;
 use std::{
     path::Path,
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -120,8 +119,6 @@ pub struct BufferPool {
     cleaner: Arc<Cleaner>,
     rested: RestList,
     write_order: WriteOrder,
-    /// The redo log that is told of changes of pages, if there is one.
-    log: OnceLock<Arc<Log>>,
     copies: Mutex<CopyBuffer>,
     flushed: AtomicU64,
     doublewrite_pages: AtomicU64,
@@ -168,7 +165,6 @@ impl BufferPool {
             cleaner: Arc::new(Cleaner::new(count)),
             rested: RestList::default(),
             write_order: WriteOrder::new(),
-            log: OnceLock::new(),
             copies: Mutex::new(None),
             flushed: AtomicU64::new(0),
             doublewrite_pages: AtomicU64::new(0),

@@ -1,7 +1,6 @@
 //! Settings that can change while the pool is in use, and the pool's connections to the log and the doublewrite file.
 
 use super::{BufferPool, Doublewrite, OnSyncFailure, PageLog};
-use crate::log::Log;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 impl BufferPool {
@@ -18,18 +17,6 @@ impl BufferPool {
     /// How long a request waits for a frame while all are in use, before it fails with `NoFreeFrame`.
     pub fn set_frame_wait_ms(&self, ms: u64) {
         self.frame_wait_ms.store(ms, Relaxed);
-    }
-
-    /// The redo log: those who change pages tell it what they do, and it is durable before the pages are written.
-    pub(crate) fn attach_log(&self, log: Arc<Log>) {
-        self.set_page_log(Arc::clone(&log) as _);
-        assert!(self.log.set(log).is_ok(), "a pool has one log");
-    }
-
-    /// The redo log, if there is one.
-    #[inline]
-    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
-        self.log.get()
     }
 
     /// The log that has to be durable before pages that it changed are written. Positions in it must not be below those

@@ -7,18 +7,19 @@
 //! ([`crate::buffer_pool::BufferPool::new_page`], `free_page`), because freed pages may be dirty in memory. A load
 //! fills a file with a [`SequentialWriter`].
 
+mod header;
+mod sequential_writer;
+
+pub use header::{FileHeader, TREE_FIELDS};
+pub use sequential_writer::SequentialWriter;
+
 use crate::{
     FileId, Result, StorageError,
-    buffer_pool::PageGuardMut,
-    file_header::FILE_MAGIC,
     io::{AlignedBuf, Disk, IoFile, OpenMode, ReadOp, WriteOp},
     mutex::{Mutex, MutexGuard},
     page::{self, MAX_PAGE_SIZE, MIN_PAGE_SIZE, PAGE_HEADER, PageHeader, PageHeaderMut, PageType},
 };
-pub use crate::{
-    file_header::{FileHeader, TREE_FIELDS},
-    sequential_writer::SequentialWriter,
-};
+use header::FILE_MAGIC;
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -255,15 +256,15 @@ impl PageFile {
 
     /// Changes the header, in memory and in page 0, which the caller has latched. `page_size` and `index_id` are not
     /// the caller's to change, nor are the counts; the page count and the free list are the buffer pool's.
-    pub fn update_header(&self, page: &mut PageGuardMut, change: impl FnOnce(&mut FileHeader)) {
-        debug_assert_eq!((page.file_id(), page.page_no()), (self.id, HEADER_PAGE));
+    pub fn update_header(&self, page: &mut [u8], change: impl FnOnce(&mut FileHeader)) {
+        debug_assert_eq!(PageHeader(page).page_type(), Some(PageType::FileHeader));
         let mut header = self.header.lock();
         change(&mut header);
         *header = self.with_counts(*header);
-        let (lsn, max_trx_id) = (page.header().lsn(), page.header().max_trx_id());
+        let (lsn, max_trx_id) = (PageHeader(page).lsn(), PageHeader(page).max_trx_id());
         header.encode(page);
-        page.header_mut().set_lsn(lsn);
-        page.header_mut().set_max_trx_id(max_trx_id);
+        PageHeaderMut(page).set_lsn(lsn);
+        PageHeaderMut(page).set_max_trx_id(max_trx_id);
     }
 
     /// The next hidden row number, which is then taken. `reserve` makes page 0 count numbers below a bound as taken.
@@ -388,5 +389,4 @@ impl PageFile {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

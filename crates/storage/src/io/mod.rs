@@ -25,12 +25,21 @@ pub use aligned::AlignedBuf;
 pub use file::IoFile;
 pub use lock::FileLock;
 
-use crate::IoBackend;
 use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// How pages reach the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IoBackend {
+    /// io_uring where the kernel has it, else threads.
+    #[default]
+    Auto,
+    Uring,
+    Threads,
+}
 
 /// Alignment of buffers, offsets and lengths: what direct I/O asks for on any disk in use.
 pub const ALIGN: usize = 4096;

@@ -135,7 +135,7 @@ impl ClusteredBuild {
         let streamed = streamed.finish(0)?;
         if rows > 0 {
             let tree =
-                Tree::open(Arc::clone(&self.options.pool), Arc::clone(&streamed.file), Arc::clone(&self.layout))?;
+                Tree::open(Arc::clone(&self.options.pool), None, Arc::clone(&streamed.file), Arc::clone(&self.layout))?;
             let reader = all_columns(Source::Built(Arc::new(tree)), &self.options.counters)?;
             let base = &mut self.merge.base;
             // The batch under way comes after it.

@@ -189,7 +189,8 @@ impl TableLoader {
         let schema = self.table.schema().clone();
         let store = self.table.store();
         let secondary: Vec<usize> = (1..schema.indexes.len()).collect();
-        let tree = Tree::open(Arc::clone(store.buffer_pool()), Arc::clone(&clustered.file), Arc::clone(&self.layout))?;
+        let tree =
+            Tree::open(Arc::clone(store.buffer_pool()), None, Arc::clone(&clustered.file), Arc::clone(&self.layout))?;
         let built = index_builder(store, Source::Built(Arc::new(tree)), &schema, &self.files, &self.options)
             .build_all(&secondary)?;
         let (mut files, mut indexes) = (vec![clustered.file.id()], vec![clustered.index]);

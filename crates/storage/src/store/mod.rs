@@ -18,7 +18,7 @@ mod small_files;
 
 #[cfg(test)]
 pub(crate) use faults::Faults;
-pub use settings::{IoBackend, LogSettings, RecoveryProgress, StoreOptions};
+pub use settings::{LogSettings, RecoveryProgress, StoreOptions};
 
 use crate::{
     Counters, FileId, Result, StorageError, Table, TableSchema, TableStatistics,

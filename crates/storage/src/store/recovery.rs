@@ -100,7 +100,7 @@ pub(super) fn recover(
     let (last, end) = (recovery.checkpoint(), recovery.end().lsn);
     let small_files = Arc::new(SmallFiles::new(files.clone(), changes, last.redo, end));
     let log = Arc::new(recovery.start(log_options(files, options, identity.page_size))?);
-    pool.attach_log(Arc::clone(&log));
+    pool.set_page_log(Arc::clone(&log) as _);
     if let Err(e) = small_files.write_back(&log) {
         // Their content is in memory and stays in the log.
         tracing::warn!("definitions are not written to their files yet: {e}");

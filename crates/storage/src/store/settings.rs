@@ -1,17 +1,7 @@
 //! Settings of a data directory that is opened.
 
-use crate::log::FlushAtCommit;
+use crate::{io::IoBackend, log::FlushAtCommit};
 use std::{fmt, sync::Arc, time::Duration};
-
-/// How pages reach the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IoBackend {
-    /// io_uring where the kernel has it, else threads.
-    #[default]
-    Auto,
-    Uring,
-    Threads,
-}
 
 #[derive(Debug, Clone)]
 pub struct StoreOptions {

@@ -26,6 +26,7 @@ use crate::{
     file::PageFile,
     latch_order::{InTree, Rank},
     locks::LockTable,
+    log::Log,
     mutex::Mutex,
     page::{PageHeader, PageType},
     planted::Planted,
@@ -40,6 +41,8 @@ use std::sync::{
 
 pub struct Tree {
     pub(super) pool: Arc<BufferPool>,
+    /// The log that is told of changes; `None` if nothing is going to change.
+    pub(super) log: Option<Arc<Log>>,
     pub(super) file: Arc<PageFile>,
     pub(super) layout: Arc<TreeLayout>,
     /// How rows fit a leaf.
@@ -63,8 +66,14 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree that is there: built by a [`super::TreeBuilder`] or empty from [`crate::Store::create_table`].
-    pub fn open(pool: Arc<BufferPool>, file: Arc<PageFile>, layout: Arc<TreeLayout>) -> Result<Tree> {
+    /// A tree that is there: built by a [`super::TreeBuilder`] or empty from [`crate::Store::create_table`]. Without `log` it is only
+    /// read.
+    pub(crate) fn open(
+        pool: Arc<BufferPool>,
+        log: Option<Arc<Log>>,
+        file: Arc<PageFile>,
+        layout: Arc<TreeLayout>,
+    ) -> Result<Tree> {
         if file.header().root == 0 {
             let reason = "the file has no tree".to_string();
             return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
@@ -74,6 +83,7 @@ impl Tree {
         let spills = overflow::may_spill(&layout, file.page_size());
         Ok(Tree {
             pool,
+            log,
             file,
             layout,
             fit,

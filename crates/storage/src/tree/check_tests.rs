@@ -226,7 +226,8 @@ fn entries_of_a_unique_tree_differ() {
     tree.check(&counters).unwrap();
     schema.indexes[1].unique = true;
     let layout = std::sync::Arc::new(TreeLayout::new(&schema, 1));
-    let unique = Tree::open(std::sync::Arc::clone(tree.pool()), std::sync::Arc::clone(tree.file()), layout).unwrap();
+    let unique =
+        Tree::open(std::sync::Arc::clone(tree.pool()), None, std::sync::Arc::clone(tree.file()), layout).unwrap();
     let e = unique.check(&counters).unwrap_err().to_string();
     assert!(e.contains("two entries with the same values in a unique index"), "{e}");
     // A marked entry is not in the way.

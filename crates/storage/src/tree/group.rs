@@ -66,7 +66,7 @@ impl Tree {
 
     fn room_with(&self, reserve: impl FnOnce(&log::Log, u64) -> Result<log::Room>) -> Result<Room> {
         let bytes = group_bytes_max(self.file.page_size());
-        self.pool.log().map(|log| reserve(log, bytes)).transpose().map(Room)
+        self.log.as_ref().map(|log| reserve(log, bytes)).transpose().map(Room)
     }
 }
 
@@ -339,7 +339,7 @@ pub(super) struct Made {
 
 /// Makes the changes of groups of several trees as one group of the log.
 pub(super) fn commit_all(groups: Vec<Group<'_>>, first: Option<&FirstRecord>, mut room: Room) -> Made {
-    let log = groups.first().and_then(|group| group.tree.pool.log().cloned());
+    let log = groups.first().and_then(|group| group.tree.log.clone());
     let mut record = log.as_ref().map(|_| log::Group::default());
     if let (Some(record), Some(FirstRecord { kind, file, payload })) = (&mut record, first) {
         record.push_parts(*kind, *file, 0, &[payload]);

@@ -410,7 +410,7 @@ impl<'a> Change<'a> {
         mut changes: Vec<Change<'a>>,
         first: Option<&FirstRecord>,
     ) -> Result<(Vec<Rest<'a>>, Lsn)> {
-        let log = changes.first().and_then(|change| change.tree.pool.log());
+        let log = changes.first().and_then(|change| change.tree.log.as_ref());
         let bytes: u64 = changes.iter().map(|change| change.group.log_bytes()).sum();
         let bytes = bytes + first.map_or(0, FirstRecord::log_bytes);
         if let Some(limit) = log.map(|log| log.group_max()).filter(|limit| bytes > *limit) {

@@ -34,7 +34,7 @@ pub(super) fn home_of(page_size: usize, buffer_pool_bytes: usize) -> Home {
 pub(super) fn empty_tree(home: &Home, schema: &TableSchema, index: usize) -> Tree {
     let file = home.store.open_file(home.store.create_table(schema).unwrap()[index]).unwrap();
     let layout = Arc::new(TreeLayout::new(schema, index));
-    Tree::open(Arc::clone(home.store.buffer_pool()), file, layout).unwrap()
+    Tree::open(Arc::clone(home.store.buffer_pool()), Some(Arc::clone(home.store.log())), file, layout).unwrap()
 }
 
 /// A table row as the tree stores it, row number `n`.
@@ -86,7 +86,11 @@ pub(super) fn build(home: &Home, layout: &Arc<TreeLayout>, rows: &[Vec<Value>]) 
     builder.append(&arrays, half..rows.len()).unwrap();
     assert_eq!(builder.rows(), rows.len() as u64);
     let (file, shape) = builder.finish().unwrap();
-    (Tree::open(Arc::clone(home.store.buffer_pool()), file, Arc::clone(layout)).unwrap(), shape)
+    (
+        Tree::open(Arc::clone(home.store.buffer_pool()), Some(Arc::clone(home.store.log())), file, Arc::clone(layout))
+            .unwrap(),
+        shape,
+    )
 }
 
 pub(super) type Model = BTreeMap<Vec<u8>, Vec<Value>>;

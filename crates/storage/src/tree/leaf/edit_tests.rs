@@ -15,7 +15,7 @@ use super::{
 use crate::{
     ReadView, Result, fuzz,
     key::Keys,
-    page::PageHeaderMut,
+    page::{PageHeaderMut, TYPE_FIELDS},
     tree::{
         arbitrary::{any_rows, any_schema},
         block::{BlockValues, OverflowPointer, RowBlock},

@@ -57,23 +57,11 @@ pub use fences::Fences;
 pub use read::Leaf;
 pub use write::write_leaf;
 
-use crate::page::{PAGE_HEADER, PageHeader, PageType, TYPE_FIELDS, u16_at, u32_at};
+pub use crate::page::leaf_fields::SLOT;
+use crate::page::leaf_fields::{HIGH_FENCE, LOW_FENCE, MINIPAGES_END, RECORDS_DEAD, RECORDS_START, SLOT_COUNT};
+use crate::page::{PAGE_HEADER, PageHeader, PageType, u16_at};
 use crate::tree::inner::max_key;
 
-/// The offset of the field that holds the end of the last minipage (4 bytes).
-const MINIPAGES_END: usize = TYPE_FIELDS;
-/// The number of slots (2 bytes).
-const SLOT_COUNT: usize = 52;
-/// Bytes of records that no slot leads to (2 bytes).
-const RECORDS_DEAD: usize = 54;
-/// The start of the records; where the low fence begins if there are none (4 bytes).
-const RECORDS_START: usize = 56;
-/// Bytes of the low fence (2 bytes).
-const LOW_FENCE: usize = 60;
-/// Bytes of the high fence (2 bytes).
-const HIGH_FENCE: usize = 62;
-/// Bytes of a slot.
-pub const SLOT: usize = 24;
 /// Bytes of a directory entry.
 const ENTRY: usize = 16;
 
@@ -99,13 +87,6 @@ pub struct BadPage(pub &'static str);
 /// Returns true for a leaf page that has slots.
 pub(crate) fn has_slots(page: &[u8]) -> bool {
     PageHeader(page).page_type() == Some(PageType::Leaf) && u16_at(page, SLOT_COUNT) > 0
-}
-
-/// Bytes of a leaf page behind its header that are in use, whatever the page holds.
-pub(crate) fn content_bytes(page: &[u8]) -> usize {
-    let minipages = (u32_at(page, MINIPAGES_END) as usize).saturating_sub(PAGE_HEADER);
-    let slots = usize::from(u16_at(page, SLOT_COUNT)) * SLOT;
-    minipages + slots + page.len().saturating_sub(u32_at(page, RECORDS_START) as usize)
 }
 
 /// Bytes that rows and fences may take in a leaf, the directory included.
