@@ -241,7 +241,7 @@ impl Table {
             tree.free_unlinked(self.store.counters());
             tree.write_counts(self.store.counters())?;
             self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
-            tree.file().sync()?;
+            self.store.buffer_pool().sync_file(tree.file())?;
         }
         Ok(())
     }

@@ -75,9 +75,7 @@ pub(super) fn recover(
     #[cfg(test)]
     options.faults.pool.into_iter().for_each(|fault| pool.plant(fault));
     let machine = Arc::clone(&files.disk);
-    pool.set_on_sync_failure(Arc::new(move |e| {
-        machine.fail_stop(&format!("changed pages cannot be made durable: {e}"))
-    }));
+    pool.set_on_failure(Arc::new(move |reason| machine.fail_stop(reason)));
     for (file, page) in log::repair(&files, identity.page_size)? {
         tracing::info!("page {page} of file {} was torn and is put back", file.0);
     }

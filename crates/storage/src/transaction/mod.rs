@@ -316,6 +316,8 @@ impl State {
 #[cfg(test)]
 mod batch_tests;
 #[cfg(test)]
+mod fail_stop_tests;
+#[cfg(test)]
 mod full_disk_tests;
 #[cfg(test)]
 mod interleaved_tests;
