@@ -78,16 +78,19 @@ pub enum Companion {
     Statistics,
     /// A number that only grows.
     Counter,
+    /// If it is there, the table cannot be opened any more: a transaction that has changed it could not be rolled back.
+    GivenUp,
 }
 
 impl Companion {
-    pub const ALL: [Companion; 2] = [Companion::Statistics, Companion::Counter];
+    pub const ALL: [Companion; 3] = [Companion::Statistics, Companion::Counter, Companion::GivenUp];
 
     /// Path of the companion of a table file.
     pub fn path(self, directory: &Path, id: FileId) -> PathBuf {
         let extension = match self {
             Companion::Statistics => "stats",
             Companion::Counter => "counter",
+            Companion::GivenUp => "given-up",
         };
         file_path(directory, id).with_extension(extension)
     }

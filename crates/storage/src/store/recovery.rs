@@ -107,7 +107,7 @@ pub(super) fn recover(
     let oldest = analysis.oldest().map_or(redo, |oldest| oldest.min(redo));
     log.checkpoint(redo, oldest, analysis.next)?;
     let locks = Arc::new(LockTable::new(options.buffer_pool_bytes as u64 / LOCK_SHARE));
-    let transactions = Arc::new(Transactions::new(analysis, locks));
+    let transactions = Arc::new(Transactions::new(analysis, locks, &log, &options.log));
     #[cfg(test)]
     options.faults.transactions.into_iter().for_each(|fault| transactions.plant(fault));
     Ok((log, small_files, transactions))

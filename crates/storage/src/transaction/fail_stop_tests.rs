@@ -11,7 +11,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 fn row(id: i64, bytes: usize) -> Vec<Value> {
@@ -73,4 +73,24 @@ fn a_panic_amid_a_change_of_pages_ends_the_process() {
     let rows = table.row_count() as i64;
     assert!(rows <= 2, "{rows}");
     compare(&table, &(1..=rows).map(|id| (id, row(id, 10))).collect(), &ReadView::latest());
+}
+
+/// Without the thread that purges nobody would notice anything until the log has filled the disk.
+#[test]
+fn a_panic_of_the_thread_that_purges_ends_the_process() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let store = quiet_store(&disk, true);
+    let files = store.create_table(&schema()).unwrap();
+    let table = open_table(&store, &files);
+    table.insert_now(&row(1, 10), &Counters::default()).unwrap();
+    let view = store.read_view();
+    assert!(table.delete_now(&[Value::Int(1)], &Counters::default()).unwrap());
+    drop(table);
+    store.set_table_source(Arc::new(|_| panic!("a planted panic")));
+    drop(view);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !disk.is_off() {
+        assert!(Instant::now() < deadline, "the thread is gone, and the process is not");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
