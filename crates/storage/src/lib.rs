@@ -12,6 +12,7 @@
 //!   Disk       io_uring, pread, a simulated one with faults  io/
 //!   arrow_type values and Arrow arrays, both ways          arrow_value.rs
 //!   Mutex      locks that wait without yielding              mutex.rs
+//!   spawn      threads whose panic ends the process           essential_thread.rs
 //!   load_ahead memory ahead of its use, wide registers     processor.rs
 //! ```
 //!
@@ -25,6 +26,7 @@ mod changed_directory;
 pub mod counters;
 mod directory;
 pub mod error;
+mod essential_thread;
 pub mod file;
 #[doc(hidden)]
 pub mod fuzz;

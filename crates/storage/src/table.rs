@@ -76,6 +76,7 @@ impl Table {
         statistics: TableStatistics,
         undo: Option<Arc<dyn UndoSource>>,
     ) -> Result<Arc<Table>> {
+        files.first().map_or(Ok(()), |clustered| store.check_not_given_up(*clustered))?;
         let mut trees: Vec<Arc<Tree>> = Vec::with_capacity(files.len());
         for (index, id) in files.iter().enumerate().take(schema.indexes.len()) {
             let file = store.open_file(*id)?;
@@ -242,7 +243,7 @@ impl Table {
             tree.free_unlinked(self.store.counters());
             tree.write_counts(self.store.counters())?;
             self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
-            tree.file().sync()?;
+            self.store.buffer_pool().sync_file(tree.file())?;
         }
         Ok(())
     }

@@ -59,7 +59,10 @@ impl<'a> Allocation<'a> {
             return Ok(TakenPage { page, is_new: false });
         }
         let page_no = self.header.page_count;
-        file.make_room(&mut self.room, page_no)?;
+        if let Some(grown) = file.grow(*self.room, page_no)? {
+            pool.sync_file(file)?;
+            *self.room = grown;
+        }
         let frame = pool.take_frame(counters)?;
         counters.add(Counter::pages_created, 1);
         let mapped = pool.map(file, PageKey::new(file.id(), page_no), frame);

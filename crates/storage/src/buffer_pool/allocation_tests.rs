@@ -88,3 +88,16 @@ fn a_power_failure_leaves_no_header_of_a_longer_file() {
         }
     }
 }
+
+/// A frame whose page was noted gets the header of the file: that is no leaf to be encoded.
+#[test]
+fn a_file_header_is_no_rested_leaf() {
+    let f = Fixture::new(8, SIZE, 8);
+    for page_no in 1..=8 {
+        f.pool.fetch_mut(&f.file, page_no, &f.counters).unwrap().note_changed();
+    }
+    f.pool.clear(&f.counters).unwrap();
+    drop(f.pool.header_mut(&f.file, &f.counters).unwrap());
+    assert!(f.pool.take_rested().is_empty());
+    assert_eq!(f.pool.take_rested(), []);
+}

@@ -41,7 +41,7 @@ fn clean_pages_after_power_cuts(planted: Option<PlantedFault>) -> (u64, u64) {
         let f = fixture();
         f.pool.set_dirty_max(FRAMES);
         planted.into_iter().for_each(|fault| f.pool.planted.plant(fault));
-        f.pool.set_on_sync_failure(Arc::new(|_| ()));
+        f.pool.set_on_failure(Arc::new(|_| ()));
         f.file.sync_directory().unwrap();
         // All pages are in memory, so that none is read when the power is gone.
         (1..=12).for_each(|p| f.check(p));

@@ -6,7 +6,7 @@
 
 use super::BufferPool;
 use crate::{
-    Result, StorageError,
+    Result, StorageError, essential_thread,
     mutex::{Condvar, Mutex},
 };
 use std::{
@@ -14,7 +14,6 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -133,10 +132,12 @@ impl Cleaner {
         }
         requests.asked += 1;
         if !requests.started {
-            let Some(cleaner) = pool.upgrade().map(|pool| Arc::clone(&pool.cleaner)) else { return };
+            let Some((cleaner, disk)) = pool.upgrade().map(|pool| (Arc::clone(&pool.cleaner), Arc::clone(&pool.io)))
+            else {
+                return;
+            };
             let pool = Weak::clone(pool);
-            let run = move || cleaner.run(&pool);
-            requests.started = thread::Builder::new().name(THREAD_NAME.into()).spawn(run).is_ok();
+            requests.started = essential_thread::spawn(THREAD_NAME, &disk, move || cleaner.run(&pool)).is_ok();
         }
         self.work.notify_one();
     }

@@ -25,6 +25,8 @@ pub struct PageGuardMut {
     frame: u32,
     /// `None` once the latch belongs to somebody else.
     held: Option<Held>,
+    /// True from the first byte that changes until the change is in the log.
+    is_amid_change: bool,
 }
 
 impl PageGuard {
@@ -87,7 +89,7 @@ impl PageGuardMut {
     /// The caller holds the latch exclusively and hands it over.
     pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuardMut {
         let held = Held::page(pool.frames.get(frame).key().0, true);
-        PageGuardMut { pool, frame, held: Some(held) }
+        PageGuardMut { pool, frame, held: Some(held), is_amid_change: false }
     }
 
     /// Tells the place of the latch, which would have been waited for, among others.
@@ -134,6 +136,13 @@ impl PageGuardMut {
         self.pool.mark_dirty(self.frame);
     }
 
+    /// Notes that the page is whole, and the log has what was changed. A panic before that, with the page in hand, ends the process: half a
+    /// change would be read by others and written to the disk, and no record of the log would tell of it.
+    #[inline]
+    pub(crate) fn change_is_whole(&mut self) {
+        self.is_amid_change = false;
+    }
+
     /// Lets readers in; the page stays latched for reading.
     pub fn downgrade(self) -> PageGuard {
         let mut this = self;
@@ -158,6 +167,7 @@ impl DerefMut for PageGuardMut {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         self.mark_dirty();
+        self.is_amid_change = true;
         // SAFETY: this guard holds the latch exclusively, and `&mut self` makes this the only reference.
         unsafe { self.pool.frames.bytes_mut(self.frame) }
     }
@@ -167,6 +177,14 @@ impl Drop for PageGuardMut {
     #[inline]
     fn drop(&mut self) {
         if self.held.is_some() {
+            // Before anybody else gets the page.
+            if self.is_amid_change && std::thread::panicking() {
+                self.pool.write_order.change_was_cut_off(&format!(
+                    "page {} of file {}",
+                    self.page_no(),
+                    self.file_id().0
+                ));
+            }
             // SAFETY: this guard held the latch exclusively; nobody can use it any more.
             unsafe { self.pool.frames.get(self.frame).unlock_exclusive() }
         }

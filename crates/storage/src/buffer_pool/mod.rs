@@ -42,7 +42,7 @@ pub use contents::{PageContent, PoolPage};
 pub use guard::{PageGuard, PageGuardMut};
 pub use redo::PageForRedo;
 pub use write_back::BATCH_PAGES;
-pub use write_order::{Doublewrite, OnSyncFailure, PageCopy, PageLog};
+pub use write_order::{Doublewrite, OnPoolFailure, PageCopy, PageLog};
 
 use crate::{
     Counters, Result, StorageError,

@@ -10,7 +10,7 @@
 //! A page that has left its frame is forgotten; whoever reads it again and finds slots notes it again.
 
 use super::{BufferPool, PageGuard, PageGuardMut, frames::PageKey};
-use crate::{FileId, mutex::Mutex};
+use crate::{FileId, file::HEADER_PAGE, mutex::Mutex};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// The frame is not in the list.
@@ -55,7 +55,8 @@ impl BufferPool {
             let is_rested = f.rest.0.compare_exchange(WAITING, QUIET, Relaxed, Relaxed).is_ok();
             if !is_rested {
                 f.rest.0.store(WAITING, Relaxed);
-            } else if f.key() != PageKey::NONE {
+            } else if f.key() != PageKey::NONE && f.key().page_no() != HEADER_PAGE {
+                // The page may be another one than was noted, but the header of a file has no rows.
                 rested.push((f.key().file(), f.key().page_no()));
             }
             !is_rested

@@ -1,6 +1,6 @@
 //! Settings that can change while the pool is in use, and the pool's connections to the log and the doublewrite file.
 
-use super::{BufferPool, Doublewrite, OnSyncFailure, PageLog};
+use super::{BufferPool, Doublewrite, OnPoolFailure, PageLog};
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 impl BufferPool {
@@ -30,10 +30,10 @@ impl BufferPool {
         self.write_order.set_doublewrite(doublewrite);
     }
 
-    /// Sets the hook that is called instead of the end of the process when a sync fails. If it returns, nothing is
-    /// written any more.
-    pub fn set_on_sync_failure(&self, hook: OnSyncFailure) {
-        self.write_order.set_on_sync_failure(hook);
+    /// Sets the hook that is called instead of the end of the process when a sync fails, or a thread panics amid a change of a page. If
+    /// it returns, nothing is written any more.
+    pub fn set_on_failure(&self, hook: OnPoolFailure) {
+        self.write_order.set_on_failure(hook);
     }
 
     /// More dirty pages than this are written by the cleaner; half of the pool unless it is set.

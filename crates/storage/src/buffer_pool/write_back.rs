@@ -166,6 +166,12 @@ impl BufferPool {
         failed
     }
 
+    /// Makes durable what was written of a file in use. An error ends the process, whoever meets it: the kernel tells one caller of a
+    /// write that failed, and that need not be the one whose write it was.
+    pub(crate) fn sync_file(&self, file: &PageFile) -> Result<()> {
+        file.sync().inspect_err(|e| self.write_order.sync_failed(e))
+    }
+
     /// Syncs the files of the pages that were written. If that fails, none of the pages counts as durable.
     fn sync_files(&self, batch: &[Copied], durable: &mut [bool]) -> Result<()> {
         if self.planted.has(Fault::CleanBeforeSync) {
@@ -174,9 +180,8 @@ impl BufferPool {
         let written = batch.iter().zip(&*durable).filter(|(_, written)| **written);
         let files: BTreeMap<FileId, &PageFile> = written.map(|(copied, _)| (copied.file.id(), &*copied.file)).collect();
         for file in files.into_values() {
-            if let Err(e) = file.sync() {
+            if let Err(e) = self.sync_file(file) {
                 durable.fill(false);
-                self.write_order.sync_failed(&e);
                 return Err(e);
             }
         }

@@ -146,7 +146,7 @@ fn a_failed_sync_is_the_end() {
     let f = fixture();
     let told = Arc::new(AtomicU64::new(0));
     let hook = Arc::clone(&told);
-    f.pool.set_on_sync_failure(Arc::new(move |_| {
+    f.pool.set_on_failure(Arc::new(move |_| {
         hook.fetch_add(1, SeqCst);
     }));
     f.io.inject(Fault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });

@@ -40,9 +40,9 @@ pub trait Doublewrite: Send + Sync {
     fn forget(&self, file: FileId);
 }
 
-/// This hook is called when pages that were written cannot be made durable. It is not expected to return: nobody knows
-/// what is on the disk then.
-pub type OnSyncFailure = Arc<dyn Fn(&StorageError) + Send + Sync>;
+/// This hook is called with the reason when the pages in memory, or those on the disk, cannot be relied on any more: a sync has
+/// failed, or a thread has panicked amid a change. It is not expected to return.
+pub type OnPoolFailure = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The log of a pool that has none: positions are the numbers of first changes.
 #[derive(Default)]
@@ -63,21 +63,21 @@ impl PageLog for NoLog {
 pub(super) struct WriteOrder {
     log: RwLock<Arc<dyn PageLog>>,
     doublewrite: RwLock<Option<Arc<dyn Doublewrite>>>,
-    on_sync_failure: RwLock<OnSyncFailure>,
-    /// The sync that failed, where the process has not ended.
+    on_failure: RwLock<OnPoolFailure>,
+    /// The failure after which nothing is written any more, where the process has not ended.
     failure: OnceLock<String>,
 }
 
 impl WriteOrder {
     pub fn new() -> WriteOrder {
-        let abort = |e: &StorageError| {
-            tracing::error!("changed pages cannot be made durable, the server ends: {e}");
+        let abort = |reason: &str| {
+            tracing::error!("{reason}; the server ends");
             std::process::abort();
         };
         WriteOrder {
             log: RwLock::new(Arc::new(NoLog::default())),
             doublewrite: RwLock::default(),
-            on_sync_failure: RwLock::new(Arc::new(abort)),
+            on_failure: RwLock::new(Arc::new(abort)),
             failure: OnceLock::new(),
         }
     }
@@ -90,8 +90,8 @@ impl WriteOrder {
         *self.doublewrite.write() = doublewrite;
     }
 
-    pub fn set_on_sync_failure(&self, hook: OnSyncFailure) {
-        *self.on_sync_failure.write() = hook;
+    pub fn set_on_failure(&self, hook: OnPoolFailure) {
+        *self.on_failure.write() = hook;
     }
 
     pub fn position(&self) -> u64 {
@@ -109,17 +109,27 @@ impl WriteOrder {
 
     /// Ends the process, or in a test the writing: no page counts as durable after this.
     pub fn sync_failed(&self, e: &StorageError) {
-        let _ = self.failure.set(e.to_string());
-        let hook = Arc::clone(&*self.on_sync_failure.read());
-        hook(e);
+        self.fail(format!("a sync that failed: {e}"), &format!("changed pages cannot be made durable: {e}"));
     }
 
-    /// Errors: a sync has failed.
+    /// The same when a thread has panicked after it had changed a page and before the log had the change. Others would take the page for
+    /// whole, and a checkpoint would write what no recovery can repeat.
+    pub fn change_was_cut_off(&self, page: &str) {
+        self.fail(format!("a panic amid a change of {page}"), &format!("a thread panicked amid a change of {page}"));
+    }
+
+    fn fail(&self, failure: String, reason: &str) {
+        let _ = self.failure.set(failure);
+        let hook = Arc::clone(&*self.on_failure.read());
+        hook(reason);
+    }
+
+    /// Errors: a sync has failed, or a change was cut off.
     pub fn check(&self, file: &IoFile) -> Result<()> {
         match self.failure.get() {
             None => Ok(()),
             Some(e) => {
-                let reason = format!("nothing is written after a sync that failed: {e}");
+                let reason = format!("nothing is written after {e}");
                 Err(StorageError::io(file.path(), std::io::Error::other(reason)))
             }
         }

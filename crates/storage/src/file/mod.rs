@@ -79,16 +79,19 @@ pub enum Companion {
     Statistics,
     /// A number that only grows.
     Counter,
+    /// If it is there, the table cannot be opened any more: a transaction that has changed it could not be rolled back.
+    GivenUp,
 }
 
 impl Companion {
-    pub const ALL: [Companion; 2] = [Companion::Statistics, Companion::Counter];
+    pub const ALL: [Companion; 3] = [Companion::Statistics, Companion::Counter, Companion::GivenUp];
 
     /// Path of the companion of a table file.
     pub fn path(self, directory: &Path, id: FileId) -> PathBuf {
         let extension = match self {
             Companion::Statistics => "stats",
             Companion::Counter => "counter",
+            Companion::GivenUp => "given-up",
         };
         file_path(directory, id).with_extension(extension)
     }
@@ -319,16 +322,18 @@ impl PageFile {
         self.resident.fetch_add(change as u64, Ordering::Relaxed);
     }
 
-    /// Keeps others from taking pages and from giving them back. The number is that of [`PageFile::make_room`].
+    /// Keeps others from taking pages and from giving them back. The number is the pages that the file has
+    /// room for on the disk.
     pub(crate) fn lock_allocation(&self) -> MutexGuard<'_, u32> {
         self.allocated.lock()
     }
 
-    /// Makes sure that the file has room on the disk for a page at its end. A header that counts a page may be written
-    /// before the page is, so the file grows first, and durably. Errors: `DiskFull`, I/O.
-    pub(crate) fn make_room(&self, allocated: &mut u32, page_no: u32) -> Result<()> {
-        if page_no < *allocated {
-            return Ok(());
+    /// Makes the file longer if it has room on the disk for `allocated` pages only, and not for a page at its end. Returns the pages that
+    /// it has room for then; `None` if nothing was to be done. A header that counts a page may be written before the page is, so the
+    /// caller syncs the file before it uses the page. Errors: `DiskFull`, I/O.
+    pub(crate) fn grow(&self, allocated: u32, page_no: u32) -> Result<Option<u32>> {
+        if page_no < allocated {
+            return Ok(None);
         }
         let wanted = page_no.saturating_add((page_no / 4).clamp(GROWTH_MIN, GROWTH_MAX));
         if page_no == u32::MAX {
@@ -338,10 +343,7 @@ impl PageFile {
         let grown = self.io.allocate(&self.file, bytes).map(|()| wanted);
         // A nearly full disk may still have room for the one page.
         let grown = grown.or_else(|_| self.io.allocate(&self.file, self.offset(page_no + 1)).map(|()| page_no + 1));
-        let grown = grown.map_err(|e| self.error(e))?;
-        self.sync()?;
-        *allocated = grown;
-        Ok(())
+        grown.map(Some).map_err(|e| self.error(e))
     }
 
     pub(crate) fn io(&self) -> &Arc<dyn Disk> {
@@ -361,7 +363,7 @@ impl PageFile {
         StorageError::io(self.path(), e)
     }
 
-    /// Makes what was written durable.
+    /// Makes what was written durable. Files in use are synced by [`crate::buffer_pool::BufferPool::sync_file`].
     pub fn sync(&self) -> Result<()> {
         if self.sync { self.io.sync(&self.file).map_err(|e| self.error(e)) } else { Ok(()) }
     }

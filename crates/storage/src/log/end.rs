@@ -9,6 +9,7 @@ use super::{
     Lsn,
     checkpoint::Checkpoint,
     file_records::{FileChanges, SMALL_FILE},
+    geometry::SEGMENT_HEADER,
     group::{GROUP_HEADER, UNIT},
     reader::{Groups, Next, Window},
     segments::Segments,
@@ -78,13 +79,22 @@ fn damage_at(segments: &Segments, checkpoint: &Checkpoint, end: Lsn) -> Result<O
     Ok(witness.map(|at| format!("the group at {at} says that the log was durable beyond {end}")))
 }
 
+/// Returns true if a group, or a fill, was begun at the first place of a segment. Where none was, the segment is spare: a log whose segments
+/// are large has a hundred megabytes of them. If a sync had come as far as this segment, its first group would be there.
+fn is_in_use(window: &mut Window<'_>, first_place: Lsn) -> Result<bool> {
+    Ok(window.bytes(first_place, GROUP_HEADER)?.is_some_and(|bytes| u64_at(bytes, 8) == first_place))
+}
+
 /// A valid group behind the end which says that the log was durable beyond the end, if there is one: its position.
 fn durable_behind(segments: &Segments, end: Lsn) -> Result<Option<Lsn>> {
     let geometry = segments.format.geometry;
-    let mut window = Window::new(segments);
+    let (mut window, mut beginning) = (Window::new(segments), Window::small(segments));
     let first = geometry.segment_of(end);
     for number in segments.list()?.into_iter().filter(|&number| number >= first) {
         let start = geometry.start_of(number);
+        if number > first && !is_in_use(&mut beginning, start + SEGMENT_HEADER)? {
+            continue;
+        }
         let mut at = geometry.place(start.max(end));
         while at + GROUP_HEADER as u64 <= start + geometry.segment_bytes() {
             let Some(bytes) = window.bytes(at, GROUP_HEADER)? else { break };

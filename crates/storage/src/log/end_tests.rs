@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     StorageError,
-    io::{Disk, simulated::SimulatedDisk},
+    io::{Disk, simulated::SimulatedDisk, trace::TraceIo},
 };
 use std::{path::Path, sync::Arc};
 
@@ -67,6 +67,38 @@ fn a_hole_in_what_was_durable_is_damage() {
     disk.tamper(Path::new(FIRST), |bytes| bytes[20 * 512..].fill(0));
     disk.tamper(Path::new(SECOND), |bytes| bytes.fill(0));
     assert_eq!(fixture.recovery().unwrap().end().lsn, 20 * 512);
+}
+
+/// Segments that are made and not used yet are as many as the log's capacity has room for.
+#[test]
+fn of_spare_segments_only_the_beginnings_are_read() {
+    let (disk, fixture) = written(100);
+    let log = fixture.stepped().unwrap();
+    let segment_bytes = log.shared.geometry().segment_bytes();
+    drop(log.shared.promise(8 * segment_bytes).unwrap());
+    let spare_from = log.shared.geometry().segment_of(log.shared.reserved()) + 1;
+    drop(log);
+    let trace = Arc::new(TraceIo::new(disk as _));
+    let traced = Fixture::new(Arc::clone(&trace) as _);
+    trace.start();
+    assert_eq!(groups_of(&traced.recovery().unwrap()).len(), 1500);
+    drop(traced.stepped().unwrap());
+    let record = trace.stop();
+    let path = |number: u64| Path::new("/d").join(format!("redo-{number:010}.log"));
+    for number in spare_from..spare_from + 8 {
+        let file = record.files.iter().position(|(name, _)| *name == path(number));
+        let of_file = |access: &&crate::io::trace::TracedAccess| Some(access.file as usize) == file;
+        let bytes: u64 = record.accesses.iter().filter(of_file).map(|access| access.bytes).sum();
+        assert!(file.is_some() && bytes <= 3 * 4096, "{bytes} bytes of segment {number}");
+    }
+}
+
+/// The segment in which the log was damaged is followed by one that was in use, too: what it says is heard.
+#[test]
+fn a_later_segment_tells_of_damage() {
+    let (disk, fixture) = written(1490);
+    disk.tamper(Path::new(FIRST), |bytes| bytes[512..].fill(0));
+    assert!(damage(&fixture).contains("says that the log was durable beyond 512"), "{}", damage(&fixture));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use super::{
     supply::take_stock,
     thread,
 };
-use crate::{Result, StorageError, io::ALIGN, mutex::Mutex};
+use crate::{Result, StorageError, essential_thread, io::ALIGN, mutex::Mutex};
 use std::sync::{Arc, atomic::AtomicU64};
 
 /// Makes an empty log in a directory that has none, durably. What an attempt before left is replaced.
@@ -102,8 +102,7 @@ impl Recovery {
     pub fn start(self, options: LogOptions) -> Result<Log> {
         let shared = self.prepare(options)?;
         let of_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("log".to_string());
-        let thread = thread.spawn(move || thread::run(&of_thread));
+        let thread = essential_thread::spawn("log", &shared.options.files.disk, move || thread::run(&of_thread));
         let thread = thread.map_err(|e| StorageError::io(&shared.options.files.directory, e))?;
         Ok(Log { shared, thread: Some(thread) })
     }

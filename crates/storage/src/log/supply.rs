@@ -131,7 +131,8 @@ pub(super) fn take_stock(segments: &Segments, oldest: Lsn, end: Lsn) -> Result<S
     let numbers = segments.list()?;
     let first = geometry.segment_of(oldest);
     let free = numbers.iter().copied().filter(|&number| number < first).collect();
-    let mut window = super::reader::Window::new(segments);
+    // Of segments to come only the headers are read.
+    let mut window = super::reader::Window::small(segments);
     // The segment in which the log ends was read, unless the log ends where it begins.
     let mut next = geometry.segment_of(end);
     while numbers.contains(&next) && window.check_segment(next)?.is_ok() {

@@ -4,6 +4,8 @@ use super::LogSettings;
 use crate::{
     Result,
     buffer_pool::BufferPool,
+    essential_thread,
+    io::Disk,
     log::{Log, SmallFiles},
     mutex::Mutex,
     transaction::Transactions,
@@ -54,6 +56,7 @@ impl Checkpointer {
     /// capacity.
     pub fn start(
         (log, pool, small_files, transactions): Parts,
+        disk: &Arc<dyn Disk>,
         settings: &LogSettings,
     ) -> std::io::Result<Checkpointer> {
         let (interval, history, longest_transaction) =
@@ -70,7 +73,7 @@ impl Checkpointer {
             writing: Mutex::new(()),
         });
         let of_thread = Arc::clone(&work);
-        let thread = thread::Builder::new().name("checkpoint".into()).spawn(move || of_thread.run(interval))?;
+        let thread = essential_thread::spawn("checkpoint", disk, move || of_thread.run(interval))?;
         Ok(Checkpointer { work, thread: Mutex::new(Some(thread)) })
     }
 

@@ -97,14 +97,16 @@ impl Work {
             let start = Instant::now();
             for (file, page_no) in leaves {
                 let tree = self.trees.lock().get(file).and_then(Weak::upgrade);
-                match tree.map(|tree| tree.encode_rested(*page_no, &self.counters)) {
-                    Some(Ok(done)) => encoded += usize::from(done),
-                    Some(Err(e)) => {
+                let Some(tree) = tree else { continue };
+                match tree.encode_rested(*page_no, &self.counters) {
+                    Ok(done) => encoded += usize::from(done),
+                    // It was dropped meanwhile.
+                    Err(_) if tree.file().is_deleted() => {}
+                    Err(e) => {
                         // Whoever meets their changes notes these leaves again.
                         tracing::warn!("leaves with changes stay as they are: {e}");
                         return encoded;
                     }
-                    None => {}
                 }
             }
             if self.rests(start.elapsed()) {

@@ -116,7 +116,8 @@ impl Store {
         let highest = table_files(&*disk, directory)?.into_iter().map(|id| id.0).max().unwrap_or(0);
         let next = identity.next_file.max(highest.saturating_add(1));
         let parts = (Arc::clone(&log), Arc::clone(&pool), Arc::clone(&small_files), Arc::clone(&transactions));
-        let checkpointer = Checkpointer::start(parts, &options.log).map_err(|e| StorageError::io(directory, e))?;
+        let checkpointer =
+            Checkpointer::start(parts, &disk, &options.log).map_err(|e| StorageError::io(directory, e))?;
         let leaf_rest = options.leaf_rest.filter(|_| !options.force_recovery);
         let encoder = LeafEncoder::start(Arc::clone(&pool), Arc::clone(&counters), leaf_rest)
             .map_err(|e| StorageError::io(directory, e))?;
@@ -328,7 +329,7 @@ impl Store {
         self.transactions.losers()
     }
 
-    /// Ends the thread that purges and waits for that. What it has not done is done after the next start.
+    /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next start.
     pub fn stop_background(&self) {
         self.background.stop(&self.transactions);
     }

@@ -75,9 +75,7 @@ pub(super) fn recover(
     #[cfg(test)]
     options.faults.pool.into_iter().for_each(|fault| pool.plant(fault));
     let machine = Arc::clone(&files.disk);
-    pool.set_on_sync_failure(Arc::new(move |e| {
-        machine.fail_stop(&format!("changed pages cannot be made durable: {e}"))
-    }));
+    pool.set_on_failure(Arc::new(move |reason| machine.fail_stop(reason)));
     for (file, page) in log::repair(&files, identity.page_size)? {
         tracing::info!("page {page} of file {} was torn and is put back", file.0);
     }
@@ -109,7 +107,7 @@ pub(super) fn recover(
     let oldest = analysis.oldest().map_or(redo, |oldest| oldest.min(redo));
     log.checkpoint(redo, oldest, analysis.next)?;
     let locks = Arc::new(LockTable::new(options.buffer_pool_bytes as u64 / LOCK_SHARE));
-    let transactions = Arc::new(Transactions::new(analysis, locks));
+    let transactions = Arc::new(Transactions::new(analysis, locks, &log, &options.log));
     #[cfg(test)]
     options.faults.transactions.into_iter().for_each(|fault| transactions.plant(fault));
     Ok((log, small_files, transactions))

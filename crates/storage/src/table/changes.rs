@@ -4,6 +4,7 @@ use super::Table;
 use crate::{
     Counters, LockMode, LockedRow, LockingScan, LockingScanRequest, Result, StorageError,
     counters::Counter,
+    essential_thread::EndsProcess,
     latch_order::Rank,
     locking_scan::lock_row,
     log::Lsn,
@@ -246,6 +247,8 @@ impl Table {
     /// Commits changes of all trees as one group of the log. Returns the position of its first record.
     pub(super) fn commit_changes(&self, changes: Vec<Change<'_>>, first: Option<&FirstRecord>) -> Result<Lsn> {
         let (rests, lsn) = Change::commit_all(changes, first)?;
+        // The transaction does not know of the undo record yet: if this panics, it cannot be rolled back.
+        let _ends_process = first.map(|_| EndsProcess::if_panics(self.store.disk().as_ref(), "a change of rows"));
         rests.into_iter().for_each(Rest::finish);
         Ok(lsn)
     }

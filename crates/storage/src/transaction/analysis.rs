@@ -3,10 +3,11 @@
 
 use super::{
     Ended,
+    history::History,
     records::{Event, event_of},
 };
 use crate::log::{Lsn, Record};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 /// The transactions of a log that is being read.
 #[derive(Debug, Default)]
@@ -34,9 +35,10 @@ impl Analysis {
         self.saw(id);
         match event {
             Event::Changed => {
-                let ended =
-                    self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0, end: 0, ended_at: 0 });
+                let first = || Ended { id, first: record.group, ..Ended::default() };
+                let ended = self.found.entry(id).or_insert_with(first);
                 ended.last = record.lsn;
+                ended.changes += 1;
             }
             Event::Undone { next } => {
                 if let Some(ended) = self.found.get_mut(&id) {
@@ -73,13 +75,8 @@ impl Analysis {
         self.losers.iter().chain(self.committed.values()).map(|ended| ended.first).min()
     }
 
-    /// The greatest number of an end.
-    pub fn ends(&self) -> u64 {
-        self.ends
-    }
-
-    /// Transactions that have committed and are not purged, in the order of their commits.
-    pub fn into_committed(self) -> VecDeque<Ended> {
-        self.committed.into_values().collect()
+    /// Transactions that have committed and are not purged. `end`: the end of the log.
+    pub(super) fn into_history(self, end: Lsn) -> History {
+        History::new(self.committed.into_values(), self.ends, end)
     }
 }

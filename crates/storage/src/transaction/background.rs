@@ -1,16 +1,16 @@
-//! A thread that rolls back transactions which a crash has cut off, and purges.
+//! A thread that rolls back transactions which a crash has cut off, and one that purges.
 
-use super::{Ended, Transactions, UndoReader, kind};
+use super::{Ended, Transactions, UndoReader, kind, purge::is_of_one_table};
 use crate::{
-    FileId, Result, StorageError, Store, Table,
+    FileId, Result, StorageError, Store, Table, essential_thread,
     log::{Group, Lsn},
     mutex::Mutex,
 };
 use std::{
     io,
-    sync::{Arc, Weak},
-    thread::{self, JoinHandle, ThreadId},
-    time::Duration,
+    sync::{Arc, Weak, atomic::Ordering},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 /// Opens the table that has a clustered tree; `None` if it was dropped.
@@ -18,63 +18,131 @@ pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send +
 
 /// The time between two looks at what views have let go.
 const INTERVAL: Duration = Duration::from_millis(50);
+/// The longest time after which what has failed is tried again, and the time between two messages of that.
+const RETRY_MAX: Duration = Duration::from_secs(2);
+const TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// The thread, until it is stopped.
+/// The threads, until they are stopped: neither waits for the other.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Background {
-    /// Starts the thread of a store.
+    /// Starts the threads of a store. Their panics end the process.
     pub fn start(&self, store: &Arc<Store>) -> io::Result<()> {
-        let (transactions, store) = (Arc::clone(store.transactions()), Arc::downgrade(store));
-        let run = move || run(&transactions, &store);
-        *self.thread.lock() = Some(thread::Builder::new().name("purge".into()).spawn(run)?);
+        let works: [(&str, fn(&Transactions, &Weak<Store>)); 2] = [("purge", purge), ("rollback", roll_back)];
+        for (name, work) in works {
+            let (transactions, of_thread) = (Arc::clone(store.transactions()), Arc::downgrade(store));
+            let thread = essential_thread::spawn(name, store.disk(), move || work(&transactions, &of_thread))?;
+            self.threads.lock().push(thread);
+        }
         Ok(())
     }
 
-    /// Ends the thread and waits for that, unless it is the one that calls.
+    /// Ends the threads and waits for that, unless it is one of them that calls.
     pub fn stop(&self, transactions: &Transactions) {
         transactions.state.lock().stop = true;
         transactions.work.notify_all();
-        let Some(thread) = self.thread.lock().take() else { return };
-        let own: ThreadId = thread::current().id();
-        if thread.thread().id() != own {
+        transactions.losers_left.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != thread::current().id()) {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
     }
 }
 
-fn run(transactions: &Transactions, store: &Weak<Store>) {
+/// When what has failed is tried again: after a longer time each time, and at once when a table was opened.
+struct Retry {
+    wait: Duration,
+    at: Instant,
+    /// The last message, and when it was told.
+    told: Option<(String, Instant)>,
+}
+
+impl Retry {
+    fn new() -> Retry {
+        Retry { wait: INTERVAL, at: Instant::now(), told: None }
+    }
+
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.at
+    }
+
+    /// Takes in how an attempt has ended, and tells the log of the server of an error, once in a while.
+    fn note(&mut self, outcome: Result<()>, what: &str) {
+        let e = match outcome {
+            Ok(()) | Err(StorageError::Interrupted) => {
+                (self.wait, self.at) = (INTERVAL, Instant::now());
+                return;
+            }
+            Err(e) => e.to_string(),
+        };
+        if self.told.as_ref().is_none_or(|(told, at)| *told != e || at.elapsed() >= TOLD_EVERY) {
+            tracing::warn!("{what}: {e}");
+            self.told = Some((e, Instant::now()));
+        }
+        self.at = Instant::now() + self.wait;
+        self.wait = (2 * self.wait).min(RETRY_MAX);
+    }
+}
+
+fn purge(transactions: &Transactions, store: &Weak<Store>) {
+    let mut retry = Retry::new();
     loop {
         {
             let mut state = transactions.state.lock();
+            if !state.stop {
+                transactions.work.wait_for(&mut state, INTERVAL);
+            }
             if state.stop {
                 return;
             }
-            transactions.work.wait_for(&mut state, INTERVAL);
-            if state.stop {
-                return;
+            if retry.is_due() || transactions.table_opened.swap(false, Ordering::AcqRel) {
+                state.history.retry_failed();
             }
             // Without work the store is not held, so that whoever lets it go closes it.
-            // Tried again now and then.
-            state.retry_unpurgeable();
-            if state.losers.is_empty() && state.committed.is_empty() {
+            if state.history.is_idle() {
                 continue;
             }
         }
         let Some(store) = store.upgrade() else { return };
-        // Transactions that cannot be rolled back do not keep others from being purged.
-        for outcome in [store.roll_back_losers(), store.purge_until(|| transactions.is_stopping())] {
-            if let Err(e) = outcome
-                && !matches!(e, StorageError::Interrupted)
-            {
-                tracing::warn!("old versions of rows stay for now: {e}");
-                thread::sleep(INTERVAL);
+        match store.purge_until(|| transactions.is_stopping()) {
+            // Others are purged without a wait.
+            Err(e) if is_of_one_table(&e) => retry.note(Err(e), "old versions of rows stay for now"),
+            Ok(()) if transactions.state.lock().history.has_failed() => {}
+            outcome => {
+                let failed = outcome.is_err();
+                retry.note(outcome, "old versions of rows stay for now");
+                if failed {
+                    thread::sleep(INTERVAL);
+                }
             }
         }
+    }
+}
+
+fn roll_back(transactions: &Transactions, store: &Weak<Store>) {
+    let mut retry = Retry::new();
+    loop {
+        {
+            let mut state = transactions.state.lock();
+            if !state.stop {
+                transactions.losers_left.wait_for(&mut state, INTERVAL);
+            }
+            if state.stop {
+                return;
+            }
+            if state.losers.is_empty() || !retry.is_due() {
+                continue;
+            }
+        }
+        let Some(store) = store.upgrade() else { return };
+        retry.note(
+            store.roll_back_losers(),
+            "a transaction that a crash or an error has cut off is not rolled back yet",
+        );
     }
 }
 
@@ -83,7 +151,16 @@ impl Transactions {
     pub(super) fn leave_to_background(&self, id: u64, last: Lsn) {
         let mut state = self.state.lock();
         let first = state.active.get(&id).copied().unwrap_or(last);
-        state.losers.push(Ended { id, first, last, end: 0, ended_at: 0 });
+        state.losers.push(Ended { id, first, last, ..Ended::default() });
+        self.losers_left.notify_one();
+    }
+
+    /// Notes that rolling a transaction back has failed at a position of the log, if it had not before.
+    fn rollback_failed(&self, id: u64, at: Lsn) {
+        let mut state = self.state.lock();
+        if let Some(loser) = state.losers.iter_mut().find(|loser| loser.id == id && loser.failed_at == 0) {
+            loser.failed_at = at;
+        }
     }
 
     fn undone_until(&self, id: u64, next: Lsn) {
@@ -114,7 +191,11 @@ impl Store {
         let mut outcome = Ok(());
         // The last one first.
         for loser in losers.into_iter().rev() {
-            outcome = outcome.and(self.roll_back_loser(loser, &mut undo_records));
+            let rolled_back = self.roll_back_loser(loser, &mut undo_records);
+            if rolled_back.as_ref().is_err_and(is_of_one_table) {
+                self.transactions().rollback_failed(loser.id, self.log().current());
+            }
+            outcome = outcome.and(rolled_back);
             if self.transactions().is_stopping() {
                 break;
             }
@@ -123,12 +204,22 @@ impl Store {
     }
 
     fn roll_back_loser(&self, loser: Ended, undo_records: &mut UndoReader<'_>) -> Result<()> {
-        let mut at = loser.last;
+        let (mut at, mut gave_up) = (loser.last, false);
         while at != 0 {
             if self.transactions().is_stopping() {
                 return Err(StorageError::Interrupted);
             }
-            at = self.undo(at, &undo_records.read(at)?)?;
+            let record = undo_records.read(at)?;
+            at = match self.undo(at, &record) {
+                Err(e) if is_of_one_table(&e) && self.transactions().bounds.table_is_given_up(&loser, self.log()) => {
+                    if !self.is_given_up(record.0)? {
+                        self.give_up_table(record.0, loser.id, &e)?;
+                    }
+                    gave_up = true;
+                    record.1.previous
+                }
+                undone => undone?,
+            };
             self.transactions().undone_until(loser.id, at);
         }
         let mut group = Group::default();
@@ -137,7 +228,12 @@ impl Store {
         self.log().append(&mut group, &mut room);
         let transactions = self.transactions();
         transactions.state.lock().losers.retain(|other| other.id != loser.id);
-        transactions.end(loser.id, Some(0), self.log().current());
+        if gave_up {
+            // Its rows in the table that is given up stay locked for whoever has that open.
+            transactions.end_with_locks(loser.id, Some(0), 0, self.log().current());
+        } else {
+            transactions.end(loser.id, Some(0), 0, self.log().current());
+        }
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

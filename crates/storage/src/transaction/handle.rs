@@ -102,6 +102,7 @@ impl Transaction {
     /// The transaction's id, which it gets if it has none. Errors: `ForcedRecovery`, `DiskFull`, `LogFull`, I/O.
     pub(crate) fn ready(&mut self) -> Result<u64> {
         if self.id == 0 {
+            self.store.wait_for_purge();
             self.end_room = Some(self.store.log().reserve(END_BYTES)?);
             let mut locks = self.store.transactions().begin(self.store.log());
             locks.set_waits(self.waits.clone());
@@ -226,7 +227,7 @@ impl Transaction {
         let end = self.append_end(&log, kind::COMMIT);
         let is_durable = self.store.transactions().has(Fault::CommitNotWaitedFor);
         let to_purge = (self.last != 0).then_some(if self.leaves_garbage { self.last } else { 0 });
-        self.store.transactions().end(self.id, to_purge, log.current());
+        self.store.transactions().end(self.id, to_purge, self.changed_rows, log.current());
         self.id = 0;
         Ok(Committed { log: (!is_durable).then_some((log, end)) })
     }
@@ -248,7 +249,7 @@ impl Transaction {
             Ok(()) => {
                 let log = Arc::clone(self.store.log());
                 self.append_end_of(&log, kind::ROLLED_BACK, id);
-                self.store.transactions().end(id, Some(0), log.current());
+                self.store.transactions().end(id, Some(0), 0, log.current());
             }
             // Its rows stay locked until then.
             Err(_) => self.store.transactions().leave_to_background(id, self.last),
@@ -260,7 +261,7 @@ impl Transaction {
     /// even if that is undone.
     fn ends_without_record(&mut self) -> bool {
         if self.id != 0 && self.changed_rows == 0 {
-            self.store.transactions().end(std::mem::take(&mut self.id), None, 0);
+            self.store.transactions().end(std::mem::take(&mut self.id), None, 0, 0);
         }
         self.id == 0
     }

@@ -6,16 +6,20 @@
 //!   records         undo records and others, as bytes of the log                                records.rs
 //!   rollback        undo records, from the last to the first                                    rollback.rs
 //!   versions        versions of rows before the newest one, for views                           versions.rs
+//!   History         transactions that have ended and are not purged                             history.rs
 //!   purge           versions and rows that no view needs any more                               purge.rs
+//!   bounds          how long the log is kept for what cannot be purged or rolled back           bounds.rs
 //!   Analysis        what the log tells of transactions after a crash                            analysis.rs
-//!   Background      a thread that rolls back what a crash left, and purges                      background.rs
+//!   Background      a thread that rolls back what a crash left, and one that purges             background.rs
 //! ```
 //!
 //! A change of a row is made by [`crate::Table`], in one group of the log that begins with the undo record.
 
 mod analysis;
 mod background;
+mod bounds;
 mod handle;
+mod history;
 mod planted;
 mod purge;
 mod records;
@@ -27,6 +31,7 @@ pub(crate) use background::Background;
 pub use background::TableSource;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
+pub(crate) use history::Ended;
 pub(crate) use planted::Fault;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind};
@@ -34,37 +39,24 @@ pub(crate) use rollback::{UndoReader, UndoReserve};
 pub(crate) use versions::UndoRecords;
 
 use crate::{
-    FileId, ReadView, Table,
+    FileId, LogSettings, ReadView, Table,
     locks::{LockTable, TransactionLocks},
     log::{Log, Lsn},
     mutex::{Condvar, Mutex},
     planted::Planted,
 };
+use history::History;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{
         Arc, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 /// From so many transactions on purge begins at once. Fewer wait until it looks for them: waking its thread costs about as much as a
 /// change of a row.
 const PURGED_AT_ONCE: usize = 256;
-
-/// A transaction that has ended, or that a crash has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ended {
-    pub id: u64,
-    /// None of its records is before this position.
-    pub first: Lsn,
-    /// Its last undo record that is not undone and that purge has to look at; 0 if there is none.
-    pub last: Lsn,
-    /// The number of its end: those that end later have greater ones.
-    pub end: u64,
-    /// The end of the log when it ended; 0 if that was before the store was opened, so that all views see it.
-    pub ended_at: Lsn,
-}
 
 /// All transactions of a store.
 #[derive(Debug)]
@@ -76,12 +68,17 @@ pub(crate) struct Transactions {
     horizon: Arc<AtomicU64>,
     /// Told when there is something to purge.
     work: Condvar,
+    /// Told when there is something to roll back.
+    losers_left: Condvar,
+    /// True if a table was opened since what had failed was tried again.
+    table_opened: AtomicBool,
     /// Open tables by the files of their clustered trees.
     tables: Mutex<HashMap<FileId, Weak<Table>>>,
     pub(crate) purged_rows: AtomicU64,
     /// Told when a transaction that was being purged is not any more.
     purge_ended: Condvar,
     lag: purge::Lag,
+    bounds: bounds::Bounds,
     /// Held by who rolls back what a crash has cut off.
     rolling_back: Mutex<()>,
     locks: Arc<LockTable>,
@@ -98,14 +95,8 @@ struct State {
     views: VecDeque<Weak<ReadView>>,
     /// The number of read views that were held when all were looked at.
     held_views: usize,
-    /// How many transactions have ended of which something is kept.
-    ends: u64,
-    /// Transactions that have ended, in the order of their ends, and are not purged.
-    committed: VecDeque<Ended>,
-    /// Those that threads are purging.
-    being_purged: Vec<Ended>,
-    /// Those whose tables could not be opened or read, which are tried again later.
-    unpurgeable: Vec<Ended>,
+    /// Transactions that have ended and are not purged.
+    history: History,
     /// Transactions that a crash has cut off, which are active until they are rolled back.
     losers: Vec<Ended>,
     stop: bool,
@@ -113,7 +104,7 @@ struct State {
 
 impl Transactions {
     /// The transactions of a log that has been read.
-    pub fn new(analysis: Analysis, locks: Arc<LockTable>) -> Transactions {
+    pub fn new(analysis: Analysis, locks: Arc<LockTable>, log: &Log, settings: &LogSettings) -> Transactions {
         let (next, losers) = (analysis.next, analysis.losers.clone());
         // Their rows are locked until they are rolled back.
         losers.iter().for_each(|loser| locks.begin(loser.id).set_rolling_back());
@@ -126,10 +117,7 @@ impl Transactions {
             active,
             views,
             held_views: 1,
-            ends: analysis.ends(),
-            committed: analysis.into_committed(),
-            being_purged: Vec::new(),
-            unpurgeable: Vec::new(),
+            history: analysis.into_history(log.current()),
             losers,
             stop: false,
         };
@@ -138,10 +126,13 @@ impl Transactions {
             published: Mutex::new(view),
             horizon,
             work: Condvar::new(),
+            losers_left: Condvar::new(),
+            table_opened: AtomicBool::new(false),
             tables: Mutex::default(),
             purged_rows: AtomicU64::new(0),
             purge_ended: Condvar::new(),
             lag: purge::Lag::default(),
+            bounds: bounds::Bounds::new(settings),
             rolling_back: Mutex::default(),
             locks,
             planted: Planted::default(),
@@ -185,27 +176,30 @@ impl Transactions {
     }
 
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
-    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one. `ended_at`: the end of the log.
+    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one.
+    /// `changes`: how many rows it has changed. `ended_at`: the end of the log.
     ///
     /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one of its
     /// versions just before.
-    fn end(&self, id: u64, last: Option<Lsn>, ended_at: Lsn) {
-        let mut state = self.state.lock();
-        let first = state.active.remove(&id).unwrap_or(0);
-        if let Some(last) = last {
-            state.ends += 1;
-            let end = state.ends;
-            state.committed.push_back(Ended { id, first, last, end, ended_at });
-        }
-        self.publish(&mut state);
-        self.lag.note(&state.committed);
-        if state.committed.len() >= PURGED_AT_ONCE {
-            self.work.notify_one();
-        }
-        drop(state);
+    fn end(&self, id: u64, last: Option<Lsn>, changes: u64, ended_at: Lsn) {
+        self.end_with_locks(id, last, changes, ended_at);
         // Others see what it has done: who waited for it reads that.
         if let Some(owner) = self.locks.owner(id) {
             self.locks.release_all(&owner);
+        }
+    }
+
+    /// The same, but its locks stay.
+    fn end_with_locks(&self, id: u64, last: Option<Lsn>, changes: u64, ended_at: Lsn) {
+        let mut state = self.state.lock();
+        let first = state.active.remove(&id).unwrap_or(0);
+        if let Some(last) = last {
+            state.history.add(Ended { id, first, last, changes, ended_at, ..Ended::default() });
+        }
+        let oldest = self.publish(&mut state);
+        self.lag.note(&state.history, &oldest);
+        if state.history.len() >= PURGED_AT_ONCE {
+            self.work.notify_one();
         }
     }
 
@@ -214,16 +208,16 @@ impl Transactions {
         let mut state = self.state.lock();
         let id = state.next;
         state.next += 1;
-        self.publish(&mut state);
+        let _ = self.publish(&mut state);
         id
     }
 
-    /// Makes a view of what has ended by now the newest one.
-    fn publish(&self, state: &mut State) {
+    /// Makes a view of what has ended by now the newest one. Returns the oldest one.
+    fn publish(&self, state: &mut State) -> Arc<ReadView> {
         let view = ReadView::new(state.active.keys().copied().collect(), state.next);
         state.views.push_back(Arc::downgrade(&view));
         *self.published.lock() = view;
-        self.raise_horizon(state);
+        self.raise_horizon(state)
     }
 
     /// Raises the horizon to what all views see. Returns the oldest one.
@@ -236,8 +230,7 @@ impl Transactions {
     /// The position from which on the log is kept: records of transactions that are active or not purged.
     pub fn oldest_needed(&self) -> Option<Lsn> {
         let state = self.state.lock();
-        let unpurged = state.unpurged().map(|ended| ended.first);
-        state.active.values().copied().chain(unpurged).min()
+        state.active.values().copied().chain(state.history.oldest_needed()).min()
     }
 
     /// The transaction that has begun first, if it began before a position of the log. Those that a crash has cut off are not meant.
@@ -250,13 +243,13 @@ impl Transactions {
 
     /// Transactions that have committed and are not purged.
     pub fn history_length(&self) -> usize {
-        self.state.lock().unpurged().count()
+        self.state.lock().history.len()
     }
 
     /// The least transaction that has ended and is not purged; the next one's id if there is none.
     pub fn least_unpurged(&self) -> u64 {
         let state = self.state.lock();
-        state.unpurged().map(|ended| ended.id).min().unwrap_or(state.next)
+        state.history.least_id().unwrap_or(state.next)
     }
 
     /// Rows of this table can be undone and purged from now on.
@@ -264,7 +257,9 @@ impl Transactions {
         let mut tables = self.tables.lock();
         tables.retain(|_, table| table.strong_count() > 0);
         tables.insert(table.files()[0], Arc::downgrade(table));
+        self.table_opened.store(true, Ordering::Release);
         self.work.notify_one();
+        self.losers_left.notify_one();
     }
 
     /// The open table with this clustered tree.
@@ -274,22 +269,6 @@ impl Transactions {
 }
 
 impl State {
-    /// Transactions that have ended and are not purged.
-    fn unpurged(&self) -> impl Iterator<Item = &Ended> {
-        self.being_purged.iter().chain(&self.unpurgeable).chain(&self.committed)
-    }
-
-    /// What could not be purged waits again with the others.
-    fn retry_unpurgeable(&mut self) {
-        std::mem::take(&mut self.unpurgeable).into_iter().for_each(|ended| self.wait_again(ended));
-    }
-
-    /// A transaction that was not purged waits again, in its place.
-    fn wait_again(&mut self, ended: Ended) {
-        let before = self.committed.partition_point(|other| other.end < ended.end);
-        self.committed.insert(before, ended);
-    }
-
     fn drop_unused_views(&mut self) {
         // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many that are not.
         if self.views.len() > 2 * self.held_views + 64 {
@@ -316,7 +295,13 @@ impl State {
 #[cfg(test)]
 mod batch_tests;
 #[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
+mod fail_stop_tests;
+#[cfg(test)]
 mod full_disk_tests;
+#[cfg(test)]
+mod history_soak;
 #[cfg(test)]
 mod interleaved_tests;
 #[cfg(test)]

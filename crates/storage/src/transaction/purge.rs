@@ -1,16 +1,13 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, kind};
+use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, history::History, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
 };
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 /// The versions that every view sees, those to come included.
@@ -45,37 +42,47 @@ enum Purger {
 /// How far purge is behind, to be looked at without a lock.
 #[derive(Debug)]
 pub(super) struct Lag {
-    /// Transactions that wait.
+    /// Small transactions that wait.
     length: AtomicUsize,
-    /// The first of them.
-    first: AtomicU64,
+    /// True if all views saw the first of them when a transaction last ended.
+    is_first_seen: AtomicBool,
+    /// The end of the log when the first transaction ended that waits or is being purged, if all views see it; else `u64::MAX`.
+    first_ended_at: AtomicU64,
     /// From so many on there is help.
     helped_from: AtomicUsize,
 }
 
 impl Default for Lag {
     fn default() -> Lag {
-        Lag { length: AtomicUsize::new(0), first: AtomicU64::new(u64::MAX), helped_from: AtomicUsize::new(HELPED_FROM) }
+        Lag {
+            length: AtomicUsize::new(0),
+            is_first_seen: AtomicBool::new(false),
+            first_ended_at: AtomicU64::new(u64::MAX),
+            helped_from: AtomicUsize::new(HELPED_FROM),
+        }
     }
 }
 
 impl Lag {
-    pub fn note(&self, waiting: &VecDeque<Ended>) {
-        self.length.store(waiting.len(), Relaxed);
-        self.first.store(waiting.front().map_or(u64::MAX, |first| first.id), Relaxed);
+    /// Takes in what has changed in the history. `oldest`: the oldest view.
+    pub fn note(&self, history: &History, oldest: &ReadView) {
+        self.length.store(history.small().len(), Relaxed);
+        self.is_first_seen.store(history.small().front().is_some_and(|first| oldest.sees(first.id)), Relaxed);
+        self.first_ended_at.store(history.first_ended_at(oldest).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Bytes of the log that were written since the first transaction ended that all views see and that is not purged. Those that could
+    /// not be purged are not meant.
+    pub fn behind(&self, current: Lsn) -> u64 {
+        current.saturating_sub(self.first_ended_at.load(Relaxed))
     }
 }
 
-/// Bytes of the log from a transaction's first record to its last one, up to which a helper takes it.
-const HELPED_BYTES: u64 = 1 << 20;
-
-/// Returns true for an error that the changes of another transaction need not meet.
-fn is_of_one_table(e: &StorageError) -> bool {
+/// Returns true for an error that the changes of another transaction need not meet: all but those of the disk's room, of memory, and of a
+/// store that closes or may not be changed.
+pub(super) fn is_of_one_table(e: &StorageError) -> bool {
     use StorageError::*;
-    matches!(
-        e,
-        Io { .. } | Corrupt { .. } | Foreign { .. } | NewerFormat { .. } | OlderFormat { .. } | DamagedLog { .. }
-    )
+    !matches!(e, Interrupted | ForcedRecovery | DiskFull { .. } | LogFull { .. } | NoFreeFrame { .. })
 }
 
 /// Returns true if the version before a change has long values that go with it. A row that went has taken its own along.
@@ -92,20 +99,17 @@ impl Transactions {
         SeenByAll { oldest: self.state.lock().oldest_view() }
     }
 
-    /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::purged`] or
-    /// [`Transactions::not_purged`]. A helper takes small ones only.
+    /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::put_back`]. A helper takes small ones
+    /// only.
     fn take_to_purge(&self, who: Purger) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
         let mut seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
         if self.has(Fault::PurgeUnseen) {
             seen.oldest = self.view();
         }
-        let small = |ended: &Ended| ended.last.saturating_sub(ended.first) < HELPED_BYTES;
-        let taken = |ended: &mut Ended| seen.contains(ended.id) && (who == Purger::Thread || small(ended));
-        let first = state.committed.pop_front_if(taken)?;
-        state.being_purged.push(first);
-        self.lag.note(&state.committed);
-        Some((first, seen))
+        let first = state.history.take(who == Purger::Helper, |id| seen.contains(id));
+        self.lag.note(&state.history, &seen.oldest);
+        Some((first?, seen))
     }
 
     /// Has those who begin transactions help from so many on that wait.
@@ -114,22 +118,12 @@ impl Transactions {
         self.lag.helped_from.store(waiting, Relaxed);
     }
 
-    fn purged(&self, id: u64) {
+    /// Notes what has become of a transaction that was taken to be purged.
+    fn put_back(&self, put: impl FnOnce(&mut History)) {
         let mut state = self.state.lock();
-        state.being_purged.retain(|ended| ended.id != id);
-        drop(state);
-        self.purge_ended.notify_all();
-    }
-
-    /// What a thread has taken to purge is not purged. `later`: it is not to be tried again at once.
-    fn not_purged(&self, ended: Ended, later: bool) {
-        let mut state = self.state.lock();
-        state.being_purged.retain(|other| other.id != ended.id);
-        match later {
-            true => state.unpurgeable.push(ended),
-            false => state.wait_again(ended),
-        }
-        self.lag.note(&state.committed);
+        put(&mut state.history);
+        let oldest = state.oldest_view();
+        self.lag.note(&state.history, &oldest);
         drop(state);
         self.purge_ended.notify_all();
     }
@@ -139,10 +133,10 @@ impl Transactions {
     fn wait_for_earlier(&self, end: u64, who: Purger) -> bool {
         let mut state = self.state.lock();
         loop {
-            if state.committed.front().is_some_and(|other| other.end < end) {
+            if state.history.waits_before(end) {
                 return false;
             }
-            if !state.being_purged.iter().any(|other| other.end < end) {
+            if !state.history.is_taken_before(end) {
                 return true;
             }
             if who == Purger::Helper {
@@ -154,8 +148,7 @@ impl Transactions {
 
     /// Returns true if so many transactions wait for purge, all of which views see, that the thread alone does not keep up.
     fn lags(&self) -> bool {
-        self.lag.length.load(Relaxed) >= self.lag.helped_from.load(Relaxed)
-            && self.lag.first.load(Relaxed) < self.horizon.load(Relaxed)
+        self.lag.length.load(Relaxed) >= self.lag.helped_from.load(Relaxed) && self.lag.is_first_seen.load(Relaxed)
     }
 
     /// Lets go of the oldest views, as long as they keep transactions from being purged that have ended before a position of the
@@ -165,13 +158,13 @@ impl Transactions {
     /// what it has read was still there.
     pub fn expire_views(&self, before: Lsn) -> usize {
         let mut state = self.state.lock();
-        // They are not purged in the order in which they have begun.
-        let keeping: Vec<u64> = state.unpurged().filter(|e| e.ended_at <= before).map(|e| e.id).collect();
+        // Those that are being purged are seen by all views.
+        let Some(last) = state.history.last_ended_before(before) else { return 0 };
         let mut expired = 0;
         loop {
             let oldest = state.oldest_view();
             // The newest view sees all that has ended.
-            if keeping.iter().all(|id| oldest.sees(*id)) {
+            if oldest.sees(last) {
                 break;
             }
             oldest.expire();
@@ -191,13 +184,55 @@ impl Store {
     /// those of reading the log and changing pages; it is tried again.
     fn purge_one(&self, who: Purger, undo_records: &mut UndoReader<'_>) -> Result<bool> {
         let Some((ended, seen)) = self.transactions().take_to_purge(who) else { return Ok(false) };
-        let purged = self.purge_transaction(ended, &seen, who, undo_records);
+        let transactions = self.transactions();
+        let mut purged = self.purge_transaction(ended, &seen, who, undo_records);
+        if let Err(e) = &purged
+            && is_of_one_table(e)
+            && transactions.bounds.purge_is_given_up(&ended, self.log())
+        {
+            purged = self.give_up_purging(ended, &seen, undo_records, e);
+        }
         match &purged {
-            Ok(true) => self.transactions().purged(ended.id),
-            Ok(false) => self.transactions().not_purged(ended, false),
-            Err(e) => self.transactions().not_purged(ended, is_of_one_table(e)),
+            Ok(true) => transactions.put_back(|history| history.purged(&ended)),
+            Err(e) if is_of_one_table(e) => {
+                let failed_at = if ended.failed_at > 0 { ended.failed_at } else { self.log().current() };
+                transactions.put_back(|history| history.fail(Ended { failed_at, ..ended }));
+            }
+            // The next helper would meet the same.
+            _ if who == Purger::Helper => transactions.put_back(|history| history.leave_to_thread(ended)),
+            _ => transactions.put_back(|history| history.wait_again(ended)),
         }
         Ok(purged? || who == Purger::Thread)
+    }
+
+    /// Purges what can be purged of a transaction, and leaves the rest for good: rows and entries that are marked and that no reader sees, and
+    /// pages of long values. The log need not be kept for it any more. Errors: those that are not of one table.
+    fn give_up_purging(
+        &self,
+        ended: Ended,
+        seen: &SeenByAll,
+        undo_records: &mut UndoReader<'_>,
+        reason: &StorageError,
+    ) -> Result<bool> {
+        let visited = self.visit_undo_of(ended, undo_records, |file, undo, record| {
+            let purged = match self.table_of(file) {
+                Ok(Some(table)) => table.purge(record, seen, undo),
+                Ok(None) => Ok(()),
+                Err(e) => Err(e),
+            };
+            purged.or_else(|e| if is_of_one_table(&e) { Ok(()) } else { Err(e) })
+        });
+        if let Err(e) = visited
+            && !is_of_one_table(&e)
+        {
+            return Err(e);
+        }
+        tracing::error!(
+            "transaction {} cannot be purged, and the log is not kept for it any more: deleted rows of its tables keep their room: {reason}",
+            ended.id
+        );
+        self.append_purged(ended.id)?;
+        Ok(true)
     }
 
     /// Removes what nobody needs any more since a transaction has ended. Returns false if another one has to be purged first.
@@ -248,15 +283,26 @@ impl Store {
         undo_records: &mut UndoReader<'_>,
         mut visit: impl FnMut(&Table, Lsn, &UndoRecord) -> Result<()>,
     ) -> Result<()> {
+        self.visit_undo_of(ended, undo_records, |file, at, record| match self.table_of(file)? {
+            Some(table) => visit(&table, at, record),
+            None => Ok(()),
+        })
+    }
+
+    /// The same with the file of the table's clustered tree.
+    fn visit_undo_of(
+        &self,
+        ended: Ended,
+        undo_records: &mut UndoReader<'_>,
+        mut visit: impl FnMut(FileId, Lsn, &UndoRecord) -> Result<()>,
+    ) -> Result<()> {
         let mut at = ended.last;
         while at != 0 {
             if self.transactions().is_stopping() {
                 return Err(StorageError::Interrupted);
             }
             let (file, record) = undo_records.read(at)?;
-            if let Some(table) = self.table_of(file)? {
-                visit(&table, at, &record)?;
-            }
+            visit(file, at, &record)?;
             at = record.previous;
         }
         Ok(())
@@ -265,11 +311,11 @@ impl Store {
     /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of [`Store::purge_until`].
     pub fn purge(&self) -> Result<()> {
         let transactions = self.transactions();
-        transactions.state.lock().retry_unpurgeable();
+        transactions.state.lock().history.retry_failed();
         loop {
             self.purge_until(|| false)?;
             let mut state = transactions.state.lock();
-            if state.being_purged.is_empty() {
+            if state.history.none_is_taken() {
                 return Ok(());
             }
             // What another thread has taken may come back.

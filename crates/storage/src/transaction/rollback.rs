@@ -90,13 +90,13 @@ impl Store {
         Ok(record.previous)
     }
 
-    /// The table with this clustered tree; `None` if it was dropped. Error: `Interrupted` if it is not known yet.
+    /// The table with this clustered tree; `None` if it was dropped or given up. Error: `Interrupted` if it is not known yet.
     pub(crate) fn table_of(&self, file: FileId) -> Result<Option<Arc<Table>>> {
         if let Some(table) = self.transactions().open_table(file) {
             return Ok(Some(table));
         }
         match self.table_source() {
-            Some(source) => source(file),
+            Some(source) => source(file).or_else(|e| if self.is_given_up(file)? { Ok(None) } else { Err(e) }),
             None => Err(StorageError::Interrupted),
         }
     }

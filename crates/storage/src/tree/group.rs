@@ -14,6 +14,7 @@ use super::{
     inner::InnerNode,
     leaf::{self, slot::PENDING},
     page_change::{PageChange, push_image},
+    planted::Fault,
     probe::Event,
 };
 use crate::{
@@ -240,6 +241,7 @@ impl<'a> Group<'a> {
             for change in &changes {
                 self.apply(change, &mut page, page_no);
             }
+            assert!(!self.tree.planted.has(Fault::PanicAmidChange), "a planted panic");
             if let Some(record) = record {
                 // An image is that of the page as all changes leave it.
                 let (told, before) = (image.map_or(&changes[..], std::slice::from_ref), before.as_deref());
@@ -364,6 +366,7 @@ pub(super) fn commit_all(groups: Vec<Group<'_>>, first: Option<&FirstRecord>, mu
         let pages = changed.pages.iter_mut().zip(&changed.pending);
         pages.filter(|(page, _)| leaf::has_slots(page)).for_each(|(page, slots)| slots.set(page, lsn));
     }
+    changed.pages.iter_mut().chain(&mut changed.headers).for_each(PageGuardMut::change_is_whole);
     changed.pages.append(&mut changed.same);
     Made { pages: changed.pages, first: lsn }
 }

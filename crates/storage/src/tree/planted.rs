@@ -11,6 +11,8 @@ pub(super) enum Fault {
     AddUnseen,
     /// An entry of a secondary tree counts as it is, though the view does not see its last change.
     TrustEntries,
+    /// Whoever changes a page of the tree panics before the log has the change.
+    PanicAmidChange,
 }
 
 #[cfg(test)]
@@ -18,5 +20,10 @@ impl super::Tree {
     /// Lets two entries come at once that a unique tree must not have both.
     pub(crate) fn plant_unseen_additions(&self) {
         self.planted.plant(Fault::AddUnseen);
+    }
+
+    /// Lets the next change of a page panic before it is in the log.
+    pub(crate) fn plant_panic_amid_change(&self) {
+        self.planted.plant(Fault::PanicAmidChange);
     }
 }
