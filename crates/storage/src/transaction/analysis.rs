@@ -5,7 +5,10 @@ use super::{
     Ended,
     records::{Event, event_of},
 };
-use crate::log::{Lsn, Record};
+use crate::{
+    FileId,
+    log::{Lsn, Record},
+};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// The transactions of a log that is being read.
@@ -15,6 +18,8 @@ pub(crate) struct Analysis {
     pub next: u64,
     /// Transactions without an end.
     pub losers: Vec<Ended>,
+    /// The clustered trees of the tables that each of them has changed.
+    pub changed_trees: HashMap<u64, Vec<FileId>>,
     /// Transactions that have committed and are not purged, by the numbers of their ends.
     committed: BTreeMap<u64, Ended>,
     end_of: HashMap<u64, u64>,
@@ -37,6 +42,10 @@ impl Analysis {
                 let ended =
                     self.found.entry(id).or_insert(Ended { id, first: record.group, last: 0, end: 0, ended_at: 0 });
                 ended.last = record.lsn;
+                let trees = self.changed_trees.entry(id).or_default();
+                if !trees.contains(&record.file) {
+                    trees.push(record.file);
+                }
             }
             Event::Undone { next } => {
                 if let Some(ended) = self.found.get_mut(&id) {
@@ -45,13 +54,17 @@ impl Analysis {
             }
             Event::Committed { purged } => {
                 let ended = self.found.remove(&id);
+                self.changed_trees.remove(&id);
                 if let Some(ended) = ended.filter(|ended| ended.last != 0 && !purged) {
                     self.ends += 1;
                     self.end_of.insert(id, self.ends);
                     self.committed.insert(self.ends, Ended { end: self.ends, ..ended });
                 }
             }
-            Event::RolledBack => drop(self.found.remove(&id)),
+            Event::RolledBack => {
+                self.found.remove(&id);
+                self.changed_trees.remove(&id);
+            }
             Event::Purged => drop(self.end_of.remove(&id).and_then(|end| self.committed.remove(&end))),
         }
     }

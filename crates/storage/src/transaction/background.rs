@@ -16,6 +16,25 @@ use std::{
 /// Opens the table that has a clustered tree; `None` if it was dropped.
 pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send + Sync>;
 
+/// A transaction that was cut off and is rolled back in the background: by a crash, or because its own rollback has failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutOff {
+    pub trx_id: u64,
+    /// The clustered trees of the tables that it has changed, if a crash has cut it off; else empty.
+    pub trees: Vec<FileId>,
+}
+
+/// What has become of the rollback of a transaction that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutOffRollback {
+    Done,
+    /// It is tried again later.
+    Failed,
+}
+
+/// Told of the rollback of each transaction that was cut off, by its id.
+pub type CutOffListener = Arc<dyn Fn(u64, CutOffRollback) + Send + Sync>;
+
 /// The time between two looks at what views have let go.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -84,6 +103,11 @@ impl Transactions {
         let mut state = self.state.lock();
         let first = state.active.get(&id).copied().unwrap_or(last);
         state.losers.push(Ended { id, first, last, end: 0, ended_at: 0 });
+        drop(state);
+        // Its session goes on without it.
+        if let Some(owner) = self.locks.owner(id) {
+            owner.set_session(0);
+        }
     }
 
     fn undone_until(&self, id: u64, next: Lsn) {
@@ -96,6 +120,28 @@ impl Transactions {
     /// Transactions that are still to be rolled back.
     pub fn losers(&self) -> usize {
         self.state.lock().losers.len()
+    }
+
+    /// The same ones, with what they have changed.
+    pub fn cut_off(&self) -> Vec<CutOff> {
+        let state = self.state.lock();
+        let trees = |id: u64| state.changed_trees.get(&id).cloned().unwrap_or_default();
+        state.losers.iter().map(|loser| CutOff { trx_id: loser.id, trees: trees(loser.id) }).collect()
+    }
+
+    /// Returns true if a transaction was cut off and is not rolled back yet.
+    pub fn is_cut_off(&self, trx_id: u64) -> bool {
+        self.state.lock().losers.iter().any(|loser| loser.id == trx_id)
+    }
+
+    /// A transaction that was cut off has been rolled back.
+    fn end_cut_off(&self, id: u64, ended_at: Lsn) {
+        {
+            let mut state = self.state.lock();
+            state.losers.retain(|other| other.id != id);
+            state.changed_trees.remove(&id);
+        }
+        self.end(id, Some(0), ended_at);
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -114,7 +160,16 @@ impl Store {
         let mut outcome = Ok(());
         // The last one first.
         for loser in losers.into_iter().rev() {
-            outcome = outcome.and(self.roll_back_loser(loser, &mut undo_records));
+            let rolled_back = self.roll_back_loser(loser, &mut undo_records);
+            let event = match &rolled_back {
+                Ok(()) => Some(CutOffRollback::Done),
+                Err(StorageError::Interrupted) => None,
+                Err(_) => Some(CutOffRollback::Failed),
+            };
+            if let (Some(event), Some(listener)) = (event, self.cut_off_listener()) {
+                listener(loser.id, event);
+            }
+            outcome = outcome.and(rolled_back);
             if self.transactions().is_stopping() {
                 break;
             }
@@ -135,9 +190,7 @@ impl Store {
         group.push_parts(kind::ROLLED_BACK, FileId(0), 0, &[&loser.id.to_le_bytes()]);
         let mut room = self.log().reserve_at_once(group.bytes())?;
         self.log().append(&mut group, &mut room);
-        let transactions = self.transactions();
-        transactions.state.lock().losers.retain(|other| other.id != loser.id);
-        transactions.end(loser.id, Some(0), self.log().current());
+        self.transactions().end_cut_off(loser.id, self.log().current());
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

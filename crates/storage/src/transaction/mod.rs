@@ -24,7 +24,7 @@ mod versions;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use background::Background;
-pub use background::TableSource;
+pub use background::{CutOff, CutOffListener, CutOffRollback, TableSource};
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use planted::Fault;
@@ -108,13 +108,15 @@ struct State {
     unpurgeable: Vec<Ended>,
     /// Transactions that a crash has cut off, which are active until they are rolled back.
     losers: Vec<Ended>,
+    /// The clustered trees of the tables that those of them have changed which a crash has cut off.
+    changed_trees: HashMap<u64, Vec<FileId>>,
     stop: bool,
 }
 
 impl Transactions {
     /// The transactions of a log that has been read.
     pub fn new(analysis: Analysis, locks: Arc<LockTable>) -> Transactions {
-        let (next, losers) = (analysis.next, analysis.losers.clone());
+        let (next, losers, changed_trees) = (analysis.next, analysis.losers.clone(), analysis.changed_trees.clone());
         // Their rows are locked until they are rolled back.
         losers.iter().for_each(|loser| locks.begin(loser.id).set_rolling_back());
         let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
@@ -131,6 +133,7 @@ impl Transactions {
             being_purged: Vec::new(),
             unpurgeable: Vec::new(),
             losers,
+            changed_trees,
             stop: false,
         };
         Transactions {
