@@ -5,16 +5,17 @@ use crate::{
     admission::{Admission, Limits},
     catalog::Catalog,
     command_counters::CommandCounters,
-    metadata_locks::MetadataLocks,
+    metadata_locks::{MetadataLocks, Owner, Until},
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::{Renewal, Tables},
     variables::Variables,
 };
+use muster_algebra::TableId;
 use muster_exec::{QueryCounters, Runtime};
 use muster_storage::{
-    DuplicatePolicy, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings, ReadView, RecoveryProgress,
-    StorageError, Store, StoreOptions,
+    CutOff, CutOffRollback, DuplicatePolicy, FileId, FlushAtCommit, IoBackend, LoadOptions, LoadProgress, LogSettings,
+    ReadView, RecoveryProgress, StorageError, Store, StoreOptions,
     buffer_pool::BufferPool,
     io::{self, Disk},
     mutex::Mutex,
@@ -22,6 +23,7 @@ use muster_storage::{
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use parking_lot::RwLock;
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -156,6 +158,10 @@ impl Database {
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
         let admission = Admission::new(admission_limits(&globals, &options));
         let metadata_locks: Arc<MetadataLocks> = Arc::default();
+        metadata_locks.join(store.locks());
+        if !options.force_recovery {
+            lock_cut_off(&store, &tables, &metadata_locks);
+        }
         let renews_statistics = Arc::new(AtomicBool::new(globals.is_on("innodb_stats_auto_recalc")));
         // Where nothing changes, statistics stay.
         let renewal = (!options.force_recovery)
@@ -378,6 +384,24 @@ fn admission_limits(globals: &Variables, options: &DatabaseOptions) -> Limits {
         most => most,
     };
     Limits { running, waiting: number("admission_queue_size") }
+}
+
+/// Gives each table to the transactions that a crash has cut off and that have changed it, until they are rolled back: statements that
+/// change or replace it as a whole wait for that.
+fn lock_cut_off(store: &Store, tables: &Tables, locks: &Arc<MetadataLocks>) {
+    let told = Arc::clone(locks);
+    store.set_cut_off_listener(Arc::new(move |trx_id, rollback| match rollback {
+        CutOffRollback::Done => told.release(Owner::CutOff(trx_id), Until::Transaction),
+        CutOffRollback::Failed => told.cannot_undo(trx_id),
+    }));
+    let definitions = tables.definitions();
+    let by_tree: HashMap<FileId, TableId> = definitions.tables().map(|t| (t.clustered_file(), t.def.id)).collect();
+    for CutOff { trx_id, trees } in store.cut_off() {
+        trees.iter().filter_map(|tree| by_tree.get(tree)).for_each(|table| locks.cut_off(trx_id, *table));
+        if !store.is_cut_off(trx_id) {
+            locks.release(Owner::CutOff(trx_id), Until::Transaction);
+        }
+    }
 }
 
 fn io_error(path: &Path, e: std::io::Error) -> SqlError {

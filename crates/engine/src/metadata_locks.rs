@@ -1,27 +1,45 @@
 //! Locks of whole tables: who uses a table, and who changes or replaces it. MySQL's metadata locks (manual 10.11.4), and LOCK
 //! TABLES with them.
 //!
+//! ```text
+//!   MetadataLocks   locks are taken and released                                     metadata_locks.rs
+//!   HeldLocks       what each session holds                                          held.rs
+//!   Claims          who waits for whom, in which order; their part in deadlocks      claims.rs
+//!   pause           a thread that waits, until it is woken, killed or out of time    pause.rs
+//! ```
+//!
 //! A transaction holds a lock of each table that it has used until it ends, so that no definition changes below it. A statement
 //! outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it waits, before it
 //! begins, while somebody has the table for himself.
+//!
+//! Whoever waits is in one graph with those who wait for locks of rows: who begins to wait looks for a circle
+//! ([`muster_storage::LockTable`]), and of those in it a statement that reads or writes gives way, never one that waits to have a
+//! table for itself, unless there is no other.
 
+mod claims;
 mod held;
+mod pause;
 
+pub use claims::{Change, LockReport};
+pub use held::Owner;
+
+use claims::{Claims, GlobalLock, Waiting, Wish};
 use held::{Held, HeldLocks};
 use muster_algebra::TableId;
-use muster_storage::mutex::{Condvar, Mutex, MutexGuard};
+use muster_storage::{LockTable, locks::OtherWaits, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::atomic::{
-        AtomicUsize,
-        Ordering::{Relaxed, SeqCst},
+    collections::BTreeMap,
+    sync::{
+        Arc, OnceLock,
+        atomic::{
+            AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
-
-/// Time between the checks of a waiting statement whether it was killed.
-const KILL_CHECK: Duration = Duration::from_millis(20);
+use tokio_util::sync::CancellationToken;
 
 /// What a table is locked for, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,27 +47,52 @@ pub enum TableUse {
     Read,
     /// To change rows.
     Write,
+    /// To undo changes of rows, which fails for now: as long as the table is there, they are still to be undone.
+    FailedUndo,
     /// To read it while nobody changes rows: LOCK TABLES .. READ.
     ReadOnly,
     /// To build other files of it, while nobody changes rows and others still read.
     Rebuild,
-    /// To have it for oneself: DROP and its like, LOCK TABLES .. WRITE.
+    /// To have it for oneself: TRUNCATE and its like, LOCK TABLES .. WRITE.
     Alone,
+    /// To have it for oneself and drop it. With it goes what could not be undone.
+    Drop,
 }
 
 impl TableUse {
     fn agrees(self, other: TableUse) -> bool {
         use TableUse::*;
         match (self, other) {
-            (Alone, _) | (_, Alone) => false,
+            (Drop, FailedUndo) | (FailedUndo, Drop) => true,
+            (Alone | Drop, _) | (_, Alone | Drop) => false,
             (Read, _) | (_, Read) => true,
+            (Write | FailedUndo, Write | FailedUndo) => true,
             (a, b) => a == b && a != Rebuild,
         }
     }
 
-    /// Returns true if those who come later wait for one who waits for this: else he might never get it.
+    /// What both are for: who writes a table and keeps others from writing it, too, does what a rebuild does.
+    fn joined(self, other: TableUse) -> TableUse {
+        use TableUse::*;
+        match (self, other) {
+            (Write, ReadOnly) | (ReadOnly, Write) => Rebuild,
+            (a, b) => a.max(b),
+        }
+    }
+
+    /// Returns true if rows of the table may be changed.
+    fn changes_rows(self) -> bool {
+        !matches!(self, TableUse::Read | TableUse::ReadOnly)
+    }
+
+    /// Returns true if others who want to read or write may have to wait.
     fn goes_first(self) -> bool {
         self >= TableUse::ReadOnly
+    }
+
+    /// Returns true if readers have to wait.
+    fn is_alone(self) -> bool {
+        self >= TableUse::Alone
     }
 }
 
@@ -67,46 +110,41 @@ pub enum Until {
 /// What ends a wait besides the lock.
 pub struct Patience<'a> {
     pub until: Option<Instant>,
-    pub is_killed: &'a dyn Fn() -> bool,
+    /// Cancelled by KILL, and when the client is gone.
+    pub killed: &'a CancellationToken,
     /// Called when a wait begins.
     pub waits: &'a dyn Fn(),
-}
-
-/// The number of a session.
-type Owner = u32;
-
-struct Waiting {
-    table: TableId,
-    of: TableUse,
-}
-
-/// Who waits or may have to be waited for.
-#[derive(Default)]
-struct Claims {
-    waiting: HashMap<Owner, Waiting>,
-    /// The session that has said FLUSH TABLES WITH READ LOCK, or waits to.
-    global: Option<Owner>,
 }
 
 /// The locks of all sessions.
 ///
 /// Statements that read and write agree with each other. As long as no session has or wants more than that, which is counted
-/// in `claims`, a session locks a table and begins a change by a note among its own ([`HeldLocks`]), and meets nobody. Who
+/// in `claimed`, a session locks a table and begins a change by a note among its own ([`HeldLocks`]), and meets nobody. Who
 /// wants more counts its claim before it looks at those notes, and the count is read with the notes locked: so either it finds the
 /// note, or who writes the note finds the claim and goes the long way, which is that of one session at a time.
 #[derive(Default)]
 pub struct MetadataLocks {
     held: HeldLocks,
     claims: Mutex<Claims>,
-    changed: Condvar,
-    /// Locks that are held or waited for and that do not agree with both reading and writing, and the global read lock.
+    /// Locks that are held or asked for and that do not agree with both reading and writing, and global read locks.
     /// Changed by who has `claims` locked.
     claimed: AtomicUsize,
-    /// Locks that are held or waited for and that readers may have to wait for.
+    /// Locks that are held or asked for and that readers may have to wait for.
     against_readers: AtomicUsize,
+    /// Sessions that ask for something, and may wait for it.
+    asking: AtomicUsize,
+    /// The locks of rows, whose waits are in one graph with these.
+    rows: OnceLock<Arc<LockTable>>,
 }
 
 impl MetadataLocks {
+    /// Puts the waits of these locks into one graph with those for locks of rows.
+    pub fn join(self: &Arc<Self>, rows: &Arc<LockTable>) {
+        let own: Arc<dyn OtherWaits> = Arc::clone(self) as Arc<dyn OtherWaits>;
+        rows.set_other_waits(Arc::downgrade(&own));
+        let _ = self.rows.set(Arc::clone(rows));
+    }
+
     /// Locks a table. Returns true if that took a wait, so that the table may be another one now. A session's own locks are
     /// in nobody's way. Errors: 1205 when the patience is over, 1213 if those who are waited for wait for this one, 1317.
     pub fn lock(
@@ -120,13 +158,9 @@ impl MetadataLocks {
         if self.lock_unclaimed(owner, table, of, until) {
             return Ok(false);
         }
-        let mut claims = self.claims.lock();
-        let waited = self.wait_for(&mut claims, owner, table, of, patience);
-        if waited.is_ok() {
+        self.ask(owner, Wish::Table { table, of }, patience, |_| {
             self.held.of(owner).add(Held { owner, table, of, until });
-        }
-        self.end_wait(&mut claims, owner);
-        waited
+        })
     }
 
     /// Locks a table, if nobody has to be waited for. Returns whether it is locked.
@@ -135,12 +169,13 @@ impl MetadataLocks {
             return true;
         }
         let mut claims = self.claims.lock();
-        self.begin_wait(&mut claims, owner, Waiting { table, of });
-        let is_free = self.blockers(&claims, owner, table, of).is_empty();
+        claims.ask(owner, Wish::Table { table, of });
+        self.count_claims(&claims);
+        let is_free = self.blockers(&claims, owner).is_empty();
         if is_free {
             self.held.of(owner).add(Held { owner, table, of, until });
         }
-        self.end_wait(&mut claims, owner);
+        self.end_asking(&mut claims, owner);
         is_free
     }
 
@@ -157,17 +192,20 @@ impl MetadataLocks {
         is_unclaimed
     }
 
+    /// Weakens a lock of a table that a session has until then.
+    pub fn weaken(&self, owner: Owner, table: TableId, of: TableUse, until: Until) {
+        let is_changed = self.held.of(owner).replace(Held { owner, table, of, until });
+        self.wake_if(is_changed);
+    }
+
     /// Waits until a table may be read, and locks nothing. Returns true if it had to wait.
     pub fn wait_to_read(&self, owner: Owner, tables: &[TableId], patience: &Patience<'_>) -> Result<bool> {
         if self.is_free_for_readers() {
             return Ok(false);
         }
-        let mut claims = self.claims.lock();
         let mut waited = false;
         for table in tables {
-            let wait = self.wait_for(&mut claims, owner, *table, TableUse::Read, patience);
-            self.end_wait(&mut claims, owner);
-            waited |= wait?;
+            waited |= self.ask(owner, Wish::Table { table: *table, of: TableUse::Read }, patience, |_| {})?;
         }
         Ok(waited)
     }
@@ -177,96 +215,89 @@ impl MetadataLocks {
         self.against_readers.load(Relaxed) == 0
     }
 
-    /// Waits until nobody is in the way. The caller ends the wait ([`MetadataLocks::end_wait`]) when it has the lock or does
-    /// without.
-    fn wait_for(
-        &self,
-        claims: &mut MutexGuard<'_, Claims>,
-        owner: Owner,
-        table: TableId,
-        of: TableUse,
-        patience: &Patience<'_>,
-    ) -> Result<bool> {
-        self.begin_wait(claims, owner, Waiting { table, of });
+    /// Asks for something, and waits until nobody is in the way: then `take` takes it. Returns true if it had to wait.
+    fn ask(&self, owner: Owner, wish: Wish, patience: &Patience<'_>, take: impl FnOnce(&mut Claims)) -> Result<bool> {
+        let mut claims = self.claims.lock();
+        let woken = claims.ask(owner, wish);
+        self.count_claims(&claims);
         let mut waited = false;
-        loop {
-            let blockers = self.blockers(claims, owner, table, of);
-            if blockers.is_empty() {
-                return Ok(waited);
+        let outcome = loop {
+            if claims.waiting.get(&owner).is_some_and(|waiting| waiting.is_victim) {
+                break Err(SqlError::deadlock());
             }
-            if self.is_circle(claims, owner, &blockers) {
-                return Err(SqlError::deadlock());
+            if self.blockers(&claims, owner).is_empty() {
+                break Ok(waited);
             }
-            waited = true;
-            self.wait_step(claims, patience)?;
+            drop(claims);
+            if !waited {
+                waited = true;
+                (patience.waits)();
+                self.end_deadlocks(owner);
+            }
+            let over = pause::until_woken(&woken, patience);
+            claims = self.claims.lock();
+            if let Err(e) = over {
+                break Err(e);
+            }
+        };
+        if outcome.is_ok() {
+            take(&mut claims);
         }
+        self.end_asking(&mut claims, owner);
+        if waited {
+            // Others may have waited behind it.
+            claims.wake();
+        }
+        outcome
     }
 
-    /// Waits for a change of the locks, for a short time.
-    fn wait_step(&self, claims: &mut MutexGuard<'_, Claims>, patience: &Patience<'_>) -> Result<()> {
-        (patience.waits)();
-        self.changed.wait_for(claims, KILL_CHECK);
-        if (patience.is_killed)() {
-            return Err(SqlError::interrupted());
-        }
-        match patience.until.is_some_and(|until| Instant::now() >= until) {
-            true => Err(SqlError::lock_wait_timeout()),
-            false => Ok(()),
-        }
+    /// Ends the circles of those who wait for each other that a session which waits is part of.
+    fn end_deadlocks(&self, owner: Owner) {
+        let Owner::Session(session) = owner else { return };
+        self.rows.get_or_init(|| Arc::new(LockTable::new(u64::MAX))).end_deadlocks_of_session(session.into(), self);
     }
 
-    fn begin_wait(&self, claims: &mut Claims, owner: Owner, waiting: Waiting) {
-        claims.waiting.insert(owner, waiting);
-        self.count_claims(claims);
-    }
-
-    fn end_wait(&self, claims: &mut Claims, owner: Owner) {
+    /// Ends what a session asks for, with or without having got it.
+    fn end_asking(&self, claims: &mut Claims, owner: Owner) {
         claims.waiting.remove(&owner);
         self.count_claims(claims);
     }
 
     fn count_claims(&self, claims: &Claims) {
-        let waiting = claims.waiting.values().map(|waiting| waiting.of);
-        let strong: Vec<TableUse> =
-            self.held.strong().into_iter().chain(waiting.filter(|of| of.goes_first())).collect();
-        self.claimed.store(strong.len() + usize::from(claims.global.is_some()), SeqCst);
-        self.against_readers.store(strong.iter().filter(|of| **of == TableUse::Alone).count(), Relaxed);
-    }
-
-    /// Sessions that `owner` has to wait for.
-    fn blockers(&self, claims: &Claims, owner: Owner, table: TableId, of: TableUse) -> Vec<Owner> {
-        let held = self.held.of_table(table);
-        let mut blockers: Vec<Owner> =
-            held.iter().filter(|held| held.owner != owner && !held.of.agrees(of)).map(|held| held.owner).collect();
-        // Who has the table already must not wait for one who waits for him.
-        if !held.iter().any(|held| held.owner == owner) && !of.goes_first() {
-            let before = claims.waiting.iter().filter(|(other, waiting)| {
-                **other != owner && waiting.table == table && waiting.of.goes_first() && !waiting.of.agrees(of)
-            });
-            blockers.extend(before.map(|(other, _)| *other));
-        }
-        blockers
-    }
-
-    /// Returns true if one of `blockers` waits for `owner`, maybe by way of others.
-    fn is_circle(&self, claims: &Claims, owner: Owner, blockers: &[Owner]) -> bool {
-        let (mut seen, mut next) = (HashSet::new(), blockers.to_vec());
-        while let Some(other) = next.pop() {
-            if other == owner {
-                return true;
-            }
-            if seen.insert(other)
-                && let Some(waiting) = claims.waiting.get(&other)
-            {
-                next.extend(self.blockers(claims, other, waiting.table, waiting.of));
-            }
-        }
-        false
+        let asked = claims.waiting.values().filter(|waiting| waiting.wish.is_strong());
+        let asked = asked.filter_map(|Waiting { wish, .. }| match wish {
+            Wish::Table { of, .. } => Some(*of),
+            Wish::Change(_) | Wish::Global => None,
+        });
+        let strong: Vec<TableUse> = self.held.strong().into_iter().chain(asked).collect();
+        self.claimed.store(strong.len() + claims.global.len(), SeqCst);
+        self.against_readers.store(strong.iter().filter(|of| of.is_alone()).count(), Relaxed);
+        self.asking.store(claims.waiting.len(), SeqCst);
     }
 
     /// The tables that a session has locked, by their numbers.
     pub fn held_by(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
         self.held.of(owner).tables(owner)
+    }
+
+    /// Gives a table to a transaction that was cut off and has changed it, until [`MetadataLocks::release`] is called for that.
+    pub fn cut_off(&self, trx_id: u64, table: TableId) {
+        let (owner, of, until) = (Owner::CutOff(trx_id), TableUse::Write, Until::Transaction);
+        self.held.of(owner).add(Held { owner, table, of, until });
+    }
+
+    /// Gives the tables that a session may have changed to its transaction, whose rollback has failed.
+    pub fn hand_over(&self, owner: Owner, trx_id: u64) {
+        let changed = self.held_by(owner).into_iter().filter(|(_, of)| of.changes_rows());
+        changed.for_each(|(table, _)| self.cut_off(trx_id, table));
+    }
+
+    /// A transaction that was cut off could not be rolled back, which is tried again. Its tables may be dropped from now on.
+    pub fn cannot_undo(&self, trx_id: u64) {
+        let (owner, of, until) = (Owner::CutOff(trx_id), TableUse::FailedUndo, Until::Transaction);
+        for table in self.held_by(owner).into_keys() {
+            self.weaken(owner, table, of, until);
+        }
     }
 
     /// Ends the locks of a session that last until then.
@@ -295,62 +326,56 @@ impl MetadataLocks {
     /// Wakes those who wait, after a lock or a change has ended. Nobody waits unless there is a claim.
     fn wake_if(&self, is_changed: bool) {
         if is_changed && self.claimed.load(SeqCst) > 0 {
-            self.count_claims(&self.claims.lock());
-            self.changed.notify_all();
+            let claims = self.claims.lock();
+            self.count_claims(&claims);
+            claims.wake();
         }
     }
 
-    /// FLUSH TABLES WITH READ LOCK: waits for changes that are under way, and keeps others from beginning.
+    /// FLUSH TABLES WITH READ LOCK: waits for changes that are under way, and keeps others from beginning. Several sessions may have
+    /// it.
     pub fn lock_globally(&self, owner: Owner, patience: &Patience<'_>) -> Result<()> {
-        let mut claims = self.claims.lock();
-        while claims.global.is_some_and(|other| other != owner) {
-            self.wait_step(&mut claims, patience)?;
-        }
-        claims.global = Some(owner);
-        self.count_claims(&claims);
-        while self.held.is_changed_by_others(owner) {
-            if let Err(e) = self.wait_step(&mut claims, patience) {
-                drop(claims);
-                self.unlock_globally(owner);
-                return Err(e);
+        {
+            let mut claims = self.claims.lock();
+            if claims.global.iter().any(|lock| lock.owner == owner) {
+                return Ok(());
             }
+            claims.global.push(GlobalLock { owner, is_granted: false });
         }
-        Ok(())
+        let locked = self.ask(owner, Wish::Global, patience, |claims| {
+            claims.global.iter_mut().filter(|lock| lock.owner == owner).for_each(|lock| lock.is_granted = true);
+        });
+        if locked.is_err() {
+            self.unlock_globally(owner);
+        }
+        locked.map(drop)
     }
 
     pub fn unlock_globally(&self, owner: Owner) {
-        // Only the session itself makes itself the one that has the global lock.
+        // Only the session itself makes itself one that has the global lock.
         if self.claimed.load(SeqCst) == 0 {
             return;
         }
         let mut claims = self.claims.lock();
-        if claims.global == Some(owner) {
-            claims.global = None;
+        let before = claims.global.len();
+        claims.global.retain(|lock| lock.owner != owner);
+        if claims.global.len() < before {
             self.count_claims(&claims);
-            drop(claims);
-            self.changed.notify_all();
+            claims.wake();
         }
     }
 
     /// Begins a statement or a commit that changes something; ended by [`MetadataLocks::end_change`]. Error 1223 under the
     /// session's own global read lock.
-    pub fn begin_change(&self, owner: Owner, patience: &Patience<'_>) -> Result<()> {
+    pub fn begin_change(&self, owner: Owner, change: Change, patience: &Patience<'_>) -> Result<()> {
         if self.begin_change_unclaimed(owner) {
             return Ok(());
         }
-        let mut claims = self.claims.lock();
-        loop {
-            match claims.global {
-                None => break,
-                Some(own) if own == owner => {
-                    let message = "Can't execute the query because you have a conflicting read lock";
-                    return Err(SqlError::new(ErrorCode::CantUpdateWithReadLock, message));
-                }
-                Some(_) => self.wait_step(&mut claims, patience)?,
-            }
+        if self.claims.lock().global.iter().any(|lock| lock.owner == owner) {
+            let message = "Can't execute the query because you have a conflicting read lock";
+            return Err(SqlError::new(ErrorCode::CantUpdateWithReadLock, message));
         }
-        self.held.of(owner).begin_change(owner);
-        Ok(())
+        self.ask(owner, Wish::Change(change), patience, |_| self.held.of(owner).begin_change(owner)).map(drop)
     }
 
     /// Begins a change as [`MetadataLocks::begin_change`] does, unless there is a global read lock. Returns whether it has begun.
@@ -359,7 +384,7 @@ impl MetadataLocks {
             return true;
         }
         let claims = self.claims.lock();
-        let is_free = claims.global.is_none();
+        let is_free = claims.global.is_empty();
         if is_free {
             self.held.of(owner).begin_change(owner);
         }

@@ -4,7 +4,7 @@
 //! that later statements share; so does, while autocommit is off, the first statement that uses a table.
 
 use crate::{
-    metadata_locks::{MetadataLocks, Patience, TableUse, Until},
+    metadata_locks::{MetadataLocks, Owner, Patience, TableUse, Until},
     processes::{OpenTransaction, SeenTransaction},
 };
 use muster_algebra::TableId;
@@ -72,8 +72,10 @@ pub struct LockedTable {
 
 /// The transaction of a session, shared by the session and its statements.
 pub struct SessionTransaction {
-    /// The session's number, which its locks are held under.
-    owner: u32,
+    /// The session's number.
+    session: u32,
+    /// The owner of its locks.
+    owner: Owner,
     locks: Arc<MetadataLocks>,
     counters: Arc<QueryCounters>,
     status: AtomicU8,
@@ -85,9 +87,10 @@ pub struct SessionTransaction {
 
 impl SessionTransaction {
     /// `counters`: the session's.
-    pub fn new(owner: u32, locks: Arc<MetadataLocks>, counters: Arc<QueryCounters>) -> Arc<SessionTransaction> {
+    pub fn new(session: u32, locks: Arc<MetadataLocks>, counters: Arc<QueryCounters>) -> Arc<SessionTransaction> {
         Arc::new(SessionTransaction {
-            owner,
+            session,
+            owner: Owner::Session(session),
             locks,
             counters,
             status: AtomicU8::new(AUTOCOMMIT),
@@ -203,7 +206,7 @@ impl SessionTransaction {
     pub fn change<R>(&self, store: &Arc<Store>, change: impl FnOnce(&mut Transaction) -> R) -> R {
         let begin = || {
             let mut transaction = store.begin();
-            transaction.set_session(self.owner.into());
+            transaction.set_session(self.session.into());
             transaction
         };
         change(self.changes.lock().transaction.get_or_insert_with(begin))
@@ -235,8 +238,14 @@ impl SessionTransaction {
 
     /// Takes back what the statement has changed, which is to run anew.
     pub fn restart_statement(&self) -> Result<()> {
-        let statement = self.changes.lock().statement.take();
+        let undone = self.take_back_statement();
         self.locks.end_statement(self.owner);
+        undone
+    }
+
+    /// Takes back what the statement has changed. It keeps the tables that it has locked.
+    pub fn take_back_statement(&self) -> Result<()> {
+        let statement = self.changes.lock().statement.take();
         self.undo_statement(statement)
     }
 
@@ -281,9 +290,22 @@ impl SessionTransaction {
     }
 
     fn roll_back_changes(&self) -> Result<()> {
-        match self.changes.lock().transaction.take() {
-            Some(transaction) => Ok(transaction.roll_back()?),
-            None => Ok(()),
+        let Some(transaction) = self.changes.lock().transaction.take() else { return Ok(()) };
+        let (store, id) = (Arc::clone(transaction.store()), transaction.id());
+        let rolled_back = transaction.roll_back();
+        if let (Err(_), Some(id)) = (&rolled_back, id) {
+            self.keep_tables(&store, id);
+        }
+        Ok(rolled_back?)
+    }
+
+    /// Keeps the tables of a transaction whose rollback has failed from whoever would change or replace them as a whole, until the
+    /// background has rolled it back.
+    fn keep_tables(&self, store: &Store, trx_id: u64) {
+        self.locks.hand_over(self.owner, trx_id);
+        // It may have been done by now, and nobody will tell of it again.
+        if !store.is_cut_off(trx_id) {
+            self.locks.release(Owner::CutOff(trx_id), Until::Transaction);
         }
     }
 
@@ -372,7 +394,7 @@ impl SessionTransaction {
         &self.locks
     }
 
-    pub fn owner(&self) -> u32 {
+    pub fn owner(&self) -> Owner {
         self.owner
     }
 
@@ -431,7 +453,11 @@ impl SessionTransaction {
 
 /// Returns true if an error takes all of the transaction with it.
 fn ends_transaction(e: &SqlError, rolls_back_on_timeout: bool) -> bool {
-    e.code == ErrorCode::LockDeadlock || (e.code == ErrorCode::LockWaitTimeout && rolls_back_on_timeout)
+    match e.code {
+        ErrorCode::LockDeadlock | ErrorCode::LockTableFull => true,
+        ErrorCode::LockWaitTimeout => rolls_back_on_timeout,
+        _ => false,
+    }
 }
 
 impl SeenTransaction for SessionTransaction {
@@ -447,7 +473,7 @@ impl SeenTransaction for SessionTransaction {
 impl Drop for SessionTransaction {
     fn drop(&mut self) {
         if let Err(e) = self.roll_back() {
-            tracing::warn!("the transaction of session {} is rolled back later: {e}", self.owner);
+            tracing::warn!("the transaction of session {} is rolled back later: {e}", self.session);
         }
         self.locks.release_all(self.owner);
     }

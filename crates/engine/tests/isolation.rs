@@ -182,6 +182,7 @@ case_files! {
     joins
     locks
     lost_update
+    metadata_locks
     observed_transaction_vanishes
     predicate_many_preceders
     read_skew

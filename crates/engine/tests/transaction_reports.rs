@@ -286,6 +286,10 @@ async fn a_wait_for_a_table_is_told_as_such() {
     let state = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID = {id}");
     for _ in 0..1000 {
         if value(&mut other, &state).await == "Waiting for table metadata lock" {
+            let shown = "SELECT OBJECT_NAME, LOCK_TYPE, LOCK_DURATION, LOCK_STATUS FROM performance_schema.metadata_locks \
+                         WHERE OBJECT_SCHEMA = 'd' ORDER BY LOCK_STATUS";
+            let locks = lines(&mut other, shown).await;
+            assert_eq!(locks, ["t SHARED_READ TRANSACTION GRANTED", "t EXCLUSIVE TRANSACTION PENDING"]);
             rows(&mut user, "COMMIT").await;
             running.await.unwrap().unwrap();
             return;
@@ -295,13 +299,16 @@ async fn a_wait_for_a_table_is_told_as_such() {
     panic!("the wait is not shown");
 }
 
+const LOCK_TABLES: [&str; 3] =
+    ["performance_schema.data_locks", "performance_schema.data_lock_waits", "performance_schema.metadata_locks"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_who_may_see_others_sees_their_locks() {
     let server = Server::new().await;
     rows(&mut server.session().await, "CREATE USER eve").await;
     let mut eve = fixture::session(&server.database, "eve");
     let tables = ["information_schema.INNODB_TRX", "information_schema.INNODB_METRICS"];
-    for table in tables.into_iter().chain(["performance_schema.data_locks", "performance_schema.data_lock_waits"]) {
+    for table in tables.into_iter().chain(LOCK_TABLES) {
         let denied = fixture::rows(&mut eve, &format!("SELECT * FROM {table}")).await;
         assert_eq!(denied.unwrap_err().code.number(), 1227, "{table}");
     }

@@ -77,7 +77,7 @@ pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{EndsTransaction, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
-pub use transaction::{Committed, Savepoint, TableSource, Transaction};
+pub use transaction::{Committed, CutOff, CutOffListener, CutOffRollback, Savepoint, TableSource, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::{
     accounts::Privilege,
     catalog::{Snapshot, TableEntry, TableExtras, now_utc_micros, schema_of},
     charset,
+    metadata_locks::TableUse,
     statement::{Done, StatementContext},
     tables::{Content, Rows},
 };
@@ -18,6 +19,17 @@ use std::sync::Arc;
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
 
 pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Result<Done> {
+    create(context, statement, None).map(|_| Done::rows(0))
+}
+
+/// Makes a table that the statement goes on to fill: until it ends, others may read the table at most. `None` if there is one of the
+/// name already and that is no error.
+pub fn create_table_to_fill(context: &StatementContext, statement: &CreateTable) -> Result<Option<TableId>> {
+    create(context, statement, Some(TableUse::Rebuild))
+}
+
+/// `locked`: what the statement has the table for from the moment on that there is one. `None` if there is one of the name already.
+fn create(context: &StatementContext, statement: &CreateTable, locked: Option<TableUse>) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
         return create_table_like(context, &statement.name, source, statement.if_not_exists);
     }
@@ -25,7 +37,7 @@ pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Resu
     let snapshot = context.database.tables().definitions();
     let schema = snapshot.schema(&database)?;
     if exists(context, &snapshot, &database, &name, statement.if_not_exists)? {
-        return Ok(Done::rows(0));
+        return Ok(None);
     }
     let options = &statement.options;
     let collation =
@@ -72,7 +84,8 @@ pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Resu
     }
     let comment = options.comment.clone();
     let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };
-    store(context, def, extras, options.auto_increment.unwrap_or(1), statement.if_not_exists)
+    let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), locked };
+    store(context, made, statement.if_not_exists)
 }
 
 fn create_table_like(
@@ -80,17 +93,18 @@ fn create_table_like(
     name: &TableName,
     source: &TableName,
     if_not_exists: bool,
-) -> Result<Done> {
+) -> Result<Option<TableId>> {
     let (database, name) = begin(context, name)?;
     let (source_database, source) = context.qualify(source)?;
     context.rights.check_table(&source_database, &source, Privilege::Select, "SELECT")?;
     let snapshot = context.database.tables().definitions();
     let entry = snapshot.table(&source_database, &source)?;
     if exists(context, &snapshot, &database, &name, if_not_exists)? {
-        return Ok(Done::rows(0));
+        return Ok(None);
     }
     let def = TableDef { id: TableId(0), database, name, ..TableDef::clone(&entry.def) };
-    store(context, def, entry.extras.clone(), 1, if_not_exists)
+    let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, locked: None };
+    store(context, made, if_not_exists)
 }
 
 fn begin(context: &StatementContext, name: &TableName) -> Result<(String, String)> {
@@ -121,26 +135,33 @@ fn exists(
     Ok(true)
 }
 
-/// Makes the table's files and names it in the catalog.
-fn store(
-    context: &StatementContext,
+struct NewTable {
     def: TableDef,
     extras: TableExtras,
     auto_increment: u64,
-    if_not_exists: bool,
-) -> Result<Done> {
+    locked: Option<TableUse>,
+}
+
+/// Makes the table's files and names it in the catalog.
+fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Result<Option<TableId>> {
+    let NewTable { def, extras, auto_increment, locked } = made;
     let tables = context.database.tables();
     let schema = schema_of(&def);
     let files = tables.store().create_table(&schema)?;
+    let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
     let rows = Rows { files: &files, content: &content, auto_increment: Some(auto_increment) };
     let rows = (auto_increment > 1).then_some(&rows);
-    let published = tables.publish(rows, &files, |next| {
+    let published = tables.publish(rows, made, |next| {
         if exists(context, next, &def.database, &def.name, if_not_exists)? {
-            return Ok(false);
+            return Ok(None);
         }
         let id = next.next_table_id();
+        if let Some(of) = locked {
+            // Nobody else knows it.
+            context.transaction.try_use_table(id, of);
+        }
         let entry = TableEntry {
             next_index_id: def.indexes.iter().map(|i| i.id).max().unwrap_or(0) + 1,
             def: Arc::new(TableDef { id, ..def.clone() }),
@@ -149,10 +170,10 @@ fn store(
             created: now_utc_micros(),
         };
         next.schema_mut(&def.database)?.tables.insert(def.name.clone(), Arc::new(entry));
-        Ok(true)
-    });
-    if matches!(published, Ok(false)) {
-        tables.discard_unpublished(&files);
+        Ok(Some(id))
+    })?;
+    if published.is_none() {
+        drop(tables.new_files(files));
     }
-    published.map(|_| Done::rows(0))
+    Ok(published)
 }

@@ -66,7 +66,7 @@ pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) ->
     let tables = context.database.tables();
     let definitions = tables.definitions();
     for entry in definitions.schemas.get(name).iter().flat_map(|schema| schema.tables.values()) {
-        context.lock_table(entry.def.id, &entry.def.name, TableUse::Alone)?;
+        context.lock_table(entry.def.id, &entry.def.name, TableUse::Drop)?;
     }
     let dropped = tables.in_reserve(|| tables.change(|next| Ok(next.schemas.remove(name))))?;
     let Some(schema) = dropped else {

@@ -69,8 +69,8 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
         return Err(SqlError::unsupported("ALTER TABLE .. ADD PRIMARY KEY"));
     }
     let tables = context.database.tables();
-    context.lock_named(&name.0, &name.1, TableUse::Rebuild)?;
-    let _admitted = enter_to_build(context)?;
+    context.lock_to_rebuild(&name.0, &name.1)?;
+    let admitted = enter_to_build(context)?;
     let current = tables.current();
     let entry = current.definitions.table(&name.0, &name.1)?.clone();
     let index = keys::index(spec, &entry.def.columns, &entry.def.indexes)?;
@@ -87,6 +87,9 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
         muster_storage::load::build_index(&table, &schema_of(&def), at, &options)
     });
     let (file, statistics) = built.map_err(|e| storage_error(&def, e))?;
+    let made = tables.new_files(vec![file]);
+    // Those who are waited for now may wait for admission themselves.
+    drop(admitted);
 
     let mut files = entry.files.clone();
     files.push(file);
@@ -107,7 +110,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
     let files = next.files.clone();
     let rows = Rows { files: &files, content: &content, auto_increment: None };
     context.lock_named(&name.0, &name.1, TableUse::Alone)?;
-    tables.publish(Some(&rows), &[file], |snapshot| snapshot.replace_table(&entry, next))
+    tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(&entry, next))
 }
 
 fn position(entry: &TableEntry, index: &str) -> Result<usize> {

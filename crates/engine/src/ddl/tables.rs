@@ -28,9 +28,8 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
     remove_tables(context, &wanted, if_exists)
 }
 
-/// Drops tables as [`drop_tables`] does, whoever asks.
-pub fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
-    lock_all(context, wanted.iter())?;
+fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
+    lock_all(context, wanted.iter(), TableUse::Drop)?;
     let remove = |next: &mut Snapshot| {
         let mut missing: Vec<String> = Vec::new();
         for (database, name) in wanted {
@@ -54,13 +53,30 @@ pub fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if
     Ok(Done::rows(0))
 }
 
+/// Takes back a table that the statement has made and that nobody else could write, drop or rename since. Others may have read it, so
+/// it does not wait for them, and nothing ends it before it is done.
+pub fn take_back_table(context: &StatementContext, database: &str, id: TableId) -> Result<()> {
+    let tables = context.database.tables();
+    let remove = |next: &mut Snapshot| {
+        if let Some(schema) = next.schemas.get_mut(database) {
+            schema.tables.retain(|_, entry| entry.def.id != id);
+        }
+        Ok(())
+    };
+    tables.in_reserve(|| tables.change(remove))
+}
+
 /// Locks those tables of these names that there are, in one order, so that two statements do not wait for each other.
-fn lock_all<'a>(context: &StatementContext, names: impl Iterator<Item = &'a (String, String)>) -> Result<()> {
+fn lock_all<'a>(
+    context: &StatementContext,
+    names: impl Iterator<Item = &'a (String, String)>,
+    of: TableUse,
+) -> Result<()> {
     let definitions = context.database.tables().definitions();
     let found = names.filter_map(|(database, name)| definitions.table(database, name).ok());
     let found: BTreeMap<TableId, &Arc<TableEntry>> = found.map(|entry| (entry.def.id, entry)).collect();
     for (id, entry) in found {
-        context.lock_table(id, &entry.def.name, TableUse::Alone)?;
+        context.lock_table(id, &entry.def.name, of)?;
     }
     Ok(())
 }
@@ -74,8 +90,9 @@ pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Do
     let schema = entry.schema();
     tables.in_reserve(|| {
         let files = tables.store().create_table(&schema)?;
-        let empty = entry.with_files(files.clone());
-        tables.publish(None, &files, |next| next.replace_table(&entry, empty))
+        let made = tables.new_files(files.clone());
+        let empty = entry.with_files(files);
+        tables.publish(None, made, |next| next.replace_table(&entry, empty))
     })?;
     Ok(Done::rows(0))
 }
@@ -97,7 +114,7 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     }
     let tables = context.database.tables();
     // A table that a step before made is locked by the name that it has now.
-    lock_all(context, steps.iter().map(|(from, _)| from))?;
+    lock_all(context, steps.iter().map(|(from, _)| from), TableUse::Alone)?;
     tables.change(|next| {
         for (from, to) in &steps {
             let entry = next.table(&from.0, &from.1)?.clone();

@@ -2,7 +2,7 @@
 
 use crate::{
     accounts::Privilege,
-    ddl::{create_table, remove_tables},
+    ddl::{create_table_to_fill, take_back_table},
     statement::{Done, StatementContext, query},
 };
 use muster_algebra::{ColumnMeta, DefaultValue, TableId};
@@ -21,32 +21,25 @@ pub fn create_table_select(
     context.rights.check_table(&database, &name, Privilege::Insert, "INSERT")?;
     let outputs = outputs(context, query, parameters)?;
     let quoted: Vec<String> = outputs.iter().map(|spec| quote(&spec.name)).collect();
-    if created(context, table, outputs)?.is_none() {
-        return Ok(Done::rows(0));
-    }
-    let made = id_of(context, &database, &name);
+    let Some(made) = created(context, table, outputs)? else { return Ok(Done::rows(0)) };
     let verb = match (replace, ignore) {
         (true, _) => "REPLACE",
         (_, true) => "INSERT IGNORE",
         _ => "INSERT",
     };
     let (into, columns) = (format!("{}.{}", quote(&database), quote(&name)), quoted.join(", "));
-    let inserted = match muster_sql::parse(&format!("{verb} INTO {into} ({columns}) {}", query.text))? {
+    let parsed = muster_sql::parse(&format!("{verb} INTO {into} ({columns}) {}", query.text));
+    let inserted = parsed.and_then(|statement| match statement {
         Statement::Insert(insert) => super::insert(context, &insert, parameters),
         _ => Err(SqlError::internal("an INSERT is another statement")),
-    };
+    });
     if inserted.is_err() {
-        context.transaction.restart_statement()?;
-        // Unless somebody has dropped it meanwhile, and made another one.
-        if id_of(context, &database, &name) == made {
-            remove_tables(context, &[(database, name)], true)?;
-        }
+        // Its rows go with it, whether they are undone before or not.
+        let undone = context.transaction.take_back_statement();
+        take_back_table(context, &database, made)?;
+        undone?;
     }
     inserted
-}
-
-fn id_of(context: &StatementContext, database: &str, name: &str) -> Option<TableId> {
-    context.database.tables().definitions().table(database, name).ok().map(|entry| entry.def.id)
 }
 
 fn quote(name: &str) -> String {
@@ -55,7 +48,7 @@ fn quote(name: &str) -> String {
 
 /// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its definition.
 /// Returns `None` if the table is there already and that is no error.
-fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnSpec>) -> Result<Option<Done>> {
+fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnSpec>) -> Result<Option<TableId>> {
     let mut whole = table.clone();
     let mut defined = std::mem::take(&mut whole.columns);
     for output in outputs {
@@ -63,11 +56,7 @@ fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnS
         whole.columns.push(same.map_or(output, |at| defined.remove(at)));
     }
     whole.columns.splice(0..0, defined);
-    let before = context.database.tables().definitions();
-    let (database, name) = context.qualify(&table.name)?;
-    let is_new = before.table(&database, &name).is_err();
-    let done = create_table(context, &whole)?;
-    Ok(is_new.then_some(done))
+    create_table_to_fill(context, &whole)
 }
 
 /// The columns that the query gives.

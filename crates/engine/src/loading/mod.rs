@@ -70,8 +70,8 @@ pub fn load_into<R>(
     let tables = context.database.tables();
     let before = target(context, &tables.current(), name)?;
     // One load at a time per table: each one keeps the rows that it finds.
-    context.lock_named(&before.def.database, &before.def.name, TableUse::Rebuild)?;
-    let _admitted = match source {
+    context.lock_to_rebuild(&before.def.database, &before.def.name)?;
+    let admitted = match source {
         RowSource::Files => Some(enter_to_build(context)?),
         RowSource::Caller => None,
     };
@@ -87,6 +87,9 @@ pub fn load_into<R>(
         let loaded = loader.finish().map_err(|e| storage_error(&entry.def, e))?;
         Ok::<_, SqlError>((filled, loaded))
     })?;
+    let made = tables.new_files(loaded.files.clone());
+    // Those who are waited for now may wait for admission themselves.
+    drop(admitted);
     let content = Content { statistics: loaded.statistics.clone(), changed_rows: 0, loaded: Some(now_utc_micros()) };
     let auto_increment = match entry.auto_increment_column() {
         Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
@@ -95,7 +98,7 @@ pub fn load_into<R>(
     let rows = Rows { files: &loaded.files, content: &content, auto_increment };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
-    tables.publish(Some(&rows), &loaded.files, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
+    tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;
     context.process.counters.add(OperatorCounter::row_writes, loaded.loaded);
     context.process.counters.storage().add(Counter::rows_inserted, loaded.loaded);
     Ok((filled, loaded))

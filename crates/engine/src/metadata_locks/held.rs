@@ -1,6 +1,6 @@
 //! The locks that sessions hold, and the changes that they make, each session's apart from those of others.
 
-use super::{Owner, TableUse, Until};
+use super::{TableUse, Until};
 use muster_algebra::TableId;
 use muster_storage::mutex::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -8,9 +8,19 @@ use std::collections::BTreeMap;
 /// Sessions have consecutive numbers, so those of fewer sessions than this seldom meet.
 const SHARDS: usize = 64;
 
+/// Who holds a lock of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// A session, by its number.
+    Session(u32),
+    /// A transaction that was cut off, by a crash or because its rollback has failed. It has what it has changed until it is
+    /// rolled back in the background, and waits for nothing.
+    CutOff(u64),
+}
+
 /// A lock of a table.
-#[derive(Clone, Copy)]
-pub(super) struct Held {
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
     pub owner: Owner,
     pub table: TableId,
     pub of: TableUse,
@@ -44,7 +54,11 @@ impl Default for HeldLocks {
 impl HeldLocks {
     /// What a session holds, with what a few others hold. Who has it locked asks for no other lock.
     pub fn of(&self, owner: Owner) -> MutexGuard<'_, Shard> {
-        self.shards[owner as usize % SHARDS].0.lock()
+        let number = match owner {
+            Owner::Session(session) => u64::from(session),
+            Owner::CutOff(trx_id) => trx_id,
+        };
+        self.shards[number as usize % SHARDS].0.lock()
     }
 
     /// The locks of a table.
@@ -52,6 +66,15 @@ impl HeldLocks {
         let mut found = Vec::new();
         for shard in &self.shards {
             found.extend(shard.0.lock().locks.iter().filter(|held| held.table == table));
+        }
+        found
+    }
+
+    /// All locks.
+    pub fn all(&self) -> Vec<Held> {
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            found.extend(shard.0.lock().locks.iter());
         }
         found
     }
@@ -65,9 +88,13 @@ impl HeldLocks {
         found
     }
 
-    /// Returns true if another session makes a change.
-    pub fn is_changed_by_others(&self, owner: Owner) -> bool {
-        self.shards.iter().any(|shard| shard.0.lock().changing.iter().any(|other| *other != owner))
+    /// The sessions that make a change.
+    pub fn changing(&self) -> Vec<Owner> {
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            found.extend(shard.0.lock().changing.iter());
+        }
+        found
     }
 }
 
@@ -75,9 +102,15 @@ impl Shard {
     pub fn add(&mut self, new: Held) {
         let is_same = |held: &&mut Held| (held.owner, held.table, held.until) == (new.owner, new.table, new.until);
         match self.locks.iter_mut().find(is_same) {
-            Some(held) => held.of = held.of.max(new.of),
+            Some(held) => held.of = held.of.joined(new.of),
             None => self.locks.push(new),
         }
+    }
+
+    /// Puts a lock in the place of the one that its owner has of the table until then. Returns whether there was one.
+    pub fn replace(&mut self, new: Held) -> bool {
+        let is_same = |held: &&mut Held| (held.owner, held.table, held.until) == (new.owner, new.table, new.until);
+        self.locks.iter_mut().find(is_same).map(|held| held.of = new.of).is_some()
     }
 
     /// Removes the locks of a session that last until then. Returns whether there were any.
@@ -99,12 +132,12 @@ impl Shard {
         at.map(|at| self.changing.swap_remove(at)).is_some()
     }
 
-    /// The tables that a session has locked, each with the strongest use.
+    /// The tables that a session has locked, each with all that it is locked for.
     pub fn tables(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
         let mut tables = BTreeMap::new();
         for held in self.locks.iter().filter(|held| held.owner == owner) {
-            let strongest = tables.entry(held.table).or_insert(held.of);
-            *strongest = held.of.max(*strongest);
+            let all = tables.entry(held.table).or_insert(held.of);
+            *all = held.of.joined(*all);
         }
         tables
     }

@@ -4,16 +4,26 @@ use super::*;
 use std::{
     sync::{Arc, atomic::AtomicBool},
     thread,
+    time::Duration,
 };
+
+const ONE: Owner = Owner::Session(1);
+const TWO: Owner = Owner::Session(2);
+const THREE: Owner = Owner::Session(3);
 
 const TABLE: TableId = TableId(1);
 
+fn never_killed() -> &'static CancellationToken {
+    static TOKEN: OnceLock<CancellationToken> = OnceLock::new();
+    TOKEN.get_or_init(CancellationToken::new)
+}
+
 fn at_once() -> Patience<'static> {
-    Patience { until: Some(Instant::now()), is_killed: &|| false, waits: &|| {} }
+    Patience { until: Some(Instant::now()), killed: never_killed(), waits: &|| {} }
 }
 
 fn long() -> Patience<'static> {
-    Patience { until: Some(Instant::now() + Duration::from_secs(60)), is_killed: &|| false, waits: &|| {} }
+    Patience { until: Some(Instant::now() + Duration::from_secs(60)), killed: never_killed(), waits: &|| {} }
 }
 
 fn lock(locks: &MetadataLocks, owner: Owner, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
@@ -23,66 +33,66 @@ fn lock(locks: &MetadataLocks, owner: Owner, of: TableUse, patience: &Patience<'
 #[test]
 fn who_agrees_with_whom() {
     let locks = MetadataLocks::default();
-    for owner in [1, 2] {
+    for owner in [ONE, TWO] {
         assert!(!lock(&locks, owner, TableUse::Write, &at_once()).unwrap());
     }
-    assert_eq!(lock(&locks, 3, TableUse::ReadOnly, &at_once()).unwrap_err().code.number(), 1205);
-    assert_eq!(lock(&locks, 1, TableUse::Alone, &at_once()).unwrap_err().code.number(), 1205);
+    assert_eq!(lock(&locks, THREE, TableUse::ReadOnly, &at_once()).unwrap_err().code.number(), 1205);
+    assert_eq!(lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap_err().code.number(), 1205);
     assert!(locks.is_free_for_readers());
-    locks.release(2, Until::Transaction);
-    lock(&locks, 1, TableUse::Alone, &at_once()).unwrap();
+    locks.release(TWO, Until::Transaction);
+    lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
     assert!(!locks.is_free_for_readers());
-    assert!(locks.wait_to_read(2, &[TABLE], &at_once()).is_err());
-    locks.release_all(1);
-    assert!(!locks.wait_to_read(2, &[TABLE], &at_once()).unwrap());
+    assert!(locks.wait_to_read(TWO, &[TABLE], &at_once()).is_err());
+    locks.release_all(ONE);
+    assert!(!locks.wait_to_read(TWO, &[TABLE], &at_once()).unwrap());
 }
 
 #[test]
 fn a_killed_statement_stops_waiting() {
     let locks = MetadataLocks::default();
-    lock(&locks, 1, TableUse::Alone, &at_once()).unwrap();
-    let killed = Patience { until: None, is_killed: &|| true, waits: &|| {} };
-    assert_eq!(lock(&locks, 2, TableUse::Read, &killed).unwrap_err().code.number(), 1317);
+    lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
+    let token = CancellationToken::new();
+    token.cancel();
+    let killed = Patience { until: None, killed: &token, waits: &|| {} };
+    assert_eq!(lock(&locks, TWO, TableUse::Read, &killed).unwrap_err().code.number(), 1317);
     assert_eq!(locks.claims.lock().waiting.len(), 0);
 }
 
 #[test]
 fn a_circle_is_found() {
     let locks = Arc::new(MetadataLocks::default());
-    lock(&locks, 1, TableUse::Write, &at_once()).unwrap();
-    lock(&locks, 2, TableUse::Write, &at_once()).unwrap();
+    lock(&locks, ONE, TableUse::Write, &at_once()).unwrap();
+    lock(&locks, TWO, TableUse::Write, &at_once()).unwrap();
     let other = {
         let locks = locks.clone();
-        thread::spawn(move || lock(&locks, 1, TableUse::Alone, &long()))
+        thread::spawn(move || lock(&locks, ONE, TableUse::Alone, &long()))
     };
-    while locks.claims.lock().waiting.is_empty() {
-        thread::yield_now();
-    }
-    assert_eq!(lock(&locks, 2, TableUse::Alone, &long()).unwrap_err().code.number(), 1213);
-    locks.release(2, Until::Transaction);
+    until_waiting(&locks, 1);
+    assert_eq!(lock(&locks, TWO, TableUse::Alone, &long()).unwrap_err().code.number(), 1213);
+    locks.release(TWO, Until::Transaction);
     assert!(other.join().unwrap().unwrap());
 }
 
 #[test]
 fn changes_and_the_global_lock_exclude_each_other() {
     let locks = MetadataLocks::default();
-    locks.begin_change(1, &at_once()).unwrap();
-    assert_eq!(locks.lock_globally(2, &at_once()).unwrap_err().code.number(), 1205);
-    locks.end_change(1);
-    locks.lock_globally(2, &at_once()).unwrap();
-    assert_eq!(locks.begin_change(1, &at_once()).unwrap_err().code.number(), 1205);
-    assert_eq!(locks.begin_change(2, &at_once()).unwrap_err().code.number(), 1223);
-    locks.unlock_globally(2);
-    locks.begin_change(1, &at_once()).unwrap();
+    locks.begin_change(ONE, Change::Statement, &at_once()).unwrap();
+    assert_eq!(locks.lock_globally(TWO, &at_once()).unwrap_err().code.number(), 1205);
+    locks.end_change(ONE);
+    locks.lock_globally(TWO, &at_once()).unwrap();
+    assert_eq!(locks.begin_change(ONE, Change::Statement, &at_once()).unwrap_err().code.number(), 1205);
+    assert_eq!(locks.begin_change(TWO, Change::Statement, &at_once()).unwrap_err().code.number(), 1223);
+    locks.unlock_globally(TWO);
+    locks.begin_change(ONE, Change::Statement, &at_once()).unwrap();
 }
 
 /// Several sessions begin and end something often, while another excludes them now and then.
 fn many_against_one(work: fn(&MetadataLocks, Owner, &dyn Fn()), exclude: fn(&MetadataLocks, Owner, &dyn Fn())) {
-    const WORKERS: Owner = 4;
+    const WORKERS: u32 = 4;
     let locks = MetadataLocks::default();
     let (working, is_alone) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|threads| {
-        for owner in 1..=WORKERS {
+        for owner in (1..=WORKERS).map(Owner::Session) {
             let (locks, working, is_alone) = (&locks, &working, &is_alone);
             threads.spawn(move || {
                 for _ in 0..3000 {
@@ -95,7 +105,7 @@ fn many_against_one(work: fn(&MetadataLocks, Owner, &dyn Fn()), exclude: fn(&Met
             });
         }
         for _ in 0..300 {
-            exclude(&locks, WORKERS + 1, &|| {
+            exclude(&locks, Owner::Session(WORKERS + 1), &|| {
                 is_alone.store(true, SeqCst);
                 assert_eq!(working.load(SeqCst), 0);
                 thread::yield_now();
@@ -126,7 +136,7 @@ fn nobody_writes_below_one_who_is_alone() {
 fn nobody_changes_below_the_global_lock() {
     many_against_one(
         |locks, owner, change| {
-            locks.begin_change(owner, &long()).unwrap();
+            locks.begin_change(owner, Change::Statement, &long()).unwrap();
             change();
             locks.end_change(owner);
         },
@@ -136,4 +146,101 @@ fn nobody_changes_below_the_global_lock() {
             locks.unlock_globally(owner);
         },
     );
+}
+
+/// Waits until so many sessions wait.
+fn until_waiting(locks: &MetadataLocks, sessions: usize) {
+    while locks.claims.lock().waiting.len() < sessions {
+        thread::yield_now();
+    }
+}
+
+/// Nobody asks a thread that waits whether it was killed: it is woken.
+#[test]
+fn kill_wakes_who_waits() {
+    let (locks, token) = (MetadataLocks::default(), CancellationToken::new());
+    lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
+    thread::scope(|threads| {
+        let waiting = threads.spawn(|| {
+            let patience = Patience { until: None, killed: &token, waits: &|| {} };
+            lock(&locks, TWO, TableUse::Read, &patience)
+        });
+        until_waiting(&locks, 1);
+        token.cancel();
+        assert_eq!(waiting.join().unwrap().unwrap_err().code.number(), 1317);
+    });
+    assert_eq!(locks.asking.load(SeqCst), 0);
+}
+
+/// Who gives up the wait to have a table for itself no longer holds back those who came later.
+#[test]
+fn who_gives_up_lets_those_behind_go_on() {
+    let locks = MetadataLocks::default();
+    lock(&locks, ONE, TableUse::Read, &at_once()).unwrap();
+    let token = CancellationToken::new();
+    thread::scope(|threads| {
+        let first = threads.spawn(|| {
+            let patience = Patience { until: None, killed: &token, waits: &|| {} };
+            lock(&locks, TWO, TableUse::Alone, &patience)
+        });
+        until_waiting(&locks, 1);
+        let second = threads.spawn(|| lock(&locks, THREE, TableUse::Read, &long()));
+        until_waiting(&locks, 2);
+        assert!(!locks.try_lock(Owner::Session(4), TABLE, TableUse::ReadOnly, Until::Statement), "nobody overtakes");
+        token.cancel();
+        assert!(first.join().unwrap().is_err());
+        assert!(second.join().unwrap().unwrap());
+    });
+}
+
+/// Of a circle the one that reads or writes gives way, whoever closes it.
+#[test]
+fn a_circle_ends_a_reader_first() {
+    let other = TableId(2);
+    let locks = MetadataLocks::default();
+    let lock_other = |owner, of| locks.lock(owner, other, of, Until::Transaction, &long());
+    lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
+    lock_other(TWO, TableUse::Read).unwrap();
+    thread::scope(|threads| {
+        let reader = threads.spawn(|| {
+            let read = lock(&locks, TWO, TableUse::Read, &long());
+            locks.release_all(TWO);
+            read
+        });
+        until_waiting(&locks, 1);
+        assert!(lock_other(ONE, TableUse::Alone).unwrap());
+        assert_eq!(reader.join().unwrap().unwrap_err().code.number(), 1213);
+    });
+}
+
+#[test]
+fn what_is_cut_off_is_in_the_way_of_all_but_readers_and_writers() {
+    use TableUse::*;
+    let locks = MetadataLocks::default();
+    let is_free = |of| {
+        let is_free = locks.try_lock(ONE, TABLE, of, Until::Statement);
+        locks.release(ONE, Until::Statement);
+        is_free
+    };
+    let free =
+        || [Read, Write, ReadOnly, Rebuild, Alone, Drop].into_iter().filter(|of| is_free(*of)).collect::<Vec<_>>();
+    locks.lock(TWO, TABLE, Write, Until::Transaction, &at_once()).unwrap();
+    locks.hand_over(TWO, 77);
+    locks.release_all(TWO);
+    assert_eq!(free(), [Read, Write]);
+    locks.cannot_undo(77);
+    assert_eq!(free(), [Read, Write, Drop]);
+    locks.release(Owner::CutOff(77), Until::Transaction);
+    assert_eq!(free().len(), 6);
+}
+
+/// A session that writes a table and locks it against other writers has it against those who lock it so, too.
+#[test]
+fn locks_of_one_session_add_up() {
+    let locks = MetadataLocks::default();
+    for of in [TableUse::Write, TableUse::ReadOnly] {
+        lock(&locks, ONE, of, &at_once()).unwrap();
+    }
+    assert!(!locks.try_lock(TWO, TABLE, TableUse::ReadOnly, Until::Statement));
+    assert!(locks.try_lock(TWO, TABLE, TableUse::Read, Until::Statement));
 }

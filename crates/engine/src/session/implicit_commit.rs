@@ -1,7 +1,7 @@
 //! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change something.
 
 use super::state::State;
-use crate::statement::StatementContext;
+use crate::{metadata_locks::Change, statement::StatementContext};
 use muster_sql::{FlushOption, Statement};
 use muster_types::{Result, SqlError};
 
@@ -70,7 +70,7 @@ impl State {
         }
         if matches!(effect, Effect::Writes | Effect::Defines) {
             let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-            context.with_patience(|patience| locks.begin_change(owner, patience))?;
+            context.with_patience(|patience| locks.begin_change(owner, Change::Statement, patience))?;
         }
         let opens = matches!(effect, Effect::Reads | Effect::Writes);
         if opens && !self.transaction.status().autocommit && !self.transaction.is_open() {

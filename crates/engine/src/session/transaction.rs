@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     accounts::Privilege,
+    metadata_locks::Change,
     statement::{BindEnvironment, Done, StatementContext, StatementTables},
     transaction::{Characteristics, LockedTable},
     variables::Variables,
@@ -94,10 +95,12 @@ impl State {
             return Ok(());
         }
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-        // The session's own global read lock is not in its way.
-        match context.with_patience(|patience| locks.begin_change(owner, patience)) {
-            Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
-            begun => begun?,
+        // The end of a transaction that has only read changes nothing, and the session's own global read lock is not in its way.
+        if self.transaction.changed_rows() > 0 {
+            match context.with_patience(|patience| locks.begin_change(owner, Change::Commit, patience)) {
+                Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
+                begun => begun?,
+            }
         }
         let flush = self.database.store().flush_at_commit();
         let committed = self.transaction.commit(|changes| Ok(changes.wait(flush)?));

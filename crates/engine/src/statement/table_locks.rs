@@ -3,7 +3,7 @@
 use super::{StatementContext, StatementTables};
 use crate::{
     catalog::TableEntry,
-    metadata_locks::{Patience, TableUse},
+    metadata_locks::{Patience, TableUse, Until},
     processes::WAITING_FOR_TABLE,
 };
 use muster_algebra::TableId;
@@ -19,9 +19,9 @@ impl StatementContext {
     pub fn with_patience<R>(&self, wait: impl FnOnce(&Patience<'_>) -> Result<R>) -> Result<R> {
         let seconds = self.session.variables.unsigned("lock_wait_timeout");
         let until = Instant::now().checked_add(Duration::from_secs(seconds));
-        let (is_killed, waits) = (|| self.cancel.is_cancelled(), || self.process.set_state(WAITING_FOR_TABLE));
+        let waits = || self.process.set_state(WAITING_FOR_TABLE);
         let state = self.process.state();
-        let result = wait(&Patience { until, is_killed: &is_killed, waits: &waits });
+        let result = wait(&Patience { until, killed: &self.cancel, waits: &waits });
         self.process.set_state(state);
         result
     }
@@ -69,6 +69,18 @@ impl StatementContext {
             }
             entry = now;
         }
+    }
+}
+
+impl StatementContext {
+    /// Locks the table of a name to build other files of it: nobody changes its rows from now on, and others may read it. First all
+    /// who have it in their transactions end: they would have to be waited for at the end, when they in turn may wait to change it.
+    /// Errors: as [`StatementContext::lock_named`].
+    pub fn lock_to_rebuild(&self, database: &str, name: &str) -> Result<Arc<TableEntry>> {
+        let entry = self.lock_named(database, name, TableUse::Alone)?;
+        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+        locks.weaken(owner, entry.def.id, TableUse::Rebuild, Until::Statement);
+        Ok(entry)
     }
 }
 

@@ -42,7 +42,7 @@ impl Tables {
     pub fn publish<R>(
         &self,
         rows: Option<&Rows<'_>>,
-        made: &[FileId],
+        made: NewFiles<'_>,
         f: impl FnOnce(&mut Snapshot) -> Result<R>,
     ) -> Result<R> {
         let written = rows.map_or(Ok(()), |rows| rows.write(&self.companions));
@@ -55,8 +55,8 @@ impl Tables {
                 Err(ChangeError::NotMade(SqlError::new(ErrorCode::Unknown, message)))
             }
         };
-        if matches!(changed, Err(ChangeError::NotMade(_))) {
-            self.discard_unpublished(made);
+        if !matches!(changed, Err(ChangeError::NotMade(_))) {
+            made.keep();
         }
         changed.map_err(SqlError::from)
     }
@@ -91,11 +91,30 @@ impl Tables {
         }
     }
 
-    /// Deletes files that were made for a change which then was not made.
-    pub fn discard_unpublished(&self, files: &[FileId]) {
-        let store = self.store();
-        for id in files {
-            if let Err(e) = store.open_file(*id).and_then(|file| store.delete_file(&file)) {
+    /// Files that were made for a table, until a change names them.
+    pub fn new_files(&self, files: Vec<FileId>) -> NewFiles<'_> {
+        NewFiles { tables: self, files }
+    }
+}
+
+/// Files of pages that no table has yet. They are deleted, with what belongs to them, unless [`Tables::publish`] gives them to one:
+/// whatever keeps a statement from doing so, none of them stays.
+#[must_use]
+pub struct NewFiles<'a> {
+    tables: &'a Tables,
+    files: Vec<FileId>,
+}
+
+impl NewFiles<'_> {
+    fn keep(mut self) {
+        self.files.clear();
+    }
+}
+
+impl Drop for NewFiles<'_> {
+    fn drop(&mut self) {
+        for id in &self.files {
+            if let Err(e) = self.tables.store().delete_file_of(*id) {
                 tracing::warn!("file {} stays until the next start: {e}", id.0);
             }
         }

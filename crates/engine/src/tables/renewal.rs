@@ -5,7 +5,7 @@
 //! the place of the others in one step: who asks has the ones or the others. Then plans that were kept are made anew.
 
 use super::{Handle, Tables};
-use crate::metadata_locks::{MetadataLocks, TableUse, Until};
+use crate::metadata_locks::{MetadataLocks, Owner, TableUse, Until};
 use muster_algebra::TableId;
 use muster_storage::mutex::{Condvar, Mutex};
 use muster_types::Result;
@@ -28,7 +28,7 @@ const REST_SHARE: u32 = 100;
 const LEAVES: usize = 128;
 const LEAVES_OF_ANALYZE: usize = 1024;
 /// The owner of the thread's locks of tables. Sessions have other numbers.
-const OWNER: u32 = u32::MAX;
+const OWNER: Owner = Owner::Session(u32::MAX);
 
 impl Tables {
     /// Makes the statistics of a table anew, unless no row has changed since they were made. The caller has locked the table, so that it

@@ -1,4 +1,4 @@
-//! `performance_schema.data_locks` and `data_lock_waits` (MySQL manual, "Performance Schema Lock Tables").
+//! `performance_schema.data_locks`, `data_lock_waits` and `metadata_locks` (MySQL manual, "Performance Schema Lock Tables").
 //!
 //! THREAD_ID is the number of the connection. There is an intention lock of each table that a transaction has locked rows of, or may
 //! change.
@@ -7,8 +7,13 @@ use super::{
     locks::{LockedTrees, blocking, lock_id, mode},
     transactions::{Running, running},
 };
-use crate::{accounts::Privilege, statement::StatementContext, tables::TableSet};
-use muster_algebra::TableId;
+use crate::{
+    accounts::Privilege,
+    metadata_locks::{LockReport as MetadataLock, Owner, TableUse, Until},
+    statement::StatementContext,
+    tables::TableSet,
+};
+use muster_algebra::{TableDef, TableId};
 use muster_storage::locks::{LockMode, LockReport};
 use muster_types::{Result, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -105,6 +110,48 @@ pub(super) fn data_lock_waits(context: &StatementContext) -> Result<Vec<Vec<Valu
         row.extend(of(*trx_id));
         row.push(Value::UInt(resource.tree.into()));
         Some(row)
+    });
+    Ok(rows.collect())
+}
+
+/// Locks of whole tables, and the global read lock. Error 1227 without the PROCESS privilege.
+pub(super) fn metadata_locks(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
+    context.rights.check_global(Privilege::Process)?;
+    let rows = context.database.metadata_locks().report().into_iter().map(|MetadataLock { owner, table, until }| {
+        let entry = table.and_then(|(id, _)| tables.definitions.tables().find(|entry| entry.def.id == id));
+        let name = |of: &dyn Fn(&TableDef) -> &String| entry.map_or(Value::Null, |entry| text(of(&entry.def)));
+        let lock_type = match table.map(|(_, of)| of) {
+            None => "SHARED",
+            Some(TableUse::Read) => "SHARED_READ",
+            Some(TableUse::Write | TableUse::FailedUndo) => "SHARED_WRITE",
+            Some(TableUse::ReadOnly) => "SHARED_READ_ONLY",
+            Some(TableUse::Rebuild) => "SHARED_NO_WRITE",
+            Some(TableUse::Alone) if until == Some(Until::Unlocked) => "SHARED_NO_READ_WRITE",
+            Some(TableUse::Alone | TableUse::Drop) => "EXCLUSIVE",
+        };
+        let duration = match until {
+            Some(Until::Unlocked) => "EXPLICIT",
+            Some(Until::Statement) => "STATEMENT",
+            Some(Until::Transaction) | None => "TRANSACTION",
+        };
+        // One that was cut off has no connection; its transaction is told instead.
+        let (source, thread) = match owner {
+            Owner::Session(session) => (Value::Null, Value::UInt(session.into())),
+            Owner::CutOff(trx_id) => (text(format!("rollback of transaction {trx_id}")), Value::Null),
+        };
+        vec![
+            text(if table.is_some() { "TABLE" } else { "GLOBAL" }),
+            name(&|def| &def.database),
+            name(&|def| &def.name),
+            Value::Null,
+            Value::UInt(table.map_or(0, |(id, _)| id.0)),
+            text(lock_type),
+            text(duration),
+            text(if until.is_some() { "GRANTED" } else { "PENDING" }),
+            source,
+            thread,
+            Value::Null,
+        ]
     });
     Ok(rows.collect())
 }

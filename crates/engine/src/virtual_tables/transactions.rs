@@ -1,6 +1,10 @@
 //! All transactions at a moment: what storage knows of them, together with their sessions.
 
-use crate::{Database, metadata_locks::TableUse, processes::SessionShared};
+use crate::{
+    Database,
+    metadata_locks::{Owner, TableUse},
+    processes::SessionShared,
+};
 use muster_algebra::TableId;
 use muster_sql::Isolation;
 use muster_storage::locks::{Resource, Wanted};
@@ -60,6 +64,9 @@ pub fn running(database: &Database) -> Vec<Running> {
     for owner in database.store().locks().transactions() {
         let mut running = of_session(database, sessions.get(&owner.session).cloned());
         running.id = owner.trx_id;
+        if owner.session == 0 {
+            running.tables = database.metadata_locks().held_by(Owner::CutOff(owner.trx_id));
+        }
         running.began = running.began.min(owner.began);
         running.is_rolling_back = owner.is_rolling_back;
         running.locked_keys = owner.locked_keys as u64;
@@ -87,7 +94,7 @@ fn of_session(database: &Database, session: Option<Arc<SessionShared>>) -> Runni
         isolation: open.map_or(Isolation::RepeatableRead, |open| open.isolation),
         is_read_only: open.is_some_and(|open| open.read_only),
         is_rolling_back: false,
-        tables: session.as_ref().map(|s| database.metadata_locks().held_by(s.id)).unwrap_or_default(),
+        tables: session.as_ref().map(|s| database.metadata_locks().held_by(Owner::Session(s.id))).unwrap_or_default(),
         session,
         locked_keys: 0,
         changed_rows: 0,

@@ -23,9 +23,10 @@ fn who_closes_a_circle_gives_way_among_equals() {
     assert!(locks.latest_deadlock().is_none());
     assert_eq!(acquire(&locks, 2, "a", X), Err(LockError::Deadlock));
     let deadlock = locks.latest_deadlock().unwrap();
-    let parties = deadlock.parties.iter().map(|p| (p.trx_id, p.statement.as_deref().unwrap(), &p.waits_for.0));
+    let parties =
+        deadlock.parties.iter().map(|p| (p.trx_id, p.statement.as_deref().unwrap(), &p.waits_for.as_ref().unwrap().0));
     assert_eq!(parties.collect::<Vec<_>>(), [(2, "second", &key("a")), (1, "first", &key("b"))]);
-    assert!(deadlock.parties.iter().all(|party| party.holds == [X] && party.waits_for.1 == X));
+    assert!(deadlock.parties.iter().all(|party| party.holds == [X] && party.waits_for.as_ref().unwrap().1 == X));
     assert_eq!((deadlock.victim, deadlock.too_long), (2, false));
     // The victim has its locks until it is rolled back.
     assert!(!first.is_finished());

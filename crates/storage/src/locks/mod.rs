@@ -9,6 +9,7 @@
 //!   gaps.rs        gaps that are split by a new entry, or joined where one goes
 //!   wait.rs        a thread that waits: until the lock is granted, a deadlock, a timeout or KILL
 //!   deadlock.rs    cycles of transactions that wait for each other
+//!   other_waits.rs waits of sessions for something else than keys, in the same cycles
 //!   transaction.rs the locks of one transaction, and how it waits for those of others
 //!   report.rs      locks and waits as users see them
 //! ```
@@ -18,10 +19,12 @@
 //! pages: whoever locks a gap or adds an entry to it holds the latches that keep the neighbours of the gap as they are.
 //!
 //! A lock that nobody waits for is taken and released under the mutex of its shard alone. Whatever begins or ends a wait has the
-//! mutex of all waits, then that of one shard at a time: so a search for a deadlock sees waits that stay as they are.
+//! mutex of all waits, then that of one shard at a time: so a search for a deadlock sees waits that stay as they are. A search that
+//! comes to a session which waits for a whole table goes on there ([`OtherWaits`]), with those waits stopped, too.
 
 mod deadlock;
 mod gaps;
+mod other_waits;
 mod owner;
 mod planted;
 mod queue;
@@ -32,6 +35,7 @@ mod transaction;
 mod wait;
 
 pub use deadlock::{Deadlock, DeadlockParty};
+pub use other_waits::{OtherWaits, Party, StoppedWaits};
 pub use owner::LockOwner;
 pub(crate) use planted::Fault;
 pub use report::{LockReport, OwnerReport, WaitReport};

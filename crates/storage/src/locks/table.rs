@@ -3,6 +3,7 @@
 use super::{
     LockError,
     deadlock::WaitsFor,
+    other_waits::OtherWaits,
     owner::LockOwner,
     planted::Fault,
     queue::{Effect, Queue},
@@ -13,7 +14,10 @@ use crate::{
     planted::Planted,
     primitives::{AtomicU64, Mutex, SeqCst},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock, Weak},
+};
 
 /// So many threads that lock different keys seldom meet in one shard.
 const SHARDS: usize = 64;
@@ -35,6 +39,8 @@ pub struct LockTable {
     bytes_max: u64,
     /// Locks that are of gaps.
     gaps: AtomicU64,
+    /// Waits of sessions for something else than keys.
+    other_waits: OnceLock<Weak<dyn OtherWaits>>,
     pub(super) planted: Planted<Fault>,
 }
 
@@ -62,8 +68,19 @@ impl LockTable {
             bytes: AtomicU64::new(0),
             bytes_max,
             gaps: AtomicU64::new(0),
+            other_waits: OnceLock::new(),
             planted: Planted::default(),
         }
+    }
+
+    /// Says where sessions wait for something else than keys: searches for deadlocks follow these waits, too. Said once.
+    pub fn set_other_waits(&self, other: Weak<dyn OtherWaits>) {
+        let _ = self.other_waits.set(other);
+    }
+
+    /// Those waits, if there are any just now.
+    pub(super) fn other_waits(&self) -> Option<Arc<dyn OtherWaits>> {
+        self.other_waits.get().and_then(Weak::upgrade).filter(|other| other.is_any())
     }
 
     /// Makes a transaction known that may take locks, or has changed rows. It is to be ended by [`LockTable::release_all`].

@@ -104,8 +104,8 @@ impl LockTable {
         *owner.waiting.lock() = WaitState::Waiting;
         waits.begin(WaitingOwner::new(owner, resource, wanted));
         self.times.waits.fetch_add(1, SeqCst);
-        // Nobody waits for who has nothing.
-        if owner.locks() > 0 {
+        // Nobody waits for who has nothing. Its session may have something else.
+        if owner.locks() > 0 || self.other_waits().is_some() {
             self.end_deadlocks(&mut waits, owner);
         }
         Ok(None)

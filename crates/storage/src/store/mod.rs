@@ -29,7 +29,7 @@ use crate::{
     log::{FlushAtCommit, Log, LogStatus, SmallFiles},
     mutex::Mutex,
     small_file,
-    transaction::{Background, TableSource, Transactions, UndoReserve},
+    transaction::{Background, CutOff, CutOffListener, TableSource, Transactions, UndoReserve},
     tree::{Tree, TreeBuilder, TreeLayout, group_bytes_max},
 };
 pub use checkpointer::EndsTransaction;
@@ -74,6 +74,8 @@ pub struct Store {
     background: Background,
     /// Opens tables that have changes to undo or to purge.
     table_source: RwLock<Option<TableSource>>,
+    /// Told of the rollbacks of transactions that were cut off.
+    cut_off_listener: RwLock<Option<CutOffListener>>,
     checkpointer: Checkpointer,
     encoder: LeafEncoder,
     /// The number by which the directory is known.
@@ -134,6 +136,7 @@ impl Store {
             transactions,
             background: Background::default(),
             table_source: RwLock::new(None),
+            cut_off_listener: RwLock::new(None),
             flush_at_commit: AtomicU8::new(options.log.flush_at_commit as u8),
             small_files,
             checkpointer,
@@ -224,16 +227,31 @@ impl Store {
     /// Deletes a file with its companions and forgets its pages. Whoever still has it open can read what is in memory
     /// or on disk.
     pub fn delete_file(&self, file: &PageFile) -> Result<()> {
-        file.delete()?;
+        let deleted = file.delete();
         self.pool.discard_file(file);
-        for companion in Companion::ALL {
-            let path = companion.path(&self.directory, file.id());
+        let companions = self.remove_names(file.id(), None);
+        deleted.and(companions)
+    }
+
+    /// Deletes a file as [`Store::delete_file`] does, by its number, whether it can be read or not.
+    pub fn delete_file_of(&self, id: FileId) -> Result<()> {
+        match self.open_file(id) {
+            Ok(file) => self.delete_file(&file),
+            Err(_) => self.remove_names(id, Some(file::file_path(&self.directory, id))),
+        }
+    }
+
+    /// Removes the companions of a file, and `file`.
+    fn remove_names(&self, id: FileId, file: Option<PathBuf>) -> Result<()> {
+        let companions = Companion::ALL.iter().map(|companion| companion.path(&self.directory, id));
+        let mut outcome = Ok(());
+        for path in file.into_iter().chain(companions) {
             match self.disk.remove(&path) {
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(StorageError::io(path, e)),
+                Err(e) if e.kind() != ErrorKind::NotFound => outcome = outcome.and(Err(StorageError::io(path, e))),
                 _ => {}
             }
         }
-        Ok(())
+        outcome
     }
 
     /// Makes an empty table: one new file per index, synced. The caller keeps the numbers.
@@ -295,6 +313,10 @@ impl Store {
         &self.undo_reserve
     }
 
+    pub(crate) fn cut_off_listener(&self) -> Option<CutOffListener> {
+        self.cut_off_listener.read().clone()
+    }
+
     pub(crate) fn table_source(&self) -> Option<TableSource> {
         self.table_source.read().clone()
     }
@@ -327,6 +349,22 @@ impl Store {
     /// Transactions that a crash has cut off and that are not rolled back yet.
     pub fn losers(&self) -> usize {
         self.transactions.losers()
+    }
+
+    /// The same ones, with the tables that they have changed: until they are rolled back, what is in these tables is neither what
+    /// was committed nor what will be.
+    pub fn cut_off(&self) -> Vec<CutOff> {
+        self.transactions.cut_off()
+    }
+
+    /// Returns true if a transaction was cut off, by a crash or because its rollback has failed, and is not rolled back yet.
+    pub fn is_cut_off(&self, trx_id: u64) -> bool {
+        self.transactions.is_cut_off(trx_id)
+    }
+
+    /// Says who is told of the rollbacks of transactions that were cut off.
+    pub fn set_cut_off_listener(&self, listener: CutOffListener) {
+        *self.cut_off_listener.write() = Some(listener);
     }
 
     /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next start.

@@ -6,7 +6,10 @@ use super::{
     history::History,
     records::{Event, event_of},
 };
-use crate::log::{Lsn, Record};
+use crate::{
+    FileId,
+    log::{Lsn, Record},
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// The transactions of a log that is being read.
@@ -16,6 +19,8 @@ pub(crate) struct Analysis {
     pub next: u64,
     /// Transactions without an end.
     pub losers: Vec<Ended>,
+    /// The clustered trees of the tables that each of them has changed.
+    pub changed_trees: HashMap<u64, Vec<FileId>>,
     /// Transactions that have committed and are not purged, by the numbers of their ends.
     committed: BTreeMap<u64, Ended>,
     end_of: HashMap<u64, u64>,
@@ -39,6 +44,10 @@ impl Analysis {
                 let ended = self.found.entry(id).or_insert_with(first);
                 ended.last = record.lsn;
                 ended.changes += 1;
+                let trees = self.changed_trees.entry(id).or_default();
+                if !trees.contains(&record.file) {
+                    trees.push(record.file);
+                }
             }
             Event::Undone { next } => {
                 if let Some(ended) = self.found.get_mut(&id) {
@@ -47,13 +56,17 @@ impl Analysis {
             }
             Event::Committed { purged } => {
                 let ended = self.found.remove(&id);
+                self.changed_trees.remove(&id);
                 if let Some(ended) = ended.filter(|ended| ended.last != 0 && !purged) {
                     self.ends += 1;
                     self.end_of.insert(id, self.ends);
                     self.committed.insert(self.ends, Ended { end: self.ends, ..ended });
                 }
             }
-            Event::RolledBack => drop(self.found.remove(&id)),
+            Event::RolledBack => {
+                self.found.remove(&id);
+                self.changed_trees.remove(&id);
+            }
             Event::Purged => drop(self.end_of.remove(&id).and_then(|end| self.committed.remove(&end))),
         }
     }

@@ -16,6 +16,25 @@ use std::{
 /// Opens the table that has a clustered tree; `None` if it was dropped.
 pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send + Sync>;
 
+/// A transaction that was cut off and is rolled back in the background: by a crash, or because its own rollback has failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutOff {
+    pub trx_id: u64,
+    /// The clustered trees of the tables that it has changed, if a crash has cut it off; else empty.
+    pub trees: Vec<FileId>,
+}
+
+/// What has become of the rollback of a transaction that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutOffRollback {
+    Done,
+    /// It is tried again later.
+    Failed,
+}
+
+/// Told of the rollback of each transaction that was cut off, by its id.
+pub type CutOffListener = Arc<dyn Fn(u64, CutOffRollback) + Send + Sync>;
+
 /// The time between two looks at what views have let go.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// The longest time after which what has failed is tried again, and the time between two messages of that.
@@ -153,6 +172,11 @@ impl Transactions {
         let first = state.active.get(&id).copied().unwrap_or(last);
         state.losers.push(Ended { id, first, last, ..Ended::default() });
         self.losers_left.notify_one();
+        drop(state);
+        // Its session goes on without it.
+        if let Some(owner) = self.locks.owner(id) {
+            owner.set_session(0);
+        }
     }
 
     /// Notes that rolling a transaction back has failed at a position of the log, if it had not before.
@@ -175,6 +199,33 @@ impl Transactions {
         self.state.lock().losers.len()
     }
 
+    /// The same ones, with what they have changed.
+    pub fn cut_off(&self) -> Vec<CutOff> {
+        let state = self.state.lock();
+        let trees = |id: u64| state.changed_trees.get(&id).cloned().unwrap_or_default();
+        state.losers.iter().map(|loser| CutOff { trx_id: loser.id, trees: trees(loser.id) }).collect()
+    }
+
+    /// Returns true if a transaction was cut off and is not rolled back yet.
+    pub fn is_cut_off(&self, trx_id: u64) -> bool {
+        self.state.lock().losers.iter().any(|loser| loser.id == trx_id)
+    }
+
+    /// A transaction that was cut off has been rolled back. `gave_up`: but for a table that is given up. Its rows there stay locked
+    /// for all who have that table open.
+    fn end_cut_off(&self, id: u64, gave_up: bool, ended_at: Lsn) {
+        {
+            let mut state = self.state.lock();
+            state.losers.retain(|other| other.id != id);
+            state.changed_trees.remove(&id);
+        }
+        if gave_up {
+            self.end_with_locks(id, Some(0), 0, ended_at);
+        } else {
+            self.end(id, Some(0), 0, ended_at);
+        }
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.state.lock().stop
     }
@@ -194,6 +245,14 @@ impl Store {
             let rolled_back = self.roll_back_loser(loser, &mut undo_records);
             if rolled_back.as_ref().is_err_and(is_of_one_table) {
                 self.transactions().rollback_failed(loser.id, self.log().current());
+            }
+            let event = match &rolled_back {
+                Ok(()) => Some(CutOffRollback::Done),
+                Err(StorageError::Interrupted) => None,
+                Err(_) => Some(CutOffRollback::Failed),
+            };
+            if let (Some(event), Some(listener)) = (event, self.cut_off_listener()) {
+                listener(loser.id, event);
             }
             outcome = outcome.and(rolled_back);
             if self.transactions().is_stopping() {
@@ -226,14 +285,7 @@ impl Store {
         group.push_parts(kind::ROLLED_BACK, FileId(0), 0, &[&loser.id.to_le_bytes()]);
         let mut room = self.log().reserve_at_once(group.bytes())?;
         self.log().append(&mut group, &mut room);
-        let transactions = self.transactions();
-        transactions.state.lock().losers.retain(|other| other.id != loser.id);
-        if gave_up {
-            // Its rows in the table that is given up stay locked for whoever has that open.
-            transactions.end_with_locks(loser.id, Some(0), 0, self.log().current());
-        } else {
-            transactions.end(loser.id, Some(0), 0, self.log().current());
-        }
+        self.transactions().end_cut_off(loser.id, gave_up, self.log().current());
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

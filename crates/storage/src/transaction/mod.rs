@@ -28,7 +28,7 @@ mod versions;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use background::Background;
-pub use background::TableSource;
+pub use background::{CutOff, CutOffListener, CutOffRollback, TableSource};
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use history::Ended;
@@ -99,13 +99,15 @@ struct State {
     history: History,
     /// Transactions that a crash has cut off, which are active until they are rolled back.
     losers: Vec<Ended>,
+    /// The clustered trees of the tables that those of them have changed which a crash has cut off.
+    changed_trees: HashMap<u64, Vec<FileId>>,
     stop: bool,
 }
 
 impl Transactions {
     /// The transactions of a log that has been read.
     pub fn new(analysis: Analysis, locks: Arc<LockTable>, log: &Log, settings: &LogSettings) -> Transactions {
-        let (next, losers) = (analysis.next, analysis.losers.clone());
+        let (next, losers, changed_trees) = (analysis.next, analysis.losers.clone(), analysis.changed_trees.clone());
         // Their rows are locked until they are rolled back.
         losers.iter().for_each(|loser| locks.begin(loser.id).set_rolling_back());
         let active: BTreeMap<u64, Lsn> = losers.iter().map(|loser| (loser.id, loser.first)).collect();
@@ -119,6 +121,7 @@ impl Transactions {
             held_views: 1,
             history: analysis.into_history(log.current()),
             losers,
+            changed_trees,
             stop: false,
         };
         Transactions {

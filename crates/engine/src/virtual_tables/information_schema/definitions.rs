@@ -190,6 +190,11 @@ const PERFORMANCE_TABLES: &[(&str, Columns)] = &[
         ("SUBPARTITION_NAME?", Text(64)), ("INDEX_NAME?", Text(64)), ("OBJECT_INSTANCE_BEGIN", UBig), ("LOCK_TYPE", Text(32)),
         ("LOCK_MODE", Text(32)), ("LOCK_STATUS", Text(32)), ("LOCK_DATA?", Text(8192)),
     ]),
+    ("metadata_locks", &[
+        ("OBJECT_TYPE", Text(64)), ("OBJECT_SCHEMA?", Name), ("OBJECT_NAME?", Name), ("COLUMN_NAME?", Name),
+        ("OBJECT_INSTANCE_BEGIN", UBig), ("LOCK_TYPE", Text(32)), ("LOCK_DURATION", Text(32)), ("LOCK_STATUS", Text(32)),
+        ("SOURCE?", Text(64)), ("OWNER_THREAD_ID?", UBig), ("OWNER_EVENT_ID?", UBig),
+    ]),
 ];
 
 fn sql_type(ty: Ty) -> SqlType {

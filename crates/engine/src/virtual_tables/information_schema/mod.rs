@@ -60,6 +60,7 @@ fn rows(table: &TableDef, tables: &TableSet, context: &StatementContext) -> Resu
         "INNODB_METRICS" => transactions::innodb_metrics(context)?,
         "data_locks" => performance_schema::data_locks(tables, context)?,
         "data_lock_waits" => performance_schema::data_lock_waits(context)?,
+        "metadata_locks" => performance_schema::metadata_locks(tables, context)?,
         "COLLATIONS" => server::collations(),
         "CHARACTER_SETS" => server::character_sets(),
         "COLLATION_CHARACTER_SET_APPLICABILITY" => server::applicability(),

@@ -56,13 +56,16 @@ fn add_party(lines: &mut Vec<String>, deadlock: &Deadlock, at: usize, trees: &mu
     lines.push(format!("MySQL thread id {session}"));
     lines.extend(statement.as_ref().map(|text| text.to_string()));
     // The one before it in the cycle waits for what it holds.
-    let held = &parties[(at + parties.len() - 1) % parties.len()].waits_for.0;
-    if !holds.is_empty() {
+    let held = &parties[(at + parties.len() - 1) % parties.len()].waits_for;
+    if let (Some((held, _)), false) = (held, holds.is_empty()) {
         lines.extend([String::new(), format!("*** ({number}) HOLDS THE LOCK(S):")]);
         lines.extend(holds.iter().map(|wanted| record_lock(*trx_id, held, *wanted, "", trees)));
     }
     lines.extend([String::new(), format!("*** ({number}) WAITING FOR THIS LOCK TO BE GRANTED:")]);
-    lines.push(record_lock(*trx_id, &waits_for.0, waits_for.1, " waiting", trees));
+    lines.push(match waits_for {
+        Some((resource, wanted)) => record_lock(*trx_id, resource, *wanted, " waiting", trees),
+        None => "METADATA LOCK of a whole table waiting".into(),
+    });
     lines.push(String::new());
 }
 
