@@ -55,6 +55,7 @@ class Tally:
     def __init__(self):
         self.lock = threading.Lock()
         self.runs, self.wrong, self.not_supported = collections.Counter(), collections.Counter(), set()
+        self.taken_back = collections.Counter()
         self.examples = collections.defaultdict(list)
 
     def add(self, key, problem, runs=1, wrong=1):
@@ -82,6 +83,8 @@ class Tally:
 
         cells = [f"{total(self.wrong, level)}/{total(self.runs, level)}" for level in LEVELS]
         print(f"{'all':66}" + "".join(f"{cell:>19}" for cell in cells))
+        cells = [f"{self.taken_back[level]}" for level in LEVELS]
+        print(f"{'deadlocks and long waits, tried again':66}" + "".join(f"{cell:>19}" for cell in cells))
         for name in sorted(self.not_supported):
             print(f"not supported by this server, and left out: {name}")
         return sum(self.wrong.values())
@@ -104,6 +107,7 @@ class Session:
                 if error.args[0] not in (*TAKEN_BACK, LOCK_NOT_AVAILABLE):
                     self.run.failed.append(repr(error))
                     return
+                self.tally.taken_back[self.level] += error.args[0] in TAKEN_BACK
                 self.client.rows("ROLLBACK")
         self.client.close()
 
