@@ -10,7 +10,7 @@ use crate::{
 use muster_algebra::TableId;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
-use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction, mutex::Mutex};
+use muster_storage::{Committed, ReadView, Savepoint, StorageError, Store, Transaction, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
     collections::HashMap,
@@ -36,6 +36,8 @@ const AUTOCOMMIT: u8 = 4;
 const STATEMENT_USES_TABLES: u8 = 8;
 /// A statement of the open transaction has used tables.
 const USES_TABLES: u8 = 16;
+/// A statement of the open transaction was undone in part only.
+const HALF_UNDONE: u8 = 32;
 
 /// How a transaction sees others, and whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,12 +221,24 @@ impl SessionTransaction {
         self.change(store, |transaction| transaction.savepoint())
     }
 
-    /// Takes back what was changed since.
+    /// Takes back what was changed since. Error 1181: the transaction is half undone then.
     pub fn back_to(&self, moment: Savepoint) -> Result<()> {
-        match &mut self.changes.lock().transaction {
-            Some(transaction) => Ok(transaction.roll_back_to(moment)?),
-            None => Ok(()),
-        }
+        let mut changes = self.changes.lock();
+        let Some(transaction) = &mut changes.transaction else { return Ok(()) };
+        let undone = transaction.roll_back_to(moment);
+        self.set_status(HALF_UNDONE, transaction.is_half_undone());
+        undone.map_err(during_rollback)
+    }
+
+    /// Returns true if a statement of the open transaction was undone in part only: all that can be done is to roll back, wholly or to a
+    /// savepoint before that statement.
+    pub fn is_half_undone(&self) -> bool {
+        self.status.load(Relaxed) & HALF_UNDONE != 0
+    }
+
+    /// Error 1181 if the open transaction is half undone.
+    pub fn check_whole(&self) -> Result<()> {
+        if self.is_half_undone() { Err(during_rollback(StorageError::HalfUndone)) } else { Ok(()) }
     }
 
     /// Begins a statement: if it fails, what it has changed is taken back.
@@ -274,6 +288,7 @@ impl SessionTransaction {
 
     fn commit_changes(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
         let transaction = self.changes.lock().transaction.take();
+        self.set_status(HALF_UNDONE, false);
         match transaction {
             Some(transaction) => committed(transaction.commit()?),
             None => Ok(()),
@@ -281,15 +296,19 @@ impl SessionTransaction {
     }
 
     fn roll_back_changes(&self) -> Result<()> {
-        match self.changes.lock().transaction.take() {
-            Some(transaction) => Ok(transaction.roll_back()?),
-            None => Ok(()),
-        }
+        let transaction = self.changes.lock().transaction.take();
+        self.set_status(HALF_UNDONE, false);
+        transaction.map_or(Ok(()), Transaction::roll_back).map_err(during_rollback)
     }
 
     /// Makes the changes of the open transaction, if there is one, visible. `committed` sees to it that they are durable before the
-    /// client is told.
+    /// client is told. Error 1180: the transaction is half undone, and stays open.
     pub fn commit(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
+        if self.is_half_undone() {
+            let e = StorageError::HalfUndone;
+            let message = format!("Got error {} - '{e}' during COMMIT", e.number());
+            return Err(SqlError::new(ErrorCode::ErrorDuringCommit, message));
+        }
         let committed = self.commit_changes(committed);
         self.count_end(USES_TABLES, OperatorCounter::commits);
         self.end();
@@ -432,6 +451,12 @@ impl SessionTransaction {
 /// Returns true if an error takes all of the transaction with it.
 fn ends_transaction(e: &SqlError, rolls_back_on_timeout: bool) -> bool {
     e.code == ErrorCode::LockDeadlock || (e.code == ErrorCode::LockWaitTimeout && rolls_back_on_timeout)
+}
+
+/// Error 1181: undoing has failed.
+fn during_rollback(e: StorageError) -> SqlError {
+    let message = format!("Got error {} - '{e}' during ROLLBACK", e.number());
+    SqlError::new(ErrorCode::ErrorDuringRollback, message)
 }
 
 impl SeenTransaction for SessionTransaction {

@@ -10,7 +10,7 @@ use std::{
     io,
     sync::{Arc, Weak},
     thread::{self, JoinHandle, ThreadId},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Opens the table that has a clustered tree; `None` if it was dropped.
@@ -67,13 +67,13 @@ fn run(transactions: &Transactions, store: &Weak<Store>) {
         }
         let Some(store) = store.upgrade() else { return };
         // Transactions that cannot be rolled back do not keep others from being purged.
-        for outcome in [store.roll_back_losers(), store.purge_until(|| transactions.is_stopping())] {
-            if let Err(e) = outcome
-                && !matches!(e, StorageError::Interrupted)
-            {
-                tracing::warn!("old versions of rows stay for now: {e}");
-                thread::sleep(INTERVAL);
-            }
+        store.roll_back_due_losers();
+        let purged = store.purge_until(|| transactions.is_stopping());
+        if let Err(e) = purged
+            && !matches!(e, StorageError::Interrupted)
+        {
+            tracing::warn!("old versions of rows stay for now: {e}");
+            thread::sleep(INTERVAL);
         }
     }
 }
@@ -108,18 +108,48 @@ impl Store {
     /// back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes; those of opening tables, reading
     /// the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
-        let _rolling_back = self.transactions().rolling_back.lock();
-        let mut undo_records = self.undo_records();
-        let losers = self.transactions().state.lock().losers.clone();
         let mut outcome = Ok(());
-        // The last one first.
+        self.each_loser(|loser, undo_records| {
+            let rolled_back = self.roll_back_loser(loser, undo_records);
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(rolled_back);
+        });
+        outcome
+    }
+
+    /// As [`Store::roll_back_losers`], but for those that have failed a short while ago. The server's log has the failures.
+    fn roll_back_due_losers(&self) {
+        let retries = &self.transactions().retries;
+        self.each_loser(|loser, undo_records| {
+            if !retries.is_due(loser.id, Instant::now()) {
+                return;
+            }
+            match self.roll_back_loser(loser, undo_records) {
+                Ok(()) | Err(StorageError::Interrupted) => {}
+                Err(e) => {
+                    let pause = retries.failed(loser.id, Instant::now());
+                    tracing::warn!(
+                        "transaction {} keeps its locks: rolling it back has failed, and is tried again in {pause:?}: {e}",
+                        loser.id
+                    );
+                }
+            }
+        });
+    }
+
+    /// Calls `roll_back` with the transactions that are to be rolled back, the last one first.
+    fn each_loser<'a>(&'a self, mut roll_back: impl FnMut(Ended, &mut UndoReader<'a>)) {
+        let _rolling_back = self.transactions().rolling_back.lock();
+        let losers = self.transactions().state.lock().losers.clone();
+        if losers.is_empty() {
+            return;
+        }
+        let mut undo_records = self.undo_records();
         for loser in losers.into_iter().rev() {
-            outcome = outcome.and(self.roll_back_loser(loser, &mut undo_records));
+            roll_back(loser, &mut undo_records);
             if self.transactions().is_stopping() {
                 break;
             }
         }
-        outcome
     }
 
     fn roll_back_loser(&self, loser: Ended, undo_records: &mut UndoReader<'_>) -> Result<()> {
@@ -128,7 +158,8 @@ impl Store {
             if self.transactions().is_stopping() {
                 return Err(StorageError::Interrupted);
             }
-            at = self.undo(at, &undo_records.read(at)?)?;
+            let record = undo_records.read(at)?;
+            at = self.undo(at, &record, &mut undo_records.needed)?;
             self.transactions().undone_until(loser.id, at);
         }
         let mut group = Group::default();
@@ -138,6 +169,7 @@ impl Store {
         let transactions = self.transactions();
         transactions.state.lock().losers.retain(|other| other.id != loser.id);
         transactions.end(loser.id, Some(0), self.log().current());
+        transactions.retries.succeeded(loser.id);
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

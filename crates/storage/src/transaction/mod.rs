@@ -4,10 +4,12 @@
 //!   Transaction     one of them: begins with its first change, ends with commit or rollback     handle.rs
 //!   Transactions    ids, who is active, published views, what waits for purge                   mod.rs
 //!   records         undo records and others, as bytes of the log                                records.rs
+//!   chain           anchors in the chains of versions, from which readers jump over many        chain.rs
 //!   rollback        undo records, from the last to the first                                    rollback.rs
 //!   versions        versions of rows before the newest one, for views                           versions.rs
 //!   purge           versions and rows that no view needs any more                               purge.rs
 //!   Analysis        what the log tells of transactions after a crash                            analysis.rs
+//!   retry           when to try again what could not be rolled back                            retry.rs
 //!   Background      a thread that rolls back what a crash left, and purges                      background.rs
 //! ```
 //!
@@ -15,22 +17,25 @@
 
 mod analysis;
 mod background;
+mod chain;
 mod handle;
 mod planted;
 mod purge;
 mod records;
+mod retry;
 mod rollback;
 mod versions;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use background::Background;
 pub use background::TableSource;
+pub(crate) use chain::ChainPlace;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use planted::Fault;
 pub(crate) use purge::SeenByAll;
-pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind};
-pub(crate) use rollback::{UndoReader, UndoReserve};
+pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind, link_of};
+pub(crate) use rollback::{UndoReader, UndoReserve, undo_of};
 pub(crate) use versions::UndoRecords;
 
 use crate::{
@@ -39,6 +44,7 @@ use crate::{
     log::{Log, Lsn},
     mutex::{Condvar, Mutex},
     planted::Planted,
+    table::OlderVersions,
 };
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -79,11 +85,16 @@ pub(crate) struct Transactions {
     /// Open tables by the files of their clustered trees.
     tables: Mutex<HashMap<FileId, Weak<Table>>>,
     pub(crate) purged_rows: AtomicU64,
+    /// Undo records that were read, to be undone or purged or for a version that they have.
+    undo_reads: Arc<AtomicU64>,
     /// Told when a transaction that was being purged is not any more.
     purge_ended: Condvar,
     lag: purge::Lag,
+    /// The versions of the row that was purged last, for the next one who purges.
+    purged_row: Mutex<OlderVersions>,
     /// Held by who rolls back what a crash has cut off.
     rolling_back: Mutex<()>,
+    retries: retry::Retries,
     locks: Arc<LockTable>,
     planted: Planted<Fault>,
 }
@@ -140,9 +151,12 @@ impl Transactions {
             work: Condvar::new(),
             tables: Mutex::default(),
             purged_rows: AtomicU64::new(0),
+            undo_reads: Arc::default(),
             purge_ended: Condvar::new(),
             lag: purge::Lag::default(),
+            purged_row: Mutex::default(),
             rolling_back: Mutex::default(),
+            retries: retry::Retries::default(),
             locks,
             planted: Planted::default(),
         }
@@ -151,6 +165,17 @@ impl Transactions {
     /// Returns true if a test has planted this fault.
     pub fn has(&self, fault: Fault) -> bool {
         self.planted.has(fault)
+    }
+
+    /// Counts an undo record that is read.
+    pub fn count_undo_read(&self) {
+        self.undo_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Undo records that were read so far.
+    #[cfg(test)]
+    pub fn undo_reads(&self) -> u64 {
+        self.undo_reads.load(Ordering::Relaxed)
     }
 
     /// The newest view.
@@ -316,7 +341,11 @@ impl State {
 #[cfg(test)]
 mod batch_tests;
 #[cfg(test)]
+mod failed_undo_tests;
+#[cfg(test)]
 mod full_disk_tests;
+#[cfg(test)]
+mod hot_row_tests;
 #[cfg(test)]
 mod interleaved_tests;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
+    table::NeededVersions,
 };
 use std::{
     collections::VecDeque,
@@ -213,11 +214,11 @@ impl Store {
         undo_records: &mut UndoReader<'_>,
     ) -> Result<bool> {
         let mut has_long_values = false;
-        self.visit_undo(ended, undo_records, |table, undo, record| {
+        self.visit_undo(ended, undo_records, |table, undo, record, needed| {
             if who == Purger::Helper && !table.may_be_changed_now() {
                 return Err(StorageError::Interrupted);
             }
-            table.purge(record, seen, undo)?;
+            table.purge(record, seen, undo, needed)?;
             has_long_values |= is_long_version(table, record)?;
             Ok(())
         })?;
@@ -230,7 +231,7 @@ impl Store {
         // Told before the pages of long values are free: after a crash or an error nobody frees them once more.
         if has_long_values {
             let freed =
-                self.visit_undo(ended, undo_records, |table, _, record| match is_long_version(table, record)? {
+                self.visit_undo(ended, undo_records, |table, _, record, _| match is_long_version(table, record)? {
                     true => table.free_long_values(&record.own_values(table.tree(0))?),
                     false => Ok(()),
                 });
@@ -246,7 +247,7 @@ impl Store {
         &self,
         ended: Ended,
         undo_records: &mut UndoReader<'_>,
-        mut visit: impl FnMut(&Table, Lsn, &UndoRecord) -> Result<()>,
+        mut visit: impl FnMut(&Table, Lsn, &UndoRecord, &mut NeededVersions<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut at = ended.last;
         while at != 0 {
@@ -255,7 +256,7 @@ impl Store {
             }
             let (file, record) = undo_records.read(at)?;
             if let Some(table) = self.table_of(file)? {
-                visit(&table, at, &record)?;
+                visit(&table, at, &record, &mut undo_records.needed)?;
             }
             at = record.previous;
         }
@@ -280,9 +281,9 @@ impl Store {
     /// Purges what may be purged, until told to stop. A transaction for which that fails is left for the next time, and does not keep
     /// the others from being purged, unless they would fail for the same reason. Errors: the first one.
     pub(super) fn purge_until(&self, stop: impl Fn() -> bool) -> Result<()> {
-        let (mut undo_records, mut outcome) = (self.undo_records(), Ok(()));
+        let (mut undo_records, mut outcome) = (self.undo_records_to_purge(), Ok(()));
         while !stop() {
-            match self.purge_one(Purger::Thread, &mut undo_records) {
+            match self.purge_one(Purger::Thread, &mut undo_records.0) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(e) if is_of_one_table(&e) => outcome = outcome.and(Err(e)),
@@ -298,10 +299,10 @@ impl Store {
         if !self.transactions().lags() {
             return;
         }
-        let mut undo_records = self.undo_records();
+        let mut undo_records = self.undo_records_to_purge();
         for _ in 0..HELP {
             // The thread that purges meets the same error and tells it.
-            let Ok(true) = self.purge_one(Purger::Helper, &mut undo_records) else { return };
+            let Ok(true) = self.purge_one(Purger::Helper, &mut undo_records.0) else { return };
         }
     }
 
