@@ -10,7 +10,7 @@ use crate::{
 use muster_algebra::TableId;
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_sql::Isolation;
-use muster_storage::{Committed, ReadView, Savepoint, Store, Transaction, mutex::Mutex};
+use muster_storage::{Committed, ReadView, Savepoint, StorageError, Store, Transaction, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
     collections::HashMap,
@@ -36,6 +36,8 @@ const AUTOCOMMIT: u8 = 4;
 const STATEMENT_USES_TABLES: u8 = 8;
 /// A statement of the open transaction has used tables.
 const USES_TABLES: u8 = 16;
+/// A statement of the open transaction was undone in part only.
+const HALF_UNDONE: u8 = 32;
 
 /// How a transaction sees others, and whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,12 +224,24 @@ impl SessionTransaction {
         self.change(store, |transaction| transaction.savepoint())
     }
 
-    /// Takes back what was changed since.
+    /// Takes back what was changed since. Error 1181: the transaction is half undone then.
     pub fn back_to(&self, moment: Savepoint) -> Result<()> {
-        match &mut self.changes.lock().transaction {
-            Some(transaction) => Ok(transaction.roll_back_to(moment)?),
-            None => Ok(()),
-        }
+        let mut changes = self.changes.lock();
+        let Some(transaction) = &mut changes.transaction else { return Ok(()) };
+        let undone = transaction.roll_back_to(moment);
+        self.set_status(HALF_UNDONE, transaction.is_half_undone());
+        undone.map_err(during_rollback)
+    }
+
+    /// Returns true if a statement of the open transaction was undone in part only: all that can be done is to roll back, wholly or to a
+    /// savepoint before that statement.
+    pub fn is_half_undone(&self) -> bool {
+        self.status.load(Relaxed) & HALF_UNDONE != 0
+    }
+
+    /// Error 1181 if the open transaction is half undone.
+    pub fn check_whole(&self) -> Result<()> {
+        if self.is_half_undone() { Err(during_rollback(StorageError::HalfUndone)) } else { Ok(()) }
     }
 
     /// Begins a statement: if it fails, what it has changed is taken back.
@@ -283,6 +297,7 @@ impl SessionTransaction {
 
     fn commit_changes(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
         let transaction = self.changes.lock().transaction.take();
+        self.set_status(HALF_UNDONE, false);
         match transaction {
             Some(transaction) => committed(transaction.commit()?),
             None => Ok(()),
@@ -290,13 +305,15 @@ impl SessionTransaction {
     }
 
     fn roll_back_changes(&self) -> Result<()> {
-        let Some(transaction) = self.changes.lock().transaction.take() else { return Ok(()) };
+        let transaction = self.changes.lock().transaction.take();
+        self.set_status(HALF_UNDONE, false);
+        let Some(transaction) = transaction else { return Ok(()) };
         let (store, id) = (Arc::clone(transaction.store()), transaction.id());
         let rolled_back = transaction.roll_back();
         if let (Err(_), Some(id)) = (&rolled_back, id) {
             self.keep_tables(&store, id);
         }
-        Ok(rolled_back?)
+        rolled_back.map_err(during_rollback)
     }
 
     /// Keeps the tables of a transaction whose rollback has failed from whoever would change or replace them as a whole, until the
@@ -310,8 +327,13 @@ impl SessionTransaction {
     }
 
     /// Makes the changes of the open transaction, if there is one, visible. `committed` sees to it that they are durable before the
-    /// client is told.
+    /// client is told. Error 1180: the transaction is half undone, and stays open.
     pub fn commit(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
+        if self.is_half_undone() {
+            let e = StorageError::HalfUndone;
+            let message = format!("Got error {} - '{e}' during COMMIT", e.number());
+            return Err(SqlError::new(ErrorCode::ErrorDuringCommit, message));
+        }
         let committed = self.commit_changes(committed);
         self.count_end(USES_TABLES, OperatorCounter::commits);
         self.end();
@@ -458,6 +480,12 @@ fn ends_transaction(e: &SqlError, rolls_back_on_timeout: bool) -> bool {
         ErrorCode::LockWaitTimeout => rolls_back_on_timeout,
         _ => false,
     }
+}
+
+/// Error 1181: undoing has failed.
+fn during_rollback(e: StorageError) -> SqlError {
+    let message = format!("Got error {} - '{e}' during ROLLBACK", e.number());
+    SqlError::new(ErrorCode::ErrorDuringRollback, message)
 }
 
 impl SeenTransaction for SessionTransaction {

@@ -61,6 +61,9 @@ pub enum StorageError {
     LockTableFull,
     #[error("interrupted")]
     Interrupted,
+    /// A statement could not be undone wholly: its transaction can only be rolled back.
+    #[error("a statement was undone in part only, and its transaction can only be rolled back")]
+    HalfUndone,
     /// From a filter that the caller pushed into a scan.
     #[error("{0}")]
     Filter(SqlError),
@@ -72,6 +75,18 @@ impl StorageError {
         match source.raw_os_error() {
             Some(libc::ENOSPC | libc::EDQUOT) => StorageError::DiskFull { path },
             _ => StorageError::Io { path, source },
+        }
+    }
+
+    /// The number for messages that have one, as perror tells it: of the system where the error is its own, else 168, "unknown (generic)
+    /// error from engine".
+    pub fn number(&self) -> i32 {
+        const GENERIC: i32 = 168;
+        match self {
+            StorageError::Io { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
+            StorageError::DiskFull { .. } | StorageError::LogFull { .. } => libc::ENOSPC,
+            StorageError::NoFreeFrame { .. } => libc::ENOMEM,
+            _ => GENERIC,
         }
     }
 
@@ -118,6 +133,7 @@ impl From<StorageError> for SqlError {
             StorageError::Deadlock => ErrorCode::LockDeadlock,
             StorageError::LockTableFull => ErrorCode::LockTableFull,
             StorageError::Interrupted => return SqlError::interrupted(),
+            StorageError::HalfUndone => ErrorCode::ErrorDuringRollback,
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }
             | StorageError::DamagedLog { .. }

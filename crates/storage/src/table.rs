@@ -5,7 +5,10 @@ mod change_bench;
 mod changes;
 mod insert_batch;
 mod lock_data;
+mod needed;
 mod versions;
+
+pub(crate) use needed::{NeededVersions, OlderVersions};
 
 use crate::{
     Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
@@ -64,7 +67,7 @@ impl Table {
         files: Vec<FileId>,
         statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        let undo = UndoRecords::of(store.log());
+        let undo = UndoRecords::of(&store);
         Table::open_with(store, schema, files, statistics, Some(undo))
     }
 

@@ -45,7 +45,7 @@ impl Table {
             if indexes.is_empty() {
                 return Ok(());
             }
-            let stored = self.tree(0).row_values(block, row, counters)?;
+            let stored = self.tree(0).row_values(block, row, None, counters)?;
             for (tree, wanted) in indexes.iter().zip(&mut wanted) {
                 wanted.add(&self.entry_of(&stored, tree.layout())?.1);
             }

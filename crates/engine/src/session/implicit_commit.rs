@@ -42,19 +42,30 @@ fn effect(statement: &Statement) -> Effect {
     }
 }
 
+/// Returns true if a statement may run though another one of the transaction was undone in part only. COMMIT tells an error of its own.
+fn is_for_half_undone(statement: &Statement) -> bool {
+    use Statement::*;
+    matches!(statement, Rollback(_) | RollbackToSavepoint(_) | Commit(_) | Show(_) | Kill { .. } | Shutdown)
+}
+
 impl State {
-    /// What happens to the transaction before a statement runs. Errors: 1290, 1792 and 1223 for statements that may change
+    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792 and 1223 for statements that may change
     /// nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
     pub fn enter_transaction(&mut self, context: &StatementContext, statement: &Statement) -> Result<()> {
         let executed = match statement {
             Statement::ExecutePrepared { name, .. } => self.prepared.named(name).map(|p| p.statement.clone()),
             _ => None,
         };
-        self.enter(context, effect(executed.as_deref().unwrap_or(statement)))
+        let statement = executed.as_deref().unwrap_or(statement);
+        if !is_for_half_undone(statement) {
+            self.transaction.check_whole()?;
+        }
+        self.enter(context, effect(statement))
     }
 
     /// What happens to the transaction before rows are changed, as [`State::enter_transaction`] does it.
     pub fn enter_to_write(&mut self, context: &StatementContext) -> Result<()> {
+        self.transaction.check_whole()?;
         self.enter(context, Effect::Writes)
     }
 

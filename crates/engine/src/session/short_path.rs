@@ -202,8 +202,7 @@ impl State {
     /// noted too.
     fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<Found> {
         self.short_path.is_unknown = false;
-        let settings = self.settings();
-        let is_allowed = settings.is_allowed;
+        let is_allowed = self.is_short_path_on();
         // Reads of such a transaction lock what they read.
         let reads_lock = self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable);
         if !is_allowed || self.process.killed.is_cancelled() {
@@ -320,9 +319,9 @@ impl State {
         Ok(write.map_or(Known::General, |write| Known::Write(Arc::new(write))))
     }
 
-    /// Returns true unless the session has turned the short path off.
+    /// Returns true unless the session has turned the short path off, or its transaction can only be rolled back.
     pub fn is_short_path_on(&mut self) -> bool {
-        self.settings().is_allowed
+        self.settings().is_allowed && !self.transaction.is_half_undone()
     }
 
     /// Begins a statement.

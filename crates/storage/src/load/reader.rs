@@ -56,7 +56,7 @@ impl TreeReader {
         let stored = &self.tree.layout().columns;
         let mut sinks: Vec<ColumnSink> =
             self.columns.iter().map(|c| ColumnSink::new(stored[*c].ty, BATCH_ROWS + BATCH_ROWS / 4)).collect();
-        let overflow = TreeOverflow { tree: &self.tree, counters: &self.counters };
+        let overflow = TreeOverflow { tree: &self.tree, view: None, counters: &self.counters };
         let at_once = LEAVES.min(self.tree.pool().frame_count() / FRAMES_PER_LEAF).max(1);
         let mut rows_read = 0;
         while rows_read < BATCH_ROWS {

@@ -6,7 +6,7 @@ use super::{
     wanted::{Wanted, narrowed},
 };
 use crate::{
-    Counters, Result, StorageError, TableSchema,
+    Counters, ReadView, Result, StorageError, TableSchema,
     counters::Counter,
     tree::{
         LeafPage, Tree, TreeLayout, TreeOverflow,
@@ -31,6 +31,8 @@ pub(crate) struct LeafRows {
 
 /// Collects some columns of rows.
 struct Sinks {
+    /// The view that the rows are read for.
+    view: Arc<ReadView>,
     projection: Projection,
     /// Stored column of each.
     stored: Vec<usize>,
@@ -41,10 +43,11 @@ struct Sinks {
 
 impl Sinks {
     /// Makes a collector of table columns that `layout` holds.
-    fn new(schema: &TableSchema, layout: &TreeLayout, projection: Projection) -> Sinks {
+    fn new(schema: &TableSchema, layout: &TreeLayout, projection: Projection, view: &Arc<ReadView>) -> Sinks {
         let types: Vec<_> =
             projection.columns.iter().filter_map(|c| schema.readable_column(*c)).map(|c| c.ty).collect();
         Sinks {
+            view: Arc::clone(view),
             stored: projection.columns.iter().map(|c| layout.column_of(*c).unwrap_or(usize::MAX)).collect(),
             sinks: sinks(&projection, &types, 0),
             types,
@@ -77,8 +80,10 @@ impl Sinks {
         tree: &Tree,
         leaves: &[LeafRows],
         rows: &[Option<Wanted<'_>>],
-        overflow: &TreeOverflow<'_>,
+        counters: &Counters,
     ) -> Result<()> {
+        let view = Arc::clone(&self.view);
+        let overflow = &TreeOverflow { tree, view: Some(&view), counters };
         for (i, (LeafRows { page, .. }, rows_here)) in leaves.iter().zip(rows).enumerate() {
             if let (Some(next), Some(Some(rows))) = (leaves.get(i + 1), rows.get(i + 1)) {
                 self.load_ahead(&tree.leaf(&next.page)?, rows.len());
@@ -137,9 +142,15 @@ pub(crate) struct Tester {
 
 impl Tester {
     /// `tree` holds the condition's columns.
-    pub fn new(schema: &TableSchema, tree: &Arc<Tree>, condition: Condition, counted: bool) -> Tester {
+    pub fn new(
+        schema: &TableSchema,
+        tree: &Arc<Tree>,
+        condition: Condition,
+        view: &Arc<ReadView>,
+        counted: bool,
+    ) -> Tester {
         let ranges = RangeTests::new(schema, tree.layout(), condition.filter.ranges());
-        let sinks = Sinks::new(schema, tree.layout(), condition.input);
+        let sinks = Sinks::new(schema, tree.layout(), condition.input, view);
         Tester { tree: Arc::clone(tree), filter: condition.filter, ranges, sinks, counted }
     }
 
@@ -175,8 +186,7 @@ impl Tester {
         keys: &[u32],
         counters: &Counters,
     ) -> Result<BooleanBuffer> {
-        let overflow = TreeOverflow { tree: &self.tree, counters };
-        self.sinks.append_leaves(&self.tree, leaves, rows, &overflow)?;
+        self.sinks.append_leaves(&self.tree, leaves, rows, counters)?;
         evaluate(self.filter.as_ref(), &self.sinks.take()?, keys)
     }
 
@@ -215,8 +225,14 @@ pub(crate) struct Collector {
 
 impl Collector {
     /// From leaves of `tree`, which holds the columns of the output and of the tester.
-    pub fn new(schema: &TableSchema, tree: &Arc<Tree>, output: Projection, tester: Option<Tester>) -> Collector {
-        let output = Sinks::new(schema, tree.layout(), output);
+    pub fn new(
+        schema: &TableSchema,
+        tree: &Arc<Tree>,
+        output: Projection,
+        view: &Arc<ReadView>,
+        tester: Option<Tester>,
+    ) -> Collector {
+        let output = Sinks::new(schema, tree.layout(), output, view);
         Collector { tree: Arc::clone(tree), output, tester, tags: Vec::new() }
     }
 
@@ -231,7 +247,6 @@ impl Collector {
 
     /// Takes in the rows that the condition keeps, with their tags (one per row, or none at all).
     pub fn add(&mut self, leaves: &[LeafRows], tags: &[u32], counters: &Counters) -> Result<()> {
-        let overflow = TreeOverflow { tree: &self.tree, counters };
         let passed = match &mut self.tester {
             Some(tester) if !leaves.is_empty() => Some(tester.test(leaves, &[], counters)?),
             _ => None,
@@ -243,7 +258,7 @@ impl Collector {
             None => leaves.iter().map(|leaf| Some(Wanted::all(&leaf.rows))).collect(),
             Some(passed) => wanted(leaves, passed),
         };
-        self.output.append_leaves(&self.tree, leaves, &rows, &overflow)
+        self.output.append_leaves(&self.tree, leaves, &rows, counters)
     }
 
     /// Takes the collected rows, as a batch, and their tags.

@@ -170,24 +170,24 @@ impl RowAccess {
     /// The index condition over entries, if there is one.
     pub fn index_tester(&self) -> Option<Tester> {
         let condition = self.index_condition.clone()?;
-        Some(Tester::new(self.table.schema(), &self.tree, condition, !self.covering))
+        Some(Tester::new(self.table.schema(), &self.tree, condition, &self.view, !self.covering))
     }
 
     /// The condition over entries, if there is one and they hold its columns.
     pub fn entry_tester(&self) -> Option<Tester> {
         let condition = self.condition.clone().filter(|_| self.covering)?;
-        Some(Tester::new(self.table.schema(), &self.tree, condition, false))
+        Some(Tester::new(self.table.schema(), &self.tree, condition, &self.view, false))
     }
 
     /// Collects entries without testing them, which hold all that is asked for.
     pub fn plain_collector(&self) -> Collector {
-        Collector::new(self.table.schema(), &self.tree, self.output.clone(), None)
+        Collector::new(self.table.schema(), &self.tree, self.output.clone(), &self.view, None)
     }
 
     /// Collects rows from leaves of `tree`, which holds all columns of the output and of the condition.
     pub fn collector(&self, tree: &Arc<Tree>) -> Collector {
-        let tester = self.condition.clone().map(|c| Tester::new(self.table.schema(), tree, c, false));
-        Collector::new(self.table.schema(), tree, self.output.clone(), tester)
+        let tester = self.condition.clone().map(|c| Tester::new(self.table.schema(), tree, c, &self.view, false));
+        Collector::new(self.table.schema(), tree, self.output.clone(), &self.view, tester)
     }
 }
 

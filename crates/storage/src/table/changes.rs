@@ -8,11 +8,11 @@ use crate::{
     latch_order::Rank,
     locking_scan::lock_row,
     log::Lsn,
-    transaction::{Transaction, UndoKind, UndoRecord, UndoRow, kind, undo_bytes_of},
-    tree::{Change, FirstRecord, Rest, Room, Tree},
+    transaction::{ChainPlace, Transaction, UndoKind, UndoRecord, UndoRow, kind, link_of, undo_bytes_of},
+    tree::{Change, FirstRecord, Rest, Room, Tree, leaf::slot::Version},
 };
 use muster_types::{KeyRange, Value};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 impl Table {
     /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, those of waiting for locks of others
@@ -225,6 +225,7 @@ impl Table {
                 changes[1..].iter().any(|change| !change.is_empty()) || self.trees[0].has_long_values(&before.record)?
             }
         };
+        let place = self.place_behind(before.version);
         let undo = UndoRecord {
             trx_id,
             previous: trx.last(),
@@ -233,15 +234,27 @@ impl Table {
             marked: before.marked,
             key: before.key,
             row: match before.patch {
-                Some(patch) => UndoRow::Patch { patch, row_bytes: before.record.len() as u32 },
-                None => UndoRow::Record(before.record),
+                Some(patch) if !place.is_anchor() => UndoRow::Patch { patch, row_bytes: before.record.len() as u32 },
+                _ => UndoRow::Record(before.record),
             },
             leaves_nothing: !leaves_garbage,
+            place,
         };
         let first = FirstRecord { kind: kind::UNDO, file: self.trees[0].file().id(), payload: undo.to_bytes() };
         let undo = self.commit_changes(changes, Some(&first))?;
         trx.note_change(undo, leaves_garbage);
         Ok(())
+    }
+
+    /// The place in the chain of a row's versions of the undo record that leads to this version, the newest one so far.
+    fn place_behind(&self, version: Version) -> ChainPlace {
+        // Nobody looks for versions behind one that all views see.
+        if version.roll_pointer == 0 || version.trx_id < self.store.transactions().horizon().load(Ordering::Acquire) {
+            return ChainPlace::First;
+        }
+        ChainPlace::behind(version.roll_pointer, |at| {
+            self.store.log().read_recent(at, |record| link_of(&record)).flatten()
+        })
     }
 
     /// Commits changes of all trees as one group of the log. Returns the position of its first record.

@@ -4,7 +4,7 @@
 //! or removed here asks of an entry which version makes it. The lock of the row is held meanwhile: its versions stay as they
 //! are, but for those that purge does not need.
 
-use super::Table;
+use super::{NeededVersions, Table};
 use crate::{
     Counters, Result, StorageError,
     latch_order::Rank,
@@ -17,10 +17,49 @@ use muster_types::Value;
 /// The entry of a row in a secondary tree: its values and its key.
 type Entry = (Vec<Value>, Vec<u8>);
 
+/// The entry of a row in a secondary tree before a change that is undone, and after it.
+struct UndoneEntry {
+    before: Option<Entry>,
+    after: Option<Entry>,
+    /// The entry after the change is no entry of the row any more.
+    goes: bool,
+    /// An older version of the row that is needed has the entry after the change, too.
+    is_needed: bool,
+}
+
+impl UndoneEntry {
+    fn undo(&self, change: &mut Change<'_>) -> Result<()> {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) if before == after => Ok(()),
+            (Some((values, key)), Some((_, after))) if key == after => change.put_entry(values),
+            (Some((values, key)), Some((_, after))) => {
+                // Leaves are latched in the order of keys.
+                let (lower, upper) = if key < after { (key, after) } else { (after, key) };
+                change.together(lower, upper, |change| {
+                    let goes = |change: &mut Change<'_>| self.take_out(change, after);
+                    match key < after {
+                        true => Ok(change.try_put_entry(key, values)? && goes(change)?),
+                        false => Ok(goes(change)? && change.try_put_entry(key, values)?),
+                    }
+                })
+            }
+            (Some((values, _)), None) => change.put_entry(values),
+            (None, Some((_, after))) if self.is_needed => change.mark(after).map(drop),
+            (None, Some((_, after))) => change.delete(after).map(drop),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Removes the entry that the change has made, or marks it. Returns false if room had to be made first.
+    fn take_out(&self, change: &mut Change<'_>, key: &[u8]) -> Result<bool> {
+        if self.is_needed { change.mark_at(key) } else { change.take_out(key) }
+    }
+}
+
 impl Table {
     /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since its
     /// transaction has not ended. Errors: those of reading and changing pages.
-    pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
+    pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord, needed: &mut NeededVersions<'_>) -> Result<()> {
         if undo.kind == UndoKind::Inserts {
             return self.undo_inserts(at, undo);
         }
@@ -33,10 +72,6 @@ impl Table {
         let now = now.ok_or_else(|| self.store.log().damaged(at, "no row has the change of the undo record"))?;
         let seen = self.store.transactions().seen_by_all();
         let record = undo.record_before(clustered, &now.record)?;
-        let needed = match undo.kind {
-            UndoKind::Insert => Vec::new(),
-            _ => self.needed_versions(undo.version, undo.marked, &record, &seen, counters)?,
-        };
         let before = (undo.kind != UndoKind::Insert && !undo.marked)
             .then(|| self.values_for_entries(&record, counters))
             .transpose()?;
@@ -47,19 +82,31 @@ impl Table {
         // safe from it: purge removes only what is marked and belongs to no version that a view may see.
         let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
         let gone = is_purged.then(|| self.values_for_entries(&record, counters)).transpose()?;
+        let entries = self.trees[1..].iter().map(|tree| self.undone_entry(tree, before.as_deref(), after.as_deref()));
+        let mut entries = entries.collect::<Result<Vec<_>>>()?;
+        if gone.is_none() && undo.kind != UndoKind::Insert && entries.iter().any(|entry| entry.goes) {
+            let older = needed.before(self, &undo.key, now.version, &seen)?;
+            for (index, entry) in entries.iter_mut().enumerate() {
+                entry.is_needed = entry.after.as_ref().is_some_and(|(_, key)| older.have(index, key, at));
+            }
+        }
         let mut changes = Vec::with_capacity(self.trees.len());
-        for (tree, room) in self.trees.iter().zip(rooms) {
+        for (index, (tree, room)) in self.trees.iter().zip(rooms).enumerate() {
             let mut change = tree.begin(undo.trx_id, room, counters);
-            match (tree.layout().index, &gone) {
-                (0, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
+            match (index.checked_sub(1).map(|at| &entries[at]), &gone) {
+                (None, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
                 _ if self.store.transactions().has(Fault::ForgetEntries) => {}
-                (_, Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
-                _ => self.undo_entry(tree, &mut change, before.as_deref(), after.as_deref(), &needed)?,
+                (Some(_), Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
+                (Some(entry), None) => entry.undo(&mut change)?,
             }
             changes.push(change);
         }
         self.commit_changes(changes, Some(&self.undone(undo)))?;
-        if is_purged { clustered.free_long_values(&record, counters) } else { Ok(()) }
+        // The change is undone, whatever comes now: who is told an error undoes it once more, and does not find it.
+        if is_purged && let Err(e) = clustered.free_long_values(&record, counters) {
+            tracing::warn!("long values of a row that is gone keep their pages: {e}");
+        }
+        Ok(())
     }
 
     /// The record that says that a change is undone.
@@ -99,79 +146,23 @@ impl Table {
         }
     }
 
-    /// `before`, `after`: the row before the change, if there was one, and after it.
-    fn undo_entry(
-        &self,
-        tree: &Tree,
-        change: &mut Change<'_>,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
-        needed: &[Vec<Value>],
-    ) -> Result<()> {
+    /// The entry of a row in a tree before a change and after it. `before`, `after`: the row, if there was one.
+    fn undone_entry(&self, tree: &Tree, before: Option<&[Value]>, after: Option<&[Value]>) -> Result<UndoneEntry> {
         let before = before.map(|row| self.entry(tree, row)).transpose()?;
         let after = after.map(|row| self.entry(tree, row)).transpose()?;
-        match (before, after) {
-            (Some(before), Some(after)) if before == after => Ok(()),
-            (Some((values, key)), Some((_, after))) if key == after => change.put_entry(&values),
-            (before, after) => {
-                let mut steps = Vec::new();
-                steps.extend(before.map(|(values, key)| (key, Some(values))));
-                steps.extend(after.map(|(_, key)| (key, None)));
-                // Leaves are latched in the order of keys.
-                steps.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-                if let [(lower, _), (upper, _)] = &steps[..] {
-                    return self.undo_two(tree, change, (lower, upper), &steps, needed);
-                }
-                for (key, values) in &steps {
-                    self.undo_step(tree, change, key, values.as_deref(), needed)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Undoes an entry that went and one that came, whose leaves may be two.
-    fn undo_two(
-        &self,
-        tree: &Tree,
-        change: &mut Change<'_>,
-        (lower, upper): (&[u8], &[u8]),
-        steps: &[(Vec<u8>, Option<Vec<Value>>)],
-        needed: &[Vec<Value>],
-    ) -> Result<()> {
-        change.together(lower, upper, |change| {
-            for (key, values) in steps {
-                let done = match values {
-                    Some(values) => change.try_put_entry(key, values)?,
-                    None if self.is_needed(tree, key, needed)? => change.mark_at(key)?,
-                    None => change.take_out(key)?,
-                };
-                if !done {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })
-    }
-
-    fn undo_step(
-        &self,
-        tree: &Tree,
-        change: &mut Change<'_>,
-        key: &[u8],
-        values: Option<&[Value]>,
-        needed: &[Vec<Value>],
-    ) -> Result<()> {
-        match values {
-            Some(values) => change.put_entry(values),
-            None if self.is_needed(tree, key, needed)? => change.mark(key).map(drop),
-            None => change.delete(key).map(drop),
-        }
+        let goes = after.as_ref().is_some_and(|after| before.as_ref().is_none_or(|before| before.1 != after.1));
+        Ok(UndoneEntry { before, after, goes, is_needed: false })
     }
 
     /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries, and the
     /// row if the change marked it and nothing has changed it since. Done once more, it does nothing.
-    pub(crate) fn purge(&self, undo: &UndoRecord, seen: &SeenByAll, at: Lsn) -> Result<()> {
+    pub(crate) fn purge(
+        &self,
+        undo: &UndoRecord,
+        seen: &SeenByAll,
+        at: Lsn,
+        needed: &mut NeededVersions<'_>,
+    ) -> Result<()> {
         if undo.kind.is_insert() || undo.marked || undo.leaves_nothing {
             return Ok(());
         }
@@ -183,28 +174,20 @@ impl Table {
         let now = clustered.current(&undo.key, counters)?;
         let goes =
             undo.kind == UndoKind::Mark && now.as_ref().is_some_and(|now| now.marked && now.version.roll_pointer == at);
-        let needed = match &now {
-            Some(CurrentRow { version, marked, record }) => {
-                self.needed_versions(*version, *marked, record, seen, counters)?
-            }
-            None => Vec::new(),
-        };
         let before = match self.values_for_entries(&undo.own_values(clustered)?, counters) {
             // Its long values went with the row, which then has no entries any more.
             Err(StorageError::Corrupt { .. }) => return Ok(()),
             before => before?,
         };
+        let removed = self.unneeded_entries(&undo.key, &before, now.as_ref(), seen, needed)?;
         let mut changes = Vec::with_capacity(self.trees.len());
         let mut changed = false;
-        for (tree, room) in self.trees.iter().zip(rooms) {
+        for (index, (tree, room)) in self.trees.iter().zip(rooms).enumerate() {
             let mut change = tree.begin(undo.trx_id, room, counters);
-            changed |= match tree.layout().index {
-                0 if goes => change.remove_marked(&undo.key)?,
-                0 => false,
-                _ => {
-                    let key = self.entry(tree, &before)?.1;
-                    !self.is_needed(tree, &key, &needed)? && change.remove_marked(&key)?
-                }
+            changed |= match index.checked_sub(1).map(|at| &removed[at]) {
+                None if goes => change.remove_marked(&undo.key)?,
+                None | Some(None) => false,
+                Some(Some(key)) => change.remove_marked(key)?,
             };
             changes.push(change);
         }
@@ -216,6 +199,36 @@ impl Table {
         Ok(())
     }
 
+    /// The keys of the entries of a version of a row, for each secondary tree; `None` where a version has the same entry that some view
+    /// may see. `now`: the newest version.
+    fn unneeded_entries(
+        &self,
+        key: &[u8],
+        version: &[Value],
+        now: Option<&CurrentRow>,
+        seen: &SeenByAll,
+        needed: &mut NeededVersions<'_>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let keys_of = |values: &[Value]| {
+            let keys = self.trees[1..].iter().map(|tree| self.entry(tree, values).map(|(_, key)| Some(key)));
+            keys.collect::<Result<Vec<_>>>()
+        };
+        let mut keys = keys_of(version)?;
+        let Some(now) = now else { return Ok(keys) };
+        if !now.marked {
+            let newest = keys_of(&self.values_for_entries(&now.record, self.store.counters())?)?;
+            keys.iter_mut().zip(newest).filter(|(key, newest)| *key == newest).for_each(|(key, _)| *key = None);
+        }
+        let has_older = now.version.roll_pointer != 0 && !seen.contains(now.version.trx_id);
+        if has_older && keys.iter().any(Option::is_some) {
+            let older = needed.before(self, key, now.version, seen)?;
+            for (index, key) in keys.iter_mut().enumerate() {
+                *key = key.take().filter(|key| !older.have(index, key, now.version.roll_pointer));
+            }
+        }
+        Ok(keys)
+    }
+
     /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages on the way
     /// to the free list, so this is a change like others.
     pub(crate) fn free_long_values(&self, record: &[u8]) -> Result<()> {
@@ -223,47 +236,22 @@ impl Table {
         self.trees[0].free_long_values(record, self.store.counters())
     }
 
-    /// The versions of a row, from this one on, that some view may see: rows that are not marked.
-    fn needed_versions(
-        &self,
-        version: crate::tree::leaf::slot::Version,
-        marked: bool,
-        record: &[u8],
-        seen: &SeenByAll,
-        counters: &Counters,
-    ) -> Result<Vec<Vec<Value>>> {
-        let (mut version, mut marked, mut record) = (version, marked, record.to_vec());
-        let mut versions = Vec::new();
-        loop {
-            if !marked {
-                versions.push(self.values_for_entries(&record, counters)?);
-            }
-            if version.roll_pointer == 0 || seen.contains(version.trx_id) {
-                return Ok(versions);
-            }
-            let (_, before) = self.store.undo_record(version.roll_pointer)?;
-            if before.kind.is_insert() {
-                return Ok(versions);
-            }
-            record = before.record_before(&self.trees[0], &record)?;
-            (version, marked) = (before.version, before.marked);
-        }
+    /// Returns true if there are unique trees beside the clustered one.
+    pub(super) fn has_unique_entries(&self) -> bool {
+        self.schema.indexes[1..].iter().any(|index| index.unique)
+    }
+
+    /// The keys of the entries, in the order of the secondary trees, of the version that an undo record leads to. Errors: those of reading
+    /// long values.
+    pub(super) fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<Vec<u8>>> {
+        let values = self.values_for_entries(&undo.own_values(&self.trees[0])?, self.store.counters())?;
+        self.trees[1..].iter().map(|tree| self.entry(tree, &values).map(|(_, key)| key)).collect()
     }
 
     /// The values of a version that entries are made of; NULL for the others.
     fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
         let clustered = &self.trees[0];
         clustered.some_values_of_record(record, |column| clustered.layout().in_entries[column], counters)
-    }
-
-    /// Returns true if one of these rows has an entry with this key.
-    fn is_needed(&self, tree: &Tree, key: &[u8], rows: &[Vec<Value>]) -> Result<bool> {
-        for row in rows {
-            if self.entry(tree, row)?.1 == key {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// The entry of a row, given as the values that the clustered tree stores.

@@ -143,7 +143,6 @@ fn purge(transactions: &Transactions, store: &Weak<Store>) {
 }
 
 fn roll_back(transactions: &Transactions, store: &Weak<Store>) {
-    let mut retry = Retry::new();
     loop {
         {
             let mut state = transactions.state.lock();
@@ -153,15 +152,12 @@ fn roll_back(transactions: &Transactions, store: &Weak<Store>) {
             if state.stop {
                 return;
             }
-            if state.losers.is_empty() || !retry.is_due() {
+            if state.losers.is_empty() {
                 continue;
             }
         }
         let Some(store) = store.upgrade() else { return };
-        retry.note(
-            store.roll_back_losers(),
-            "a transaction that a crash or an error has cut off is not rolled back yet",
-        );
+        store.roll_back_due_losers();
     }
 }
 
@@ -236,40 +232,75 @@ impl Store {
     /// back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes; those of opening tables, reading
     /// the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
-        let _rolling_back = self.transactions().rolling_back.lock();
-        let mut undo_records = self.undo_records();
-        let losers = self.transactions().state.lock().losers.clone();
         let mut outcome = Ok(());
-        // The last one first.
+        self.each_loser(|loser, undo_records| {
+            let rolled_back = self.roll_back_loser(loser, undo_records);
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(rolled_back);
+        });
+        outcome
+    }
+
+    /// As [`Store::roll_back_losers`], but for those that have failed a short while ago. The server's log has the failures.
+    fn roll_back_due_losers(&self) {
+        let retries = &self.transactions().retries;
+        self.each_loser(|loser, undo_records| {
+            if !retries.is_due(loser.id, Instant::now()) {
+                return;
+            }
+            match self.roll_back_loser(loser, undo_records) {
+                Ok(()) | Err(StorageError::Interrupted) => {}
+                Err(e) => {
+                    let pause = retries.failed(loser.id, Instant::now());
+                    tracing::warn!(
+                        "transaction {} keeps its locks: rolling it back has failed, and is tried again in {pause:?}: {e}",
+                        loser.id
+                    );
+                }
+            }
+        });
+    }
+
+    /// Calls `roll_back` with the transactions that are to be rolled back, the last one first.
+    fn each_loser<'a>(&'a self, mut roll_back: impl FnMut(Ended, &mut UndoReader<'a>)) {
+        let _rolling_back = self.transactions().rolling_back.lock();
+        let losers = self.transactions().state.lock().losers.clone();
+        if losers.is_empty() {
+            return;
+        }
+        let mut undo_records = self.undo_records();
         for loser in losers.into_iter().rev() {
-            let rolled_back = self.roll_back_loser(loser, &mut undo_records);
-            if rolled_back.as_ref().is_err_and(is_of_one_table) {
-                self.transactions().rollback_failed(loser.id, self.log().current());
-            }
-            let event = match &rolled_back {
-                Ok(()) => Some(CutOffRollback::Done),
-                Err(StorageError::Interrupted) => None,
-                Err(_) => Some(CutOffRollback::Failed),
-            };
-            if let (Some(event), Some(listener)) = (event, self.cut_off_listener()) {
-                listener(loser.id, event);
-            }
-            outcome = outcome.and(rolled_back);
+            roll_back(loser, &mut undo_records);
             if self.transactions().is_stopping() {
                 break;
             }
         }
-        outcome
     }
 
+    /// Rolls one of them back, and tells who wants to know what has become of it.
     fn roll_back_loser(&self, loser: Ended, undo_records: &mut UndoReader<'_>) -> Result<()> {
+        let rolled_back = self.undo_loser(loser, undo_records);
+        if rolled_back.as_ref().is_err_and(is_of_one_table) {
+            self.transactions().rollback_failed(loser.id, self.log().current());
+        }
+        let event = match &rolled_back {
+            Ok(()) => Some(CutOffRollback::Done),
+            Err(StorageError::Interrupted) => None,
+            Err(_) => Some(CutOffRollback::Failed),
+        };
+        if let (Some(event), Some(listener)) = (event, self.cut_off_listener()) {
+            listener(loser.id, event);
+        }
+        rolled_back
+    }
+
+    fn undo_loser(&self, loser: Ended, undo_records: &mut UndoReader<'_>) -> Result<()> {
         let (mut at, mut gave_up) = (loser.last, false);
         while at != 0 {
             if self.transactions().is_stopping() {
                 return Err(StorageError::Interrupted);
             }
             let record = undo_records.read(at)?;
-            at = match self.undo(at, &record) {
+            at = match self.undo(at, &record, &mut undo_records.needed) {
                 Err(e) if is_of_one_table(&e) && self.transactions().bounds.table_is_given_up(&loser, self.log()) => {
                     if !self.is_given_up(record.0)? {
                         self.give_up_table(record.0, loser.id, &e)?;
@@ -286,6 +317,7 @@ impl Store {
         let mut room = self.log().reserve_at_once(group.bytes())?;
         self.log().append(&mut group, &mut room);
         self.transactions().end_cut_off(loser.id, gave_up, self.log().current());
+        self.transactions().retries.succeeded(loser.id);
         tracing::info!("transaction {} is rolled back", loser.id);
         Ok(())
     }

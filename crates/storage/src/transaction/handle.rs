@@ -2,7 +2,7 @@
 
 use super::{Fault, UndoKind, UndoRecord, kind};
 use crate::{
-    FileId, LockMode, ReadView, Result, Store, Waits,
+    FileId, LockMode, ReadView, Result, StorageError, Store, Waits,
     locks::TransactionLocks,
     log::{FlushAtCommit, Group, Log, Lsn, Room},
 };
@@ -28,6 +28,8 @@ pub struct Transaction {
     duplicate_mode: LockMode,
     statement: Option<Arc<str>>,
     session: u64,
+    /// Set when undoing has failed on the way back to this undo record: until the transaction is back there, it may not go on.
+    half_undone: Option<Lsn>,
     /// Room in the log for the record of the end, and for undoing.
     end_room: Option<Room>,
     undo_room: Option<Room>,
@@ -73,6 +75,7 @@ impl Store {
             duplicate_mode: LockMode::Shared,
             statement: None,
             session: 0,
+            half_undone: None,
             end_room: None,
             undo_room: None,
         }
@@ -99,8 +102,17 @@ impl Transaction {
         self.changed_rows
     }
 
-    /// The transaction's id, which it gets if it has none. Errors: `ForcedRecovery`, `DiskFull`, `LogFull`, I/O.
+    /// Returns true if a statement was undone in part only. The transaction can then be rolled back, wholly or to a savepoint before
+    /// that statement; changes, locks and its commit fail.
+    pub fn is_half_undone(&self) -> bool {
+        self.half_undone.is_some()
+    }
+
+    /// The transaction's id, which it gets if it has none. Errors: `HalfUndone`, `ForcedRecovery`, `DiskFull`, `LogFull`, I/O.
     pub(crate) fn ready(&mut self) -> Result<u64> {
+        if self.is_half_undone() {
+            return Err(StorageError::HalfUndone);
+        }
         if self.id == 0 {
             self.store.wait_for_purge();
             self.end_room = Some(self.store.log().reserve(END_BYTES)?);
@@ -193,22 +205,35 @@ impl Transaction {
         Savepoint { last: self.last }
     }
 
-    /// Undoes what was changed since. Errors: those of reading and changing pages; what is left to undo is undone with the
-    /// transaction.
+    /// Undoes what was changed since. Errors: those of reading and changing pages; then the transaction is half undone
+    /// ([`Transaction::is_half_undone`]), and this may be tried again.
     pub fn roll_back_to(&mut self, to: Savepoint) -> Result<()> {
+        let undone = self.undo_back_to(to);
+        self.half_undone = match &undone {
+            Ok(()) => self.half_undone.filter(|wanted| *wanted < to.last),
+            Err(_) => Some(self.half_undone.map_or(to.last, |wanted| wanted.min(to.last))),
+        };
+        undone
+    }
+
+    fn undo_back_to(&mut self, to: Savepoint) -> Result<()> {
         let store = Arc::clone(&self.store);
         let mut undo_records = store.undo_records();
         while self.last > to.last {
             let record = undo_records.read(self.last)?;
-            self.give_room_back(&record.1);
-            self.last = self.store.undo(self.last, &record)?;
+            // Undoing takes of the room that was promised for it.
+            let room = undo_bytes(&record.1);
+            self.promise_less(room);
+            match store.undo(self.last, &record, &mut undo_records.needed) {
+                Ok(next) => self.last = next,
+                Err(e) => {
+                    // The next attempt takes it again. Without it that may have to wait for room.
+                    let _ = self.promise_undo(room);
+                    return Err(e);
+                }
+            }
         }
         Ok(())
-    }
-
-    /// Undoing takes of the room that was promised for it.
-    fn give_room_back(&mut self, record: &UndoRecord) {
-        self.promise_less(undo_bytes(record));
     }
 
     /// Gives room back that was promised for undoing what there is not to undo.
@@ -218,8 +243,11 @@ impl Transaction {
         }
     }
 
-    /// Ends the transaction; others see its changes when this returns. Errors: those of the log; the transaction is rolled back.
+    /// Ends the transaction; others see its changes when this returns. Error: `HalfUndone`; the transaction is rolled back.
     pub fn commit(mut self) -> Result<Committed> {
+        if self.is_half_undone() {
+            return self.undo_all().and(Err(StorageError::HalfUndone));
+        }
         if self.ends_without_record() {
             return Ok(Committed { log: None });
         }
@@ -245,14 +273,17 @@ impl Transaction {
         self.own_locks().owner().set_rolling_back();
         let undone = self.roll_back_to(Savepoint { last: 0 });
         let id = std::mem::take(&mut self.id);
-        match undone {
+        match &undone {
             Ok(()) => {
                 let log = Arc::clone(self.store.log());
                 self.append_end_of(&log, kind::ROLLED_BACK, id);
                 self.store.transactions().end(id, Some(0), 0, log.current());
             }
             // Its rows stay locked until then.
-            Err(_) => self.store.transactions().leave_to_background(id, self.last),
+            Err(e) => {
+                tracing::warn!("transaction {id} could not be rolled back, and is tried again in the background: {e}");
+                self.store.transactions().leave_to_background(id, self.last);
+            }
         }
         undone
     }
@@ -302,8 +333,7 @@ impl std::fmt::Debug for Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if let Err(e) = self.undo_all() {
-            tracing::warn!("a transaction is rolled back in the background: {e}");
-        }
+        // What fails is told to the server's log, and done in the background.
+        let _ = self.undo_all();
     }
 }

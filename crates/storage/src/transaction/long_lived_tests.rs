@@ -5,6 +5,7 @@ use crate::{
     Counters, LogSettings, Scan, ScanRequest, StorageError, Store, StoreOptions, Table,
     io::simulated::SimulatedDisk,
     rows::fixtures::{rows_of, scan_request},
+    tree::block::RowBlock,
 };
 use muster_types::Value;
 use std::{path::Path, sync::Arc};
@@ -161,4 +162,34 @@ fn hot_rows_take_no_room_once_the_scan_beside_them_has_ended() {
     store.encode_rested_leaves();
     let after = used_pages(&table);
     assert!(after * 10 <= before * 11, "{before} pages before, {after} after");
+}
+
+/// A reader has the version of a row that its view sees, and comes to the pages of its long value when the view has expired and they are those of
+/// another value.
+#[test]
+fn a_long_value_of_an_expired_view_is_too_old() {
+    let (table, counters) = (new_table(2), Counters::default());
+    let (store, tree) = (table.store(), table.tree(0));
+    let long = |id: i64, byte: u8| vec![Value::Int(id), Value::Text("a".into()), Value::Bytes(vec![byte; 9000])];
+    table.insert_now(&long(1, 1), &counters).unwrap();
+    let key = tree.key_of_values(&long(1, 1)).unwrap();
+    let record = tree.current(&key, &counters).unwrap().unwrap().record;
+    let mut block = RowBlock::new(tree.layout());
+    tree.layout().record.append_to(&record, &mut block).unwrap();
+    let view = store.read_view();
+    assert_eq!(tree.row_values(&block, 0, Some(&view), &counters).unwrap(), long(1, 1));
+    table.update_now(&[Value::Int(1)], &row(1, 2), &counters).unwrap();
+    store.purge().unwrap();
+    assert_eq!(tree.row_values(&block, 0, Some(&view), &counters).unwrap(), long(1, 1), "the view keeps it");
+    assert_eq!(store.transactions().expire_views(store.log_position()), 1);
+    store.purge().unwrap();
+    let too_old =
+        |read: crate::Result<Vec<Value>>| assert!(matches!(read, Err(StorageError::SnapshotTooOld)), "{read:?}");
+    assert!(matches!(tree.row_values(&block, 0, None, &counters), Err(StorageError::Corrupt { .. })));
+    too_old(tree.row_values(&block, 0, Some(&view), &counters));
+    for id in 2..6 {
+        table.insert_now(&long(id, 2), &counters).unwrap();
+    }
+    assert_ne!(tree.row_values(&block, 0, None, &counters).ok(), Some(long(1, 1)), "the pages are another value's");
+    too_old(tree.row_values(&block, 0, Some(&view), &counters));
 }

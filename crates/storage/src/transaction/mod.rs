@@ -4,12 +4,14 @@
 //!   Transaction     one of them: begins with its first change, ends with commit or rollback     handle.rs
 //!   Transactions    ids, who is active, published views, what waits for purge                   mod.rs
 //!   records         undo records and others, as bytes of the log                                records.rs
+//!   chain           anchors in the chains of versions, from which readers jump over many        chain.rs
 //!   rollback        undo records, from the last to the first                                    rollback.rs
 //!   versions        versions of rows before the newest one, for views                           versions.rs
 //!   History         transactions that have ended and are not purged                             history.rs
 //!   purge           versions and rows that no view needs any more                               purge.rs
 //!   bounds          how long the log is kept for what cannot be purged or rolled back           bounds.rs
 //!   Analysis        what the log tells of transactions after a crash                            analysis.rs
+//!   retry           when to try again what could not be rolled back                            retry.rs
 //!   Background      a thread that rolls back what a crash left, and one that purges             background.rs
 //! ```
 //!
@@ -18,24 +20,27 @@
 mod analysis;
 mod background;
 mod bounds;
+mod chain;
 mod handle;
 mod history;
 mod planted;
 mod purge;
 mod records;
+mod retry;
 mod rollback;
 mod versions;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use background::Background;
 pub use background::{CutOff, CutOffListener, CutOffRollback, TableSource};
+pub(crate) use chain::ChainPlace;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use history::Ended;
 pub(crate) use planted::Fault;
 pub(crate) use purge::SeenByAll;
-pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind};
-pub(crate) use rollback::{UndoReader, UndoReserve};
+pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind, link_of};
+pub(crate) use rollback::{UndoReader, UndoReserve, undo_of};
 pub(crate) use versions::UndoRecords;
 
 use crate::{
@@ -44,6 +49,7 @@ use crate::{
     log::{Log, Lsn},
     mutex::{Condvar, Mutex},
     planted::Planted,
+    table::OlderVersions,
 };
 use history::History;
 use std::{
@@ -75,12 +81,17 @@ pub(crate) struct Transactions {
     /// Open tables by the files of their clustered trees.
     tables: Mutex<HashMap<FileId, Weak<Table>>>,
     pub(crate) purged_rows: AtomicU64,
+    /// Undo records that were read, to be undone or purged or for a version that they have.
+    undo_reads: Arc<AtomicU64>,
     /// Told when a transaction that was being purged is not any more.
     purge_ended: Condvar,
     lag: purge::Lag,
     bounds: bounds::Bounds,
+    /// The versions of the row that was purged last, for the next one who purges.
+    purged_row: Mutex<OlderVersions>,
     /// Held by who rolls back what a crash has cut off.
     rolling_back: Mutex<()>,
+    retries: retry::Retries,
     locks: Arc<LockTable>,
     planted: Planted<Fault>,
 }
@@ -133,10 +144,13 @@ impl Transactions {
             table_opened: AtomicBool::new(false),
             tables: Mutex::default(),
             purged_rows: AtomicU64::new(0),
+            undo_reads: Arc::default(),
             purge_ended: Condvar::new(),
             lag: purge::Lag::default(),
             bounds: bounds::Bounds::new(settings),
+            purged_row: Mutex::default(),
             rolling_back: Mutex::default(),
+            retries: retry::Retries::default(),
             locks,
             planted: Planted::default(),
         }
@@ -145,6 +159,17 @@ impl Transactions {
     /// Returns true if a test has planted this fault.
     pub fn has(&self, fault: Fault) -> bool {
         self.planted.has(fault)
+    }
+
+    /// Counts an undo record that is read.
+    pub fn count_undo_read(&self) {
+        self.undo_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Undo records that were read so far.
+    #[cfg(test)]
+    pub fn undo_reads(&self) -> u64 {
+        self.undo_reads.load(Ordering::Relaxed)
     }
 
     /// The newest view.
@@ -302,9 +327,13 @@ mod bounds_tests;
 #[cfg(test)]
 mod fail_stop_tests;
 #[cfg(test)]
+mod failed_undo_tests;
+#[cfg(test)]
 mod full_disk_tests;
 #[cfg(test)]
 mod history_soak;
+#[cfg(test)]
+mod hot_row_tests;
 #[cfg(test)]
 mod interleaved_tests;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, histor
 use crate::{
     FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
+    table::NeededVersions,
 };
 use std::sync::{
     Arc,
@@ -214,9 +215,9 @@ impl Store {
         undo_records: &mut UndoReader<'_>,
         reason: &StorageError,
     ) -> Result<bool> {
-        let visited = self.visit_undo_of(ended, undo_records, |file, undo, record| {
+        let visited = self.visit_undo_of(ended, undo_records, |file, undo, record, needed| {
             let purged = match self.table_of(file) {
-                Ok(Some(table)) => table.purge(record, seen, undo),
+                Ok(Some(table)) => table.purge(record, seen, undo, needed),
                 Ok(None) => Ok(()),
                 Err(e) => Err(e),
             };
@@ -248,11 +249,11 @@ impl Store {
         undo_records: &mut UndoReader<'_>,
     ) -> Result<bool> {
         let mut has_long_values = false;
-        self.visit_undo(ended, undo_records, |table, undo, record| {
+        self.visit_undo(ended, undo_records, |table, undo, record, needed| {
             if who == Purger::Helper && !table.may_be_changed_now() {
                 return Err(StorageError::Interrupted);
             }
-            table.purge(record, seen, undo)?;
+            table.purge(record, seen, undo, needed)?;
             has_long_values |= is_long_version(table, record)?;
             Ok(())
         })?;
@@ -265,7 +266,7 @@ impl Store {
         // Told before the pages of long values are free: after a crash or an error nobody frees them once more.
         if has_long_values {
             let freed =
-                self.visit_undo(ended, undo_records, |table, _, record| match is_long_version(table, record)? {
+                self.visit_undo(ended, undo_records, |table, _, record, _| match is_long_version(table, record)? {
                     true => table.free_long_values(&record.own_values(table.tree(0))?),
                     false => Ok(()),
                 });
@@ -281,10 +282,10 @@ impl Store {
         &self,
         ended: Ended,
         undo_records: &mut UndoReader<'_>,
-        mut visit: impl FnMut(&Table, Lsn, &UndoRecord) -> Result<()>,
+        mut visit: impl FnMut(&Table, Lsn, &UndoRecord, &mut NeededVersions<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.visit_undo_of(ended, undo_records, |file, at, record| match self.table_of(file)? {
-            Some(table) => visit(&table, at, record),
+        self.visit_undo_of(ended, undo_records, |file, at, record, needed| match self.table_of(file)? {
+            Some(table) => visit(&table, at, record, needed),
             None => Ok(()),
         })
     }
@@ -294,7 +295,7 @@ impl Store {
         &self,
         ended: Ended,
         undo_records: &mut UndoReader<'_>,
-        mut visit: impl FnMut(FileId, Lsn, &UndoRecord) -> Result<()>,
+        mut visit: impl FnMut(FileId, Lsn, &UndoRecord, &mut NeededVersions<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut at = ended.last;
         while at != 0 {
@@ -302,7 +303,7 @@ impl Store {
                 return Err(StorageError::Interrupted);
             }
             let (file, record) = undo_records.read(at)?;
-            visit(file, at, &record)?;
+            visit(file, at, &record, &mut undo_records.needed)?;
             at = record.previous;
         }
         Ok(())
@@ -326,9 +327,9 @@ impl Store {
     /// Purges what may be purged, until told to stop. A transaction for which that fails is left for the next time, and does not keep
     /// the others from being purged, unless they would fail for the same reason. Errors: the first one.
     pub(super) fn purge_until(&self, stop: impl Fn() -> bool) -> Result<()> {
-        let (mut undo_records, mut outcome) = (self.undo_records(), Ok(()));
+        let (mut undo_records, mut outcome) = (self.undo_records_to_purge(), Ok(()));
         while !stop() {
-            match self.purge_one(Purger::Thread, &mut undo_records) {
+            match self.purge_one(Purger::Thread, &mut undo_records.0) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(e) if is_of_one_table(&e) => outcome = outcome.and(Err(e)),
@@ -344,10 +345,10 @@ impl Store {
         if !self.transactions().lags() {
             return;
         }
-        let mut undo_records = self.undo_records();
+        let mut undo_records = self.undo_records_to_purge();
         for _ in 0..HELP {
             // The thread that purges meets the same error and tells it.
-            let Ok(true) = self.purge_one(Purger::Helper, &mut undo_records) else { return };
+            let Ok(true) = self.purge_one(Purger::Helper, &mut undo_records.0) else { return };
         }
     }
 

@@ -1,5 +1,6 @@
 //! The records of the log that are of transactions, as bytes. Drawn in `docs/format.md`, "Records of transactions".
 
+use super::chain::{ChainLink, ChainPlace};
 use crate::Result;
 use crate::{
     log::{Lsn, Record},
@@ -53,6 +54,8 @@ pub(crate) struct UndoRecord {
     pub row: UndoRow,
     /// The version before leaves nothing for purge: its entries are those of the version after, and it has no long values.
     pub leaves_nothing: bool,
+    /// The place in the chain of the row's versions. An anchor has a whole record.
+    pub place: ChainPlace,
 }
 
 /// The row before a change, in an undo record.
@@ -85,6 +88,7 @@ const FIXED: usize = 40;
 const MARKED: u8 = 1;
 const PATCH: u8 = 2;
 const LEAVES_NOTHING: u8 = 4;
+const HAS_PLACE: u8 = 8;
 
 impl UndoRecord {
     /// The undo record of rows that have come, at least one of them.
@@ -94,8 +98,17 @@ impl UndoRecord {
             record.extend_from_slice(&(key.len() as u16).to_le_bytes());
             record.extend_from_slice(key);
         }
-        let (key, version, row) = (keys[0].clone(), Version::default(), UndoRow::Record(record));
-        UndoRecord { trx_id, previous, kind: UndoKind::Inserts, version, marked: false, key, row, leaves_nothing: true }
+        UndoRecord {
+            trx_id,
+            previous,
+            kind: UndoKind::Inserts,
+            version: Version::default(),
+            marked: false,
+            key: keys[0].clone(),
+            row: UndoRow::Record(record),
+            leaves_nothing: true,
+            place: ChainPlace::First,
+        }
     }
 
     /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error: `Corrupt`.
@@ -147,9 +160,11 @@ impl UndoRecord {
         };
         let marked = if self.marked { MARKED } else { 0 };
         let leaves_nothing = if self.leaves_nothing { LEAVES_NOTHING } else { 0 };
-        bytes.extend_from_slice(&[self.kind as u8, marked | patch | leaves_nothing]);
+        let has_place = if self.place == ChainPlace::First { 0 } else { HAS_PLACE };
+        bytes.extend_from_slice(&[self.kind as u8, marked | patch | leaves_nothing | has_place]);
         bytes.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&row_bytes.to_le_bytes());
+        self.place.append_to(&mut bytes);
         bytes.extend_from_slice(&self.key);
         bytes.extend_from_slice(row);
         bytes
@@ -165,6 +180,7 @@ impl UndoRecord {
             4 => UndoKind::Inserts,
             _ => return None,
         };
+        let (place, rest) = place_of(fixed, rest)?;
         let (key, row) = rest.split_at_checked(u16_at(fixed, 34).into())?;
         let row = match fixed[33] & PATCH {
             0 => UndoRow::Record(row.to_vec()),
@@ -179,8 +195,24 @@ impl UndoRecord {
             key: key.to_vec(),
             row,
             leaves_nothing: fixed[33] & LEAVES_NOTHING != 0,
+            place,
         })
     }
+}
+
+/// The place in its chain of a record that begins with `fixed`, and the bytes behind it.
+fn place_of<'a>(fixed: &[u8], rest: &'a [u8]) -> Option<(ChainPlace, &'a [u8])> {
+    match fixed[33] & HAS_PLACE {
+        0 => Some((ChainPlace::First, rest)),
+        _ => ChainPlace::read(rest),
+    }
+}
+
+/// An undo record as the next one of its chain sees it; `None` for what is no undo record.
+pub(crate) fn link_of(record: &Record<'_>) -> Option<ChainLink> {
+    let (fixed, rest) = record.payload.split_at_checked(FIXED).filter(|_| record.kind == kind::UNDO)?;
+    let (place, _) = place_of(fixed, rest)?;
+    Some(ChainLink { place, trx_id: u64_at(fixed, 16) })
 }
 
 /// An event in the life of a transaction, as the log tells it.
@@ -217,6 +249,7 @@ pub(crate) fn event_of(record: &Record<'_>) -> Option<(u64, Event)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Skip;
 
     #[test]
     fn undo_records_come_back() {
@@ -229,11 +262,13 @@ mod tests {
             key: vec![1, 2, 3],
             row: UndoRow::Record(vec![9; 40]),
             leaves_nothing: false,
+            place: ChainPlace::Anchor { number: 300, skips: vec![Skip { at: 640, trx_id: 4 }; 3] },
         };
         let bytes = record.to_bytes();
         let patched = UndoRecord {
             row: UndoRow::Patch { patch: vec![8; 12], row_bytes: 300 },
             leaves_nothing: true,
+            place: ChainPlace::Between { behind: 3, anchor: 640 },
             ..record.clone()
         };
         assert_eq!(UndoRecord::from_bytes(&patched.to_bytes()), Some(patched));

@@ -5,6 +5,7 @@ use crate::{
     FileId, Result, StorageError, Store, Table,
     log::{Log, Lsn, NearbyRecords, Record, Room},
     mutex::{Mutex, MutexGuard},
+    table::{NeededVersions, OlderVersions},
 };
 use std::sync::Arc;
 
@@ -46,44 +47,66 @@ impl Drop for OpenReserve<'_> {
 
 /// Undo records that are near each other.
 pub(crate) struct UndoReader<'a> {
-    log: &'a Log,
+    store: &'a Store,
     records: NearbyRecords<'a>,
+    /// Other versions of the rows whose changes are undone or purged.
+    pub needed: NeededVersions<'a>,
 }
 
-impl UndoReader<'_> {
-    /// The undo record at a position, as [`Store::undo_record`] reads it.
-    pub fn read(&mut self, at: Lsn) -> Result<(FileId, UndoRecord)> {
-        let read = self.records.read(at, undo_of)?;
-        read.ok_or_else(|| self.log.damaged(at, "no undo record is here"))
+/// The same, for purge.
+pub(crate) struct PurgeReader<'a>(pub UndoReader<'a>);
+
+impl Drop for PurgeReader<'_> {
+    fn drop(&mut self) {
+        let transactions = self.0.store.transactions();
+        let older = self.0.needed.take();
+        *transactions.purged_row.lock() =
+            if transactions.history_length() > 0 { older } else { OlderVersions::default() };
     }
 }
 
-fn undo_of(record: Record<'_>) -> Option<(FileId, UndoRecord)> {
+impl UndoReader<'_> {
+    /// The undo record at a position of the log, and the clustered tree of its table. Errors: `DamagedLog`, I/O.
+    pub fn read(&mut self, at: Lsn) -> Result<(FileId, UndoRecord)> {
+        self.store.transactions().count_undo_read();
+        let read = self.records.read(at, undo_of)?;
+        read.ok_or_else(|| self.store.log().damaged(at, "no undo record is here"))
+    }
+}
+
+/// The undo record that a record of the log is, and the clustered tree of its table.
+pub(crate) fn undo_of(record: Record<'_>) -> Option<(FileId, UndoRecord)> {
     let undo = (record.kind == kind::UNDO).then(|| UndoRecord::from_bytes(record.payload)).flatten();
     undo.map(|undo| (record.file, undo))
 }
 
 impl Store {
-    /// The undo record at a position of the log, and the clustered tree of its table. Errors: `DamagedLog`, I/O.
-    pub(crate) fn undo_record(&self, at: Lsn) -> Result<(FileId, UndoRecord)> {
-        let read = self.log().read(at, undo_of)?;
-        read.ok_or_else(|| self.log().damaged(at, "no undo record is here"))
+    /// As [`Store::undo_records`], for purge: the next one who purges knows what was found of the last row.
+    pub(crate) fn undo_records_to_purge(&self) -> PurgeReader<'_> {
+        let older = std::mem::take(&mut *self.transactions().purged_row.lock());
+        PurgeReader(UndoReader { needed: NeededVersions::new(self, older), ..self.undo_records() })
     }
 
     /// The undo records of transactions, which are read one after the other.
     pub(crate) fn undo_records(&self) -> UndoReader<'_> {
-        UndoReader { log: self.log(), records: self.log().nearby() }
+        let needed = NeededVersions::new(self, OlderVersions::default());
+        UndoReader { store: self, records: self.log().nearby(), needed }
     }
 
     /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a table
     /// that was dropped. Errors: those of reading and changing pages.
-    pub(crate) fn undo(&self, at: Lsn, (file, record): &(FileId, UndoRecord)) -> Result<Lsn> {
+    pub(crate) fn undo(
+        &self,
+        at: Lsn,
+        (file, record): &(FileId, UndoRecord),
+        needed: &mut NeededVersions<'_>,
+    ) -> Result<Lsn> {
         let Some(table) = self.table_of(*file)? else { return Ok(record.previous) };
-        match table.undo(at, record) {
+        match table.undo(at, record, needed) {
             Err(StorageError::DiskFull { .. } | StorageError::LogFull { .. }) => {
                 // One after the other takes the room that is kept for this.
                 let _reserve = self.undo_reserve().open();
-                table.undo(at, record)
+                table.undo(at, record, needed)
             }
             undone => undone,
         }?;

@@ -21,7 +21,7 @@ use super::{
     versions::History,
 };
 use crate::{
-    Counters, Result, StorageError,
+    Counters, ReadView, Result, StorageError,
     buffer_pool::{BufferPool, PageGuard, PageGuardMut},
     file::PageFile,
     latch_order::{InTree, Rank},
@@ -245,9 +245,16 @@ impl Tree {
         Ok(upto.saturating_sub(before))
     }
 
-    /// The values of rows of a block, long ones read from their pages.
-    pub(crate) fn row_values(&self, block: &RowBlock, row: usize, counters: &Counters) -> Result<Vec<Value>> {
-        let reader = TreeOverflow { tree: self, counters };
+    /// The values of rows of a block, long ones read from their pages. `view`: the one for which the rows are read, as in
+    /// [`TreeOverflow`].
+    pub(crate) fn row_values(
+        &self,
+        block: &RowBlock,
+        row: usize,
+        view: Option<&ReadView>,
+        counters: &Counters,
+    ) -> Result<Vec<Value>> {
+        let reader = TreeOverflow { tree: self, view, counters };
         self.layout
             .columns
             .iter()
@@ -272,11 +279,21 @@ impl std::fmt::Debug for Tree {
 /// Reads a tree's long values.
 pub struct TreeOverflow<'a> {
     pub tree: &'a Tree,
+    /// The view that keeps the values, if nothing else does. Once it has expired, their pages may be those of other values.
+    pub view: Option<&'a ReadView>,
     pub counters: &'a Counters,
 }
 
 impl OverflowReader for TreeOverflow<'_> {
     fn read(&self, pointer: OverflowPointer) -> Result<Vec<u8>> {
+        let value = self.read_pages(pointer);
+        self.view.map_or(Ok(()), ReadView::check_kept)?;
+        value
+    }
+}
+
+impl TreeOverflow<'_> {
+    fn read_pages(&self, pointer: OverflowPointer) -> Result<Vec<u8>> {
         let len = pointer.len as usize;
         // A damaged length must not ask for memory: the file bounds it.
         let limit = self.tree.file.page_count() as usize * self.tree.file.page_size();

@@ -40,7 +40,7 @@ impl Tree {
         is_wanted: impl Fn(usize) -> bool,
         counters: &Counters,
     ) -> Result<Vec<Value>> {
-        let reader = TreeOverflow { tree: self, counters };
+        let reader = TreeOverflow { tree: self, view: None, counters };
         let mut values = Vec::with_capacity(self.layout.columns.len());
         for (number, stored) in self.layout.columns.iter().enumerate() {
             if !is_wanted(number) {

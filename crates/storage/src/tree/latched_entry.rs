@@ -56,7 +56,7 @@ impl<'a> CurrentEntry<'a> {
             let Some(value) = self.leaf.value(layout, column, self.row).map_err(corrupt)? else {
                 // Some of it lies on other pages.
                 let block = self.leaf.to_block_of_row(layout, self.row).map_err(corrupt)?;
-                return self.tree.row_values(&block, 0, counters);
+                return self.tree.row_values(&block, 0, None, counters);
             };
             values.push(value.to_value());
         }

@@ -99,4 +99,4 @@ pub use run::{LeafRun, LeafSlice, Skipped};
 #[cfg(test)]
 pub(crate) use versions::FakeUndo;
 pub(crate) use versions::History;
-pub use versions::{Before, BeforeRow, LeafPage, UndoSource};
+pub use versions::{Before, BeforeRow, LeafPage, Skip, UndoSource};

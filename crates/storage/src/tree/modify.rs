@@ -376,7 +376,7 @@ impl<'a> Change<'a> {
             return Ok(None);
         }
         let row = self.row_at(place)?;
-        self.tree.row_values(&row, 0, self.counters).map(Some)
+        self.tree.row_values(&row, 0, None, self.counters).map(Some)
     }
 
     /// Removes the row with `old_key` and inserts another one, with another key. Errors: as [`Tree::insert`].

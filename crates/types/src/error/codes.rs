@@ -173,6 +173,8 @@ codes! {
     /// LOCK TABLES: a table that the session has not locked.
     TableNotLocked = 1100, "HY000";
     LockOrActiveTransaction = 1192, "HY000";
+    ErrorDuringCommit = 1180, "HY000";
+    ErrorDuringRollback = 1181, "HY000";
     LockWaitTimeout = 1205, "HY000";
     LockTableFull = 1206, "HY000";
     LockDeadlock = 1213, "40001";

@@ -33,7 +33,7 @@ impl Tree {
             steps += 1;
             let undo = self.history.get().and_then(|history| history.undo.as_ref());
             let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
-            let Some(Before { version, marked, row }) = before else {
+            let Some(Before { version, marked, row, skips }) = before else {
                 return Ok(Seen::MustWait);
             };
             record = match row {
@@ -44,10 +44,13 @@ impl Tree {
             if view.sees(version.trx_id) {
                 return Ok(if marked { Seen::Nothing } else { Seen::Row(record) });
             }
-            if version.roll_pointer >= at {
+            // As far back as all versions in between are unseen, too.
+            let skip = skips.iter().rev().find(|skip| !view.sees(skip.trx_id));
+            let next = skip.map_or(version.roll_pointer, |skip| skip.at);
+            if next >= at {
                 return Err(self.corrupt(0, BadPage("a version is older than the one before it")));
             }
-            at = version.roll_pointer;
+            at = next;
         }
         // Nobody can have seen what was before.
         Ok(Seen::Nothing)

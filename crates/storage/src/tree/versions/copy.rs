@@ -35,6 +35,20 @@ impl Tree {
         view: &ReadView,
         pages: &Pages<'_>,
     ) -> Result<Option<Vec<LeafPage>>> {
+        let copied = self.copy_of(page, positions, view, pages);
+        // Rows, undo records and long values were read one after the other. If the view has expired meanwhile, some of them may have
+        // been gone, or others in their places: what looks damaged then is not.
+        self.check_view(view)?;
+        copied
+    }
+
+    fn copy_of(
+        &self,
+        page: &[u8],
+        positions: Range<usize>,
+        view: &ReadView,
+        pages: &Pages<'_>,
+    ) -> Result<Option<Vec<LeafPage>>> {
         let leaf = self.leaf(page)?;
         let corrupt = |e: BadPage| self.corrupt(leaf.page_no(), e);
         let numbers = rows_at(&leaf, positions.clone(), |_| true).map_err(corrupt)?;
@@ -62,8 +76,6 @@ impl Tree {
             }
         }
         rows.append_block(&newest, next..newest.rows());
-        // Rows and undo records were read one after the other.
-        self.check_view(view)?;
         Ok(Some(self.pages_of(&rows, leaf.page_no())))
     }
 

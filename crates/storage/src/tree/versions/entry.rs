@@ -41,7 +41,9 @@ impl Tree {
         };
         let mut row = RowBlock::new(&clustered.layout);
         clustered.layout.record.append_to(&record, &mut row).map_err(|e| clustered.corrupt(0, e))?;
-        let Some(entry) = self.entry_of_row(clustered, &row, pages)? else { return Ok(SeenEntry::MustWait) };
+        let Some(entry) = self.entry_of_row(clustered, &row, Some(view), pages)? else {
+            return Ok(SeenEntry::MustWait);
+        };
         // A version with another key has its entry elsewhere.
         Ok(if self.key_of_values(&entry)? == key { SeenEntry::Entry(entry) } else { SeenEntry::Nothing })
     }
@@ -58,12 +60,18 @@ impl Tree {
     ) -> Result<Option<bool>> {
         let block = leaf.to_block_of_row(&clustered.layout, row);
         let block = block.map_err(|e| clustered.corrupt(leaf.page_no(), e))?;
-        let Some(entry) = self.entry_of_row(clustered, &block, pages)? else { return Ok(None) };
+        let Some(entry) = self.entry_of_row(clustered, &block, None, pages)? else { return Ok(None) };
         Ok(Some(self.key_of_values(&entry)? == key))
     }
 
     /// The entry of the first row of a block of the clustered tree; `None` if a long value would have to be waited for.
-    fn entry_of_row(&self, clustered: &Tree, row: &RowBlock, pages: &Pages<'_>) -> Result<Option<Vec<Value>>> {
+    fn entry_of_row(
+        &self,
+        clustered: &Tree,
+        row: &RowBlock,
+        view: Option<&ReadView>,
+        pages: &Pages<'_>,
+    ) -> Result<Option<Vec<Value>>> {
         let mut entry = Vec::with_capacity(self.layout.columns.len());
         for stored in &self.layout.columns {
             let (column, prefix) = match stored.source {
@@ -79,7 +87,7 @@ impl Tree {
                     let pointer = OverflowPointer::from_bytes(values.bytes(0));
                     let pointer =
                         pointer.ok_or_else(|| clustered.corrupt(0, BadPage("overflow pointer of wrong length")))?;
-                    Some(TreeOverflow { tree: clustered, counters }.read(pointer)?)
+                    Some(TreeOverflow { tree: clustered, view, counters }.read(pointer)?)
                 }
             };
             let value = values.value(0, &clustered.layout.columns[column].ty, long);

@@ -2,7 +2,7 @@
 
 use super::{Before, BeforeRow, UndoSource};
 use crate::{
-    Counters, Result, StorageError,
+    Counters, ReadView, Result, StorageError,
     tree::{
         btree::Tree,
         leaf::{changes::apply, slot::Version},
@@ -10,12 +10,14 @@ use crate::{
     },
 };
 use parking_lot::Mutex;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// A roll pointer is the number of a record, from 1.
 #[derive(Default)]
 pub(crate) struct FakeUndo {
     records: Mutex<Vec<Option<Before>>>,
+    /// A view that expires when a record is read that is forgotten, and whose place in the log others have taken by then.
+    pub expires: Mutex<Option<Arc<ReadView>>>,
 }
 
 impl FakeUndo {
@@ -39,6 +41,11 @@ impl UndoSource for FakeUndo {
             return Ok(None);
         }
         let record = self.records.lock()[roll_pointer as usize - 1].clone();
+        if let (None, Some(view)) = (&record, &*self.expires.lock()) {
+            view.expire();
+            let (path, reason) = ("redo".into(), "the segment is missing".to_string());
+            return Err(StorageError::DamagedLog { path, offset: 0, reason });
+        }
         record.map(Some).ok_or(StorageError::SnapshotTooOld)
     }
 }
@@ -60,7 +67,7 @@ impl Tree {
         let leaf = self.leaf(&page).unwrap();
         let found = leaf.find(&self.layout, key).unwrap();
         if !found.exact {
-            return Before { version: Version::default(), marked: false, row: BeforeRow::None };
+            return Before { version: Version::default(), marked: false, row: BeforeRow::None, skips: Vec::new() };
         }
         let record = leaf.record_of(&self.layout, found.position).unwrap().into_owned();
         let slot = leaf.slot_at(found.position).unwrap();
@@ -68,6 +75,7 @@ impl Tree {
             version: slot.map_or(Version::default(), |slot| slot.version),
             marked: slot.is_some_and(|slot| slot.marked),
             row: BeforeRow::Record(record),
+            skips: Vec::new(),
         }
     }
 

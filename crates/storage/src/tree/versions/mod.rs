@@ -46,6 +46,17 @@ pub struct Before {
     pub version: Version,
     pub marked: bool,
     pub row: BeforeRow,
+    /// Ways to much older versions, the one that leads least far first.
+    pub skips: Vec<Skip>,
+}
+
+/// The way from a version of a row to a much older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skip {
+    /// The position of the undo record that has the older version, as a whole record.
+    pub at: u64,
+    /// The transaction of the older version. A view that does not see it sees no version in between.
+    pub trx_id: u64,
 }
 
 /// The row before a change.

@@ -101,6 +101,33 @@ fn a_version_that_is_not_kept_is_an_error() {
     assert_eq!(get(&table, &ReadView::new([].into(), 6)).unwrap(), Some(row(5).to_vec()));
 }
 
+/// A reader is on its way along a chain when its view ends, and the log behind it goes.
+#[test]
+fn a_view_that_expires_within_a_chain_is_too_old_and_nothing_is_damaged() {
+    let (_home, table, undo) = table_of_one_row();
+    (2..6).for_each(|trx_id| replace(&table, &undo, trx_id));
+    undo.forget(2);
+    let counters = Counters::default();
+    for index in [0, 1] {
+        let view = ReadView::new([].into(), 2);
+        *undo.expires.lock() = Some(Arc::clone(&view));
+        let request = RowVisit {
+            index,
+            range: &ByteRange::default(),
+            whole_rows: true,
+            view,
+            pages: Pages::All(&counters),
+            entries_max: 10,
+        };
+        let visited = table.visit_rows(&request, &mut VisitCounts::default(), &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(visited, Err(StorageError::SnapshotTooOld)), "index {index}: {visited:?}");
+        assert!(matches!(get(&table, &request.view), Err(StorageError::SnapshotTooOld)));
+    }
+    // Where another view expires, the log is damaged.
+    *undo.expires.lock() = Some(ReadView::new([].into(), 3));
+    assert!(matches!(get(&table, &ReadView::new([].into(), 2)), Err(StorageError::DamagedLog { .. })));
+}
+
 /// Chains lead to older records only, so that no reader walks in a circle.
 #[test]
 fn a_chain_that_does_not_lead_back_is_damage() {
