@@ -1,7 +1,10 @@
 //! The transaction of a session: whether one is open, what kind it is, and the tables that it has used.
 //!
 //! With autocommit every statement is a transaction of its own, which begins and ends with it. START TRANSACTION opens one
-//! that later statements share; so does, while autocommit is off, the first statement that uses a table.
+//! that later statements share, and clients are told of it at once. While autocommit is off, each statement that may use a
+//! table opens one *implicitly*. If the statement then does use a table, the transaction has begun: clients are told of it, and
+//! later statements share it. If it does not (`SELECT 1`, an unknown column, SAVEPOINT), the transaction goes again at
+//! the statement's end, except for its savepoints, which wait for the next statement.
 
 use crate::{
     metadata_locks::{MetadataLocks, Owner, Patience, TableUse, Until},
@@ -16,7 +19,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
+        atomic::{AtomicU16, Ordering::Relaxed},
     },
     time::SystemTime,
 };
@@ -29,15 +32,21 @@ pub struct TransactionStatus {
     pub autocommit: bool,
 }
 
-const IN_TRANSACTION: u8 = 1;
-const READ_ONLY: u8 = 2;
-const AUTOCOMMIT: u8 = 4;
+const IN_TRANSACTION: u16 = 1;
+const READ_ONLY: u16 = 2;
+const AUTOCOMMIT: u16 = 4;
 /// The statement that runs uses tables.
-const STATEMENT_USES_TABLES: u8 = 8;
+const STATEMENT_USES_TABLES: u16 = 8;
 /// A statement of the open transaction has used tables.
-const USES_TABLES: u8 = 16;
+const USES_TABLES: u16 = 16;
+/// Statements share a transaction, which may be an implicit one that has not begun.
+const OPEN: u16 = 32;
+/// The statement that runs has read or changed rows, or is about to.
+const STATEMENT_MEETS_ROWS: u16 = 64;
+/// The last statement has used tables.
+const LAST_USED_TABLES: u16 = 128;
 /// A statement of the open transaction was undone in part only.
-const HALF_UNDONE: u8 = 32;
+const HALF_UNDONE: u16 = 256;
 
 /// How a transaction sees others, and whether it may change anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +59,8 @@ pub struct Characteristics {
 struct Open {
     characteristics: Characteristics,
     began: SystemTime,
-    /// Names in lower case, in the order in which they were set.
-    savepoints: Vec<(String, Savepoint)>,
+    /// Names in lower case, in the order in which they were set. `None`: the transaction had used no table by then.
+    savepoints: Vec<(String, Option<Savepoint>)>,
     /// The view that its first read has taken, where all its reads see the same.
     view: Option<Arc<ReadView>>,
 }
@@ -80,7 +89,7 @@ pub struct SessionTransaction {
     owner: Owner,
     locks: Arc<MetadataLocks>,
     counters: Arc<QueryCounters>,
-    status: AtomicU8,
+    status: AtomicU16,
     open: Mutex<Option<Open>>,
     changes: Mutex<Changes>,
     /// The tables of LOCK TABLES; `None`: it is not in effect.
@@ -95,7 +104,7 @@ impl SessionTransaction {
             owner: Owner::Session(session),
             locks,
             counters,
-            status: AtomicU8::new(AUTOCOMMIT),
+            status: AtomicU16::new(AUTOCOMMIT),
             open: Mutex::default(),
             changes: Mutex::default(),
             locked: Mutex::default(),
@@ -112,7 +121,7 @@ impl SessionTransaction {
         }
     }
 
-    fn set_status(&self, bit: u8, on: bool) {
+    fn set_status(&self, bit: u16, on: bool) {
         if on {
             self.status.fetch_or(bit, Relaxed);
         } else {
@@ -124,52 +133,108 @@ impl SessionTransaction {
         self.set_status(AUTOCOMMIT, on);
     }
 
+    fn has_status(&self, bit: u16) -> bool {
+        self.status.load(Relaxed) & bit != 0
+    }
+
     /// Notes that the statement uses tables, whose transaction is then counted at its end.
     pub fn note_use(&self) {
-        let of_transaction = if self.is_open() { USES_TABLES } else { 0 };
-        self.set_status(STATEMENT_USES_TABLES | of_transaction, true);
+        self.set_status(STATEMENT_USES_TABLES, true);
+    }
+
+    /// Notes that the open transaction has used tables, from this moment on.
+    pub fn note_use_by_transaction(&self) {
+        self.set_status(USES_TABLES | IN_TRANSACTION, true);
+    }
+
+    /// Returns true if the last statement has used tables: characteristics for the next transaction only are no longer valid then.
+    pub fn last_used_tables(&self) -> bool {
+        self.has_status(LAST_USED_TABLES)
     }
 
     /// Counts the end of a statement, or of the open transaction, if it has used tables.
-    fn count_end(&self, uses_tables: u8, counter: OperatorCounter) {
+    fn count_end(&self, uses_tables: u16, counter: OperatorCounter) {
         if self.status.fetch_and(!uses_tables, Relaxed) & uses_tables != 0 {
             self.counters.add(counter, 1);
         }
     }
 
-    /// Counts a statement that has used tables and only read.
-    pub fn count_read(&self) {
+    /// Ends a statement that has used tables and only read.
+    pub fn end_read(&self) {
         self.note_use();
-        self.count_end(STATEMENT_USES_TABLES, OperatorCounter::commits);
+        self.end_uses(true, OperatorCounter::commits);
+    }
+
+    /// Ends a statement for what has used tables, the statement and its transaction, and counts it. An implicit transaction begins
+    /// if the statement has used tables, which one that has failed has done if it came to its rows.
+    fn end_uses(&self, succeeded: bool, counter: OperatorCounter) {
+        let uses = self.has_status(STATEMENT_USES_TABLES) && (succeeded || self.has_status(STATEMENT_MEETS_ROWS));
+        self.count_end(STATEMENT_USES_TABLES, counter);
+        self.set_status(STATEMENT_MEETS_ROWS, false);
+        self.set_status(LAST_USED_TABLES, uses);
+        if !self.is_open() {
+            return;
+        }
+        if uses {
+            self.note_use_by_transaction();
+        } else if !self.has_status(USES_TABLES) {
+            self.forget_unused();
+        }
+    }
+
+    /// Takes from an open transaction that has used no table what the statement has given it: the view, and if the transaction is an
+    /// implicit one, everything but its savepoints.
+    fn forget_unused(&self) {
+        let mut open = self.open.lock();
+        let Some(of_transaction) = &mut *open else { return };
+        of_transaction.view = None;
+        if self.has_status(IN_TRANSACTION) {
+            return;
+        }
+        if of_transaction.savepoints.is_empty() {
+            *open = None;
+            self.set_status(OPEN | READ_ONLY, false);
+        }
+        self.locks.release(self.owner, Until::Transaction);
     }
 
     /// Counts something that was done about savepoints, if the transaction has used tables.
     fn count_savepoint(&self, counter: OperatorCounter) {
-        if self.status.load(Relaxed) & USES_TABLES != 0 {
+        if self.has_status(USES_TABLES) {
             self.counters.add(counter, 1);
         }
     }
 
-    /// Returns true if statements share a transaction just now.
+    /// Returns true if statements share a transaction just now, which may be an implicit one that has not begun.
     pub fn is_open(&self) -> bool {
-        self.status().in_transaction
+        self.has_status(OPEN)
     }
 
-    /// The characteristics of the open transaction.
+    /// Returns true if a transaction that statements share has begun.
+    pub fn has_begun(&self) -> bool {
+        self.has_status(IN_TRANSACTION)
+    }
+
+    /// The characteristics of the open transaction, which of an implicit one that has not begun are those of the statement that runs.
     pub fn characteristics(&self) -> Option<Characteristics> {
         self.open.lock().as_ref().map(|open| open.characteristics)
     }
 
-    /// Opens a transaction that statements share. There must be none.
+    /// Opens a transaction that statements share. There must be none that has begun.
     pub fn open(&self, characteristics: Characteristics) {
-        let before = self.open.lock().replace(Open {
-            characteristics,
-            began: SystemTime::now(),
-            savepoints: Vec::new(),
-            view: None,
-        });
-        debug_assert!(before.is_none(), "the transaction before is ended first");
+        debug_assert!(!self.is_open(), "the transaction before is ended first");
+        self.open_implicitly(characteristics);
         self.set_status(IN_TRANSACTION, true);
+    }
+
+    /// Opens a transaction for a statement without autocommit: it begins if the statement uses tables. Savepoints that were
+    /// set before stay. There must be no transaction that has begun.
+    pub fn open_implicitly(&self, characteristics: Characteristics) {
+        debug_assert!(!self.has_begun(), "a transaction that has begun keeps its characteristics");
+        let mut open = self.open.lock();
+        let savepoints = open.take().map_or_else(Vec::new, |before| before.savepoints);
+        *open = Some(Open { characteristics, began: SystemTime::now(), savepoints, view: None });
+        self.set_status(OPEN, true);
         self.set_status(READ_ONLY, characteristics.read_only);
     }
 
@@ -177,6 +242,7 @@ impl SessionTransaction {
     /// taken; READ COMMITTED, and a statement that is a transaction of its own, take the newest; READ UNCOMMITTED sees
     /// everything.
     pub fn read_view(&self, newest: impl FnOnce() -> Arc<ReadView>) -> Arc<ReadView> {
+        self.set_status(STATEMENT_MEETS_ROWS, true);
         if !self.is_open() {
             return newest();
         }
@@ -211,6 +277,7 @@ impl SessionTransaction {
             transaction.set_session(self.session.into());
             transaction
         };
+        self.set_status(STATEMENT_MEETS_ROWS, true);
         change(self.changes.lock().transaction.get_or_insert_with(begin))
     }
 
@@ -246,6 +313,7 @@ impl SessionTransaction {
 
     /// Begins a statement: if it fails, what it has changed is taken back.
     pub fn begin_statement(&self) {
+        self.set_status(STATEMENT_USES_TABLES | STATEMENT_MEETS_ROWS | LAST_USED_TABLES, false);
         let mut changes = self.changes.lock();
         changes.statement = Some(changes.transaction.as_ref().map(Transaction::savepoint));
     }
@@ -283,7 +351,7 @@ impl SessionTransaction {
     ) -> Result<R> {
         let statement = self.changes.lock().statement.take();
         let counter = if outcome.is_ok() { OperatorCounter::commits } else { OperatorCounter::rollbacks };
-        self.count_end(STATEMENT_USES_TABLES, counter);
+        let succeeded = outcome.is_ok();
         let outcome = match (self.is_open(), outcome) {
             (false, Ok(done)) => self.commit_changes(committed).map(|()| done),
             (false, Err(e)) => self.roll_back_changes().and(Err(e)),
@@ -291,6 +359,7 @@ impl SessionTransaction {
             (true, Err(e)) if ends_transaction(&e, rolls_back_on_timeout) => self.roll_back().and(Err(e)),
             (true, Err(e)) => self.undo_statement(statement).and(Err(e)),
         };
+        self.end_uses(succeeded, counter);
         self.locks.end_statement(self.owner);
         outcome
     }
@@ -350,29 +419,39 @@ impl SessionTransaction {
 
     fn end(&self) {
         if self.open.lock().take().is_some() {
-            self.set_status(IN_TRANSACTION | READ_ONLY, false);
+            self.set_status(OPEN | IN_TRANSACTION | READ_ONLY, false);
             self.locks.release(self.owner, Until::Transaction);
         }
     }
 
-    /// SAVEPOINT: one of the same name before is forgotten. Without a transaction there is nothing to go back to.
+    /// SAVEPOINT: one of the same name before is forgotten. Without an open transaction there is nothing to go back to.
     pub fn savepoint(&self, name: &str, store: &Arc<Store>) {
         let name = name.to_lowercase();
         if let Some(open) = &mut *self.open.lock() {
+            let moment = self.has_status(USES_TABLES).then(|| self.moment(store));
             open.savepoints.retain(|(other, _)| *other != name);
-            open.savepoints.push((name, self.moment(store)));
+            open.savepoints.push((name, moment));
             self.count_savepoint(OperatorCounter::savepoints);
         }
     }
 
-    /// ROLLBACK TO: the savepoint itself stays. Error 1305.
+    /// ROLLBACK TO: the savepoint itself stays. If the transaction had used no table when it was set, all changes are taken back, and
+    /// the next read takes a view of its own. Error 1305.
     pub fn roll_back_to(&self, name: &str) -> Result<()> {
         let moment = self.at_savepoint(name, |open, at| {
             open.savepoints.truncate(at + 1);
-            open.savepoints[at].1
+            let moment = open.savepoints[at].1;
+            if moment.is_none() {
+                open.view = None;
+            }
+            moment
         })?;
-        self.count_savepoint(OperatorCounter::savepoint_rollbacks);
-        self.back_to(moment)
+        if let Some(moment) = moment {
+            self.count_savepoint(OperatorCounter::savepoint_rollbacks);
+            return self.back_to(moment);
+        }
+        self.count_end(USES_TABLES, OperatorCounter::rollbacks);
+        self.roll_back_changes()
     }
 
     /// RELEASE SAVEPOINT: those behind it go, too. Error 1305.
@@ -490,7 +569,7 @@ fn during_rollback(e: StorageError) -> SqlError {
 
 impl SeenTransaction for SessionTransaction {
     fn seen(&self) -> Option<OpenTransaction> {
-        let uses_tables = self.status.load(Relaxed) & USES_TABLES != 0;
+        let uses_tables = self.has_status(USES_TABLES | STATEMENT_USES_TABLES);
         self.open.lock().as_ref().map(|open| {
             let Characteristics { isolation, read_only } = open.characteristics;
             OpenTransaction { began: open.began, uses_tables, isolation, read_only }

@@ -9,6 +9,7 @@
 //!   bind.rs         values in place of outer columns and of parameters
 //!   arrow_value.rs  single values and arrays
 //!   profile.rs      what each node did, for EXPLAIN ANALYZE
+//!   kept_rows.rs    rows that a statement keeps before it changes the first of them; first_rows.rs  those met first, by a key
 //!   runtime.rs, memory.rs    what queries share; error.rs  DataFusion's errors as MySQL's
 //! ```
 
@@ -18,6 +19,8 @@ mod bind;
 pub mod counters;
 mod error;
 mod expr;
+mod first_rows;
+mod kept_rows;
 mod lower;
 mod memory;
 mod ops;
@@ -25,6 +28,8 @@ mod profile;
 mod runtime;
 
 pub use counters::QueryCounters;
+pub use first_rows::FirstRows;
+pub use kept_rows::{KeptRows, RowKeeper};
 pub use ops::{
     compact::{compact, used_bytes},
     shared::SharedRows,

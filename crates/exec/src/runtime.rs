@@ -6,7 +6,7 @@ use datafusion_execution::{
     TaskContext,
     config::SessionConfig,
     disk_manager::{DiskManagerBuilder, DiskManagerMode},
-    memory_pool::{MemoryConsumer, MemoryReservation},
+    memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation},
     runtime_env::{RuntimeEnv, RuntimeEnvBuilder},
 };
 use muster_types::{Result, SqlError};
@@ -66,6 +66,10 @@ impl Runtime {
     /// Bytes that running queries hold now.
     pub fn memory_used_bytes(&self) -> usize {
         self.env.memory_pool.reserved()
+    }
+
+    pub(crate) fn memory_pool(&self) -> &Arc<dyn MemoryPool> {
+        &self.env.memory_pool
     }
 
     /// Takes memory for something that is no operator. Error 1041.

@@ -2,23 +2,34 @@
 
 use super::assign::ChangedRow;
 use muster_algebra::TableId;
+use muster_exec::{Reserved, Runtime};
 use muster_sql::bind::{BoundUpdate, Target};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::collections::HashMap;
 
+/// Memory that is taken from that of queries at a time, in bytes.
+const RESERVED_BYTES: usize = 64 << 10;
+/// Memory of a row beside its texts, in bytes: its key, its place in the map.
+const ROW_BYTES: usize = 128;
+
 /// The rows that a statement has changed so far, of tables that it names several times.
-pub struct Images {
+pub struct Images<'a> {
+    runtime: &'a Runtime,
+    /// The memory that the rows take.
+    reserved: Vec<Reserved>,
+    /// Bytes of it that are left.
+    room: usize,
     /// For each target its table, if another target is of the same one.
     tables: Vec<Option<TableId>>,
     /// By table and primary key.
     rows: HashMap<(TableId, String), Vec<Value>>,
 }
 
-impl Images {
-    pub fn new(targets: &[Target]) -> Images {
+impl<'a> Images<'a> {
+    pub fn new(runtime: &'a Runtime, targets: &[Target]) -> Images<'a> {
         let shared = |target: &Target| targets.iter().filter(|other| other.table.id == target.table.id).count() > 1;
         let tables = targets.iter().map(|target| shared(target).then_some(target.table.id)).collect();
-        Images { tables, rows: HashMap::new() }
+        Images { runtime, reserved: Vec::new(), room: 0, tables, rows: HashMap::new() }
     }
 
     /// Gives the columns that are not assigned under this name the values that another name has given them.
@@ -31,12 +42,29 @@ impl Images {
         row.differs = row.new != *image;
     }
 
-    /// Notes a row that was changed.
-    pub fn note(&mut self, target: usize, key: &[Value], row: &[Value]) {
-        if let Some(table) = self.tables[target] {
-            self.rows.insert((table, format!("{key:?}")), row.to_vec());
+    /// Notes a row that was changed. Error 1041.
+    pub fn note(&mut self, target: usize, key: &[Value], row: &[Value]) -> Result<()> {
+        let Some(table) = self.tables[target] else { return Ok(()) };
+        let bytes = ROW_BYTES + row.iter().map(bytes).sum::<usize>();
+        if bytes > self.room {
+            let more = bytes.max(RESERVED_BYTES);
+            self.reserved.push(self.runtime.reserve("rows under several names", more)?);
+            self.room += more;
         }
+        self.room -= bytes;
+        self.rows.insert((table, format!("{key:?}")), row.to_vec());
+        Ok(())
     }
+}
+
+/// Memory of a value.
+fn bytes(value: &Value) -> usize {
+    let own = match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    size_of::<Value>() + own
 }
 
 /// Checks that no primary key is assigned in a table that is updated under two names: one would not find the row any more that the

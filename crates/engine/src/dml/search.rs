@@ -1,14 +1,14 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met again
-//! where its change has put it.
+//! where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
 
 use super::target::Target;
 use crate::{
     statement::{RowLocks, StatementContext, StatementTables, query},
     tables::storage_error,
 };
-use arrow_array::RecordBatch;
 use futures::StreamExt;
 use muster_algebra::{ColId, Rel, Scan};
+use muster_exec::{FirstRows, KeptRows};
 use muster_sql::{
     Bound,
     bind::{self, Surroundings},
@@ -26,7 +26,7 @@ pub struct FoundRows {
 }
 
 enum Rows {
-    Batches(Vec<RecordBatch>),
+    Kept(KeptRows),
     /// At most one, which is locked.
     Single(Option<LockedRow>),
 }
@@ -84,11 +84,12 @@ pub fn find(
     }
     let seen = context.read_newest();
     let mut result = query::run(context, planned, None, None)?;
-    let mut batches = Vec::new();
+    let threads = context.database.options().threads;
+    let mut keeper = context.database.runtime().keep_rows(threads, &context.process.counters);
     while let Some(batch) = crate::threads::wait(result.rows.next())? {
-        batches.push(batch?);
+        keeper.push(&batch?)?;
     }
-    Ok(FoundRows { seen: Some(seen), columns, rows: Rows::Batches(batches) })
+    Ok(FoundRows { seen: Some(seen), columns, rows: Rows::Kept(keeper.finish()?) })
 }
 
 /// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level says otherwise.
@@ -119,13 +120,14 @@ pub fn find_by_key(
 impl FoundRows {
     /// The values of each row, in the order of the columns that were asked for, until `row` breaks off.
     pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
-        let batches = match &self.rows {
-            Rows::Batches(batches) => batches,
+        let kept = match &self.rows {
+            Rows::Kept(kept) => kept,
             Rows::Single(None) => return Ok(ControlFlow::Continue(())),
             Rows::Single(Some(locked)) => return row(&locked.values()[..self.columns.len()]),
         };
         let mut values = Vec::with_capacity(self.columns.len());
-        for batch in batches {
+        for batch in kept.batches()? {
+            let batch = batch?;
             for at in 0..batch.num_rows() {
                 values.clear();
                 for array in batch.columns() {
@@ -142,8 +144,17 @@ impl FoundRows {
     /// The one row that was locked before it was read.
     pub fn locked(&self) -> Option<&LockedRow> {
         match &self.rows {
-            Rows::Batches(_) => None,
+            Rows::Kept(_) => None,
             Rows::Single(row) => row.as_ref(),
+        }
+    }
+
+    /// Among the rows that were not locked before they were read, those that are the first ones with their values in some columns.
+    pub fn first_rows(&self, columns: &[ColId]) -> Result<Option<FirstRows>> {
+        let positions: Vec<usize> = columns.iter().filter_map(|id| self.position(*id)).collect();
+        match &self.rows {
+            Rows::Kept(kept) => kept.first_rows(&positions).map(Some),
+            Rows::Single(_) => Ok(None),
         }
     }
 

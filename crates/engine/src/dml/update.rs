@@ -16,13 +16,14 @@ use crate::{
     statement::{Done, StatementContext, StatementTables},
 };
 use muster_algebra::ColId;
+use muster_exec::FirstRows;
 use muster_sql::{
     Update,
     bind::{BoundUpdate, NewValue, Search, bind_update},
 };
 use muster_storage::LockedRow;
 use muster_types::{Result, Value};
-use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc};
 
 /// What an UPDATE has done.
 #[derive(Default)]
@@ -72,9 +73,22 @@ pub fn update_rows(
         let found = find()?;
         let seen = found.seen.as_ref();
         let writers = opened.iter().map(|target| Writer::new(context, target, seen)).collect();
-        let (met, images, counts) = (HashSet::new(), Images::new(&bound.targets), Counts::default());
-        let mut rows =
-            Rows { bound, opened: &opened, writers, conversion, evaluation: &evaluation, met, images, counts };
+        let first = match &bound.search {
+            Search::Table(_) => Vec::new(),
+            Search::Query(_) => bound.targets.iter().map(|t| found.first_rows(&t.key())).collect::<Result<_>>()?,
+        };
+        let (images, counts) = (Images::new(context.database.runtime(), &bound.targets), Counts::default());
+        let mut rows = Rows {
+            bound,
+            opened: &opened,
+            writers,
+            conversion,
+            evaluation: &evaluation,
+            first,
+            met: 0,
+            images,
+            counts,
+        };
         let end = found.each(|values| {
             context.check_interrupt()?;
             let value = |id| found.position(id).map(|at| values[at].clone());
@@ -86,6 +100,7 @@ pub fn update_rows(
                     return Ok(ControlFlow::Break(()));
                 }
             }
+            rows.met += 1;
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(if end.is_break() { Attempt::Stale } else { Attempt::Done(rows.counts) })
@@ -132,10 +147,13 @@ struct Rows<'a> {
     writers: Vec<Writer<'a>>,
     conversion: Conversion<'a>,
     evaluation: &'a Evaluation<'a>,
-    /// Keys of rows that were met, of statements over several tables: a row is changed once.
-    met: HashSet<(usize, String)>,
+    /// Rows of the search that are the first ones with the row of a target, for each target of a statement over several tables: a row
+    /// is changed once.
+    first: Vec<Option<FirstRows>>,
+    /// The number of rows of the search so far.
+    met: usize,
     /// Rows that were changed under one of several names of their table.
-    images: Images,
+    images: Images<'a>,
     counts: Counts,
 }
 
@@ -155,7 +173,7 @@ impl Rows<'_> {
         if key.iter().any(Value::is_null) {
             return Ok(ControlFlow::Continue(()));
         }
-        if matches!(self.bound.search, Search::Query(_)) && !self.met.insert((at, format!("{key:?}"))) {
+        if matches!(self.first.get(at), Some(Some(first)) if !first.contains(self.met)) {
             return Ok(ControlFlow::Continue(()));
         }
         self.counts.matched += 1;
@@ -171,7 +189,7 @@ impl Rows<'_> {
         match self.writers[at].update(&key, locked, &row.new)? {
             Written::Yes => {
                 self.counts.changed += 1;
-                self.images.note(at, &key, &row.new);
+                self.images.note(at, &key, &row.new)?;
             }
             Written::Gone => {}
             Written::Stale => return Ok(ControlFlow::Break(())),

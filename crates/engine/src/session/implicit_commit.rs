@@ -1,14 +1,14 @@
 //! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change something.
 
-use super::state::State;
+use super::{state::State, transaction::NextTransaction};
 use crate::{metadata_locks::Change, statement::StatementContext};
-use muster_sql::{FlushOption, Statement};
+use muster_sql::Statement;
 use muster_types::{Result, SqlError};
 
 /// What a statement has to do with transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It reads tables: without autocommit it opens a transaction.
+    /// It may read tables: without autocommit it opens a transaction if it does.
     Reads,
     /// It changes rows.
     Writes,
@@ -23,8 +23,9 @@ enum Effect {
 fn effect(statement: &Statement) -> Effect {
     use Statement::*;
     match statement {
-        Query(_) | SelectInto { .. } | Do(_) => Effect::Reads,
+        Query(_) | SelectInto { .. } | Do(_) | Set(_) => Effect::Reads,
         Explain(explain) if explain.analyze => effect(&explain.statement),
+        Explain(_) => Effect::Reads,
         Insert(_) | Update(_) | Delete(_) | LoadData(_) => Effect::Writes,
         CreateDatabase(_) | AlterDatabase(_) | DropDatabase { .. } => Effect::Defines,
         CreateTable(_)
@@ -36,8 +37,7 @@ fn effect(statement: &Statement) -> Effect {
         TruncateTable(_) | RenameTable(_) | CreateView(_) | DropView { .. } => Effect::Defines,
         CreateUser { .. } | AlterUser { .. } | DropUser { .. } | SetPassword { .. } => Effect::Defines,
         Grant(_) | Revoke(_) => Effect::Defines,
-        AnalyzeTable(_) | CheckTable(_) | LockTables(_) => Effect::Commits,
-        Flush(options) if !options.iter().all(|o| *o == FlushOption::Status) => Effect::Commits,
+        AnalyzeTable(_) | CheckTable(_) | LockTables(_) | Flush(_) => Effect::Commits,
         _ => Effect::None,
     }
 }
@@ -49,7 +49,8 @@ fn is_for_half_undone(statement: &Statement) -> bool {
 }
 
 impl State {
-    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792 and 1223 for statements that may change
+    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792 and 1223 for
+    /// statements that may change
     /// nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
     pub fn enter_transaction(&mut self, context: &StatementContext, statement: &Statement) -> Result<()> {
         let executed = match statement {
@@ -59,6 +60,13 @@ impl State {
         let statement = executed.as_deref().unwrap_or(statement);
         if !is_for_half_undone(statement) {
             self.transaction.check_whole()?;
+        }
+        if let Statement::Query(query) | Statement::SelectInto { query, .. } = statement {
+            // FOR UPDATE counts as a change, FOR SHARE does not.
+            let locks = self.characteristics().read_only && query.locking().iter().any(|clause| clause.exclusive);
+            if locks {
+                return Err(SqlError::read_only_transaction());
+            }
         }
         self.enter(context, effect(statement))
     }
@@ -70,22 +78,23 @@ impl State {
     }
 
     fn enter(&mut self, context: &StatementContext, effect: Effect) -> Result<()> {
-        if matches!(effect, Effect::Writes | Effect::Defines) {
-            if self.characteristics().read_only {
-                return Err(SqlError::read_only_transaction());
-            }
+        let changes = matches!(effect, Effect::Writes | Effect::Defines);
+        if changes {
             self.check_server_writable(context)?;
         }
         if matches!(effect, Effect::Defines | Effect::Commits) {
             self.commit_open(context)?;
+            self.next_transaction = NextTransaction::default();
         }
-        if matches!(effect, Effect::Writes | Effect::Defines) {
+        if changes && self.characteristics().read_only {
+            return Err(SqlError::read_only_transaction());
+        }
+        if changes {
             let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
             context.with_patience(|patience| locks.begin_change(owner, Change::Statement, patience))?;
         }
-        let opens = matches!(effect, Effect::Reads | Effect::Writes);
-        if opens && !self.transaction.status().autocommit && !self.transaction.is_open() {
-            self.open_transaction();
+        if matches!(effect, Effect::Reads | Effect::Writes) {
+            self.open_implicitly();
         }
         Ok(())
     }

@@ -26,8 +26,13 @@ impl State {
         Ok(checked.value)
     }
 
-    /// All assignments, left to right; every right side is evaluated before the first one counts, as in MySQL.
+    /// All assignments, left to right; every name is known and every right side evaluated before the first one counts, as in MySQL.
     pub fn set(&mut self, context: &Arc<StatementContext>, items: &[SetItem], parameters: &[Value]) -> Result<Done> {
+        for item in items {
+            if let SetItem::Variable { scope, name, .. } = item {
+                variables::check_settable(variables::define(name)?, scope.unwrap_or(VariableScope::Session))?;
+            }
+        }
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let expr = match item {
@@ -142,7 +147,7 @@ impl State {
     fn set_global(&mut self, name: &'static str, value: Value) -> Result<()> {
         let on = value == Value::Int(1);
         if matches!(name, "read_only" | "super_read_only") {
-            if on && (self.transaction.is_open() || self.transaction.has_locked_tables()) {
+            if on && (self.transaction.has_begun() || self.transaction.has_locked_tables()) {
                 return Err(locked_or_in_transaction());
             }
             match (name, on) {

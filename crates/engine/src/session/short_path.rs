@@ -204,7 +204,7 @@ impl State {
         self.short_path.is_unknown = false;
         let is_allowed = self.is_short_path_on();
         // Reads of such a transaction lock what they read.
-        let reads_lock = self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable);
+        let reads_lock = self.shares_transaction() && self.characteristics().isolation == Isolation::Serializable;
         if !is_allowed || self.process.killed.is_cancelled() {
             return None;
         }
@@ -343,6 +343,7 @@ impl State {
             Some(_) => Pages::All(counters),
             None => Pages::Resident { requests: Cell::new(0) },
         };
+        self.open_implicitly();
         let view = self.transaction.read_view(|| self.database.newest_view());
         let (values, surroundings) = (&self.short_path.values, Surroundings { pages, view, stop });
         let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, surroundings, sink)));
@@ -369,11 +370,12 @@ impl State {
         let process = &self.process;
         plan.count(figures, &process.counters);
         plan_counters::add(plan.counts(), &process.counters);
-        self.transaction.count_read();
+        self.transaction.end_read();
         process.found_rows.store(i64::try_from(figures.rows).unwrap_or(i64::MAX), Relaxed);
         process.row_count.store(-1, Relaxed);
         process.last_query_cost.store(plan.cost_ms().to_bits(), Relaxed);
         process.end(number);
+        self.spend_next_transaction();
     }
 
     /// Returns true if a statement takes the short path, as far as is known before it runs.

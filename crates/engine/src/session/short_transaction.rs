@@ -68,6 +68,7 @@ impl State {
     /// Runs the statement. `None` if it has to take the general path: nothing has changed then.
     fn transact_in_place(&mut self, statement: TransactionStatement) -> Option<Ended> {
         let mut committed = None;
+        self.transaction.begin_statement();
         let done = match statement {
             TransactionStatement::Begin if self.transaction.is_open() || self.transaction.has_locked_tables() => {
                 return None;
@@ -79,7 +80,7 @@ impl State {
             }
             TransactionStatement::Commit => {
                 let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-                if self.transaction.is_open() && !locks.try_begin_change(owner) {
+                if self.transaction.has_begun() && !locks.try_begin_change(owner) {
                     return None;
                 }
                 self.begin_diagnostics();

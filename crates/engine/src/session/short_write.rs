@@ -118,9 +118,7 @@ impl State {
         if !self.transaction.locks().try_begin_change(self.transaction.owner()) {
             return false;
         }
-        if !self.transaction.status().autocommit && !self.transaction.is_open() {
-            self.open_transaction();
-        }
+        self.open_implicitly();
         true
     }
 

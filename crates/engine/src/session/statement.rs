@@ -210,6 +210,7 @@ impl State {
             self.print_deadlock();
         }
         let outcome = self.transaction.end_statement(outcome, rolls_back_on_timeout, committed);
+        self.spend_next_transaction();
         let row_count = match &outcome {
             Ok(Outcome::Ok { affected_rows, .. }) => i64::try_from(*affected_rows).unwrap_or(i64::MAX),
             _ => -1,

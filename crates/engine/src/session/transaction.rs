@@ -53,7 +53,8 @@ fn characteristics_of(variables: &Variables) -> Characteristics {
 impl State {
     /// The characteristics of the transaction that is open, or of the one that would begin now.
     pub fn characteristics(&self) -> Characteristics {
-        self.transaction.characteristics().unwrap_or_else(|| {
+        let begun = self.transaction.characteristics().filter(|_| self.transaction.has_begun());
+        begun.unwrap_or_else(|| {
             let set = characteristics_of(&self.variables);
             let NextTransaction { isolation, read_only } = self.next_transaction;
             Characteristics {
@@ -61,6 +62,25 @@ impl State {
                 read_only: read_only.unwrap_or(set.read_only),
             }
         })
+    }
+
+    /// Returns true if the next statement is no transaction of its own.
+    pub fn shares_transaction(&self) -> bool {
+        self.transaction.has_begun() || !self.transaction.status().autocommit
+    }
+
+    /// Without autocommit, opens a transaction that begins if the statement uses tables.
+    pub fn open_implicitly(&self) {
+        if !self.transaction.status().autocommit && !self.transaction.has_begun() {
+            self.transaction.open_implicitly(self.characteristics());
+        }
+    }
+
+    /// Forgets what SET TRANSACTION has said of the next transaction, if the statement has been or begun that one.
+    pub fn spend_next_transaction(&mut self) {
+        if self.transaction.last_used_tables() {
+            self.next_transaction = NextTransaction::default();
+        }
     }
 
     /// Opens a transaction that statements share.
@@ -85,14 +105,16 @@ impl State {
         if begin.consistent_snapshot {
             // Other isolation levels keep no view.
             drop(self.transaction.read_view(|| self.database.newest_view()));
+            self.transaction.note_use_by_transaction();
         }
         Ok(Done::default())
     }
 
     /// Commits the open transaction, if there is one.
     pub fn commit_open(&mut self, context: &StatementContext) -> Result<()> {
-        if !self.transaction.is_open() {
-            return Ok(());
+        if !self.transaction.has_begun() {
+            // An implicit transaction that has not begun has no changes, and perhaps savepoints.
+            return self.transaction.roll_back();
         }
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
         // The end of a transaction that has only read changes nothing, and the session's own global read lock is not in its way.
@@ -146,6 +168,7 @@ impl State {
     }
 
     pub fn savepoint(&mut self, name: &str) -> Result<Done> {
+        self.open_implicitly();
         self.transaction.savepoint(name, self.database.store());
         Ok(Done::default())
     }
@@ -175,7 +198,7 @@ impl State {
 
     /// Error 1568 unless there is no transaction whose characteristics would change.
     pub fn check_characteristics_settable(&self, scope: Option<VariableScope>) -> Result<()> {
-        if scope.is_some() || !self.transaction.is_open() {
+        if scope.is_some() || !self.transaction.has_begun() {
             return Ok(());
         }
         let message = "Transaction characteristics can't be changed while a transaction is in progress";
@@ -212,8 +235,11 @@ impl State {
         Ok(())
     }
 
-    /// LOCK TABLES. A view's tables are locked with it. Errors 1044, 1066, 1142, 1146, and those of the wait.
+    /// LOCK TABLES. A view's tables are locked with it. Errors 1044, 1066, 1142, 1146, 1792, and those of the wait.
     pub fn lock_tables(&mut self, context: &Arc<StatementContext>, tables: &[TableLock]) -> Result<Done> {
+        if self.characteristics().read_only && tables.iter().any(|lock| lock.write) {
+            return Err(SqlError::read_only_transaction());
+        }
         let mut names = Vec::new();
         for lock in tables {
             let name = lock.alias.as_ref().unwrap_or(&lock.table.name);
@@ -226,6 +252,11 @@ impl State {
         let found = tables.iter().map(|lock| lockable(context, &lock.table, lock.write));
         let found: Vec<LockedTable> = found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         context.with_patience(|patience| self.transaction.lock_tables(&found, patience))?;
+        if !self.transaction.status().autocommit {
+            // Locked tables are used tables, which begin a transaction.
+            self.open_implicitly();
+            self.transaction.note_use();
+        }
         Ok(Done::default())
     }
 

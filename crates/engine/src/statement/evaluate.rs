@@ -7,12 +7,17 @@ use std::sync::Arc;
 
 /// The one row of `SELECT expression`, without columns. `parameters`: of the whole statement.
 pub fn evaluate(context: &Arc<StatementContext>, expr: &ScalarExpr, parameters: &[Value]) -> Result<Value> {
-    let tables = StatementTables::new(context);
-    let environment = BindEnvironment::new(context);
-    let bound = muster_sql::bind_constant(expr, &environment.with(&tables, parameters.into()))?;
-    if let Some((value, _)) = bound.literal() {
-        return Ok(value.clone());
-    }
+    let (bound, tables) = loop {
+        let tables = StatementTables::new(context);
+        let environment = BindEnvironment::new(context);
+        let bound = muster_sql::bind_constant(expr, &environment.with(&tables, parameters.into()))?;
+        if let Some((value, _)) = bound.literal() {
+            return Ok(value.clone());
+        }
+        if tables.lock_to_read()? {
+            break (bound, tables);
+        }
+    };
     let planned = query::optimize(context, bound, tables)?;
     let rows = first_values(query::run(context, planned, None, None)?, 1)?;
     Ok(rows.into_iter().flatten().next().unwrap_or(Value::Null))
