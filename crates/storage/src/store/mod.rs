@@ -329,7 +329,8 @@ impl Store {
         self.transactions.losers()
     }
 
-    /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next start.
+    /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next
+    /// start.
     pub fn stop_background(&self) {
         self.background.stop(&self.transactions);
     }
