@@ -1,7 +1,9 @@
-//! Work whose panic ends the process: threads without which a store does not work, and steps that must come to their end.
+//! Work whose panic ends the process: threads without which a store does not work, and steps that must come to their
+//! end.
 //!
-//! Without the log thread nobody's commit comes to an end, without the checkpointer and the purge thread the log grows until the disk is
-//! full, and without the cleaner no page leaves memory. A statement that panics is told to its client; these threads have no client.
+//! Without the log thread nobody's commit comes to an end, without the checkpointer and the purge thread the log grows
+//! until the disk is full, and without the cleaner no page leaves memory. A statement that panics is told to its
+//! client; these threads have no client.
 
 use crate::io::Disk;
 use std::{

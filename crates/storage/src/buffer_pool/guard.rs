@@ -136,8 +136,9 @@ impl PageGuardMut {
         self.pool.mark_dirty(self.frame);
     }
 
-    /// Notes that the page is whole, and the log has what was changed. A panic before that, with the page in hand, ends the process: half a
-    /// change would be read by others and written to the disk, and no record of the log would tell of it.
+    /// Notes that the page is whole, and the log has what was changed. A panic before that, with the page in hand, ends
+    /// the process: half a change would be read by others and written to the disk, and no record of the log would tell
+    /// of it.
     #[inline]
     pub(crate) fn change_is_whole(&mut self) {
         self.is_amid_change = false;

@@ -30,8 +30,8 @@ impl BufferPool {
         self.write_order.set_doublewrite(doublewrite);
     }
 
-    /// Sets the hook that is called instead of the end of the process when a sync fails, or a thread panics amid a change of a page. If
-    /// it returns, nothing is written any more.
+    /// Sets the hook that is called instead of the end of the process when a sync fails, or a thread panics amid a
+    /// change of a page. If it returns, nothing is written any more.
     pub fn set_on_failure(&self, hook: OnPoolFailure) {
         self.write_order.set_on_failure(hook);
     }

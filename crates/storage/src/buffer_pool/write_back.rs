@@ -166,8 +166,8 @@ impl BufferPool {
         failed
     }
 
-    /// Makes durable what was written of a file in use. An error ends the process, whoever meets it: the kernel tells one caller of a
-    /// write that failed, and that need not be the one whose write it was.
+    /// Makes durable what was written of a file in use. An error ends the process, whoever meets it: the kernel tells
+    /// one caller of a write that failed, and that need not be the one whose write it was.
     pub(crate) fn sync_file(&self, file: &PageFile) -> Result<()> {
         file.sync().inspect_err(|e| self.write_order.sync_failed(e))
     }

@@ -40,8 +40,8 @@ pub trait Doublewrite: Send + Sync {
     fn forget(&self, file: FileId);
 }
 
-/// This hook is called with the reason when the pages in memory, or those on the disk, cannot be relied on any more: a sync has
-/// failed, or a thread has panicked amid a change. It is not expected to return.
+/// This hook is called with the reason when the pages in memory, or those on the disk, cannot be relied on any more: a
+/// sync has failed, or a thread has panicked amid a change. It is not expected to return.
 pub type OnPoolFailure = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The log of a pool that has none: positions are the numbers of first changes.
@@ -112,8 +112,8 @@ impl WriteOrder {
         self.fail(format!("a sync that failed: {e}"), &format!("changed pages cannot be made durable: {e}"));
     }
 
-    /// The same when a thread has panicked after it had changed a page and before the log had the change. Others would take the page for
-    /// whole, and a checkpoint would write what no recovery can repeat.
+    /// The same when a thread has panicked after it had changed a page and before the log had the change. Others would
+    /// take the page for whole, and a checkpoint would write what no recovery can repeat.
     pub fn change_was_cut_off(&self, page: &str) {
         self.fail(format!("a panic amid a change of {page}"), &format!("a thread panicked amid a change of {page}"));
     }

@@ -328,9 +328,9 @@ impl PageFile {
         self.allocated.lock()
     }
 
-    /// Makes the file longer if it has room on the disk for `allocated` pages only, and not for a page at its end. Returns the pages that
-    /// it has room for then; `None` if nothing was to be done. A header that counts a page may be written before the page is, so the
-    /// caller syncs the file before it uses the page. Errors: `DiskFull`, I/O.
+    /// Makes the file longer if it has room on the disk for `allocated` pages only, and not for a page at its end.
+    /// Returns the pages that it has room for then; `None` if nothing was to be done. A header that counts a page may
+    /// be written before the page is, so the caller syncs the file before it uses the page. Errors: `DiskFull`, I/O.
     pub(crate) fn grow(&self, allocated: u32, page_no: u32) -> Result<Option<u32>> {
         if page_no < allocated {
             return Ok(None);

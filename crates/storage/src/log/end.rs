@@ -79,8 +79,9 @@ fn damage_at(segments: &Segments, checkpoint: &Checkpoint, end: Lsn) -> Result<O
     Ok(witness.map(|at| format!("the group at {at} says that the log was durable beyond {end}")))
 }
 
-/// Returns true if a group, or a fill, was begun at the first place of a segment. Where none was, the segment is spare: a log whose segments
-/// are large has a hundred megabytes of them. If a sync had come as far as this segment, its first group would be there.
+/// Returns true if a group, or a fill, was begun at the first place of a segment. Where none was, the segment is spare:
+/// a log whose segments are large has a hundred megabytes of them. If a sync had come as far as this segment, its first
+/// group would be there.
 fn is_in_use(window: &mut Window<'_>, first_place: Lsn) -> Result<bool> {
     Ok(window.bytes(first_place, GROUP_HEADER)?.is_some_and(|bytes| u64_at(bytes, 8) == first_place))
 }

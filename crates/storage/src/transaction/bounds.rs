@@ -8,10 +8,11 @@
 //! | one that cannot be purged | `history` since it ended, and 1 since that first failed | what it has left behind stays |
 //! | purge that is slow | a quarter of `history`, since the first transaction ended that waits | writers are delayed, the longer the more |
 //!
-//! **What stays** after purge was given up are rows and entries that are marked as deleted, and pages of long values: they take room, and no
-//! reader sees them. **A table that is given up** has changes of a transaction that never committed, and its undo records are no longer kept. So
-//! it must not be read: a file beside its own says so ([`Companion::GivenUp`]), and it cannot be opened any more, but dropped. All
-//! other tables of the transaction are rolled back.
+//! **What stays** after purge was given up are rows and entries that are marked as deleted, and pages of long values:
+//! they take room, and no reader sees them. **A table that is given up** has changes of a transaction that never
+//! committed, and its undo records are no longer kept. So it must not be read: a file beside its own says so
+//! ([`Companion::GivenUp`]), and it cannot be opened any more, but dropped. All other tables of the transaction are
+//! rolled back.
 
 use super::Ended;
 use crate::{
@@ -49,7 +50,8 @@ impl Bounds {
         Bounds { history: settings.history, transactions: settings.transactions, told: Mutex::default() }
     }
 
-    /// Returns true if so many bytes of the log have been kept since a position, and one capacity since something first failed.
+    /// Returns true if so many bytes of the log have been kept since a position, and one capacity since something first
+    /// failed.
     fn are_exceeded(log: &Log, multiple: u64, since: Lsn, failed_at: Lsn) -> bool {
         let (current, capacity) = (log.current(), log.capacity());
         failed_at > 0
@@ -76,8 +78,8 @@ impl Bounds {
 }
 
 impl Store {
-    /// Delays a transaction that is about to change something if purge is far behind, so that the log does not grow without end. One
-    /// for which views wait is not meant. The caller holds no latch and no lock of a row.
+    /// Delays a transaction that is about to change something if purge is far behind, so that the log does not grow
+    /// without end. One for which views wait is not meant. The caller holds no latch and no lock of a row.
     pub(super) fn wait_for_purge(&self) {
         let (transactions, log) = (self.transactions(), self.log());
         let behind = transactions.lag.behind(log.current());
@@ -133,8 +135,8 @@ impl Store {
 }
 
 impl Table {
-    /// Lets all reads fail with `SnapshotTooOld` that begin from now on. Those whose view is older do not see the transaction that could
-    /// not be rolled back, and its rows stay locked.
+    /// Lets all reads fail with `SnapshotTooOld` that begin from now on. Those whose view is older do not see the
+    /// transaction that could not be rolled back, and its rows stay locked.
     fn close_to_readers(&self) {
         (0..self.trees().len()).for_each(|index| self.set_since(index, u64::MAX));
     }

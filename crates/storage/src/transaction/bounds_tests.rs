@@ -1,5 +1,5 @@
-//! What purge and rollback cannot do, or do slowly: other tables and transactions do not wait for it, and the log is not kept for it
-//! without end.
+//! What purge and rollback cannot do, or do slowly: other tables and transactions do not wait for it, and the log is
+//! not kept for it without end.
 
 use super::tests::{Model, compare, compare_at_rest, open_table, schema};
 use crate::{
@@ -81,7 +81,8 @@ fn purge_goes_past_a_table_that_cannot_be_opened() {
     }
 }
 
-/// Changes a table until so many bytes of the log are written; a checkpoint is taken now and then, and what may be purged is.
+/// Changes a table until so many bytes of the log are written; a checkpoint is taken now and then, and what may be
+/// purged is.
 fn write(table: &Table, bytes: u64) -> Result<()> {
     let store = table.store();
     let (start, mut last, mut version) = (store.log_position(), store.log_position(), 0);
@@ -107,7 +108,8 @@ fn kept(store: &Store) -> u64 {
     status.current - status.oldest
 }
 
-/// A table that cannot be opened keeps the log for a while; then what would be purged in it stays for good, and harms nobody.
+/// A table that cannot be opened keeps the log for a while; then what would be purged in it stays for good, and harms
+/// nobody.
 #[test]
 fn the_log_is_not_kept_without_end_for_what_cannot_be_purged() {
     let (disk, store, files, tables) = two_tables();
@@ -147,8 +149,9 @@ fn the_log_is_not_kept_without_end_for_what_cannot_be_purged() {
     compare(&other, &[1, 3, 4].map(|id| (id, row(id, i64::from(id == 3)))).into(), &store.read_view());
 }
 
-/// A transaction that a crash has cut off has changed two tables, one of which cannot be opened. The log is kept for it for a while. Then
-/// the table is given up: it stays closed, so that nobody takes changes for committed that were not; the other one is as it was.
+/// A transaction that a crash has cut off has changed two tables, one of which cannot be opened. The log is kept for it
+/// for a while. Then the table is given up: it stays closed, so that nobody takes changes for committed that were not;
+/// the other one is as it was.
 #[test]
 fn the_log_is_not_kept_without_end_for_what_cannot_be_rolled_back() {
     let (disk, store, files, tables) = two_tables();
@@ -190,7 +193,8 @@ fn the_log_is_not_kept_without_end_for_what_cannot_be_rolled_back() {
     check(&store, &open_table(&store, &files[0]));
 }
 
-/// While a transaction has changed a row and others write megabytes, it stays a small one: those who begin transactions purge it.
+/// While a transaction has changed a row and others write megabytes, it stays a small one: those who begin transactions
+/// purge it.
 #[test]
 fn a_small_transaction_among_many_writers_is_small() {
     let (_disk, store, _files, tables) = two_tables();
@@ -217,7 +221,7 @@ fn a_small_transaction_among_many_writers_is_small() {
 
 /// Those who begin transactions purge small ones, however large the first one in the queue is.
 #[test]
-fn helpers_look_past_a_large_transaction() {
+fn small_transactions_are_purged_past_a_large_one() {
     let (_disk, store, _files, tables) = two_tables();
     let counters = Counters::default();
     (1..2_000).for_each(|id| tables[0].insert_now(&row(id, 0), &counters).unwrap());

@@ -1,4 +1,5 @@
-//! What ends the process: a sync that fails, a panic amid a change of pages, a thread that is gone. A simulated disk has its power cut then.
+//! What ends the process: a sync that fails, a panic amid a change of pages, a thread that is gone. A simulated disk
+//! has its power cut then.
 
 use super::tests::{compare, open_table, schema};
 use crate::{
@@ -32,8 +33,8 @@ fn quiet_store(disk: &Arc<SimulatedDisk>, purges: bool) -> Arc<Store> {
     Store::open_on(Path::new("/d"), options, Arc::clone(disk) as _).unwrap()
 }
 
-/// The kernel tells one caller of a write that failed. If that is a thread that makes a file longer, the thread whose pages are lost is
-/// told of success.
+/// The kernel tells one caller of a write that failed. If that is a thread that makes a file longer, the thread whose
+/// pages are lost is told of success.
 #[test]
 fn a_failed_sync_of_a_file_that_grows_ends_the_process() {
     let disk = Arc::new(SimulatedDisk::new());

@@ -7,7 +7,8 @@
 //!   firsts          the positions of the log from which on it is kept for them, least first
 //! ```
 //!
-//! A view sees all that ended before it was published. So of transactions in the order of their ends, each view sees the first ones.
+//! A view sees all that ended before it was published. So of transactions in the order of their ends, each view sees
+//! the first ones.
 
 use crate::{ReadView, log::Lsn};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,7 +35,8 @@ pub(crate) struct Ended {
 const SMALL: u64 = 256;
 
 impl Ended {
-    /// Returns true if purging it takes a thread next to no time, however much others have written to the log meanwhile.
+    /// Returns true if purging it takes a thread next to no time, however much others have written to the log
+    /// meanwhile.
     fn is_small(&self) -> bool {
         self.last == 0 || self.changes <= SMALL
     }
@@ -88,7 +90,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Begins with what a log tells that ends at `opened_at`: transactions in the order of their ends, and the number of the last end.
+    /// Begins with what a log tells that ends at `opened_at`: transactions in the order of their ends, and the number
+    /// of the last end.
     pub fn new(committed: impl Iterator<Item = Ended>, ends: u64, opened_at: Lsn) -> History {
         let mut history = History { ends, opened_at, ..History::default() };
         for ended in committed {
@@ -204,7 +207,8 @@ impl History {
         seen.map(|ended| ended.ended_at.max(self.opened_at)).min()
     }
 
-    /// The last transaction that waits and had ended at a position of the log. Whoever sees it sees all that ended before.
+    /// The last transaction that waits and had ended at a position of the log. Whoever sees it sees all that ended
+    /// before.
     pub fn last_ended_before(&self, position: Lsn) -> Option<u64> {
         let last = |queue: &VecDeque<Ended>| {
             let count = queue.partition_point(|ended| ended.ended_at <= position);

@@ -1,5 +1,5 @@
-//! A soak: 64 sessions run transactions of ten statements on an indexed column. What they leave behind stays bounded: the history, the log,
-//! and memory. A minute, or `MUSTER_SOAK_SECONDS`.
+//! A soak: 64 sessions run transactions of ten statements on an indexed column. What they leave behind stays bounded:
+//! the history, the log, and memory. A minute, or `MUSTER_SOAK_SECONDS`.
 
 use super::tests::{open_table, schema};
 use crate::{Counters, FlushAtCommit, LogSettings, Result, Store, StoreOptions, Table, Waits, random::Random};
@@ -17,7 +17,8 @@ const SESSIONS: usize = 64;
 const STATEMENTS: usize = 10;
 const ROWS: i64 = 20_000;
 const LOG_CAPACITY: u64 = 32 << 20;
-/// Transactions that may wait for purge: those from which on there is help, and some for each session that is just about to help.
+/// Transactions that may wait for purge: those from which on there is help, and some for each session that is just
+/// about to help.
 const HISTORY_MAX: usize = 2048 + 32 * SESSIONS;
 
 fn row(id: i64, version: usize) -> Vec<Value> {

@@ -204,8 +204,8 @@ impl Transactions {
     }
 
     /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
-    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if there never was one.
-    /// `changes`: how many rows it has changed. `ended_at`: the end of the log.
+    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if
+    /// there never was one. `changes`: how many rows it has changed. `ended_at`: the end of the log.
     ///
     /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one of its
     /// versions just before.

@@ -47,7 +47,8 @@ pub(super) struct Lag {
     length: AtomicUsize,
     /// True if all views saw the first of them when a transaction last ended.
     is_first_seen: AtomicBool,
-    /// The end of the log when the first transaction ended that waits or is being purged, if all views see it; else `u64::MAX`.
+    /// The end of the log when the first transaction ended that waits or is being purged, if all views see it; else
+    /// `u64::MAX`.
     first_ended_at: AtomicU64,
     /// From so many on there is help.
     helped_from: AtomicUsize,
@@ -72,15 +73,15 @@ impl Lag {
         self.first_ended_at.store(history.first_ended_at(oldest).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Bytes of the log that were written since the first transaction ended that all views see and that is not purged. Those that could
-    /// not be purged are not meant.
+    /// Bytes of the log that were written since the first transaction ended that all views see and that is not purged.
+    /// Those that could not be purged are not meant.
     pub fn behind(&self, current: Lsn) -> u64 {
         current.saturating_sub(self.first_ended_at.load(Relaxed))
     }
 }
 
-/// Returns true for an error that the changes of another transaction need not meet: all but those of the disk's room, of memory, and of a
-/// store that closes or may not be changed.
+/// Returns true for an error that the changes of another transaction need not meet: all but those of the disk's room,
+/// of memory, and of a store that closes or may not be changed.
 pub(super) fn is_of_one_table(e: &StorageError) -> bool {
     use StorageError::*;
     !matches!(e, Interrupted | ForcedRecovery | DiskFull { .. } | LogFull { .. } | NoFreeFrame { .. })
@@ -100,8 +101,8 @@ impl Transactions {
         SeenByAll { oldest: self.state.lock().oldest_view() }
     }
 
-    /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::put_back`]. A helper takes small ones
-    /// only.
+    /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::put_back`]. A
+    /// helper takes small ones only.
     fn take_to_purge(&self, who: Purger) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
         let mut seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
@@ -206,8 +207,9 @@ impl Store {
         Ok(purged? || who == Purger::Thread)
     }
 
-    /// Purges what can be purged of a transaction, and leaves the rest for good: rows and entries that are marked and that no reader sees, and
-    /// pages of long values. The log need not be kept for it any more. Errors: those that are not of one table.
+    /// Purges what can be purged of a transaction, and leaves the rest for good: rows and entries that are marked and
+    /// that no reader sees, and pages of long values. The log need not be kept for it any more. Errors: those that are
+    /// not of one table.
     fn give_up_purging(
         &self,
         ended: Ended,

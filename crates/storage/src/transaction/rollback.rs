@@ -113,7 +113,8 @@ impl Store {
         Ok(record.previous)
     }
 
-    /// The table with this clustered tree; `None` if it was dropped or given up. Error: `Interrupted` if it is not known yet.
+    /// The table with this clustered tree; `None` if it was dropped or given up. Error: `Interrupted` if it is not
+    /// known yet.
     pub(crate) fn table_of(&self, file: FileId) -> Result<Option<Arc<Table>>> {
         if let Some(table) = self.transactions().open_table(file) {
             return Ok(Some(table));
