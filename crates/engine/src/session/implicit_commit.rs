@@ -49,8 +49,8 @@ fn is_for_half_undone(statement: &Statement) -> bool {
 }
 
 impl State {
-    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792 and 1223 for statements that may change
-    /// nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
+    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792
+    /// and 1223 for statements that may change nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
     pub fn enter_transaction(&mut self, context: &StatementContext, statement: &Statement) -> Result<()> {
         let executed = match statement {
             Statement::ExecutePrepared { name, .. } => self.prepared.named(name).map(|p| p.statement.clone()),
