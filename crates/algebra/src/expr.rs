@@ -208,11 +208,30 @@ impl Expr {
 
     /// The conditions that `self` is the AND of.
     pub fn into_conjuncts(self) -> Vec<Expr> {
+        let mut conjuncts = Vec::new();
+        self.add_conjuncts(&mut conjuncts);
+        conjuncts
+    }
+
+    fn add_conjuncts(self, conjuncts: &mut Vec<Expr>) {
         match self {
-            Expr::Logic { op: LogicOp::And, args } => args.into_iter().flat_map(Expr::into_conjuncts).collect(),
-            Expr::Literal { value: Value::Bool(true), .. } => Vec::new(),
-            other => vec![other],
+            Expr::Logic { op: LogicOp::And, args } => args.into_iter().for_each(|arg| arg.add_conjuncts(conjuncts)),
+            Expr::Literal { value: Value::Bool(true), .. } => {}
+            other => conjuncts.push(other),
         }
+    }
+
+    /// The conditions that a list of conditions is the AND of: the list itself if it has nothing to take apart.
+    pub fn conjuncts_of(list: Vec<Expr>) -> Vec<Expr> {
+        let is_one = |e: &Expr| {
+            !matches!(e, Expr::Logic { op: LogicOp::And, .. } | Expr::Literal { value: Value::Bool(true), .. })
+        };
+        if list.iter().all(is_one) {
+            return list;
+        }
+        let mut conjuncts = Vec::with_capacity(list.len());
+        list.into_iter().for_each(|e| e.add_conjuncts(&mut conjuncts));
+        conjuncts
     }
 
     pub fn ty(&self, columns: &Columns) -> SqlType {

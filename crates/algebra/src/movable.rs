@@ -98,7 +98,11 @@ impl Expr {
             // A subquery is computed where rules for subqueries put it.
             _ => false,
         };
-        itself && self.children().into_iter().all(Expr::is_movable)
+        let mut all = itself;
+        if itself {
+            self.for_each_child(&mut |child| all = all && child.is_movable());
+        }
+        all
     }
 }
 

@@ -1,18 +1,12 @@
-//! One small file holding one value: checksummed, replaced whole, by itself or through the log.
-//!
-//! ```text
-//!   0  magic            8 bytes, names the kind of file
-//!   8  format version   u32, little-endian
-//!  12  CRC32C           u32, over everything behind it
-//!  16  length           u64, of the body
-//!  24  body             JSON
-//! ```
+//! One small file holding one value as JSON: [checksummed](muster_storage::checked_file), replaced whole, by itself or through
+//! the log.
 //!
 //! After a crash either the old or the new content is there: by itself a file is replaced by rename ([`small_file`]); what the
 //! log replaces ([`LoggedFile`]) is there when its record is durable, in one order with the changes of rows.
 
 use muster_storage::{
     FileId, RoomUse, StorageError, Store,
+    checked_file::{self, BODY_BYTES_MAX, HEADER_BYTES},
     io::Disk,
     small_file::{self, ReplaceError},
 };
@@ -27,16 +21,10 @@ use std::{
     },
 };
 
-const HEADER: usize = 24;
-/// A body larger than this is taken for corrupt before memory is asked for.
-const MAX_BODY: u64 = 1 << 30;
+pub use muster_storage::checked_file::FileKind as Kind;
 
-/// A kind of file.
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    pub magic: [u8; 8],
-    pub version: u32,
-}
+/// A file of more bytes is not read.
+pub const FILE_BYTES_MAX: u64 = HEADER_BYTES as u64 + BODY_BYTES_MAX;
 
 /// The error of a file that is not as it was written.
 pub fn corrupt(path: &Path, reason: impl std::fmt::Display) -> SqlError {
@@ -94,10 +82,12 @@ impl CheckedFiles {
 
     /// Reads the value; `None` when there is no such file.
     pub fn read<T: DeserializeOwned>(&self, path: &Path, kind: Kind) -> Result<Option<T>> {
-        match self.disk.read_small(path, HEADER as u64 + MAX_BODY) {
+        match self.disk.read_small(path, FILE_BYTES_MAX) {
             Ok(bytes) => decode(&bytes, path, kind).map(Some),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) if e.kind() == ErrorKind::FileTooLarge => Err(corrupt(path, format!("more than {MAX_BODY} bytes"))),
+            Err(e) if e.kind() == ErrorKind::FileTooLarge => {
+                Err(corrupt(path, format!("more than {FILE_BYTES_MAX} bytes")))
+            }
             Err(e) => Err(StorageError::io(path, e).into()),
         }
     }
@@ -134,7 +124,7 @@ impl LoggedFile {
 
     /// Reads the value; `None` when there is no such file.
     pub fn read<T: DeserializeOwned>(&self) -> Result<Option<T>> {
-        let Some(bytes) = self.store.read_small_file(self.name, HEADER as u64 + MAX_BODY)? else { return Ok(None) };
+        let Some(bytes) = self.store.read_small_file(self.name, FILE_BYTES_MAX)? else { return Ok(None) };
         self.bytes.store(bytes.len() as u64, Relaxed);
         decode(&bytes, &self.path(), self.kind).map(Some)
     }
@@ -156,45 +146,22 @@ impl LoggedFile {
 /// A file with this value.
 fn encode<T: Serialize>(path: &Path, kind: Kind, value: &T) -> Result<Vec<u8>> {
     let body = serde_json::to_vec(value).map_err(SqlError::internal)?;
-    if body.len() as u64 > MAX_BODY {
-        return Err(SqlError::internal(format!("{}: {} bytes of content", path.display(), body.len())));
+    check_size(path, body.len() as u64)?;
+    Ok(checked_file::seal(kind, &body))
+}
+
+/// Refuses to write a body that would be taken for corrupt when it is read.
+pub fn check_size(path: &Path, body_bytes: u64) -> Result<()> {
+    match body_bytes > BODY_BYTES_MAX {
+        true => Err(SqlError::internal(format!("{}: {body_bytes} bytes of content", path.display()))),
+        false => Ok(()),
     }
-    let mut bytes = Vec::with_capacity(HEADER + body.len());
-    bytes.extend_from_slice(&kind.magic);
-    bytes.extend_from_slice(&kind.version.to_le_bytes());
-    bytes.extend_from_slice(&[0; 4]);
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&body);
-    let checksum = crc32c::crc32c(&bytes[16..]);
-    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-    Ok(bytes)
 }
 
 /// The value in the bytes of a file.
-fn decode<T: DeserializeOwned>(bytes: &[u8], path: &Path, kind: Kind) -> Result<T> {
-    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    if bytes.len() < HEADER {
-        return Err(corrupt(path, format!("truncated at {} bytes", bytes.len())));
-    }
-    if bytes[..8] != kind.magic {
-        return Err(corrupt(path, "not a file of Muster of this kind"));
-    }
-    if word(8) > kind.version {
-        let (found, supported) = (word(8), kind.version);
-        return Err(corrupt(
-            path,
-            format!("written by a newer version (format {found}, this build reads up to {supported})"),
-        ));
-    }
-    let length = u64::from(word(16)) | u64::from(word(20)) << 32;
-    if length > MAX_BODY || length != (bytes.len() - HEADER) as u64 {
-        let found = bytes.len() - HEADER;
-        return Err(corrupt(path, format!("{found} bytes of content where {length} were written")));
-    }
-    if crc32c::crc32c(&bytes[16..]) != word(12) {
-        return Err(corrupt(path, "wrong checksum"));
-    }
-    serde_json::from_slice(&bytes[HEADER..]).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
+pub fn decode<T: DeserializeOwned>(bytes: &[u8], path: &Path, kind: Kind) -> Result<T> {
+    let (_, body) = checked_file::open(bytes, kind).map_err(|reason| corrupt(path, reason))?;
+    serde_json::from_slice(body).map_err(|e| corrupt(path, format!("unreadable content: {e}")))
 }
 
 #[cfg(test)]

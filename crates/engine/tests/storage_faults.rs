@@ -11,6 +11,10 @@ use muster_engine::{
     },
     types::ErrorCode,
 };
+use muster_storage::{
+    checked_file::{self, FileKind},
+    definitions::Definitions,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -349,6 +353,29 @@ async fn counters_never_go_back() {
     assert_eq!(next_value(&home).await, 1);
 }
 
+/// The catalog as formats 1 and 2 held it: one value with all definitions.
+fn former_catalog(bytes: &[u8]) -> serde_json::Value {
+    let kind = FileKind { magic: *b"MUSTCATA", version: 3 };
+    let definitions = Definitions::from_bytes(bytes, kind).unwrap().values;
+    let value = |bytes: &[u8]| -> serde_json::Value { serde_json::from_slice(bytes).unwrap() };
+    let of = |kind: &str, database: &str| -> Vec<serde_json::Value> {
+        let prefix = format!("{kind}{database}\0").into_bytes();
+        definitions.iter().filter(|(key, _)| key.starts_with(&prefix)).map(|(_, bytes)| value(bytes)).collect()
+    };
+    let databases = definitions.iter().filter(|(key, _)| key[0] == b'd').map(|(key, bytes)| {
+        let name = str::from_utf8(&key[1..]).unwrap();
+        let collation = &value(bytes)["collation"];
+        serde_json::json!({ "name": name, "collation": collation, "tables": of("t", name), "views": of("v", name) })
+    });
+    let databases: Vec<_> = databases.collect();
+    serde_json::json!({ "next_table_id": value(&definitions[&b"n"[..]]), "databases": databases })
+}
+
+/// The bytes of a catalog of a former format.
+fn sealed(version: u32, catalog: &serde_json::Value) -> Vec<u8> {
+    checked_file::seal(FileKind { magic: *b"MUSTCATA", version }, &serde_json::to_vec(catalog).unwrap())
+}
+
 /// Catalogs of format 1 held statistics and counters; they move to files of their own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_catalog_of_the_former_format_is_taken_over() {
@@ -357,10 +384,9 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     run(&mut session, "ALTER TABLE t AUTO_INCREMENT = 50").await;
     let wanted = observe(&mut session).await;
     drop((session, database));
-    let stored = |path: &Path| -> serde_json::Value { serde_json::from_slice(&home.read(path)[24..]).unwrap() };
-    let statistics = stored(&home.files("stats")[0]);
+    let statistics: serde_json::Value = serde_json::from_slice(&home.read(&home.files("stats")[0])[24..]).unwrap();
     let path = home.path().join("catalog.mus");
-    let mut catalog = stored(&path);
+    let mut catalog = former_catalog(&home.read(&path));
     let indexes: Vec<_> = statistics["indexes"].as_array().unwrap().iter().map(|i| i[1].clone()).collect();
     let table = &mut catalog["databases"][0]["tables"][0];
     table["auto_increment"] = 50.into();
@@ -368,20 +394,76 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     table["statistics"] = serde_json::json!({
         "rows": statistics["rows"], "columns": statistics["columns"], "indexes": indexes,
     });
-    let body = serde_json::to_vec(&catalog).unwrap();
-    let mut bytes =
-        [&b"MUSTCATA"[..], &1u32.to_le_bytes(), &[0; 4], &(body.len() as u64).to_le_bytes(), &body].concat();
-    let checksum = crc32c::crc32c(&bytes[16..]);
-    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
     for file in home.files("stats").iter().chain(&home.files("counter")) {
         home.disk.remove(file).unwrap();
     }
-    home.write(&path, &bytes);
+    home.write(&path, &sealed(1, &catalog));
     for _ in 0..2 {
         assert_eq!(observe_anew(&home).await, wanted);
     }
     assert_eq!((home.files("stats").len(), home.files("counter").len()), (1, 1));
     assert!(!String::from_utf8_lossy(&home.read(&path)).contains("statistics"));
+}
+
+/// Format 2 held all definitions in one value. The first change makes it a file of definitions by key, also when no checkpoint
+/// passes that record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_catalog_with_all_definitions_in_one_value_is_taken_over() {
+    let home = Home::new();
+    let (database, mut session) = home.with_table().await;
+    run(&mut session, "CREATE VIEW w AS SELECT a FROM t").await;
+    let wanted = observe(&mut session).await;
+    drop((session, database));
+    let path = home.path().join("catalog.mus");
+    let former = sealed(2, &former_catalog(&home.read(&path)));
+    home.write(&path, &former);
+    assert_eq!(observe_anew(&home).await, wanted);
+    assert_eq!(home.read(&path), former, "nothing has changed");
+    let database = home.open();
+    let mut session = fixture::session(&database, "root");
+    run(&mut session, "CREATE TABLE d.one (a INT)").await;
+    run(&mut session, "CREATE TABLE d.two (a INT)").await;
+    run(&mut session, "DROP TABLE d.one").await;
+    drop((session, database));
+    let database = home.open();
+    let mut session = fixture::session(&database, "root");
+    let tables = run(&mut session, "SHOW TABLES FROM d").await;
+    assert_eq!(tables, [["t"], ["two"], ["v"], ["w"]].map(|row| row.map(String::from).to_vec()));
+    run(&mut session, "USE d").await;
+    assert_eq!(observe(&mut session).await, wanted);
+}
+
+/// What a statement writes to the log.
+async fn log_bytes_of(session: &mut Session, sql: &str) -> u64 {
+    let status = "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'";
+    let before: u64 = run(session, status).await[0][1].parse().unwrap();
+    run(session, sql).await;
+    run(session, status).await[0][1].parse::<u64>().unwrap() - before
+}
+
+/// DDL writes what it changes to the log, however many definitions there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ddl_writes_what_it_changes() {
+    let home = Home::new();
+    let (_database, mut session) = home.with_table().await;
+    let few = log_bytes_of(&mut session, "CREATE TABLE first (a INT PRIMARY KEY, b VARCHAR(20), KEY (b))").await;
+    for n in 0..60 {
+        run(&mut session, &format!("CREATE TABLE n{n} (a INT PRIMARY KEY, b VARCHAR(20), KEY (b))")).await;
+    }
+    for statement in [
+        "CREATE TABLE last (a INT PRIMARY KEY, b VARCHAR(20), KEY (b))",
+        "ALTER TABLE last COMMENT = 'new'",
+        "RENAME TABLE last TO very_last",
+        "CREATE VIEW of_first AS SELECT a FROM first",
+        "TRUNCATE TABLE very_last",
+        "DROP TABLE very_last",
+        "CREATE DATABASE other",
+        "DROP DATABASE other",
+    ] {
+        let many = log_bytes_of(&mut session, statement).await;
+        // The log counts whole blocks.
+        assert!(many <= few + 8192, "{statement}: {many} bytes with 60 tables more, {few} bytes before");
+    }
 }
 
 /// A change of a definition that comes while an index is built waits for it, and neither undoes the other.

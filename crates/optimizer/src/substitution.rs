@@ -12,17 +12,20 @@ pub fn substitute(expr: Expr, map: &Substitution) -> Expr {
     if map.is_empty() {
         return expr;
     }
-    expr.rewrite(&mut |e| match e {
-        Expr::Column(id) => map.get(&id).cloned().unwrap_or(Expr::Column(id)),
-        Expr::Subquery(mut q) => {
-            if q.outer.iter().any(|id| map.contains_key(id)) {
-                substitute_rel(&mut q.rel, map);
-                q.outer = scope::free_columns(&q.rel).into_iter().collect();
+    let mut expr = expr;
+    expr.update(&mut |e| match e {
+        Expr::Column(id) => {
+            if let Some(replacement) = map.get(id) {
+                *e = replacement.clone();
             }
-            Expr::Subquery(q)
         }
-        other => other,
-    })
+        Expr::Subquery(q) if q.outer.iter().any(|id| map.contains_key(id)) => {
+            substitute_rel(&mut q.rel, map);
+            q.outer = scope::free_columns(&q.rel).into_iter().collect();
+        }
+        _ => {}
+    });
+    expr
 }
 
 /// Replaces columns in every expression of a relation. Columns that the relation itself produces must not be in the

@@ -75,6 +75,21 @@ fn statements() -> Vec<(&'static str, String)> {
                 list(20_000, |i| format!("(o_orderkey = {i} and c_nationkey < {i})"), " or ")
             ),
         ),
+        ("values by IN", format!("{orders} o_orderkey in ({})", list(100_000, |i| format!("{}", 2 * i), ","))),
+        (
+            "pairs of a two-part key by OR",
+            format!(
+                "select l_quantity from lineitem where {}",
+                list(20_000, |i| format!("(l_orderkey = {i} and l_linenumber = {})", i % 7), " or ")
+            ),
+        ),
+        (
+            "bounds of a two-part key by OR",
+            format!(
+                "select l_quantity from lineitem where {}",
+                list(20_000, |i| format!("(l_orderkey = {i} and l_linenumber < {})", i % 7), " or ")
+            ),
+        ),
         ("inequalities by AND", format!("{orders} {}", list(20_000, |i| format!("o_orderkey <> {i}"), " and "))),
         (
             "bounds by AND over a join",
@@ -136,6 +151,27 @@ fn planning_is_interrupted_soon() {
         options.interrupt = stopping;
         let stopped = workload.plan_with(&sql, &options).expect_err("the statement is stopped");
         assert_eq!(stopped.code, ErrorCode::QueryInterrupted, "{name}: {stopped}");
+    }
+}
+
+/// Prints how long large statements take from text to plan, and how much of that the parser takes.
+#[test]
+#[ignore = "a measurement, for a build with all optimizations"]
+fn planning_times_of_large_statements() {
+    const RUNS: usize = 7;
+    let workload = golden::dbt3();
+    let only = std::env::var("STATEMENT").unwrap_or_default();
+    for (name, sql) in statements().into_iter().filter(|(name, _)| name.contains(&only)) {
+        let run = || {
+            let start = Instant::now();
+            muster_sql::parse(&sql).expect("a statement");
+            let parsed = start.elapsed();
+            (workload.plan_timed(&sql, &Options::default()).expect("a plan").1 + parsed, parsed)
+        };
+        let mut times: Vec<_> = (0..RUNS).map(|_| run()).collect();
+        times.sort();
+        let [(all, parsed), (longest, _)] = [times[RUNS / 2], times[RUNS - 1]];
+        println!("{name:>32}  {all:>9.3?}  parser {parsed:>9.3?}  longest {longest:>9.3?}");
     }
 }
 

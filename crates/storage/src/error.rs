@@ -13,6 +13,9 @@ pub enum StorageError {
     /// A page that is not what it should be: wrong checksum, wrong identity, impossible content.
     #[error("{path}: page {page}: {reason}")]
     Corrupt { path: PathBuf, page: u32, reason: String },
+    /// A small file that is not as it was written.
+    #[error("{path}: {reason}")]
+    CorruptFile { path: PathBuf, reason: String },
     #[error("{path}: not a Muster file")]
     Foreign { path: PathBuf },
     #[error("{path}: written by a newer version (format {found}, this build reads up to {supported})")]
@@ -136,6 +139,7 @@ impl From<StorageError> for SqlError {
             StorageError::HalfUndone => ErrorCode::ErrorDuringRollback,
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }
+            | StorageError::CorruptFile { .. }
             | StorageError::DamagedLog { .. }
             | StorageError::Foreign { .. }
             | StorageError::NewerFormat { .. }

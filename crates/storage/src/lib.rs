@@ -6,7 +6,8 @@
 //!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file/
-//!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs
+//!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs,
+//!                                                        checked_file.rs, definitions.rs
 //!   Log        the redo log                                log/
 //!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
 //!   Disk       io_uring, pread, a simulated one with faults  io/
@@ -23,7 +24,9 @@ mod arrow_value;
 pub mod buffer_pool;
 #[cfg(test)]
 mod changed_directory;
+pub mod checked_file;
 pub mod counters;
+pub mod definitions;
 mod directory;
 pub mod error;
 mod essential_thread;

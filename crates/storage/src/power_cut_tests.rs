@@ -4,6 +4,8 @@
 use crate::{
     ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, RoomUse, Scan, ScanRequest, Store,
     StoreOptions, Table, TableLoader, TableSchema, TableStatistics,
+    checked_file::FileKind,
+    definitions::{DefinitionChanges, Definitions},
     io::{
         Disk,
         simulated::{Fault, FaultKind, Operation, SimulatedDisk},
@@ -14,6 +16,7 @@ use crate::{
 use arrow_array::RecordBatch;
 use muster_types::{Collation, KeyPart, SqlType, Value};
 use std::{
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::Arc,
@@ -21,6 +24,11 @@ use std::{
 
 const DIRECTORY: &str = "/parent/d";
 const CATALOG: &str = "catalog.mus";
+const KIND: FileKind = FileKind { magic: *b"MUSTTEST", version: 1 };
+/// The keys of the catalog. Each change sets the first and the last one.
+const STEP: &[u8] = b"a step";
+const FILES: &[u8] = b"files";
+const STEP_AGAIN: &[u8] = b"step";
 /// Rows after each step that loads.
 const LOADED: [usize; 2] = [150, 400];
 
@@ -39,14 +47,33 @@ impl Catalog {
 
     fn read(store: &Store) -> Catalog {
         let Some(bytes) = store.read_small_file(CATALOG, 1000).unwrap() else { return Catalog::default() };
-        let numbers = bytes.chunks(4).map(|n| u32::from_le_bytes(n.try_into().unwrap())).collect::<Vec<_>>();
-        Catalog { step: numbers[0] as usize, files: numbers[1..].iter().map(|n| FileId(*n)).collect() }
+        let values = Definitions::from_bytes(&bytes, KIND).unwrap().values;
+        let numbers =
+            |value: &[u8]| -> Vec<u32> { value.chunks(4).map(|n| u32::from_le_bytes(n.try_into().unwrap())).collect() };
+        let step = |key: &[u8]| values.get(key).map(|value| numbers(value)[0] as usize);
+        let steps = [step(STEP), step(STEP_AGAIN)];
+        assert_eq!(steps[0], steps[1], "half a change");
+        let files = values.get(FILES).map_or(Vec::new(), |value| numbers(value).into_iter().map(FileId).collect());
+        Catalog { step: steps[0].unwrap(), files }
     }
 
+    /// The first step makes the file, the others change definitions in it.
     fn write(&self, store: &Store, before: &Catalog) -> Result<()> {
-        let numbers = [self.step as u32].into_iter().chain(self.files.iter().map(|file| file.0));
-        let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
-        store.replace_small_file(CATALOG, &bytes, &before.files, RoomUse::Takes).map_err(|e| match e {
+        let mut changes = DefinitionChanges::default();
+        changes.set(STEP.to_vec(), (self.step as u32).to_le_bytes());
+        changes.set(STEP_AGAIN.to_vec(), (self.step as u32).to_le_bytes());
+        match self.files.is_empty() {
+            true => changes.remove(FILES.to_vec()),
+            false => changes.set(FILES.to_vec(), self.files.iter().flat_map(|f| f.0.to_le_bytes()).collect::<Vec<_>>()),
+        }
+        let written = if before.step == 0 {
+            let mut definitions = Definitions { kind: KIND, values: BTreeMap::new() };
+            definitions.change(changes.values);
+            store.replace_small_file(CATALOG, &definitions.to_bytes(), &before.files, RoomUse::Takes)
+        } else {
+            store.change_definitions(CATALOG, changes, &before.files, RoomUse::Takes)
+        };
+        written.map_err(|e| match e {
             ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
         })
     }

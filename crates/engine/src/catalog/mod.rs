@@ -1,16 +1,21 @@
 //! The catalog: what databases, tables and views a data directory has by definition.
 //!
 //! ```text
-//!   Stored     what the file holds                         stored.rs
-//!   Snapshot   one state in memory, immutable              snapshot.rs
-//!   Catalog    the current snapshot, and how it changes    mod.rs
-//!   column_key PRI, UNI, MUL                               column_key.rs
+//!   CatalogFile       the file, changed by records of the log              file.rs
+//!   CatalogChange     definitions by key, and what differs between two states    definitions.rs
+//!   Snapshot          one state in memory, immutable                       snapshot.rs
+//!   Stored            what the file held in former formats                 stored.rs
+//!   Catalog           the current snapshot, and how it changes             mod.rs
+//!   column_key        PRI, UNI, MUL                                        column_key.rs
 //! ```
 //!
-//! A change clones the snapshot (its parts are shared), edits the clone, writes it to the log and only then shows the clone.
+//! A change clones the snapshot (its parts are shared), edits the clone, writes what differs to the log and only then shows
+//! the clone.
 //! One lock serialises changes; readers keep the snapshot that they began with.
 
 mod column_key;
+mod definitions;
+mod file;
 mod snapshot;
 mod stored;
 
@@ -18,68 +23,55 @@ pub use column_key::column_key;
 pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, now_utc_micros, schema_of};
 pub use stored::FormerContent;
 
-use crate::persist::{self, ChangeError, LoggedFile};
-use muster_storage::{FileId, Store, mutex::Mutex};
+use crate::persist::ChangeError;
+use file::{CatalogContent, CatalogFile};
+use muster_storage::{Store, mutex::Mutex};
 use muster_types::Result;
 use parking_lot::RwLock;
 use std::{
-    collections::HashSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Format 1 also had the tables' statistics and AUTO_INCREMENT values, which are kept beside the tables' files now.
-const KIND: persist::Kind = persist::Kind { magic: *b"MUSTCATA", version: 2 };
-const FILE_NAME: &str = "catalog.mus";
 
 /// Tables with what a catalog of format 1 said of their rows.
 pub type Former = Vec<(Arc<TableEntry>, FormerContent)>;
 
 pub struct Catalog {
-    file: LoggedFile,
     current: RwLock<Arc<Snapshot>>,
-    /// Held while a change is made.
-    change: Mutex<()>,
+    /// The file. Locked while a change is made.
+    file: Mutex<CatalogFile>,
 }
 
 impl Catalog {
     /// The file of a data directory's catalog.
     pub fn path(directory: &Path) -> PathBuf {
-        directory.join(FILE_NAME)
-    }
-
-    fn file(store: &Arc<Store>) -> LoggedFile {
-        LoggedFile::new(Arc::clone(store), FILE_NAME, KIND)
+        CatalogFile::path(directory)
     }
 
     /// Returns true if a data directory has a catalog. One that has none is new.
-    pub fn exists(store: &Arc<Store>) -> Result<bool> {
-        Ok(Catalog::file(store).read::<serde::de::IgnoredAny>()?.is_some())
+    pub fn exists(store: &Store) -> Result<bool> {
+        CatalogFile::exists(store)
     }
 
     /// Reads the catalog of a data directory; `None` when it has none. Returns also what a catalog of format 1 said of
     /// tables' rows: it is lost with the next change.
     pub fn read(store: &Arc<Store>) -> Result<Option<(Catalog, Former)>> {
-        let file = Catalog::file(store);
-        let Some(stored) = file.read::<stored::Stored>()? else { return Ok(None) };
-        let (snapshot, former) = stored.into_snapshot();
+        let Some((file, CatalogContent { snapshot, former })) = CatalogFile::read(store)? else { return Ok(None) };
         Ok(Some((Catalog::new(file, snapshot), former)))
     }
 
     /// Writes an empty catalog into a data directory.
     pub fn create(store: &Arc<Store>) -> Result<Catalog> {
-        let empty = Catalog::new(Catalog::file(store), Snapshot::default());
-        empty.file.write(&stored::Stored::of(&empty.snapshot()), &[])?;
-        Ok(empty)
+        Ok(Catalog::new(CatalogFile::create(store)?, Snapshot::default()))
     }
 
-    fn new(file: LoggedFile, snapshot: Snapshot) -> Catalog {
-        Catalog { file, current: RwLock::new(Arc::new(snapshot)), change: Mutex::new(()) }
+    fn new(file: CatalogFile, snapshot: Snapshot) -> Catalog {
+        Catalog { file: Mutex::new(file), current: RwLock::new(Arc::new(snapshot)) }
     }
 
     /// Bytes of the file.
     pub fn file_bytes(&self) -> u64 {
-        self.file.bytes()
+        self.file.lock().bytes()
     }
 
     /// The state now.
@@ -91,11 +83,11 @@ impl Catalog {
     /// becomes the state when the log has failed, and nobody knows. Files of pages that the copy does not name any more are
     /// removed with it.
     pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R, ChangeError> {
-        let _one_at_a_time = self.change.lock();
+        let mut file = self.file.lock();
         let before = self.snapshot();
         let mut next = Snapshot::clone(&before);
         let result = f(&mut next)?;
-        let written = self.file.write(&stored::Stored::of(&next), &files_not_in(&before, &next));
+        let written = file.write(&before, &next);
         if !matches!(written, Err(ChangeError::NotMade(_))) {
             *self.current.write() = Arc::new(next);
         }
@@ -103,8 +95,6 @@ impl Catalog {
     }
 }
 
-/// Files of tables that `next` does not have any more.
-fn files_not_in(before: &Snapshot, next: &Snapshot) -> Vec<FileId> {
-    let kept: HashSet<FileId> = next.tables().flat_map(|table| table.files.iter().copied()).collect();
-    before.tables().flat_map(|table| table.files.iter().copied()).filter(|file| !kept.contains(file)).collect()
-}
+#[cfg(test)]
+#[path = "catalog_tests.rs"]
+mod tests;

@@ -1,4 +1,5 @@
-//! The catalog's file content. Kept apart from the state in memory, so that the format changes only on purpose.
+//! Tables as the catalog's file holds them, and what the file held in formats 1 and 2. Kept apart from the state in memory, so
+//! that the format changes only on purpose.
 
 use super::snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry};
 use muster_algebra::TableDef;
@@ -7,13 +8,14 @@ use muster_types::Collation;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-#[derive(Serialize, Deserialize)]
+/// All definitions, as formats 1 and 2 held them.
+#[derive(Deserialize)]
 pub(super) struct Stored {
     next_table_id: u64,
     databases: Vec<StoredDatabase>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct StoredDatabase {
     name: String,
     collation: Collation,
@@ -21,8 +23,9 @@ struct StoredDatabase {
     views: Vec<Arc<ViewEntry>>,
 }
 
+/// A table.
 #[derive(Serialize, Deserialize)]
-struct StoredTable {
+pub(super) struct StoredTable {
     def: Arc<TableDef>,
     extras: TableExtras,
     files: Vec<FileId>,
@@ -45,9 +48,9 @@ pub struct FormerContent {
     pub statistics: TableStatistics,
 }
 
-impl Stored {
-    pub fn of(snapshot: &Snapshot) -> Stored {
-        let table = |entry: &Arc<TableEntry>| StoredTable {
+impl StoredTable {
+    pub fn of(entry: &TableEntry) -> StoredTable {
+        StoredTable {
             def: entry.def.clone(),
             extras: entry.extras.clone(),
             files: entry.files.clone(),
@@ -56,24 +59,24 @@ impl Stored {
             auto_increment: None,
             updated: None,
             statistics: None,
-        };
-        let database = |(name, schema): (&String, &Schema)| StoredDatabase {
-            name: name.clone(),
-            collation: schema.collation,
-            tables: schema.tables.values().map(table).collect(),
-            views: schema.views.values().cloned().collect(),
-        };
-        Stored { next_table_id: snapshot.next_table_id, databases: snapshot.schemas.iter().map(database).collect() }
+        }
     }
 
+    pub fn into_entry(self) -> TableEntry {
+        let StoredTable { def, extras, files, next_index_id, created, .. } = self;
+        TableEntry { def, extras, files, next_index_id, created }
+    }
+}
+
+impl Stored {
     /// The state in memory, and what a catalog of format 1 said of tables' rows.
     pub fn into_snapshot(self) -> (Snapshot, Vec<(Arc<TableEntry>, FormerContent)>) {
         let mut former = Vec::new();
-        let mut table = |t: StoredTable| {
-            let StoredTable { def, extras, files, next_index_id, created, .. } = t;
-            let entry = Arc::new(TableEntry { def, extras, files, next_index_id, created });
-            if let (Some(auto_increment), Some(statistics)) = (t.auto_increment, t.statistics) {
-                former.push((entry.clone(), FormerContent { auto_increment, updated: t.updated, statistics }));
+        let mut table = |mut t: StoredTable| {
+            let (auto_increment, updated, statistics) = (t.auto_increment, t.updated, t.statistics.take());
+            let entry = Arc::new(t.into_entry());
+            if let (Some(auto_increment), Some(statistics)) = (auto_increment, statistics) {
+                former.push((entry.clone(), FormerContent { auto_increment, updated, statistics }));
             }
             (entry.def.name.clone(), entry)
         };

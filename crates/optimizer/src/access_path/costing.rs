@@ -1,6 +1,6 @@
 //! What a way to read a table costs.
 
-use super::{Path, Request, kept, split_conditions};
+use super::{Path, Request, not_implied, split_conditions};
 use crate::fingerprint::ExprSet;
 use crate::index_shape::{entries_per_key, tree_of};
 use crate::join_order::cardinality::{Estimator, table_rows};
@@ -24,9 +24,16 @@ pub fn range_rows(
     if let Some(rows) = statistics.range_rows(request.table, index, &ranges.ranges) {
         return rows.clamp(0.0, total);
     }
-    let said: Vec<Expr> =
-        request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c.clone()).collect();
-    total * estimator.selectivity(&said)
+    let said = request.conjuncts.iter().zip(&ranges.implied).filter(|(_, i)| **i).map(|(c, _)| c);
+    total * estimator.selectivity(said)
+}
+
+/// The conditions that have to be checked on rows of ranges, or of the whole index.
+fn to_be_checked<'a>(conjuncts: &'a [Expr], ranges: Option<&'a IndexRanges>) -> Vec<&'a Expr> {
+    match ranges {
+        Some(ranges) => not_implied(conjuncts, &ranges.implied).collect(),
+        None => conjuncts.iter().collect(),
+    }
 }
 
 /// One stream in order takes so many times as long as the streams that read the same in parallel.
@@ -69,11 +76,11 @@ impl PathBuilder<'_> {
         index: usize,
         ranges: Option<&IndexRanges>,
         rows_read: f64,
-        steered: &[Expr],
+        steered: &[&Expr],
         covering: bool,
     ) -> f64 {
         let table = self.request.table;
-        let conjuncts = &self.request.conjuncts;
+        let conjuncts = self.request.conjuncts;
         let checked = ranges.map_or(conjuncts.len(), |r| r.implied.iter().filter(|implied| !**implied).count());
         let tree = tree_of(self.statistics, table, index);
         let mut cost_ms = self.options.cost.sequential_reads(&tree, rows_read);
@@ -83,11 +90,11 @@ impl PathBuilder<'_> {
             self.options.cost.secondary_scan(rows_read, self.columns.len(), checked)
         };
         if !covering {
-            let checked = ranges.map_or_else(|| conjuncts.clone(), |r| kept(conjuncts, &r.implied));
+            let checked = to_be_checked(conjuncts, ranges);
             let (mut on_entries, _) = split_conditions(table, index, self.request.columns, checked, self.options);
-            let steered: ExprSet<'_> = steered.iter().collect();
+            let steered: ExprSet<'_> = steered.iter().copied().collect();
             on_entries.retain(|c| !steered.contains(c));
-            let fetched = rows_read * self.estimator.selectivity(&on_entries);
+            let fetched = rows_read * self.estimator.selectivity(on_entries);
             let clustered = tree_of(self.statistics, table, 0);
             cost_ms += match self.options.is_on_for(Switch::Mrr, index) {
                 true => self.options.cost.fetches(&clustered, fetched),
@@ -101,8 +108,8 @@ impl PathBuilder<'_> {
     pub fn risk(&self, path: &Path) -> EarlyStopRisk {
         let (table, cost) = (self.request.table, &self.options.cost);
         let tree = tree_of(self.statistics, table, path.index);
-        let conjuncts = &self.request.conjuncts;
-        let checked = path.ranges.as_ref().map_or_else(|| conjuncts.clone(), |r| kept(conjuncts, &r.implied));
+        let conjuncts = self.request.conjuncts;
+        let checked = to_be_checked(conjuncts, path.ranges.as_deref());
         let entries = path.rows_read.max(1.0);
         let entries_ms = match path.index {
             0 => cost.clustered_scan(entries, self.columns.len(), checked.len()),
@@ -117,7 +124,7 @@ impl PathBuilder<'_> {
         let (mut fetches, mut pages) = (0.0, tree.leaf_pages * (entries / tree.entries.max(1.0)).min(1.0));
         if !path.covering {
             let (on_entries, _) = split_conditions(table, path.index, self.request.columns, checked, self.options);
-            fetches = entries * self.estimator.selectivity(&on_entries);
+            fetches = entries * self.estimator.selectivity(on_entries);
             // One by one, in any order.
             prices.fetch_ms = cost.single_lookup_ns * 1e-6;
             prices.page_ms = cost.single_read_ms;
@@ -134,8 +141,8 @@ impl PathBuilder<'_> {
         let (table, rows) = (self.request.table, path.rows_read);
         let total = table_rows(self.statistics, table);
         let said: Vec<bool> = ranges.steered.iter().zip(&ranges.implied).map(|(s, i)| *s && !*i).collect();
-        let conditions: Vec<Expr> =
-            self.request.conjuncts.iter().zip(&said).filter(|(_, s)| **s).map(|(c, _)| c.clone()).collect();
+        let conditions: Vec<&Expr> =
+            self.request.conjuncts.iter().zip(&said).filter(|(_, s)| **s).map(|(c, _)| c).collect();
         // Conditions that imply these hold for as many rows at most.
         let at_least = others.iter().filter(|o| {
             let implies = |r: &IndexRanges| {
@@ -145,7 +152,7 @@ impl PathBuilder<'_> {
             o.ranges.as_deref().is_some_and(implies)
         });
         let at_least = at_least.map(|o| o.rows_read).fold(0.0, f64::max);
-        let rows_read = (rows * self.estimator.selectivity(&conditions)).max(at_least).min(rows);
+        let rows_read = (rows * self.estimator.selectivity(conditions.iter().copied())).max(at_least).min(rows);
         // For each value of the parts before a steered one, every interval is gone to, and the end is seen.
         let skips = ranges.steering.iter().enumerate().filter_map(|(part, set)| {
             let values = total / entries_per_key(self.statistics, table, path.index, part).max(1.0);

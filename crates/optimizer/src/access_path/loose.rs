@@ -5,7 +5,7 @@
 //! parts between those of the group make it finer, which costs and does no harm.
 
 use super::costing::range_rows;
-use super::{Reading, Request, hints, kept};
+use super::{Reading, Request, hints, kept, not_implied};
 use crate::index_shape::{entries_per_key, tree_of, usable_parts};
 use crate::join_order::cardinality::{Estimator, table_rows};
 use crate::options::Options;
@@ -68,10 +68,10 @@ impl Loose<'_> {
         let found = Domains::new(table, columns, conjuncts, self.options, self.request.known).ranges(index);
         let none_implied = vec![false; conjuncts.len()];
         let implied = found.as_ref().map_or(&none_implied, |r| &r.implied);
-        let conditions = kept(conjuncts, implied);
-        if !conditions.iter().all(|c| self.is_decided_by(c, &parts[..distinct])) {
+        if !not_implied(conjuncts, implied).all(|c| self.is_decided_by(c, &parts[..distinct])) {
             return None;
         }
+        let conditions = kept(conjuncts, implied);
         let mut reverse = false;
         if let (Some((end, id)), Some(place)) = (self.wanted, of_wanted)
             && place == distinct

@@ -26,6 +26,7 @@ use muster_algebra::{
     Switch, TableDef,
 };
 use order::order_of;
+use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ pub struct Request<'a> {
     pub columns: &'a [(ColId, usize)],
     pub hints: &'a [IndexHint],
     /// The conditions on the table; none of them has a subquery.
-    pub conjuncts: Vec<Expr>,
+    pub conjuncts: &'a [Expr],
     /// Columns wanted above.
     pub required: &'a ColSet,
     /// Order in which rows are wanted, and how many of them at most: used if it is cheaper than sorting.
@@ -84,11 +85,11 @@ pub struct Chosen {
 pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Estimator, options: &Options) -> Chosen {
     let table = request.table;
     let total = table_rows(statistics, table);
-    let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(&request.conjuncts)).collect();
+    let needed: ColSet = request.required.iter().copied().chain(scope::exprs_columns(request.conjuncts)).collect();
     let columns: Vec<(ColId, usize)> = request.columns.iter().filter(|(id, _)| needed.contains(id)).copied().collect();
-    let domains = Domains::new(table, request.columns, &request.conjuncts, options, request.known);
+    let domains = Domains::new(table, request.columns, request.conjuncts, options, request.known);
     let mut share = match options.is_on(Switch::ConditionFanoutFilter) {
-        true => estimator.selectivity(&request.conjuncts),
+        true => estimator.selectivity(request.conjuncts),
         false => 1.0,
     };
     let mut paths: Vec<Path> = Vec::new();
@@ -156,7 +157,7 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
             ordered: None,
             covering: true,
         });
-    let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(&request.conjuncts);
+    let is_risky = best.ordered.is_some() && request.limit.is_some() && !best.implies(request.conjuncts);
     let risk = (is_risky && !orders(&best)).then(|| builder.risk(&best));
     Chosen { plan: build(best, rows, columns.clone(), request, estimator, options), risk }
 }
@@ -182,8 +183,8 @@ pub fn entries(
         true => 0.0,
         false => range_rows(&found, index, request, total, statistics, estimator),
     };
-    let mut conditions = kept(conjuncts, &found.implied);
-    conditions.retain(|c| scope::expr_columns(c).iter().all(has));
+    let on_entries = not_implied(conjuncts, &found.implied).filter(|c| scope::expr_columns(c).iter().all(has));
+    let conditions: Vec<Expr> = on_entries.cloned().collect();
     let rows = rows_read * estimator.selectivity(&conditions);
     let checked = scope::exprs_columns(&conditions);
     let read: Vec<(ColId, usize)> =
@@ -206,25 +207,30 @@ fn may_order(options: &Options, limit: Option<u64>) -> bool {
 }
 
 /// The conjuncts that ranges do not imply.
+fn not_implied<'a>(conjuncts: &'a [Expr], implied: &'a [bool]) -> impl Iterator<Item = &'a Expr> {
+    conjuncts.iter().zip(implied).filter(|(_, implied)| !**implied).map(|(conjunct, _)| conjunct)
+}
+
+/// The same for a plan. A condition may have a hundred thousand nodes, so alternatives are compared without copies.
 fn kept(conjuncts: &[Expr], implied: &[bool]) -> Vec<Expr> {
-    conjuncts.iter().zip(implied).filter(|(_, i)| !**i).map(|(c, _)| c.clone()).collect()
+    not_implied(conjuncts, implied).cloned().collect()
 }
 
 /// Conditions for an index that does not cover the query: those to be checked on its entries, and those on rows.
-pub fn split_conditions(
+pub fn split_conditions<E: Borrow<Expr>>(
     table: &TableDef,
     index: usize,
     columns: &[(ColId, usize)],
-    conditions: Vec<Expr>,
+    conditions: Vec<E>,
     options: &Options,
-) -> (Vec<Expr>, Vec<Expr>) {
+) -> (Vec<E>, Vec<E>) {
     if index == 0 || !options.is_on_for(Switch::IndexConditionPushdown, index) {
         return (Vec::new(), conditions);
     }
     let in_index = |id: &ColId| {
         columns.iter().find(|(c, _)| c == id).is_some_and(|(_, column)| table.index_has_column(index, *column))
     };
-    conditions.into_iter().partition(|e| scope::expr_columns(e).iter().all(in_index))
+    conditions.into_iter().partition(|e| scope::expr_columns(e.borrow()).iter().all(in_index))
 }
 
 /// Cost with the sort that a path saves or needs.
@@ -235,7 +241,7 @@ fn full_cost(path: &Path, rows: f64, total: f64, request: &Request<'_>, cost: &C
     }
     match (path.ordered, request.limit) {
         // Each row that is read is wanted.
-        (Some(_), Some(limit)) if path.implies(&request.conjuncts) => {
+        (Some(_), Some(limit)) if path.implies(request.conjuncts) => {
             path.cost_ms * (limit as f64 / path.rows_read.max(1.0)).min(1.0)
         }
         // Rows come evenly, or they do not: then all are read.
@@ -258,11 +264,11 @@ fn build(
     let limit = if stopped { request.limit } else { None };
     let (ranges, steering, conditions) = match path.ranges {
         Some(r) => {
-            let kept = kept(&request.conjuncts, &r.implied);
+            let kept = kept(request.conjuncts, &r.implied);
             let r = Rc::unwrap_or_clone(r);
             (r.ranges, if path.steered { r.steering } else { Vec::new() }, kept)
         }
-        None => (vec![KeyRange::all()], Vec::new(), request.conjuncts),
+        None => (vec![KeyRange::all()], Vec::new(), request.conjuncts.to_vec()),
     };
     let scan = Reading { table: request.table, alias: request.alias, index: path.index, columns, conditions }.scan(
         request.required,

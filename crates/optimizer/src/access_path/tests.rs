@@ -41,7 +41,7 @@ impl Case {
         limit: Option<u64>,
     ) -> Scan {
         let required: ColSet = wanted.iter().map(|c| self.ids[*c]).collect();
-        let (table, columns) = (&self.table, self.columns.as_slice());
+        let (table, columns, conjuncts) = (&self.table, self.columns.as_slice(), conjuncts.as_slice());
         let known = &KnownRanges::default();
         let required = &required;
         let (alias, takes_risks) = ("t", true);

@@ -159,7 +159,7 @@ impl Estimator {
     }
 
     /// Share of rows for which all predicates hold.
-    pub fn selectivity(&self, predicates: &[Expr]) -> f64 {
+    pub fn selectivity<'e>(&self, predicates: impl IntoIterator<Item = &'e Expr>) -> f64 {
         let mut bounds: BTreeMap<ColId, (f64, f64)> = BTreeMap::new();
         let mut share = 1.0;
         for predicate in predicates {
@@ -213,7 +213,7 @@ impl Estimator {
             Expr::Logic { op: LogicOp::Or, args } => {
                 1.0 - args.iter().map(|a| 1.0 - self.selectivity(std::slice::from_ref(a))).product::<f64>()
             }
-            Expr::Not(arg) => 1.0 - self.selectivity(std::slice::from_ref(arg)),
+            Expr::Not(arg) => 1.0 - self.selectivity(std::slice::from_ref(&**arg)),
             Expr::IsNull { arg, negated } => {
                 let share = match &**arg {
                     Expr::Column(id) => self.columns.get(id).map_or(0.1, |c| c.null_share),

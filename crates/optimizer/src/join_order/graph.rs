@@ -155,7 +155,7 @@ impl Graph {
         let inner = self.inner_units();
         let mut equal = EqualColumns::default();
         let mut local: BTreeMap<usize, Vec<Expr>> = BTreeMap::new();
-        for expr in conjuncts.into_iter().flat_map(Expr::into_conjuncts) {
+        for expr in Expr::conjuncts_of(conjuncts) {
             let units = self.units_of(&scope::expr_columns(&expr));
             if units == 0 {
                 self.constants.push(expr);

@@ -162,10 +162,10 @@ impl<'a> Lookups<'a> {
         let entry_share = match covering {
             true => 1.0,
             false => {
-                let conditions = base.predicates.to_vec();
+                let conditions: Vec<&Expr> = base.predicates.iter().collect();
                 let (on_entries, _) =
                     access_path::split_conditions(base.table, index, base.columns, conditions, options);
-                self.estimator.selectivity(&on_entries)
+                self.estimator.selectivity(on_entries)
             }
         };
         let tree = tree_of(self.statistics, base.table, index);

@@ -110,7 +110,7 @@ impl Planner<'_> {
         required: &ColSet,
     ) -> Option<Fewer> {
         let Rel::Get { table: definition, alias, columns, hints } = table.get else { return None };
-        let (conjuncts, known) = (table.predicates.to_vec(), &KnownRanges::default());
+        let (conjuncts, known) = (table.predicates, &KnownRanges::default());
         let request = Request {
             table: definition,
             alias,

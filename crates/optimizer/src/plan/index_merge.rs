@@ -159,7 +159,8 @@ impl Planner<'_> {
         let (columns, renamed) = self.columns_again(merged);
         let rel = Rel::Get { table: table.clone(), alias: alias.into(), columns: columns.clone(), hints: Vec::new() };
         self.learn(&rel);
-        let conjuncts = conjuncts.into_iter().map(|c| substitute(c, &renamed)).collect();
+        let conjuncts: Vec<Expr> = conjuncts.into_iter().map(|c| substitute(c, &renamed)).collect();
+        let conjuncts = conjuncts.as_slice();
         let of_part = |column: usize| columns.iter().find(|(_, c)| *c == column).map(|(id, _)| *id);
         let ids: Vec<ColId> = table.indexes[0].parts.iter().map(|p| of_part(p.column)).collect::<Option<_>>()?;
         let required: ColSet = ids.iter().copied().collect();

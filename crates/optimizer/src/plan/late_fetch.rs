@@ -55,12 +55,13 @@ impl Planner<'_> {
         let keys: Vec<SortKey> = keys.iter().map(|k| SortKey { expr: again(&k.expr), ..k.clone() }).collect();
         let ordered_by = scope::exprs_columns(keys.iter().map(|key| &key.expr));
         let required: ColSet = ids.iter().copied().chain(ordered_by).collect();
+        let conjuncts: Vec<Expr> = conjuncts.iter().map(again).collect();
         let request = Request {
             table,
             alias,
             columns: &columns,
             hints,
-            conjuncts: conjuncts.iter().map(again).collect(),
+            conjuncts: &conjuncts,
             required: &required,
             order: &[],
             limit: None,

@@ -27,6 +27,7 @@ use muster_algebra::{
 };
 use muster_types::Result;
 use sharing::Sharing;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -140,12 +141,17 @@ impl<'a> Planner<'a> {
         let Rel::Get { table, alias, columns, hints } = get else {
             return Err(muster_types::SqlError::internal("not a table"));
         };
-        let (above, conjuncts): (Vec<Expr>, Vec<Expr>) =
-            predicates.iter().cloned().partition(|p| p.has_subquery() || !p.is_movable());
+        let goes_above = |p: &&Expr| p.has_subquery() || !p.is_movable();
+        let above: Vec<Expr> = predicates.iter().filter(goes_above).cloned().collect();
+        let conjuncts: Cow<'_, [Expr]> = match above.is_empty() {
+            true => Cow::Borrowed(predicates),
+            false => predicates.iter().filter(|p| !goes_above(p)).cloned().collect(),
+        };
+        let conjuncts = &*conjuncts;
         let mut below = required.clone();
         below.extend(scope::exprs_columns(&above));
         if order.is_empty()
-            && let Some(join) = self.parameters_joined(get, &conjuncts)
+            && let Some(join) = self.parameters_joined(get, conjuncts)
         {
             let plan = join_order::plan_joins(self, &join, &below)?;
             return self.filter(plan, above, required);
@@ -153,13 +159,12 @@ impl<'a> Planner<'a> {
         let limit = if above.is_empty() { limit } else { None };
         let options = self.options.for_rel(get);
         let options = &*options;
-        let known = &*self.memo.ranges_of(get, &conjuncts);
-        let merged = Merged { table, alias, columns, hints, conjuncts: &conjuncts, required: &below, options, known };
+        let known = &*self.memo.ranges_of(get, conjuncts);
+        let merged = Merged { table, alias, columns, hints, conjuncts, required: &below, options, known };
         let merge = self.index_merge(merged);
         let late = self.late_fetch(merged, Wanted { limit, ..wanted });
         let by_cost = |a: &Plan, b: &Plan| a.estimate.cost_ms.total_cmp(&b.estimate.cost_ms);
         let is_forced = merge.is_some() && options.is_forced(Switch::IndexMerge) && order.is_empty();
-        let all = conjuncts.clone();
         let required_below = &below;
         let request = Request {
             table,
@@ -183,7 +188,7 @@ impl<'a> Planner<'a> {
         let scan = match (keyed, risk) {
             (Some(keyed), _) if is_forced => keyed,
             (Some(keyed), _) if index_merge::is_better(&keyed, &scan, hints, order, limit, &self.options.cost) => keyed,
-            (_, Some(risk)) => self.with_fallback(scan, &risk, get, &all)?,
+            (_, Some(risk)) => self.with_fallback(scan, &risk, get, conjuncts)?,
             _ => scan,
         };
         if above.is_empty() { Ok(scan) } else { self.filter(scan, above, required) }
@@ -196,33 +201,21 @@ impl<'a> Planner<'a> {
         let position = |id: &ColId| columns.iter().find(|(c, _)| c == id).map(|(_, position)| *position);
         let leads =
             |position: usize| table.indexes.iter().any(|i| i.parts.first().is_some_and(|p| p.column == position));
+        let parameter_of = |conjunct| parameter_of(conjunct, &|id| position(id).is_some());
+        if !conjuncts.iter().filter_map(parameter_of).any(|(own, _)| position(&own).is_some_and(leads)) {
+            return None;
+        }
         let (mut ids, mut row, mut on, mut rest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut found = false;
         for conjunct in conjuncts {
-            let parameter = match conjunct {
-                Expr::Compare { op: CompareOp::Eq, left, right } => match (&**left, &**right) {
-                    (Expr::Column(own), other) | (other, Expr::Column(own)) if position(own).is_some() => {
-                        let mentioned = scope::expr_columns(other);
-                        let outer = !mentioned.is_empty() && mentioned.iter().all(|id| position(id).is_none());
-                        outer.then_some((*own, other))
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            let Some((own, outer)) = parameter else {
+            let Some((own, outer)) = parameter_of(conjunct) else {
                 rest.push(conjunct.clone());
                 continue;
             };
-            found |= position(&own).is_some_and(leads);
             let ty = outer.ty(&self.columns);
             let id = self.columns_mut().add_computed("", ty, true);
             ids.push(id);
             row.push(outer.clone());
             on.push(Expr::eq(Expr::Column(own), Expr::Column(id)));
-        }
-        if !found {
-            return None;
         }
         let left = Rel::Values { columns: ids, rows: vec![row] };
         let right = join_order::graph::filtered(get.clone(), rest);
@@ -332,6 +325,20 @@ impl<'a> Planner<'a> {
             Some(error) => Err(error),
             None => Ok(lowered),
         }
+    }
+}
+
+/// The column of a table that a condition compares with columns of the queries around it alone, and what with. `is_own`: true for
+/// the table's columns.
+fn parameter_of<'e>(conjunct: &'e Expr, is_own: &dyn Fn(&ColId) -> bool) -> Option<(ColId, &'e Expr)> {
+    let Expr::Compare { op: CompareOp::Eq, left, right } = conjunct else { return None };
+    match (&**left, &**right) {
+        (Expr::Column(own), other) | (other, Expr::Column(own)) if is_own(own) => {
+            let mentioned = scope::expr_columns(other);
+            let is_outer = !mentioned.is_empty() && !mentioned.iter().any(is_own);
+            is_outer.then_some((*own, other))
+        }
+        _ => None,
     }
 }
 

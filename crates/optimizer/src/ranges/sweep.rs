@@ -83,6 +83,17 @@ impl KeySets<'_> {
 
     /// The keys in all of the sets, and which of the sets are left out because finding theirs takes too much work.
     pub fn intersection_of(&self, sets: Vec<KeySet>) -> (KeySet, Vec<usize>) {
+        // Each branch of a long OR is an AND of two or three conditions, mostly on parts of their own.
+        if let [a, b] = sets.as_slice() {
+            let [level_a, level_b] = [a, b].map(|set| set.of_one_level().map(|(level, _)| level));
+            let (first, second, number) = if level_b < level_a { (b, a, 0) } else { (a, b, 1) };
+            if level_a != level_b {
+                return match self.intersection(first, second) {
+                    Some(both) => (both, Vec::new()),
+                    None => (first.clone(), vec![number]),
+                };
+            }
+        }
         // Sets that restrict one part only have a common one, whose intervals take one sweep.
         let mut by_level: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let mut others: Vec<(KeySet, Vec<usize>)> = Vec::new();

@@ -1,6 +1,6 @@
 //! Constants are computed now, and conditions that constants decide are decided.
 
-use super::{RewriteContext, logic, map_exprs};
+use super::{RewriteContext, update_exprs};
 use crate::fingerprint;
 use crate::literal::{is_truth, literal};
 use muster_algebra::{AggregateCall, AggregateFunction, CompareOp, Expr, LogicOp, Rel, SqlType};
@@ -9,14 +9,13 @@ use muster_types::Result;
 
 pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     let columns = &*context.columns;
-    let folded = map_exprs(rel, &mut |expr| expr.rewrite(&mut |e| fold(e, columns)))?;
+    let folded = update_exprs(rel, &mut |expr| fold(expr, columns))?;
     super::bottom_up(folded, &mut |rel| {
         Ok(match rel {
             // TRUE says nothing; AND is what the list means.
             Rel::Filter { input, predicates } => conjuncts(*input, predicates),
             Rel::Join { kind, left, right, on, straight } => {
-                let on = on.into_iter().flat_map(Expr::into_conjuncts).collect();
-                Rel::Join { kind, left, right, on, straight }
+                Rel::Join { kind, left, right, on: Expr::conjuncts_of(on), straight }
             }
             Rel::Aggregate { input, group, mut aggregates } => {
                 aggregates.iter_mut().for_each(|(_, call)| count_rows(call));
@@ -36,27 +35,32 @@ fn count_rows(call: &mut AggregateCall) {
 }
 
 fn conjuncts(input: Rel, predicates: Vec<Expr>) -> Rel {
-    let mut conjuncts: Vec<Expr> = predicates.into_iter().flat_map(Expr::into_conjuncts).collect();
+    let mut conjuncts = Expr::conjuncts_of(predicates);
     fingerprint::remove_repeated(&mut conjuncts);
     if conjuncts.is_empty() { input } else { Rel::Filter { input: Box::new(input), predicates: conjuncts } }
 }
 
 /// Folds one node whose parts are folded.
-pub fn fold(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
-    match expr {
-        Expr::Logic { op: LogicOp::And, args } => and_or(LogicOp::And, args),
-        Expr::Logic { op: LogicOp::Or, args } => and_or(LogicOp::Or, args),
-        Expr::InList { arg, mut list, negated } if list.len() == 1 && !arg.has_subquery() => {
-            let op = if negated { CompareOp::NotEq } else { CompareOp::Eq };
-            fold(Expr::compare(op, *arg, list.remove(0)), columns)
+pub fn fold(expr: &mut Expr, columns: &muster_algebra::Columns) {
+    let folded = match expr {
+        Expr::Logic { op: op @ (LogicOp::And | LogicOp::Or), args } => and_or(*op, args),
+        Expr::InList { arg, list, negated } if list.len() == 1 && !arg.has_subquery() => {
+            let op = if *negated { CompareOp::NotEq } else { CompareOp::Eq };
+            let arg = std::mem::replace(&mut **arg, Expr::bool(true));
+            let mut comparison = Expr::compare(op, arg, list.remove(0));
+            fold(&mut comparison, columns);
+            Some(comparison)
         }
-        Expr::Case { branches, otherwise, ty } => case(branches, otherwise, ty, columns),
-        Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Column(_) | Expr::Subquery(_) | Expr::Subplan(_) => expr,
+        Expr::Case { branches, otherwise, ty } => Some(case(std::mem::take(branches), otherwise.take(), *ty, columns)),
+        Expr::Literal { .. } | Expr::Parameter { .. } | Expr::Column(_) | Expr::Subquery(_) | Expr::Subplan(_) => None,
         // A comparison with NULL is NULL whatever the other side is.
-        Expr::Compare { op, left, right } if op != CompareOp::NullSafeEq && (is_null(&left) || is_null(&right)) => {
-            Expr::null(SqlType::Bool)
+        Expr::Compare { op, left, right } if *op != CompareOp::NullSafeEq && (is_null(left) || is_null(right)) => {
+            Some(Expr::null(SqlType::Bool))
         }
-        other => evaluate(other, columns),
+        _ => evaluate(expr, columns),
+    };
+    if let Some(folded) = folded {
+        *expr = folded;
     }
 }
 
@@ -64,29 +68,27 @@ fn is_null(expr: &Expr) -> bool {
     literal(expr).is_some_and(|(v, _)| v.is_null())
 }
 
-fn and_or(op: LogicOp, args: Vec<Expr>) -> Expr {
+/// Simplifies the parts of an AND or OR. Returns what it is instead, if it is one no longer.
+fn and_or(op: LogicOp, args: &mut Vec<Expr>) -> Option<Expr> {
     // TRUE OR x is TRUE, FALSE AND x is FALSE; the other constant drops out.
     let deciding = op == LogicOp::Or;
-    let mut kept: Vec<Expr> = Vec::new();
-    let Expr::Logic { args, .. } = (match logic(op, args) {
-        Expr::Logic { op: flat, args } if flat == op => Expr::Logic { op, args },
-        single => Expr::Logic { op, args: vec![single] },
-    }) else {
-        return Expr::bool(!deciding);
-    };
-    for arg in args {
-        if is_truth(&arg, deciding) {
-            return Expr::bool(deciding);
-        }
-        if !is_truth(&arg, !deciding) {
-            kept.push(arg);
+    if args.iter().any(|arg| matches!(arg, Expr::Logic { op: inner, .. } if *inner == op)) {
+        for arg in std::mem::take(args) {
+            match arg {
+                Expr::Logic { op: inner, args: flat } if inner == op => args.extend(flat),
+                other => args.push(other),
+            }
         }
     }
-    fingerprint::remove_repeated(&mut kept);
-    match kept.len() {
-        0 => Expr::bool(!deciding),
-        1 => kept.remove(0),
-        _ => Expr::Logic { op, args: kept },
+    if args.iter().any(|arg| is_truth(arg, deciding)) {
+        return Some(Expr::bool(deciding));
+    }
+    args.retain(|arg| !is_truth(arg, !deciding));
+    fingerprint::remove_repeated(args);
+    match args.len() {
+        0 => Some(Expr::bool(!deciding)),
+        1 => Some(args.remove(0)),
+        _ => None,
     }
 }
 
@@ -119,11 +121,13 @@ fn case(
     Expr::Case { branches: kept, otherwise, ty }
 }
 
-/// The value of an expression of literals. The expression stays as it is when computing it fails or warns: then it has to
-/// do so when it runs.
-fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
-    if !expr.is_movable() || expr.children().iter().any(|c| !matches!(c, Expr::Literal { .. })) {
-        return expr;
+/// The value of an expression of literals. `None` if it is none, or computing it fails or warns: then it has to do so when it
+/// runs.
+fn evaluate(expr: &Expr, columns: &muster_algebra::Columns) -> Option<Expr> {
+    let mut is_constant = true;
+    expr.for_each_child(&mut |child| is_constant = is_constant && matches!(child, Expr::Literal { .. }));
+    if !is_constant || !expr.is_movable() {
+        return None;
     }
     let mut warned = false;
     let outcome = Evaluator {
@@ -135,10 +139,10 @@ fn evaluate(expr: Expr, columns: &muster_algebra::Columns) -> Expr {
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
     }
-    .eval(&expr);
+    .eval(expr);
     match outcome {
-        Some(Ok(value)) if !warned => Expr::literal(value, expr.ty(columns)),
-        _ => expr,
+        Some(Ok(value)) if !warned => Some(Expr::literal(value, expr.ty(columns))),
+        _ => None,
     }
 }
 

@@ -3,7 +3,9 @@ use crate::testing::builder::*;
 use muster_algebra::{ArithmeticOp, Columns, IntervalUnit, ScalarFunction, Value};
 
 fn folded(expr: Expr) -> Expr {
-    expr.rewrite(&mut |e| fold(e, &Columns::default()))
+    let mut expr = expr;
+    expr.update(&mut |e| fold(e, &Columns::default()));
+    expr
 }
 
 fn and(args: Vec<Expr>) -> Expr {

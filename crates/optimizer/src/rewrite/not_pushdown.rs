@@ -1,15 +1,15 @@
 //! NOT goes down to the comparisons: `NOT (a < b OR c)` becomes `a >= b AND NOT c`. Exact in three-valued logic.
 
-use super::{RewriteContext, logic, map_exprs};
+use super::{RewriteContext, logic, update_exprs};
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, Rel, SubqueryKind, Value};
 use muster_types::Result;
 
 pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
-    map_exprs(rel, &mut |expr| {
-        expr.rewrite(&mut |e| match e {
-            Expr::Not(arg) => negate(*arg),
-            other => other,
-        })
+    update_exprs(rel, &mut |expr| {
+        if let Expr::Not(arg) = expr {
+            let arg = std::mem::replace(&mut **arg, Expr::bool(true));
+            *expr = negate(arg);
+        }
     })
 }
 

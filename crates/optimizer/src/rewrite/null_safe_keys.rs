@@ -11,7 +11,7 @@ pub fn run(rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     bottom_up(rel, &mut |node| {
         Ok(match node {
             Rel::Join { kind, left, right, on, straight } => {
-                let conjuncts = on.into_iter().flat_map(Expr::into_conjuncts);
+                let conjuncts = Expr::conjuncts_of(on).into_iter();
                 let on = conjuncts.flat_map(|e| keys(e, &left, &right, context)).collect();
                 Rel::Join { kind, left, right, on, straight }
             }

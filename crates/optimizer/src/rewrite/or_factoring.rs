@@ -1,26 +1,50 @@
 //! Conditions common to all branches of an OR come out of it: `(j AND a) OR (j AND b)` becomes `j AND (a OR b)`, so that
 //! `j` can be a join condition. An OR of equalities with constants becomes an IN list.
 
-use super::{RewriteContext, logic, map_exprs};
+use super::{RewriteContext, logic, update_exprs};
 use crate::fingerprint::{self, ExprSet};
 use crate::literal::literal;
+use crate::substitution::replace_with;
 use muster_algebra::{CompareOp, Expr, LogicOp, Rel, SqlType};
 use muster_types::Result;
 
 pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
-    let factored = map_exprs(rel, &mut |expr| expr.rewrite(&mut factor))?;
+    let factored = update_exprs(rel, &mut |expr| {
+        if !is_factored(expr) {
+            replace_with(expr, factor);
+        }
+    })?;
     super::bottom_up(factored, &mut |node| {
         Ok(match node {
-            Rel::Filter { input, predicates } => {
-                Rel::Filter { input, predicates: predicates.into_iter().flat_map(Expr::into_conjuncts).collect() }
-            }
+            Rel::Filter { input, predicates } => Rel::Filter { input, predicates: Expr::conjuncts_of(predicates) },
             Rel::Join { kind, left, right, on, straight } => {
-                let on = on.into_iter().flat_map(Expr::into_conjuncts).collect();
-                Rel::Join { kind, left, right, on, straight }
+                Rel::Join { kind, left, right, on: Expr::conjuncts_of(on), straight }
             }
             other => other,
         })
     })
+}
+
+/// Returns true if [`factor`] certainly leaves an expression as it is: it is no OR, or an OR of at least one AND whose branches have
+/// nothing in common, nothing to flatten and nothing that is decided.
+fn is_factored(expr: &Expr) -> bool {
+    let Expr::Logic { op: LogicOp::Or, args } = expr else { return true };
+    let is_plain = |e: &Expr| !matches!(e, Expr::Logic { .. } | Expr::Literal { .. });
+    let branches: Option<Vec<&[Expr]>> = args
+        .iter()
+        .map(|arg| match arg {
+            Expr::Logic { op: LogicOp::And, args } => {
+                (args.len() > 1 && args.iter().all(|e| is_plain(e) || is_nested_or(e))).then_some(args.as_slice())
+            }
+            other => is_plain(other).then_some(std::slice::from_ref(other)),
+        })
+        .collect();
+    // Branches of one condition each may become a list.
+    branches.is_some_and(|branches| branches.iter().any(|b| b.len() > 1) && common_to(&branches).is_empty())
+}
+
+fn is_nested_or(expr: &Expr) -> bool {
+    matches!(expr, Expr::Logic { op: LogicOp::Or, .. })
 }
 
 /// Factors one OR whose parts are done.
@@ -34,7 +58,7 @@ pub fn factor(expr: Expr) -> Expr {
     if branches.iter().any(Vec::is_empty) {
         return Expr::bool(true);
     }
-    let mut common = common_to(&branches);
+    let mut common: Vec<Expr> = common_to(&branches).into_iter().cloned().collect();
     if !common.is_empty() {
         let known: ExprSet<'_> = common.iter().collect();
         branches.iter_mut().for_each(|branch| branch.retain(|c| !known.contains(c)));
@@ -52,17 +76,17 @@ pub fn factor(expr: Expr) -> Expr {
 }
 
 /// The conditions that all branches have.
-fn common_to(branches: &[Vec<Expr>]) -> Vec<Expr> {
+fn common_to<B: AsRef<[Expr]>>(branches: &[B]) -> Vec<&Expr> {
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
-    let mut common: Vec<&Expr> = first.iter().collect();
+    let mut common: Vec<&Expr> = first.as_ref().iter().collect();
     for branch in others {
         if common.is_empty() {
             break;
         }
-        let own: ExprSet<'_> = branch.iter().collect();
+        let own: ExprSet<'_> = branch.as_ref().iter().collect();
         common.retain(|c| own.contains(c));
     }
-    common.into_iter().cloned().collect()
+    common
 }
 
 fn same_type(a: SqlType, b: SqlType) -> bool {

@@ -3,6 +3,7 @@
 
 use super::{RewriteContext, bottom_up, or_factoring};
 use crate::fingerprint;
+use crate::literal::is_truth;
 use crate::scope::{self, ColSet};
 use muster_algebra::{Expr, JoinKind, LogicOp, Rel};
 use muster_types::Result;
@@ -52,15 +53,14 @@ pub fn implied(expr: &Expr, columns: &ColSet) -> Option<Expr> {
     }
     let mut branches: Vec<Expr> = Vec::new();
     for arg in args {
-        let own: Vec<Expr> = arg
-            .clone()
-            .into_conjuncts()
+        let own: Vec<Expr> = conjuncts_in(arg)
             .into_iter()
             .filter(|c| !c.has_subquery() && c.is_movable())
             .filter(|c| {
                 let mentioned = scope::expr_columns(c);
                 !mentioned.is_empty() && mentioned.is_subset(columns)
             })
+            .cloned()
             .collect();
         if own.is_empty() {
             return None;
@@ -72,6 +72,15 @@ pub fn implied(expr: &Expr, columns: &ColSet) -> Option<Expr> {
         1 => branches.remove(0),
         _ => or_factoring::factor(Expr::Logic { op: LogicOp::Or, args: branches }),
     })
+}
+
+/// The conditions that an expression is the AND of, where they are.
+fn conjuncts_in(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Logic { op: LogicOp::And, args } => args.iter().flat_map(conjuncts_in).collect(),
+        e if is_truth(e, true) => Vec::new(),
+        other => vec![other],
+    }
 }
 
 #[cfg(test)]

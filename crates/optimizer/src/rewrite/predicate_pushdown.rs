@@ -23,7 +23,7 @@ fn push(mut rel: Rel, mut predicates: Vec<Expr>, context: &mut RewriteContext<'_
         }
         Rel::Filter { input, predicates: own } => {
             // First what is nearer to the data: it keeps its place in the list.
-            let mut all: Vec<Expr> = own.into_iter().flat_map(Expr::into_conjuncts).collect();
+            let mut all = Expr::conjuncts_of(own);
             fingerprint::extend_new(&mut all, predicates);
             return push(*input, all, context);
         }
@@ -155,7 +155,7 @@ fn push_join(
             _ => above.push(predicate),
         }
     }
-    for condition in on.into_iter().flat_map(Expr::into_conjuncts) {
+    for condition in Expr::conjuncts_of(on) {
         let reach = reach(&condition, &left_columns, &right_columns);
         match (kind, reach) {
             (JoinKind::Inner, Reach::Left) | (JoinKind::Semi, Reach::Left) => to_left.push(condition),

@@ -1,9 +1,17 @@
 //! The tables of a directory, as a small file names them.
 
-use crate::{FileId, Result, RoomUse, Store, TableSchema, random::Random, small_file::ReplaceError, table_model::draw};
+use crate::{
+    FileId, Result, RoomUse, Store, TableSchema,
+    checked_file::FileKind,
+    definitions::{DefinitionChanges, Definitions},
+    random::Random,
+    small_file::ReplaceError,
+    table_model::draw,
+};
 use std::collections::BTreeMap;
 
 const NAME: &str = "catalog.mus";
+const KIND: FileKind = FileKind { magic: *b"MUSTTEST", version: 1 };
 
 /// Files of tables, by the seeds of their schemas.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,26 +31,46 @@ pub(super) fn schema_of(table: u64) -> TableSchema {
 
 impl Catalog {
     pub fn read(store: &Store) -> Result<Catalog, String> {
-        let bytes = store.read_small_file(NAME, 10_000).map_err(|e| e.to_string())?;
-        let text = String::from_utf8(bytes.map_or(Vec::new(), |bytes| bytes.to_vec())).map_err(|e| e.to_string())?;
+        let Some(bytes) = store.read_small_file(NAME, 10_000).map_err(|e| e.to_string())? else {
+            return Ok(Catalog::default());
+        };
         let mut tables = BTreeMap::new();
-        for line in text.lines() {
-            let mut numbers = line.split(' ').map(|n| n.parse::<u64>().map_err(|e| format!("{line:?}: {e}")));
-            let table = numbers.next().ok_or("an empty line")??;
-            let files = numbers.map(|n| n.map(|n| FileId(n as u32))).collect::<Result<Vec<_>, _>>()?;
-            tables.insert(table, files);
+        for (key, value) in Definitions::from_bytes(&bytes, KIND)?.values {
+            let table = u64::from_be_bytes(key.try_into().map_err(|key| format!("{key:?} is no table"))?);
+            let (numbers, rest) = value.as_chunks();
+            if !rest.is_empty() {
+                return Err(format!("table {table}: {} bytes", value.len()));
+            }
+            tables.insert(table, numbers.iter().map(|number| FileId(u32::from_le_bytes(*number))).collect());
         }
         Ok(Catalog { tables })
     }
 
-    /// Replaces the catalog. The files in `removed` are not needed any more.
+    /// Makes the catalog of the directory this one. The files in `removed` are not needed any more.
     pub fn write(&self, store: &Store, removed: &[FileId]) -> Result<()> {
-        let line = |(table, files): (&u64, &Vec<FileId>)| {
-            let files: Vec<String> = files.iter().map(|file| file.0.to_string()).collect();
-            format!("{table} {}\n", files.join(" "))
+        let value = |files: &[FileId]| files.iter().flat_map(|file| file.0.to_le_bytes()).collect::<Vec<u8>>();
+        let mut changes = DefinitionChanges::default();
+        for (table, files) in &self.tables {
+            changes.set(table.to_be_bytes().to_vec(), value(files));
+        }
+        let before = store.read_small_file(NAME, 10_000)?.map(|bytes| Definitions::from_bytes(&bytes, KIND));
+        let written = match before.transpose().expect("a catalog that opens") {
+            None => {
+                let mut definitions = Definitions { kind: KIND, values: BTreeMap::new() };
+                definitions.change(changes.values);
+                store.replace_small_file(NAME, &definitions.to_bytes(), removed, RoomUse::Takes)
+            }
+            Some(before) => {
+                for key in
+                    before.values.keys().filter(|key| !changes.values.contains_key(*key)).cloned().collect::<Vec<_>>()
+                {
+                    changes.remove(key);
+                }
+                changes.values.retain(|key, value| before.values.get(key) != value.as_ref());
+                store.change_definitions(NAME, changes, removed, RoomUse::Takes)
+            }
         };
-        let text: String = self.tables.iter().map(line).collect();
-        store.replace_small_file(NAME, text.as_bytes(), removed, RoomUse::Takes).map_err(|e| match e {
+        written.map_err(|e| match e {
             ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
         })
     }

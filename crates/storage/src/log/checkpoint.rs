@@ -1,7 +1,7 @@
 //! The file `CHECKPOINT`: where redo begins, and what else must be known before the log is read. Two blocks are written
 //! in turn, so a write that was cut short leaves the checkpoint before.
 
-use super::{Lsn, geometry::Geometry, segment_header::LOG_VERSION, segments::LogFiles};
+use super::{Lsn, geometry::Geometry, segments::LogFiles};
 use crate::{
     Result, StorageError,
     io::{AlignedBuf, IoFile, OpenMode},
@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"MUSTCKPT";
 const BLOCK: usize = 4096;
+/// The version of the log's records: one that an older build would pass by without a word raises it, so that such a build
+/// refuses the directory. Version 3 has changes of definitions.
+const VERSION: u32 = 3;
+/// The oldest version that is read.
+const OLDEST_VERSION: u32 = 2;
 /// The name of the file.
 pub(crate) const NAME: &str = "CHECKPOINT";
 
@@ -36,7 +41,7 @@ impl Checkpoint {
     fn encode(&self, block: &mut [u8]) {
         block.fill(0);
         block[..8].copy_from_slice(&MAGIC);
-        block[12..16].copy_from_slice(&LOG_VERSION.to_le_bytes());
+        block[12..16].copy_from_slice(&VERSION.to_le_bytes());
         block[16..24].copy_from_slice(&self.number.to_le_bytes());
         block[24..32].copy_from_slice(&self.redo.to_le_bytes());
         block[32..40].copy_from_slice(&self.synced.to_le_bytes());
@@ -58,8 +63,8 @@ impl Checkpoint {
             return Err("wrong checksum".to_string());
         }
         let version = u32_at(block, 12);
-        if version != LOG_VERSION {
-            return Err(format!("format {version}, this build reads {LOG_VERSION}"));
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
+            return Err(format!("format {version}, this build reads {OLDEST_VERSION} to {VERSION}"));
         }
         let geometry = Geometry::new(u32_at(block, 44).into()).ok_or("impossible size of segments")?;
         let checkpoint = Checkpoint {

@@ -8,7 +8,7 @@
 use super::{
     Lsn,
     checkpoint::Checkpoint,
-    file_records::{FileChanges, SMALL_FILE},
+    file_records::{FileChanges, is_of_small_file},
     geometry::SEGMENT_HEADER,
     group::{GROUP_HEADER, UNIT},
     reader::{Groups, Next, Window},
@@ -49,7 +49,7 @@ pub(crate) fn find_end(
         match groups.next()? {
             Next::Group(group) => {
                 count += 1;
-                for record in group.records().filter(|record| record.kind == SMALL_FILE) {
+                for record in group.records().filter(|record| is_of_small_file(record.kind)) {
                     files.add(&record).map_err(|reason| segments.damaged(record.lsn, reason))?;
                 }
             }

@@ -4,8 +4,8 @@ use super::geometry::{Geometry, SEGMENT_HEADER};
 use crate::page::{u32_at, u64_at};
 
 const MAGIC: [u8; 8] = *b"MUSTREDO";
-/// The version of the log's format.
-pub(crate) const LOG_VERSION: u32 = 2;
+/// The version of a segment's format: of its header and of groups. What records there are is the checkpoint's version.
+const LOG_VERSION: u32 = 2;
 
 /// The values that all segments of a log have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,19 +1,22 @@
-//! Small files whose replacement is a record of the log: definitions and accounts.
+//! Small files whose content changes by records of the log: definitions and accounts.
 //!
-//! A replacement is done when its record is durable. The file follows before a checkpoint passes the record
-//! ([`SmallFiles::write_back`]); until then the new content is here, and after a crash the log has it. So a replacement
-//! takes one sync, is in one order with the changes of pages, and needs no room on the disk but that of the log.
+//! A record replaces the whole content of a file, or changes some of the definitions in it ([`crate::definitions`]). It is
+//! done when it is durable. The file follows before a checkpoint passes the record ([`SmallFiles::write_back`]); until then what
+//! is new is here, and after a crash the log has it. So a change takes one sync, is in one order with the changes of
+//! pages, and needs no room on the disk but that of the log.
 
 use super::{
     Lsn,
     append::Log,
-    file_records::{FileChanges, replacement},
+    file_records::{DEFINITIONS, FileChanges, LoggedContent, SMALL_FILE, groups_of},
     group::Group,
     room::{Room, charge},
     segments::LogFiles,
 };
 use crate::{
     FileId, Result, StorageError,
+    checked_file::{BODY_BYTES_MAX, HEADER_BYTES},
+    definitions::{self, DefinitionChanges},
     mutex::{Mutex, MutexGuard},
     small_file::{self, ReplaceError},
 };
@@ -22,7 +25,7 @@ use std::{collections::BTreeMap, io::ErrorKind, sync::Arc};
 /// Bytes of groups for which room is kept in any case.
 const KEPT_AT_LEAST: u64 = 4 << 10;
 
-/// The outcome of a replacement on the disk.
+/// The outcome of a change on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoomUse {
     /// It may need more room than before: on a full disk it fails.
@@ -31,14 +34,65 @@ pub enum RoomUse {
     Frees,
 }
 
-/// Content that the file does not have yet.
-#[derive(Debug)]
-struct Pending {
-    content: Arc<[u8]>,
+/// Something that the file does not have yet.
+#[derive(Debug, Clone)]
+struct Logged<T> {
+    value: T,
     /// Redo must begin here or before.
     from: Lsn,
-    /// The log must be durable up to here before the file is replaced.
+    /// The log must be durable up to here before the file has it.
     end: Lsn,
+}
+
+/// What one file does not have yet.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    /// The whole content; `None` if it is that of the file.
+    whole: Option<Logged<Arc<[u8]>>>,
+    /// The last values of definitions that were changed since.
+    changes: BTreeMap<Vec<u8>, Logged<Option<Arc<[u8]>>>>,
+}
+
+impl Pending {
+    fn of(content: LoggedContent, from: Lsn, end: Lsn) -> Pending {
+        let mut pending = Pending::default();
+        pending.whole = content.whole.map(|value| Logged { value, from, end });
+        pending.change(content.changes, from, end);
+        pending
+    }
+
+    /// The record at `from` replaces all of the file. Redo goes on to begin where it had to before: that record may not be durable
+    /// yet when a checkpoint is taken.
+    fn replace(&mut self, value: Arc<[u8]>, from: Lsn, end: Lsn) {
+        let from = self.positions().map(|(before, _)| before).min().unwrap_or(from);
+        *self = Pending { whole: Some(Logged { value, from, end }), changes: BTreeMap::new() };
+    }
+
+    /// The record at `from` changes definitions, each of which keeps the start of redo that it had.
+    fn change(&mut self, changes: DefinitionChanges, from: Lsn, end: Lsn) {
+        for (key, value) in changes.values {
+            let from = self.changes.get(&key).map_or(from, |before| before.from);
+            self.changes.insert(key, Logged { value, from, end });
+        }
+    }
+
+    /// The positions of the records, from and to.
+    fn positions(&self) -> impl Iterator<Item = (Lsn, Lsn)> {
+        let whole = self.whole.iter().map(|whole| (whole.from, whole.end));
+        whole.chain(self.changes.values().map(|change| (change.from, change.end)))
+    }
+
+    /// Forgets what the file has: all that the log has up to `end`. Of what has come since, no record is before that.
+    fn forget(&mut self, end: Lsn) {
+        self.whole.take_if(|whole| whole.end <= end);
+        self.changes.retain(|_, change| change.end > end);
+        let later = self.changes.values_mut().map(|change| &mut change.from);
+        self.whole.iter_mut().map(|whole| &mut whole.from).chain(later).for_each(|from| *from = end.max(*from));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.whole.is_none() && self.changes.is_empty()
+    }
 }
 
 /// The small files of one directory.
@@ -46,7 +100,9 @@ struct Pending {
 pub(crate) struct SmallFiles {
     files: LogFiles,
     pending: Mutex<BTreeMap<String, Pending>>,
-    /// Room for one replacement that frees room, and for how many bytes of groups it was asked.
+    /// From where to where in the log the changes of several groups are that redo may still read.
+    spans: Mutex<Vec<(Lsn, Lsn)>>,
+    /// Room for one change that frees room, and for how many bytes of groups it was asked.
     kept: Mutex<Option<(u64, Room)>>,
     /// Held while files are written: an older content must not come after a newer one.
     writing: Mutex<()>,
@@ -55,21 +111,40 @@ pub(crate) struct SmallFiles {
 impl SmallFiles {
     /// `changes`: what the log says from `redo` on; the log is durable up to `end`.
     pub fn new(files: LogFiles, changes: FileChanges, redo: Lsn, end: Lsn) -> SmallFiles {
-        let pending = |(name, content)| (name, Pending { content, from: redo, end });
-        let pending = Mutex::new(changes.into_replaced().into_iter().map(pending).collect());
-        SmallFiles { files, pending, kept: Mutex::default(), writing: Mutex::default() }
+        let pending = |(name, content)| (name, Pending::of(content, redo, end));
+        let pending = Mutex::new(changes.into_contents().into_iter().map(pending).collect());
+        let (kept, spans) = (Mutex::default(), Mutex::default());
+        SmallFiles { files, pending, spans, kept, writing: Mutex::default() }
     }
 
-    /// The content of a file; `None` if there is none. Errors: it has more than `max` bytes (`FileTooLarge`), I/O.
-    pub fn read(&self, name: &str, max: u64) -> std::io::Result<Option<Arc<[u8]>>> {
-        if let Some(pending) = self.pending.lock().get(name) {
-            return Ok(Some(Arc::clone(&pending.content)));
+    /// The content of a file; `None` if there is none. Errors: `CorruptFile`, if definitions were changed of a file that has none,
+    /// I/O, if it has more than `max` bytes, too (`FileTooLarge`).
+    pub fn read(&self, name: &str, max: u64) -> Result<Option<Arc<[u8]>>> {
+        // The file must not get newer than what is pending.
+        let _nobody_writes = self.writing.lock();
+        let pending = self.pending.lock().get(name).cloned().unwrap_or_default();
+        self.content(name, &pending, max)
+    }
+
+    /// The content of a file with what it does not have yet.
+    fn content(&self, name: &str, pending: &Pending, max: u64) -> Result<Option<Arc<[u8]>>> {
+        let path = self.files.directory.join(name);
+        let before = match &pending.whole {
+            Some(whole) => Some(Arc::clone(&whole.value)),
+            None => match self.files.disk.read_small(&path, max) {
+                Ok(content) => Some(content.into()),
+                Err(e) if e.kind() == ErrorKind::NotFound => None,
+                Err(e) => return Err(StorageError::io(path, e)),
+            },
+        };
+        if pending.changes.is_empty() {
+            return Ok(before);
         }
-        match self.files.disk.read_small(&self.files.directory.join(name), max) {
-            Ok(content) => Ok(Some(content.into())),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
-        }
+        let corrupt = |reason: String| StorageError::CorruptFile { path, reason };
+        let Some(before) = before else { return Err(corrupt("missing, while the log has changes of it".to_string())) };
+        let changes = pending.changes.iter().map(|(key, change)| (key.clone(), change.value.clone()));
+        let after = definitions::changed(&before, changes).map_err(corrupt)?;
+        Ok(Some(after.into()))
     }
 
     /// Replaces a file, durably, and removes files of pages with it: after a crash they are not needed. Errors:
@@ -82,28 +157,62 @@ impl SmallFiles {
         removed: &[FileId],
         use_: RoomUse,
     ) -> Result<(), ReplaceError> {
-        let mut groups = replacement(name, content, removed, log.group_max());
+        let groups = groups_of(SMALL_FILE, name, content, removed, log.group_max());
+        self.append(log, name, groups, use_, |pending, from, end| pending.replace(content.into(), from, end))?;
+        self.keep_room(log, content.len() as u64);
+        Ok(())
+    }
+
+    /// Changes definitions of a file, as [`SmallFiles::replace`] replaces all of it. Keeps no room in the log.
+    pub fn change(
+        &self,
+        log: &Log,
+        name: &str,
+        changes: DefinitionChanges,
+        removed: &[FileId],
+        use_: RoomUse,
+    ) -> Result<(), ReplaceError> {
+        let groups = groups_of(DEFINITIONS, name, &changes.to_bytes(), removed, log.group_max());
+        self.append(log, name, groups, use_, |pending, from, end| pending.change(changes, from, end))
+    }
+
+    /// Appends the groups of a change, tells it to `pending`, and waits until it is durable.
+    fn append(
+        &self,
+        log: &Log,
+        name: &str,
+        mut groups: Vec<Group>,
+        use_: RoomUse,
+        change: impl FnOnce(&mut Pending, Lsn, Lsn),
+    ) -> Result<(), ReplaceError> {
         let mut room = self.room(log, &groups, use_).map_err(ReplaceError::NotReplaced)?;
         let end = {
             let mut pending = self.pending.lock();
             // A checkpoint asks for what is pending after it has asked where the log ends.
-            let here = log.current();
-            let from = pending.get(name).map_or(here, |before| before.from);
-            let appended = groups.iter_mut().map(|group| log.append(group, &mut room).end).max();
-            let end = appended.unwrap_or(here);
-            pending.insert(name.to_owned(), Pending { content: content.into(), from, end });
+            let from = log.current();
+            let end = groups.iter_mut().map(|group| log.append(group, &mut room).end).max().unwrap_or(from);
+            if groups.len() > 1 {
+                self.spans.lock().push((from, end));
+            }
+            change(pending.entry(name.to_owned()).or_default(), from, end);
             end
         };
         drop(room);
-        log.wait_durable(end).map_err(ReplaceError::DurabilityUnknown)?;
-        self.keep_room(log, content.len() as u64);
-        Ok(())
+        log.wait_durable(end).map_err(ReplaceError::DurabilityUnknown)
     }
 
     /// The start of redo for changes that the files do not have yet; `None` if they have all. To be asked after
     /// [`Log::current`].
     pub fn redo_start(&self) -> Option<Lsn> {
-        self.pending.lock().values().map(|pending| pending.from).min()
+        self.pending.lock().values().flat_map(Pending::positions).map(|(from, _)| from).min()
+    }
+
+    /// The start of redo at or before the given one that is not within a change of several groups: the pieces of one whose
+    /// beginning is missing would mean nothing. Positions asked for later are not below the result.
+    pub fn outside_of_changes(&self, redo: Lsn) -> Lsn {
+        let mut spans = self.spans.lock();
+        spans.retain(|(_, end)| *end > redo);
+        spans.iter().filter(|(from, _)| *from < redo).map(|(from, _)| *from).min().unwrap_or(redo)
     }
 
     /// Keeps files from being written as long as what is returned is held.
@@ -116,22 +225,27 @@ impl SmallFiles {
         let _one_at_a_time = self.writing.lock();
         let names: Vec<String> = self.pending.lock().keys().cloned().collect();
         for name in names {
-            let newest = self.pending.lock().get(&name).map(|pending| (Arc::clone(&pending.content), pending.end));
-            let Some((content, end)) = newest else { continue };
+            let Some(newest) = self.pending.lock().get(&name).cloned() else { continue };
+            let Some(end) = newest.positions().map(|(_, end)| end).max() else { continue };
             log.wait_durable(end)?;
+            let max = HEADER_BYTES as u64 + BODY_BYTES_MAX;
+            let Some(content) = self.content(&name, &newest, max)? else { continue };
             let path = self.files.directory.join(&name);
             small_file::replace(&*self.files.disk, &path, &content, self.files.sync).map_err(|e| match e {
                 ReplaceError::NotReplaced(e) | ReplaceError::DurabilityUnknown(e) => e,
             })?;
             let mut pending = self.pending.lock();
-            if pending.get(&name).is_some_and(|pending| pending.end == end) {
-                pending.remove(&name);
+            if let Some(of_file) = pending.get_mut(&name) {
+                of_file.forget(end);
+                if of_file.is_empty() {
+                    pending.remove(&name);
+                }
             }
         }
         Ok(())
     }
 
-    /// Keeps room in the log for a replacement by so many bytes of content that frees room.
+    /// Keeps room in the log for a change that frees room, of a file with so many bytes of content.
     pub fn keep_room(&self, log: &Log, content_bytes: u64) {
         // A record that removes files names them.
         let bytes = content_bytes + content_bytes / 4 + KEPT_AT_LEAST;
@@ -167,7 +281,7 @@ fn promise(log: &Log, sizes: impl Iterator<Item = u64>) -> Result<Room> {
 }
 
 fn sum(mut rooms: impl Iterator<Item = Result<Room>>) -> Result<Room> {
-    let first = rooms.next().expect("a replacement has at least one group")?;
+    let first = rooms.next().expect("a change has at least one group")?;
     rooms.try_fold(first, |mut all, room| {
         all.merge(room?);
         Ok(all)

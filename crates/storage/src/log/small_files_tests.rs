@@ -1,8 +1,10 @@
 use super::*;
 use crate::{
+    checked_file::FileKind,
+    definitions::Definitions,
     io::{Disk, simulated::SimulatedDisk},
     log::{
-        FlushAtCommit,
+        FlushAtCommit, Next,
         fixtures::{Fixture, group_of},
         group::group_bytes,
         recovery::Recovery,
@@ -13,6 +15,8 @@ use std::path::Path;
 
 const MAX: u64 = 1 << 20;
 const NAMES: [&str; 2] = ["catalog.mus", "accounts.mus"];
+/// A file of definitions.
+const DEFINED: &str = "defined.mus";
 
 struct Opened {
     log: Log,
@@ -88,11 +92,129 @@ fn a_replacement_is_in_the_log_first_and_in_the_file_later() {
     assert!(!recovery.take_file_changes().is_removed(FileId(7)), "the checkpoint has passed it");
 }
 
+/// Changes of definitions are in the log, and repeated in their order whatever the file has of them already.
+#[test]
+fn changes_of_definitions_are_in_the_log_first_and_in_the_file_later() {
+    for written in 0..8 {
+        let disk = Arc::new(SimulatedDisk::new());
+        let fixture = fixture(&disk);
+        fixture.create().unwrap();
+        let opened = Opened::of(&fixture).unwrap();
+        for n in 1..=7 {
+            opened.define(n).unwrap();
+            assert_eq!(opened.read(DEFINED), defined(n));
+            // The file is newer than what the log is repeated from: no checkpoint passes its records.
+            if n == written {
+                opened.small.write_back(&opened.log).unwrap();
+                assert_eq!(on_disk(&disk, DEFINED), defined(n));
+            }
+        }
+        drop(opened);
+        let mut recovery = fixture.recovery().unwrap();
+        let changes = recovery.take_file_changes();
+        assert!((2..=7).all(|n| changes.is_removed(FileId(n))) && !changes.is_removed(FileId(1)));
+        drop(recovery);
+        let opened = Opened::of(&fixture).unwrap();
+        assert_eq!(opened.read(DEFINED), defined(7), "the file is written after {written}");
+        opened.checkpoint().unwrap();
+        assert_eq!((on_disk(&disk, DEFINED), opened.small.redo_start()), (defined(7), None));
+        assert_eq!(fixture.recovery().unwrap().end().groups, 0);
+    }
+}
+
+/// A change of one definition takes as much of the log as it says, however long the file is.
+#[test]
+fn a_change_does_not_write_the_whole_file() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let fixture = fixture(&disk);
+    fixture.create().unwrap();
+    let opened = Opened::of(&fixture).unwrap();
+    let values = (0..100u8).map(|n| (vec![n], vec![n; 1000].into())).collect();
+    let whole = Definitions { kind: KIND, values };
+    opened.replace(DEFINED, &whole.to_bytes(), RoomUse::Takes).unwrap();
+    let before = opened.log.current();
+    let mut change = DefinitionChanges::default();
+    change.set(vec![50], *b"short");
+    opened.small.change(&opened.log, DEFINED, change, &[], RoomUse::Takes).unwrap();
+    assert!(opened.log.current() - before < 512, "{} bytes", opened.log.current() - before);
+}
+
+/// Changes of a file that is gone, or damaged, are not made: the error names the file, and all stays as it is.
+#[test]
+fn changes_of_a_damaged_file_are_not_made() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let fixture = fixture(&disk);
+    fixture.create().unwrap();
+    let opened = Opened::of(&fixture).unwrap();
+    opened.define(1).unwrap();
+    opened.checkpoint().unwrap();
+    opened.define(2).unwrap();
+    drop(opened);
+    let path = Path::new("/d").join(DEFINED);
+    let good = disk.read_small(&path, MAX).unwrap();
+    let mut damaged = good.clone();
+    damaged[30] ^= 1;
+    for bad in [None, Some(damaged)] {
+        disk.remove(&path).unwrap();
+        if let Some(bad) = &bad {
+            disk.write_small(&path, bad, true).unwrap();
+        }
+        let opened = Opened::of(&fixture).unwrap();
+        for e in [opened.small.read(DEFINED, MAX).unwrap_err(), opened.checkpoint().unwrap_err()] {
+            assert!(matches!(e, StorageError::CorruptFile { .. }), "{e}");
+            assert!(e.to_string().contains(DEFINED), "{e}");
+        }
+        drop(opened);
+        assert_eq!(on_disk(&disk, DEFINED), bad);
+        disk.write_small(&path, &good, true).unwrap();
+    }
+    assert_eq!(Opened::of(&fixture).unwrap().read(DEFINED), defined(2));
+}
+
+/// Other threads append between the groups of a long change. Redo never begins there, once the file has the change: the pieces
+/// that follow would have no beginning.
+#[test]
+fn redo_does_not_begin_within_a_change() {
+    let disk = Arc::new(SimulatedDisk::new());
+    let fixture = fixture(&disk);
+    fixture.create().unwrap();
+    let opened = Opened::of(&fixture).unwrap();
+    let before = opened.log.current();
+    let content = vec![1; 100_000];
+    opened.replace(NAMES[0], &content, RoomUse::Takes).unwrap();
+    let after = opened.log.current();
+    opened.small.write_back(&opened.log).unwrap();
+    assert_eq!(opened.small.redo_start(), None);
+    let recovery = fixture.recovery().unwrap();
+    let mut reader = recovery.groups(recovery.checkpoint().redo);
+    let mut within = Vec::new();
+    while let Next::Group(group) = reader.next().unwrap() {
+        within.extend(Some(group.header.stamp.lsn).filter(|lsn| *lsn > before));
+    }
+    drop(recovery);
+    assert!(within.len() > 1, "several groups");
+    for lsn in &within {
+        assert_eq!(opened.small.outside_of_changes(*lsn), before);
+    }
+    assert_eq!(opened.small.outside_of_changes(before), before);
+    let redo = opened.small.outside_of_changes(within[0]);
+    opened.log.checkpoint(redo, redo, 1).unwrap();
+    assert_eq!(opened.small.outside_of_changes(after), after);
+    drop(opened);
+    assert_eq!(Opened::of(&fixture).unwrap().read(NAMES[0]), Some(content));
+}
+
+/// The contents that a log has replaced, by name.
+fn wholes(changes: FileChanges) -> BTreeMap<String, Arc<[u8]>> {
+    let whole = |(name, content): (String, LoggedContent)| content.whole.map(|whole| (name, whole));
+    changes.into_contents().into_iter().filter_map(whole).collect()
+}
+
 /// The pieces of a replacement are checked: nothing is read beyond them, and no piece may be missing.
 #[test]
 fn impossible_records_are_refused() {
     let content: Vec<u8> = (0..40_000).map(|i| i as u8).collect();
-    let groups = replacement(NAMES[0], &content, &[FileId(3)], 16 << 10);
+    let groups = groups_of(SMALL_FILE, NAMES[0], &content, &[FileId(3)], 16 << 10);
     assert!(groups.len() == 3 && groups.iter().all(|group| group.bytes() <= 16 << 10));
     let payloads: Vec<Vec<u8>> = groups.into_iter().map(payload).collect();
     let add = |changes: &mut FileChanges, payload: &[u8]| {
@@ -100,7 +222,7 @@ fn impossible_records_are_refused() {
     };
     let whole = |payloads: &[Vec<u8>]| {
         let mut changes = FileChanges::default();
-        payloads.iter().try_for_each(|payload| add(&mut changes, payload)).map(|()| changes.into_replaced())
+        payloads.iter().try_for_each(|payload| add(&mut changes, payload)).map(|()| wholes(changes))
     };
     assert_eq!(whole(&payloads).unwrap()[NAMES[0]][..], content[..]);
     assert!(whole(&payloads[1..]).is_err() && whole(&[payloads[0].clone(), payloads[2].clone()]).is_err());
@@ -190,16 +312,21 @@ fn an_older_content_does_not_come_after_a_newer_one() {
     assert_eq!(opened.small.redo_start(), None);
 }
 
-/// One life: replacements, other groups, files that follow, checkpoints. Returns for each file how many replacements were
-/// acknowledged, and true if the disk went on to the end.
-fn life(disk: &Arc<SimulatedDisk>) -> ([u32; 2], bool) {
+/// One life: replacements, changes of definitions, other groups, files that follow, checkpoints. Returns for each file how many
+/// changes were acknowledged, that of definitions last, and true if the disk went on to the end.
+fn life(disk: &Arc<SimulatedDisk>) -> ([u32; 3], bool) {
     let fixture = fixture(disk);
-    let mut acknowledged = [0, 0];
+    let mut acknowledged = [0; 3];
     let Ok(opened) = Opened::of(&fixture) else { return (acknowledged, false) };
     let mut random = Random(5);
-    for step in 0..24 {
-        let which = random.below_u64(2) as usize;
-        if opened.replace(NAMES[which], &content(acknowledged[which] + 1), RoomUse::Takes).is_err() {
+    for step in 0..32 {
+        let which = random.below_u64(4).min(2) as usize;
+        let n = acknowledged[which] + 1;
+        let changed = match NAMES.get(which) {
+            Some(name) => opened.replace(name, &content(n), RoomUse::Takes),
+            None => opened.define(n),
+        };
+        if changed.is_err() {
             return (acknowledged, false);
         }
         acknowledged[which] += 1;
@@ -214,6 +341,35 @@ fn life(disk: &Arc<SimulatedDisk>) -> ([u32; 2], bool) {
     (acknowledged, true)
 }
 
+/// The kind of the file of definitions.
+const KIND: FileKind = FileKind { magic: *b"MUSTTEST", version: 1 };
+
+/// The n-th change of definitions. Each sets two of them and removes a third one; some are longer than a group may be.
+fn nth_change(n: u32) -> DefinitionChanges {
+    let mut changes = DefinitionChanges::default();
+    changes.set(b"last".to_vec(), n.to_le_bytes());
+    changes.set(vec![n as u8 % 4], content(n));
+    changes.remove(vec![(n as u8 + 1) % 4]);
+    changes
+}
+
+/// The definitions after so many changes; `None` before the first one, which makes the file.
+fn defined(n: u32) -> Option<Vec<u8>> {
+    let mut definitions = Definitions { kind: KIND, values: BTreeMap::new() };
+    (1..=n).for_each(|n| definitions.change(nth_change(n).values));
+    (n > 0).then(|| definitions.to_bytes())
+}
+
+impl Opened {
+    /// Makes the n-th change of definitions. The first one makes the file, and every ninth one makes it anew.
+    fn define(&self, n: u32) -> Result<(), ReplaceError> {
+        match n % 9 == 1 {
+            true => self.replace(DEFINED, &defined(n).expect("not before the first one"), RoomUse::Takes),
+            false => self.small.change(&self.log, DEFINED, nth_change(n), &[FileId(n)], RoomUse::Takes),
+        }
+    }
+}
+
 /// The content that the n-th replacement of a file brings; before the first one there is no file.
 fn content(n: u32) -> Vec<u8> {
     let bytes = [10, 3_000, 30_000][n as usize % 3];
@@ -221,8 +377,8 @@ fn content(n: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_power_cut_takes_no_replacement_that_was_acknowledged() {
-    let mut found = [0, 0];
+fn a_power_cut_takes_no_change_that_was_acknowledged() {
+    let mut found = [[0; 2]; 3];
     for operation in 0.. {
         let disk = Arc::new(SimulatedDisk::new());
         fixture(&disk).create().unwrap();
@@ -231,15 +387,22 @@ fn a_power_cut_takes_no_replacement_that_was_acknowledged() {
         for seed in 0..6 {
             let left = Arc::new(disk.after_power_cut(1000 * operation + seed));
             let opened = Opened::of(&fixture(&left)).unwrap();
-            for (name, acknowledged) in NAMES.into_iter().zip(acknowledged) {
-                let is = |n| opened.read(name) == (n > 0).then(|| content(n));
+            for (which, acknowledged) in acknowledged.into_iter().enumerate() {
+                let name = NAMES.get(which).copied().unwrap_or(DEFINED);
+                let wanted = |n| if name == DEFINED { defined(n) } else { (n > 0).then(|| content(n)) };
+                let is = |n| opened.read(name) == wanted(n);
                 assert!(is(acknowledged) || is(acknowledged + 1), "operation {operation}, seed {seed}, {name}");
-                found[usize::from(is(acknowledged + 1))] += 1;
+                found[which][usize::from(is(acknowledged + 1))] += 1;
             }
+            // What comes next is made as ever, and the file follows.
+            let next = 1 + (acknowledged[2]..).find(|n| opened.read(DEFINED) == defined(*n)).expect("one of the two");
+            opened.define(next).unwrap();
+            opened.checkpoint().unwrap();
+            assert_eq!(on_disk(&left, DEFINED), defined(next), "operation {operation}, seed {seed}");
         }
         if ended {
             break;
         }
     }
-    assert!(found.into_iter().all(|n| n > 20), "{found:?}");
+    assert!(found.iter().flatten().all(|n| *n > 20), "{found:?}");
 }

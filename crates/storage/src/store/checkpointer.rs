@@ -145,6 +145,7 @@ impl Work {
             _ => Ok(()),
         };
         let redo = self.small_files.redo_start().unwrap_or(pages).min(pages);
+        let redo = self.small_files.outside_of_changes(redo);
         // Transactions that begin from now on need nothing before the start of redo.
         let next = self.transactions.next();
         let oldest = self.transactions.oldest_needed().map_or(redo, |oldest| oldest.min(redo));
