@@ -1,5 +1,5 @@
 use super::*;
-use crate::random::Random;
+use crate::testing::random::Random;
 
 const KIND: FileKind = FileKind { magic: *b"MUSTTEST", version: 3 };
 

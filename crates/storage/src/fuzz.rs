@@ -4,20 +4,22 @@ use crate::{
     ColumnSchema, IndexSchema, ReadView, Result, StorageError, TableSchema, page,
     tree::{
         TreeLayout,
-        block::OverflowPointer,
-        inner::Inner,
-        leaf::{
-            Found, Leaf,
-            changes::{apply, has_room},
-            decode::{ColumnSink, DecodeError, OverflowReader},
-            encode::encode,
-            rows::Rows,
-            slot::Version,
-            split::{Cut, join, split},
-            visible::visible,
-            within::keep_within,
+        page::{
+            block::OverflowPointer,
+            inner::Inner,
+            leaf::{
+                Found, Leaf,
+                changes::{apply, has_room},
+                decode::{ColumnSink, DecodeError, OverflowReader},
+                encode::encode,
+                rows::Rows,
+                slot::Version,
+                split::{Cut, join, split},
+                visible::visible,
+                within::keep_within,
+            },
+            overflow::read_piece,
         },
-        overflow::read_piece,
     },
 };
 use arrow_array::{Array, ArrayRef};
@@ -186,7 +188,7 @@ fn ranges(layout: &TreeLayout, leaf: &Leaf<'_>) {
 
 /// The columns of some rows of a leaf.
 pub(crate) fn arrays(layout: &TreeLayout, leaf: &Leaf<'_>, rows: &Rows) -> Result<Vec<ArrayRef>, DecodeError> {
-    let column = |(i, c): (usize, &crate::tree::layout::StoredColumn)| {
+    let column = |(i, c): (usize, &crate::tree::page::layout::StoredColumn)| {
         let mut sink = ColumnSink::new(c.ty, rows.len());
         sink.append(&leaf.column(i, c.physical)?, rows, &NoOverflow)?;
         Ok(sink.finish())

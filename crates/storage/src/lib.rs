@@ -22,8 +22,6 @@
 mod arrow_value;
 
 pub mod buffer_pool;
-#[cfg(test)]
-mod changed_directory;
 pub mod checked_file;
 pub mod counters;
 pub mod definitions;
@@ -37,7 +35,6 @@ pub mod io;
 pub mod key;
 mod latch_order;
 pub mod load;
-mod locking_scan;
 pub mod locks;
 mod log;
 pub mod lookup;
@@ -67,7 +64,6 @@ pub use error::{Result, StorageError};
 pub use io::IoBackend;
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
-pub use locking_scan::{LockedRow, LockingScan, LockingScanRequest};
 pub use locks::{LockMode, LockTable, Waits};
 pub use log::{FlushAtCommit, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
@@ -80,20 +76,8 @@ pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
 pub use store::{EndsTransaction, LogSettings, RecoveryProgress, Store, StoreOptions};
 pub use table::Table;
+pub use table::locking_scan::{LockedRow, LockingScan, LockingScanRequest};
 pub use transaction::{Committed, CutOff, CutOffListener, CutOffRollback, Savepoint, TableSource, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
-
 #[cfg(test)]
-mod crash;
-#[cfg(test)]
-mod linearizable;
-#[cfg(test)]
-mod lock_tests;
-#[cfg(test)]
-mod power_cut_tests;
-#[cfg(test)]
-mod random;
-#[cfg(test)]
-mod row_lock_tests;
-#[cfg(test)]
-mod table_model;
+mod testing;

@@ -332,6 +332,7 @@ impl std::fmt::Debug for Table {
     }
 }
 
+pub(super) mod locking_scan;
 #[cfg(test)]
 #[path = "table_stress_tests.rs"]
 mod stress_tests;

@@ -6,7 +6,7 @@
 use crate::{
     Counters, ReadView, Result, StorageError, Table,
     key::ByteRange,
-    tree::{Tree, TreeLayout, TreeReport, block::RowBlock},
+    tree::{Tree, TreeLayout, TreeReport, page::block::RowBlock},
 };
 use muster_types::Value;
 use std::hash::{DefaultHasher, Hasher};

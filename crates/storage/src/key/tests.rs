@@ -2,8 +2,7 @@ use super::*;
 use crate::tree::{
     TreeLayout,
     arbitrary::{any_rows, any_schema, any_value},
-    block::RowBlock,
-    layout::ColumnSource,
+    page::{block::RowBlock, layout::ColumnSource},
 };
 use muster_types::{KeyRange, SqlType};
 use proptest::prelude::*;
@@ -54,7 +53,7 @@ pub fn stored_row(layout: &TreeLayout, row: &[Value], n: i64) -> Vec<Value> {
         .columns
         .iter()
         .map(|c| match c.source {
-            ColumnSource::Table { column, prefix } => crate::tree::block::cut_value(&row[column], prefix),
+            ColumnSource::Table { column, prefix } => crate::tree::page::block::cut_value(&row[column], prefix),
             ColumnSource::RowNumber => Value::Int(n),
         })
         .collect()

@@ -5,7 +5,7 @@ use crate::{
     key::ByteRange,
     tree::{
         LeafRun, Tree, TreeOverflow,
-        leaf::{decode::ColumnSink, visible::visible},
+        page::leaf::{decode::ColumnSink, visible::visible},
     },
 };
 use arrow_array::ArrayRef;

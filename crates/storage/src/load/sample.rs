@@ -19,7 +19,7 @@ use crate::{
     key::ByteRange,
     tree::{
         ColumnSource, Tree,
-        block::{BlockValues, ColumnBlock, RowBlock},
+        page::block::{BlockValues, ColumnBlock, RowBlock},
     },
 };
 use muster_types::{SqlType, Value, collation::TextTraits};

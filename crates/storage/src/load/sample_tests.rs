@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     ColumnSchema, DuplicatePolicy, IndexSchema, LoadOptions, Store, StoreOptions, TableLoader, TableSchema, arrow_type,
-    random::Random,
+    testing::random::Random,
 };
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{Field, Schema};

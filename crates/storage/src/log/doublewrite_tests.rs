@@ -7,7 +7,7 @@ use crate::{
     },
     log::fixtures::Fixture,
     page::{self, PageHeader, PageHeaderMut, PageType},
-    random::Random,
+    testing::random::Random,
 };
 use std::{path::Path, sync::Arc};
 

@@ -7,7 +7,7 @@ use super::{
     planted::Fault,
     reader::Next,
 };
-use crate::{io::simulated::SimulatedDisk, page::u64_at, random::Random};
+use crate::{io::simulated::SimulatedDisk, page::u64_at, testing::random::Random};
 use std::{ops::Range, sync::Arc};
 
 /// Events that the seeds have met. Each must be met at least once, or the test says nothing about it.

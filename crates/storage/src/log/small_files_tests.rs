@@ -9,7 +9,7 @@ use crate::{
         group::group_bytes,
         recovery::Recovery,
     },
-    random::Random,
+    testing::random::Random,
 };
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use crate::{
         EvenOnes, Home, any_fetch, batch_of, empty_table, even, home, loaded_table, number_table, rows_of,
         scan_request, sort_rows, sortable, table_and_rows,
     },
-    tree::{ColumnSource, TreeLayout, block::cut_value},
+    tree::{ColumnSource, TreeLayout, page::block::cut_value},
 };
 use arrow_array::{Array, ArrayRef, Int32Array, cast::AsArray, types::Int32Type};
 use muster_types::{KeyPart, SqlType, Value};

@@ -10,7 +10,7 @@ use crate::{
     counters::Counter,
     tree::{
         LeafPage, Tree, TreeLayout, TreeOverflow,
-        leaf::{
+        page::leaf::{
             Leaf,
             decode::{ColumnSink, DecodeError},
             rows::Rows,

@@ -10,7 +10,7 @@ use crate::{
     Counters, Result,
     counters::Counter,
     key::{KeyList, Keys},
-    tree::{LeafPage, PrefixRun, Tree, leaf::rows::Rows},
+    tree::{LeafPage, PrefixRun, Tree, page::leaf::rows::Rows},
 };
 use arrow_array::RecordBatch;
 use std::{ops::Range, sync::Arc};

@@ -8,7 +8,7 @@ use crate::{
     tree::{
         TreeLayout,
         arbitrary::{any_schema, any_value},
-        block::RowBlock,
+        page::block::RowBlock,
     },
 };
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};

@@ -6,7 +6,7 @@ use crate::{
     key::KeyList,
     tree::{
         Batching, PrefixLeaf, PrefixRun, Tree,
-        leaf::{rows::Rows, search::PrefixSearch},
+        page::leaf::{rows::Rows, search::PrefixSearch},
     },
 };
 use std::{ops::ControlFlow, sync::Arc};

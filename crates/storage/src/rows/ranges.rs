@@ -3,7 +3,10 @@
 use super::LeafRows;
 use crate::{
     Result, StorageError, TableSchema,
-    tree::{Tree, TreeLayout, layout::Physical, leaf::within::keep_within},
+    tree::{
+        Tree, TreeLayout,
+        page::{layout::Physical, leaf::within::keep_within},
+    },
 };
 use arrow_buffer::BooleanBuffer;
 use muster_types::SqlType;

@@ -6,7 +6,7 @@ use super::{LeafRows, RowAccess};
 use crate::{
     Counters, ReadView, Result,
     key::Keys,
-    tree::{LeafPage, Pages, Tree, leaf::rows::Rows},
+    tree::{LeafPage, Pages, Tree, page::leaf::rows::Rows},
 };
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Which rows of a leaf are decoded, in the form that decodes them fastest.
 
-use crate::tree::leaf::rows::Rows;
+use crate::tree::page::leaf::rows::Rows;
 use arrow_buffer::BooleanBuffer;
 use std::{borrow::Cow, ops::Range};
 

@@ -12,7 +12,7 @@ use crate::{
     rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
         LeafSlice, Skipped,
-        leaf::{BadPage, rows::Rows, visible::visible},
+        page::leaf::{BadPage, rows::Rows, visible::visible},
     },
 };
 use arrow_array::RecordBatch;

@@ -8,8 +8,10 @@ use crate::{
     rows::LeafRows,
     tree::{
         Tree,
-        gallop::first_not,
-        leaf::{BadPage, Leaf, rows::Rows},
+        page::{
+            gallop::first_not,
+            leaf::{BadPage, Leaf, rows::Rows},
+        },
     },
 };
 use std::{ops::Range, sync::Arc};

@@ -7,7 +7,7 @@ use crate::{
     rows::fixtures::{
         EvenOnes, Home, any_fetch, empty_table, even, home, loaded_table, rows_of, sort_rows, sortable, table_and_rows,
     },
-    tree::{TreeLayout, arbitrary::any_value, block::cut_value},
+    tree::{TreeLayout, arbitrary::any_value, page::block::cut_value},
 };
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use muster_types::{KeyInterval, KeyPart, SqlType, Value};

@@ -23,7 +23,7 @@ use crate::{
     },
     page::PageHeader,
     transaction::{Analysis, Transactions},
-    tree::page_change::PageChange,
+    tree::page::page_change::PageChange,
 };
 use std::{
     collections::HashMap,

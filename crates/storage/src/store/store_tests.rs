@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     ColumnSchema, IndexSchema,
     page::{PAGE_HEADER, PageType},
-    tree::leaf::Leaf,
+    tree::page::leaf::Leaf,
 };
 use muster_types::{KeyPart, SqlType};
 use std::fs;

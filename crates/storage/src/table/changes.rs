@@ -1,15 +1,15 @@
 //! Changes of rows: all trees of a table change together, in one group of the log that begins with the undo record.
 
 use super::Table;
+use super::locking_scan::lock_row;
 use crate::{
     Counters, LockMode, LockedRow, LockingScan, LockingScanRequest, Result, StorageError,
     counters::Counter,
     essential_thread::EndsProcess,
     latch_order::Rank,
-    locking_scan::lock_row,
     log::Lsn,
     transaction::{ChainPlace, Transaction, UndoKind, UndoRecord, UndoRow, kind, link_of, undo_bytes_of},
-    tree::{Change, FirstRecord, Rest, Room, Tree, leaf::slot::Version},
+    tree::{Change, FirstRecord, Rest, Room, Tree, page::leaf::slot::Version},
 };
 use muster_types::{KeyRange, Value};
 use std::sync::{Arc, atomic::Ordering};

@@ -16,7 +16,7 @@ use crate::{
     FileId, Result, Store,
     log::{Lsn, NearbyRecords},
     transaction::{SeenByAll, UndoRecord, undo_of},
-    tree::leaf::slot::Version,
+    tree::page::leaf::slot::Version,
 };
 use std::collections::{HashMap, VecDeque};
 

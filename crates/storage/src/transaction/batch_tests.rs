@@ -5,8 +5,8 @@ use crate::{
     ColumnSchema, Counters, IndexSchema, LockMode, LockingScan, LockingScanRequest, ReadView, Scan, ScanRequest,
     StorageError, Store, Table, TableSchema, TableStatistics, Waits,
     io::simulated::SimulatedDisk,
-    random::Random,
     rows::fixtures::{rows_of, scan_request},
+    testing::random::Random,
 };
 use muster_types::{Collation, KeyPart, KeyRange, SqlType, Value};
 use std::{

@@ -4,7 +4,7 @@ use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, 
 use crate::{
     FlushAtCommit, LogSettings, StorageError, Store, StoreOptions,
     io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
-    random::Random,
+    testing::random::Random,
 };
 use std::{path::Path, sync::Arc};
 

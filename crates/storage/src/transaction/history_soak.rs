@@ -2,7 +2,7 @@
 //! the history, the log, and memory. A minute, or `MUSTER_SOAK_SECONDS`.
 
 use super::tests::{open_table, schema};
-use crate::{Counters, FlushAtCommit, LogSettings, Result, Store, StoreOptions, Table, Waits, random::Random};
+use crate::{Counters, FlushAtCommit, LogSettings, Result, Store, StoreOptions, Table, Waits, testing::random::Random};
 use muster_types::Value;
 use std::{
     sync::{

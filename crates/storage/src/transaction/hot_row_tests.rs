@@ -3,7 +3,7 @@
 use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, schema};
 use crate::{
     ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, StorageError, Store, StoreOptions, Table,
-    TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, random::Random,
+    TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, testing::random::Random,
 };
 use muster_types::{KeyPart, SqlType, Value};
 use std::{path::Path, sync::Arc};

@@ -5,8 +5,8 @@ mod power_cuts;
 
 use crate::{
     ColumnSchema, Counters, FlushAtCommit, IndexSchema, ReadView, Savepoint, StorageError, Store, StoreOptions, Table,
-    TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, key::ByteRange, random::Random,
-    store::Faults,
+    TableSchema, TableStatistics, Transaction, io::simulated::SimulatedDisk, key::ByteRange, store::Faults,
+    testing::random::Random,
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use std::{collections::BTreeMap, path::Path, sync::Arc};

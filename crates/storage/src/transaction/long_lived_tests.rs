@@ -5,7 +5,7 @@ use crate::{
     Counters, LogSettings, Scan, ScanRequest, StorageError, Store, StoreOptions, Table,
     io::simulated::SimulatedDisk,
     rows::fixtures::{rows_of, scan_request},
-    tree::block::RowBlock,
+    tree::page::block::RowBlock,
 };
 use muster_types::Value;
 use std::{path::Path, sync::Arc};

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::{
     log::{Lsn, Record},
     page::{u16_at, u32_at, u64_at},
-    tree::{Tree, leaf::slot::Version},
+    tree::{Tree, page::leaf::slot::Version},
 };
 use std::borrow::Cow;
 

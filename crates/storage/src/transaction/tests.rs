@@ -5,8 +5,8 @@ use crate::{
     StoreOptions, Table, TableSchema, TableStatistics, Transaction,
     io::simulated::SimulatedDisk,
     mutex::Mutex,
-    random::Random,
     rows::fixtures::{rows_of, scan_request, sortable},
+    testing::random::Random,
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};

@@ -6,19 +6,20 @@
 //! comes again ([`Tree::fetch_if`]). A reader that comes back sees by the fences of its pages what writers did meanwhile.
 
 use super::{
-    block::{OverflowPointer, RowBlock},
-    builder::fit,
-    descent::Target,
-    inner::Inner,
-    layout::TreeLayout,
-    leaf::{
-        BadPage, Fit, Leaf,
-        decode::{DecodeError, OverflowReader},
+    build::fit,
+    page::{
+        block::{OverflowPointer, RowBlock},
+        inner::Inner,
+        layout::TreeLayout,
+        leaf::{
+            BadPage, Fit, Leaf,
+            decode::{DecodeError, OverflowReader},
+        },
+        overflow,
     },
-    overflow,
     planted::Fault,
     probe::{Event, Probe},
-    versions::History,
+    read::{descent::Target, versions::History},
 };
 use crate::{
     Counters, ReadView, Result, StorageError,

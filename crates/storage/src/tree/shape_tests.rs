@@ -24,7 +24,7 @@ const EVENTS: usize = Event::ALL.len();
 fn keys_by_visit(tree: &Tree, range: &ByteRange) -> Vec<Vec<u8>> {
     let counters = Counters::default();
     let mut keys = Vec::new();
-    let end = tree.visit_range(range, &ReadView::latest(), &by_key::Pages::All(&counters), &mut |row| {
+    let end = tree.visit_range(range, &ReadView::latest(), &super::Pages::All(&counters), &mut |row| {
         let mut key = Vec::new();
         row.append_key(&tree.layout().key, &mut key)?;
         keys.push(key);
@@ -163,7 +163,7 @@ fn late_post(fault: Option<Fault>) -> crate::Result<TreeReport> {
     let left = tree.fetch(node.children[0].page, &counters).unwrap();
     let remembered = {
         let (key, page) = (tree.fences(&left).unwrap().high.unwrap().to_vec(), left.header().next());
-        inner::Child { key, page, rows: 1 }
+        super::page::inner::Child { key, page, rows: 1 }
     };
     drop(left);
     assert!(node.children.iter().all(|child| child.page != remembered.page), "the page is not posted");

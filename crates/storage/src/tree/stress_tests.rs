@@ -229,7 +229,7 @@ fn look_up(tree: &Tree, random: &mut Numbers) {
     let range = ByteRange { lower: all[0].clone(), upper: all.last().cloned() };
     assert!(tree.count_range(&range, &counters).unwrap() <= ROWS as u64);
     let mut visited = Vec::new();
-    let end = tree.visit_range(&range, &ReadView::latest(), &by_key::Pages::All(&counters), &mut |row| {
+    let end = tree.visit_range(&range, &ReadView::latest(), &super::Pages::All(&counters), &mut |row| {
         let mut key = Vec::new();
         row.append_key(&tree.layout().key, &mut key)?;
         visited.push(key);

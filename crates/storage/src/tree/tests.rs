@@ -1,7 +1,8 @@
+use super::page::block::{RowBlock, cut_value};
 use super::{
     arbitrary::{any_schema, any_value},
-    builder::TreeShape,
-    leaf::{decode::ColumnSink, rows::Rows},
+    build::TreeShape,
+    page::leaf::{decode::ColumnSink, rows::Rows},
     *,
 };
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     key::{ByteRange, Keys},
 };
 use arrow_array::{ArrayRef, new_empty_array};
-use block::{RowBlock, cut_value};
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc};
@@ -56,14 +56,14 @@ fn arrays_of(layout: &TreeLayout, rows: &[Vec<Value>]) -> Vec<ArrayRef> {
         block.push_values(layout, row).unwrap();
     }
     // Through leaves, whose round trip has its own test.
-    let fit = builder::fit(layout, 65536);
+    let fit = super::build::fit(layout, 65536);
     let mut sinks: Vec<_> = layout.columns.iter().map(|c| ColumnSink::new(c.ty, rows.len())).collect();
     let mut start = 0;
     while start < block.rows() {
         let extents = fit.take(&block, start, 100, 0);
         let mut page = vec![0; 65536];
-        leaf::write_leaf(&block, &extents, &fit.widths, leaf::Fences::NONE, &mut page);
-        let leaf = leaf::Leaf::of(&page, layout).unwrap();
+        super::page::leaf::write_leaf(&block, &extents, &fit.widths, super::page::leaf::Fences::NONE, &mut page);
+        let leaf = super::page::leaf::Leaf::of(&page, layout).unwrap();
         for (i, sink) in sinks.iter_mut().enumerate() {
             let column = leaf.column(i, layout.columns[i].physical).unwrap();
             sink.append(&column, &Rows::Range(0..leaf.rows()), &crate::fuzz::NoOverflow).unwrap();

@@ -1,0 +1,68 @@
+//! Versions of a row before its newest one: a chain of undo records.
+
+use super::{Before, BeforeRow, Seen};
+use crate::{
+    ReadView, Result, StorageError,
+    tree::{
+        btree::Tree,
+        page::leaf::{BadPage, slot::Version},
+        read::by_key::Pages,
+    },
+};
+
+/// Undo records that are looked at for a row by who may not wait.
+const STEPS_AT_ONCE: usize = 32;
+
+impl Tree {
+    /// The version that a view sees of a row of this clustered tree whose newest version, which the view does not see, is
+    /// given, as its record. Errors: `SnapshotTooOld`, and those of reading the log.
+    pub(super) fn seen_before(
+        &self,
+        newest: Version,
+        mut record: Vec<u8>,
+        view: &ReadView,
+        pages: &Pages<'_>,
+    ) -> Result<Seen> {
+        let may_wait = matches!(pages, Pages::All(_));
+        let mut at = newest.roll_pointer;
+        let mut steps = 0;
+        while at != 0 {
+            if !may_wait && steps == STEPS_AT_ONCE {
+                return Ok(Seen::MustWait);
+            }
+            steps += 1;
+            let undo = self.history.get().and_then(|history| history.undo.as_ref());
+            let before = undo.ok_or(StorageError::SnapshotTooOld)?.before(at, may_wait)?;
+            let Some(Before { version, marked, row, skips }) = before else {
+                return Ok(Seen::MustWait);
+            };
+            record = match row {
+                BeforeRow::None => return Ok(Seen::Nothing),
+                BeforeRow::Record(record) => record,
+                BeforeRow::Patch(patch) => self.patched(&patch, &record)?,
+            };
+            if view.sees(version.trx_id) {
+                return Ok(if marked { Seen::Nothing } else { Seen::Row(record) });
+            }
+            // As far back as all versions in between are unseen, too.
+            let skip = skips.iter().rev().find(|skip| !view.sees(skip.trx_id));
+            let next = skip.map_or(version.roll_pointer, |skip| skip.at);
+            if next >= at {
+                return Err(self.corrupt(0, BadPage("a version is older than the one before it")));
+            }
+            at = next;
+        }
+        // Nobody can have seen what was before.
+        Ok(Seen::Nothing)
+    }
+
+    /// The record of a row with the values of a patch in the place of its own.
+    pub(crate) fn patched(&self, patch: &[u8], record: &[u8]) -> Result<Vec<u8>> {
+        self.layout.record.patched(patch, Some(record)).map_err(|e| self.corrupt(0, e))
+    }
+
+    /// The record of a row of which a patch is known; its other values are NULL.
+    pub(crate) fn record_of_patch(&self, patch: &[u8]) -> Result<Vec<u8>> {
+        self.layout.record.patched(patch, None).map_err(|e| self.corrupt(0, e))
+    }
+}
