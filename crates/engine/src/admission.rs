@@ -56,7 +56,7 @@ struct Waiting {
     granted: oneshot::Sender<()>,
 }
 
-struct State {
+struct AdmissionState {
     limits: Limits,
     /// A statement computes alone.
     alone: bool,
@@ -70,9 +70,9 @@ struct State {
     figures: Figures,
 }
 
-impl State {
-    fn new(limits: Limits) -> State {
-        State {
+impl AdmissionState {
+    fn new(limits: Limits) -> AdmissionState {
+        AdmissionState {
             limits,
             alone: false,
             queue: VecDeque::new(),
@@ -116,7 +116,7 @@ impl State {
 
 /// The admission of one database.
 pub struct Admission {
-    state: Mutex<State>,
+    state: Mutex<AdmissionState>,
 }
 
 /// A statement that computes. Dropping this lets the next one in.
@@ -131,7 +131,7 @@ pub struct Admitted {
 
 impl Admission {
     pub fn new(limits: Limits) -> Arc<Admission> {
-        Arc::new(Admission { state: Mutex::new(State::new(limits)) })
+        Arc::new(Admission { state: Mutex::new(AdmissionState::new(limits)) })
     }
 
     /// Changes the limits. Statements that compute go on, also if they are more than the new limit.
@@ -202,7 +202,7 @@ impl Admission {
         Ok(Some((Place { admission: self.clone(), number, admitted: false }, receiver)))
     }
 
-    fn admitted(self: &Arc<Self>, state: &State, heavy: bool) -> Admitted {
+    fn admitted(self: &Arc<Self>, state: &AdmissionState, heavy: bool) -> Admitted {
         let beside = state.figures.running + state.light > 1;
         Admitted { admission: self.clone(), heavy, begun: state.begun, beside }
     }

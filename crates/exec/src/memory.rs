@@ -15,14 +15,14 @@ use std::{collections::HashMap, fmt};
 const SPILLABLE_SHARE: f64 = 0.6;
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     /// Bytes of each spillable consumer that holds any, by its number.
     spillers: HashMap<usize, usize>,
     spillable: usize,
     unspillable: usize,
 }
 
-impl State {
+impl PoolState {
     fn add(&mut self, consumer: &MemoryConsumer, bytes: usize) {
         if consumer.can_spill() {
             *self.spillers.entry(consumer.id()).or_default() += bytes;
@@ -51,7 +51,7 @@ impl State {
 #[derive(Debug)]
 pub struct SharedPool {
     limit: usize,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
 impl SharedPool {

@@ -20,9 +20,9 @@ pub enum Entries {
 
 /// How the entries are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ScanMode {
     /// One after the other.
-    Onward,
+    Sequential,
     /// From value to value of the first parts, which no condition restricts, to what steering finds in the others.
     Skip,
     /// One entry at least of each combination of leading values.
@@ -33,7 +33,7 @@ pub enum Way {
 pub struct TableAccess<'a> {
     pub scan: &'a Scan,
     pub entries: Entries,
-    pub way: Way,
+    pub way: ScanMode,
     /// Number of key parts that are used.
     pub parts: usize,
     /// For a lookup: what the parts are compared with, for each row of the tables before.
@@ -44,17 +44,19 @@ impl<'a> TableAccess<'a> {
     pub fn of_scan(scan: &'a Scan) -> TableAccess<'a> {
         let whole = scan.ranges == [KeyRange::all()];
         let way = match scan.distinct_prefix {
-            Some(_) => Way::Loose,
-            None if whole && !scan.steering.is_empty() => Way::Skip,
-            None => Way::Onward,
+            Some(_) => ScanMode::Loose,
+            None if whole && !scan.steering.is_empty() => ScanMode::Skip,
+            None => ScanMode::Sequential,
         };
         let entries = entries(scan);
         let ranged = scan.ranges.iter().map(used_parts).max().unwrap_or(0);
         let parts = match way {
-            Way::Loose => scan.distinct_prefix.unwrap_or(0).max(ranged),
-            Way::Skip => scan.steering.len(),
-            Way::Onward if whole && (scan.index != 0 || scan.ordered) => scan.table.indexes[scan.index].parts.len(),
-            Way::Onward => ranged,
+            ScanMode::Loose => scan.distinct_prefix.unwrap_or(0).max(ranged),
+            ScanMode::Skip => scan.steering.len(),
+            ScanMode::Sequential if whole && (scan.index != 0 || scan.ordered) => {
+                scan.table.indexes[scan.index].parts.len()
+            }
+            ScanMode::Sequential => ranged,
         };
         TableAccess { scan, entries, way, parts, keys: None }
     }
@@ -62,13 +64,13 @@ impl<'a> TableAccess<'a> {
     /// Rows of a table that are looked up for those of the tables before.
     pub fn of_lookup(scan: &'a Scan, keys: &'a [Expr]) -> TableAccess<'a> {
         let entries = if is_complete(scan, keys.len()) { Entries::Row } else { Entries::Lookup };
-        TableAccess { scan, entries, way: Way::Onward, parts: keys.len(), keys: Some(keys) }
+        TableAccess { scan, entries, way: ScanMode::Sequential, parts: keys.len(), keys: Some(keys) }
     }
 
     /// MySQL's name of it (manual 10.8.2).
     pub fn mysql_type(&self) -> &'static str {
         match (self.way, self.entries, self.keys.is_some()) {
-            (Way::Loose | Way::Skip, ..) => "range",
+            (ScanMode::Loose | ScanMode::Skip, ..) => "range",
             (_, Entries::Row, true) => "eq_ref",
             (_, Entries::Row, false) => "const",
             (_, Entries::Lookup, _) => "ref",

@@ -25,7 +25,7 @@ mod subplans;
 pub mod traditional;
 mod tree;
 
-pub use access::{Entries, TableAccess, Way};
+pub use access::{Entries, ScanMode, TableAccess};
 pub use change::{Change, ChangeKind};
 pub use json::json;
 pub use tree::{ExplainLine, figure, lines, tree, tree_with};

@@ -1,7 +1,7 @@
 //! A plan as MySQL's table: a line for each table that is read, in the order of the plan.
 
 use crate::{
-    access::{Entries, TableAccess, Way},
+    access::{Entries, ScanMode, TableAccess},
     subplans::subplans,
 };
 use muster_algebra::{Columns, Expr, Plan, PlanOp, RowFetch, Scan, expr_text};
@@ -72,7 +72,7 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
     let compared = match (&line.keys, access.entries) {
         _ if line.merged.is_some() => Vec::new(),
         (Some((_, names)), _) => names.clone(),
-        (None, Entries::Row | Entries::Lookup | Entries::LookupOrNull) if access.way == Way::Onward => {
+        (None, Entries::Row | Entries::Lookup | Entries::LookupOrNull) if access.way == ScanMode::Sequential => {
             vec!["const".to_string(); access.parts]
         }
         _ => Vec::new(),
@@ -89,10 +89,10 @@ fn values(line: &Line, has_subplan: bool) -> Vec<Value> {
     }
     extra.extend(line.extra.iter().cloned());
     match access.way {
-        Way::Loose => extra.push("Using index for group-by".into()),
-        Way::Skip => extra.push("Using index for skip scan".into()),
-        Way::Onward if access.is_index_only() => extra.push("Using index".into()),
-        Way::Onward => {}
+        ScanMode::Loose => extra.push("Using index for group-by".into()),
+        ScanMode::Skip => extra.push("Using index for skip scan".into()),
+        ScanMode::Sequential if access.is_index_only() => extra.push("Using index".into()),
+        ScanMode::Sequential => {}
     }
     if uses_key && !scan.is_covering() && scan.fetch == RowFetch::KeyOrder {
         extra.push("Using MRR".into());

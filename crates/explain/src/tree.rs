@@ -4,7 +4,7 @@
 //! Projections have no line, as in MySQL. Costs are milliseconds.
 
 use crate::{
-    access::{Entries, TableAccess, Way},
+    access::{Entries, ScanMode, TableAccess},
     key_range,
 };
 use muster_algebra::{
@@ -255,23 +255,25 @@ impl<'a> Tree<'a> {
         let ranges = || key_range::ranges_text(scan);
         let mut text = match (access.entries, access.way) {
             (Entries::None, _) => format!("No rows of {table}"),
-            (Entries::All, Way::Loose) => format!("Index skip scan for grouping on {table} using {index}"),
-            (_, Way::Loose) => format!("Index skip scan for grouping on {table} using {index} over {}", ranges()),
-            (_, Way::Skip) => {
+            (Entries::All, ScanMode::Loose) => format!("Index skip scan for grouping on {table} using {index}"),
+            (_, ScanMode::Loose) => format!("Index skip scan for grouping on {table} using {index} over {}", ranges()),
+            (_, ScanMode::Skip) => {
                 let over = key_range::steering_text(scan);
                 format!("Index skip scan on {table} using {index} over {over}")
             }
-            (Entries::All, Way::Onward) if scan.index == 0 && !scan.ordered => format!("Table scan on {table}"),
-            (Entries::All, Way::Onward) => format!("Index scan on {table} using {index}"),
-            (Entries::Row, Way::Onward) => {
+            (Entries::All, ScanMode::Sequential) if scan.index == 0 && !scan.ordered => {
+                format!("Table scan on {table}")
+            }
+            (Entries::All, ScanMode::Sequential) => format!("Index scan on {table} using {index}"),
+            (Entries::Row, ScanMode::Sequential) => {
                 format!("Single-row index lookup on {table} using {index} {}", ranges())
             }
-            (Entries::Lookup, Way::Onward) => format!("Index lookup on {table} using {index} {}", ranges()),
-            (Entries::LookupOrNull | Entries::Ranges, Way::Onward) => {
+            (Entries::Lookup, ScanMode::Sequential) => format!("Index lookup on {table} using {index} {}", ranges()),
+            (Entries::LookupOrNull | Entries::Ranges, ScanMode::Sequential) => {
                 format!("Index range scan on {table} using {index} over {}", ranges())
             }
         };
-        if !scan.steering.is_empty() && access.way != Way::Skip {
+        if !scan.steering.is_empty() && access.way != ScanMode::Skip {
             let _ = write!(text, ", skipping to {}", key_range::steering_text(scan));
         }
         if access.is_index_only() {

@@ -83,7 +83,7 @@ pub fn read_arrow(
         let mut first: Option<Problem> = None;
         for (column, source) in columns.iter().zip(&sources) {
             arrays.push(match source {
-                Source::Field(i) => match cast_column(batch.column(*i), column) {
+                BatchSource::Field(i) => match cast_column(batch.column(*i), column) {
                     Ok(array) => array,
                     Err(CastError::Problem(problem)) => {
                         if first.as_ref().is_none_or(|f| problem.row < f.row) {
@@ -93,7 +93,7 @@ pub fn read_arrow(
                     }
                     Err(CastError::Other(e)) => return Err(e),
                 },
-                Source::Constant(value) => constant(&column.ty, value, batch.num_rows())?,
+                BatchSource::Constant(value) => constant(&column.ty, value, batch.num_rows())?,
             });
         }
         if let Some(problem) = first {
@@ -108,21 +108,21 @@ pub fn read_arrow(
     Ok(rows)
 }
 
-enum Source {
+enum BatchSource {
     Field(usize),
     Constant(Value),
 }
 
 /// Which field of the file each column is. Error 1054 for a field that is no column, 1364 for a column without value.
-fn match_columns(fields: &arrow_schema::Fields, columns: &[TargetColumn]) -> Result<Vec<Source>> {
+fn match_columns(fields: &arrow_schema::Fields, columns: &[TargetColumn]) -> Result<Vec<BatchSource>> {
     if let Some(unknown) = fields.iter().find(|f| !columns.iter().any(|c| same_name(&c.name, f.name()))) {
         return Err(SqlError::unknown_column(unknown.name(), "field list"));
     }
     let source = |column: &TargetColumn| match fields.iter().position(|f| same_name(&column.name, f.name())) {
-        Some(i) => Ok(Source::Field(i)),
+        Some(i) => Ok(BatchSource::Field(i)),
         None => match &column.default {
-            Some(value) => Ok(Source::Constant(value.clone())),
-            None if column.nullable => Ok(Source::Constant(Value::Null)),
+            Some(value) => Ok(BatchSource::Constant(value.clone())),
+            None if column.nullable => Ok(BatchSource::Constant(Value::Null)),
             None => Err(no_default(column)),
         },
     };

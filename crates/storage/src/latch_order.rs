@@ -46,7 +46,7 @@ mod checked {
     };
 
     #[derive(Debug)]
-    struct Entry {
+    struct HeldLatch {
         number: u64,
         /// `None` while it is not known.
         rank: Option<Rank>,
@@ -55,7 +55,7 @@ mod checked {
         exclusive: bool,
     }
 
-    type Record = Arc<Mutex<Vec<Entry>>>;
+    type Record = Arc<Mutex<Vec<HeldLatch>>>;
 
     thread_local! {
         static RECORD: (Record, Cell<u64>) = (Record::default(), Cell::new(0));
@@ -73,7 +73,7 @@ mod checked {
         fn new(rank: Option<Rank>, page: Option<u64>, exclusive: bool) -> Held {
             RECORD.with(|(record, next)| {
                 let number = next.replace(next.get() + 1);
-                record.lock().push(Entry { number, rank, page, exclusive });
+                record.lock().push(HeldLatch { number, rank, page, exclusive });
                 Held { record: Arc::clone(record), thread: thread::current().id(), number }
             })
         }

@@ -78,7 +78,7 @@ pub fn update_rows(
             Search::Query(_) => bound.targets.iter().map(|t| found.first_rows(&t.key())).collect::<Result<_>>()?,
         };
         let (images, counts) = (Images::new(context.database.runtime(), &bound.targets), Counts::default());
-        let mut rows = Rows {
+        let mut rows = UpdatedRows {
             bound,
             opened: &opened,
             writers,
@@ -107,7 +107,7 @@ pub fn update_rows(
     })?;
     let warnings = context.diagnostics.counts().0;
     let affected_rows = if context.session.counts_found_rows { matched } else { changed };
-    let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+    let info = format!("UpdatedRows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
     Ok(Done { affected_rows, last_insert_id: context.process.said_insert_id().unwrap_or(0), info, ..Done::default() })
 }
 
@@ -140,7 +140,7 @@ fn wanted(bound: &BoundUpdate) -> Vec<ColId> {
 }
 
 /// Changes rows.
-struct Rows<'a> {
+struct UpdatedRows<'a> {
     bound: &'a BoundUpdate,
     opened: &'a [Target],
     /// One for each of them.
@@ -157,7 +157,7 @@ struct Rows<'a> {
     counts: Counts,
 }
 
-impl Rows<'_> {
+impl UpdatedRows<'_> {
     /// Changes the row of one of the targets that a row of the search has: the values of its columns. Breaks off if it is another one by
     /// now. `locked`: that row, if nobody else can have changed it.
     fn update(

@@ -28,7 +28,7 @@ use std::{
 };
 
 /// The plan that the cache has for a statement.
-enum Found {
+enum FoundPlan {
     Plan(Arc<ShortPlan>),
     Write(Arc<ShortWrite>),
 }
@@ -119,11 +119,11 @@ impl Session {
             found.map(|found| (found, state.begin_short(statement)))
         };
         match found {
-            Some((Found::Plan(plan), begun)) => {
+            Some((FoundPlan::Plan(plan), begun)) => {
                 let (sink, answered) = self.read_short(plan, begun, sink).await;
                 (sink, if answered { ShortAnswer::Rows } else { ShortAnswer::General })
             }
-            Some((Found::Write(write), begun)) => (sink, self.write_short(write, begun).await),
+            Some((FoundPlan::Write(write), begun)) => (sink, self.write_short(write, begun).await),
             None => (sink, ShortAnswer::General),
         }
     }
@@ -200,7 +200,7 @@ impl State {
 
     /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement, that is
     /// noted too.
-    fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<Found> {
+    fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<FoundPlan> {
         self.short_path.is_unknown = false;
         let is_allowed = self.is_short_path_on();
         // Reads of such a transaction lock what they read.
@@ -234,8 +234,8 @@ impl State {
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
         match self.database.plans().get(key, &tables, &accounts) {
             Some(Known::Plan(_)) if reads_lock => None,
-            Some(Known::Plan(plan)) => Some(Found::Plan(plan)),
-            Some(Known::Write(write)) => Some(Found::Write(write)),
+            Some(Known::Plan(plan)) => Some(FoundPlan::Plan(plan)),
+            Some(Known::Write(write)) => Some(FoundPlan::Write(write)),
             Some(Known::General | Known::GeneralForNow) => None,
             None => {
                 *is_unknown = true;

@@ -57,7 +57,7 @@ impl PartialEq for Epoch {
     }
 }
 
-struct Entry {
+struct CachedPlan {
     known: Known,
     epoch: Epoch,
     /// Used since the clock came by.
@@ -69,20 +69,20 @@ struct Entry {
     patience: u32,
 }
 
-impl Entry {
-    fn new(key: &[u8], known: Known, epoch: Epoch) -> Entry {
+impl CachedPlan {
+    fn new(key: &[u8], known: Known, epoch: Epoch) -> CachedPlan {
         let plan = match &known {
             Known::Plan(plan) => plan.footprint(),
             Known::Write(write) => write.footprint(),
             Known::General | Known::GeneralForNow => 0,
         };
-        let bytes = size_of::<Entry>() + key.len() + plan;
+        let bytes = size_of::<CachedPlan>() + key.len() + plan;
         let patience_left = AtomicU32::new(PATIENCE_MIN);
-        Entry { known, epoch, used: AtomicBool::new(false), bytes, patience_left, patience: PATIENCE_MIN }
+        CachedPlan { known, epoch, used: AtomicBool::new(false), bytes, patience_left, patience: PATIENCE_MIN }
     }
 
     /// Takes over what is to be remembered of the entry before this one, in the same epoch.
-    fn follow(&mut self, old: &Entry) {
+    fn follow(&mut self, old: &CachedPlan) {
         if matches!((&self.known, &old.known), (Known::GeneralForNow, Known::GeneralForNow)) && self.epoch == old.epoch
         {
             self.patience = (old.patience * 2).min(PATIENCE_MAX);
@@ -103,7 +103,7 @@ impl Entry {
 
 #[derive(Default)]
 struct Shard {
-    entries: HashMap<Arc<[u8]>, Entry>,
+    entries: HashMap<Arc<[u8]>, CachedPlan>,
     /// All keys, in the order in which they are looked at when there is no room.
     clock: VecDeque<Arc<[u8]>>,
     /// Memory of all entries.
@@ -186,10 +186,10 @@ impl PlanCache {
     pub fn put(&self, key: &[u8], known: Known, epoch: Epoch) {
         let mut shard = self.shard(key).lock();
         let shard = &mut *shard;
-        let mut entry = Entry::new(key, known, epoch);
+        let mut entry = CachedPlan::new(key, known, epoch);
         let most = self.bounds().1;
         if entry.bytes > most {
-            entry = Entry::new(key, Known::General, entry.epoch);
+            entry = CachedPlan::new(key, Known::General, entry.epoch);
         }
         if entry.bytes > most {
             return;

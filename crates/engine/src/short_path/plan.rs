@@ -189,9 +189,9 @@ impl Shape {
         let mut outputs = Vec::new();
         for (id, _) in &bound.outputs {
             let (position, ty) = match *reader.names.get(id)? {
-                Source::Column(c) if !is_aggregate => (c, shape.table.columns[c].ty),
-                Source::Aggregate(i) => (i, reader.aggregates[i].ty),
-                Source::Column(_) => return None,
+                ValueSource::Column(c) if !is_aggregate => (c, shape.table.columns[c].ty),
+                ValueSource::Aggregate(i) => (i, reader.aggregates[i].ty),
+                ValueSource::Column(_) => return None,
             };
             if bound.columns.ty(*id) != ty {
                 return None;
@@ -239,14 +239,14 @@ impl Shape {
 
 /// What a column of the statement is.
 #[derive(Debug, Clone, Copy)]
-enum Source {
+enum ValueSource {
     Column(usize),
     Aggregate(usize),
 }
 
 /// Reads a relation from the table upward.
 struct Reader {
-    names: HashMap<ColId, Source>,
+    names: HashMap<ColId, ValueSource>,
     aggregates: Vec<Aggregate>,
 }
 
@@ -254,7 +254,7 @@ impl Reader {
     fn read(&mut self, rel: &Rel) -> Option<Shape> {
         match rel {
             Rel::Get { table, columns, hints, .. } if hints.is_empty() && !table.id.is_virtual() => {
-                self.names.extend(columns.iter().map(|(id, c)| (*id, Source::Column(*c))));
+                self.names.extend(columns.iter().map(|(id, c)| (*id, ValueSource::Column(*c))));
                 Some(Shape {
                     table: table.clone(),
                     filter: Vec::new(),
@@ -309,8 +309,8 @@ impl Reader {
     fn order(&self, key: &SortKey) -> Option<(usize, bool)> {
         let Expr::Column(id) = key.expr else { return None };
         match self.names.get(&id)? {
-            Source::Column(c) => Some((*c, key.descending)),
-            Source::Aggregate(_) => None,
+            ValueSource::Column(c) => Some((*c, key.descending)),
+            ValueSource::Aggregate(_) => None,
         }
     }
 
@@ -322,8 +322,8 @@ impl Reader {
         }
         if calls.is_empty() {
             let columns = group.iter().map(|id| match self.names.get(id)? {
-                Source::Column(c) => Some(*c),
-                Source::Aggregate(_) => None,
+                ValueSource::Column(c) => Some(*c),
+                ValueSource::Aggregate(_) => None,
             });
             shape.body = Body::Distinct(columns.collect::<Option<Vec<_>>>()?);
             return (!group.is_empty()).then_some(shape);
@@ -333,7 +333,7 @@ impl Reader {
         }
         for (id, call) in calls {
             let aggregate = self.aggregate_of(&shape.table, call)?;
-            self.names.insert(*id, Source::Aggregate(self.aggregates.len()));
+            self.names.insert(*id, ValueSource::Aggregate(self.aggregates.len()));
             self.aggregates.push(aggregate);
         }
         shape.body = Body::Aggregate { aggregates: Vec::new(), outputs: Vec::new() };
@@ -345,8 +345,8 @@ impl Reader {
         let column = match call.args.as_slice() {
             [] => None,
             [Expr::Column(id)] => match self.names.get(id)? {
-                Source::Column(c) => Some(*c),
-                Source::Aggregate(_) => return None,
+                ValueSource::Column(c) => Some(*c),
+                ValueSource::Aggregate(_) => return None,
             },
             _ => return None,
         };
@@ -371,9 +371,9 @@ impl Reader {
 
     /// The expression over positions in the table.
     fn of_table(&self, table: &TableDef, mut expr: Expr) -> Option<Expr> {
-        fn rename(expr: &mut Expr, names: &HashMap<ColId, Source>) -> Option<()> {
+        fn rename(expr: &mut Expr, names: &HashMap<ColId, ValueSource>) -> Option<()> {
             if let Expr::Column(id) = expr {
-                let Source::Column(c) = names.get(id)? else { return None };
+                let ValueSource::Column(c) = names.get(id)? else { return None };
                 *id = ColId(*c as u32);
             }
             expr.children_mut().into_iter().try_for_each(|child| rename(child, names))

@@ -72,7 +72,7 @@ pub struct Surroundings<'a> {
     pub stop: Option<&'a Stop>,
 }
 
-struct Run<'a> {
+struct ShortRun<'a> {
     plan: &'a ShortPlan,
     values: &'a [Value],
     sink: &'a mut dyn RowSink,
@@ -103,7 +103,7 @@ pub fn run(
         Body::Aggregate { aggregates, .. } => aggregates.iter().map(Total::new).collect(),
         _ => Vec::new(),
     };
-    let mut run = Run {
+    let mut run = ShortRun {
         plan,
         values,
         sink,
@@ -128,7 +128,7 @@ pub fn run(
     }
 }
 
-impl Run<'_> {
+impl ShortRun<'_> {
     fn read(&mut self, table: &Table, pages: Pages<'_>) -> Result<VisitEnd, Left> {
         if self.left == 0 {
             return Ok(VisitEnd::Done);

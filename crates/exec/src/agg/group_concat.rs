@@ -43,7 +43,7 @@ impl GroupConcat {
             joined_bytes += entry.text.len() + if joined_bytes > 0 { self.separator.len() } else { 0 };
             true
         });
-        entries.bytes = entries.list.iter().map(Entry::bytes).sum();
+        entries.bytes = entries.list.iter().map(ConcatEntry::bytes).sum();
         entries.prune_bytes = 2 * entries.bytes;
     }
 }
@@ -84,7 +84,7 @@ impl Hash for Cuts {
 
 /// One text and what it is sorted by.
 #[derive(Debug, Clone)]
-struct Entry {
+struct ConcatEntry {
     key: Box<[u8]>,
     text: Box<str>,
 }
@@ -92,22 +92,22 @@ struct Entry {
 /// The entries that a group has so far.
 #[derive(Debug, Clone, Default)]
 struct Entries {
-    list: Vec<Entry>,
+    list: Vec<ConcatEntry>,
     bytes: usize,
     /// Number of held bytes at which the texts behind the cut are dropped.
     prune_bytes: usize,
 }
 
 impl Entries {
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: ConcatEntry) {
         self.bytes += entry.bytes();
         self.list.push(entry);
     }
 }
 
-impl Entry {
+impl ConcatEntry {
     fn bytes(&self) -> usize {
-        self.key.len() + self.text.len() + size_of::<Entry>()
+        self.key.len() + self.text.len() + size_of::<ConcatEntry>()
     }
 }
 
@@ -125,7 +125,7 @@ impl Groups {
     fn push(&mut self, group: usize, key: &[u8], text: &str) {
         let entries = &mut self.entries[group];
         self.bytes -= entries.bytes;
-        entries.push(Entry { key: key.into(), text: text.into() });
+        entries.push(ConcatEntry { key: key.into(), text: text.into() });
         if entries.bytes > entries.prune_bytes.max(PRUNE_BYTES) {
             self.settings.prune(entries);
         }

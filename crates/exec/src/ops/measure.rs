@@ -30,12 +30,12 @@ use std::{
 pub struct MeasureExec {
     input: Arc<dyn ExecutionPlan>,
     node: Arc<NodeProfile>,
-    run: Arc<Run>,
+    run: Arc<MeasuredRun>,
 }
 
 /// One run of a node, in all its partitions.
 #[derive(Default)]
-struct Run {
+struct MeasuredRun {
     begun: AtomicBool,
     /// True if a row has come.
     first: AtomicBool,
@@ -86,7 +86,7 @@ impl ExecutionPlan for MeasureExec {
 struct Measured {
     inner: SendableRecordBatchStream,
     node: Arc<NodeProfile>,
-    run: Arc<Run>,
+    run: Arc<MeasuredRun>,
     /// Time at which the next batch was first asked for.
     asked: Option<Instant>,
     busy_ns: u64,

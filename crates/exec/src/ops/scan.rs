@@ -39,13 +39,13 @@ pub struct ScanConditions {
 
 /// The operator.
 pub struct ScanExec {
-    source: Arc<Source>,
+    source: Arc<ScanSource>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 /// The state that all partitions of a scan share.
-struct Source {
+struct ScanSource {
     table: Arc<Table>,
     /// Name for EXPLAIN.
     name: String,
@@ -78,7 +78,7 @@ impl ScanExec {
     ) -> ScanExec {
         let properties = unordered(schema.clone(), partitions);
         let source =
-            Source { table, name, request, conditions, schema, dynamic: Vec::new(), started: Mutex::default() };
+            ScanSource { table, name, request, conditions, schema, dynamic: Vec::new(), started: Mutex::default() };
         ScanExec { source: Arc::new(source), properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
@@ -89,10 +89,10 @@ impl ScanExec {
     }
 }
 
-impl Source {
+impl ScanSource {
     /// Returns a scan with more filters that has not begun.
-    fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> Source {
-        Source {
+    fn with_dynamic(&self, filters: impl IntoIterator<Item = Physical>) -> ScanSource {
+        ScanSource {
             table: self.table.clone(),
             name: self.name.clone(),
             request: self.request.clone(),
@@ -178,7 +178,7 @@ fn storage(e: StorageError) -> DataFusionError {
 
 impl DisplayAs for ScanExec {
     fn fmt_as(&self, _t: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        let Source { name, request, conditions, dynamic, .. } = &*self.source;
+        let ScanSource { name, request, conditions, dynamic, .. } = &*self.source;
         write!(f, "ScanExec: {name} index={} ranges={}", request.index, request.ranges.len())?;
         let of_plan = conditions.on_entries.iter().chain(&conditions.on_rows).flat_map(ScanFilter::shown);
         for predicate in of_plan.chain(dynamic) {

@@ -72,7 +72,7 @@ enum Step {
 
 /// The best way to each set of units: in any order, and in each one.
 #[derive(Default)]
-struct Found {
+struct FoundPlan {
     best: HashMap<Units, (f64, Step)>,
     ordered: HashMap<(Units, usize), (f64, Step)>,
 }
@@ -126,10 +126,10 @@ fn search(
     all: Units,
     cross_products: bool,
     interrupt: &Interrupt,
-) -> Result<Found> {
+) -> Result<FoundPlan> {
     let dependents = dependents(graph);
     let dependent_bits: Units = dependents.iter().map(|(i, _)| 1 << i).sum();
-    let Found { mut best, mut ordered } = Found::default();
+    let FoundPlan { mut best, mut ordered } = FoundPlan::default();
     let orderable = |order: &usize| (0..graph.units.len()).any(|unit| model.ordered_cost(unit, *order).is_some());
     let orders: Vec<usize> = (0..model.orders()).filter(orderable).collect();
     for &order in &orders {
@@ -205,7 +205,7 @@ fn search(
             best.insert(units, found);
         }
     }
-    Ok(Found { best, ordered })
+    Ok(FoundPlan { best, ordered })
 }
 
 /// The best way to merge two parts of a set of units in an order.
@@ -238,7 +238,7 @@ fn merged(
     found
 }
 
-impl Found {
+impl FoundPlan {
     fn tree(&self, units: Units) -> Tree {
         self.tree_of(self.best[&units].1)
     }

@@ -186,16 +186,16 @@ impl IndexPart {
 }
 
 /// The keys of rows for which a condition is TRUE.
-struct Found {
+struct FoundRanges {
     keys: KeySet,
     /// True if the condition is TRUE for all rows with these keys.
     exact: bool,
 }
 
-impl Found {
+impl FoundRanges {
     /// The result for a condition that does not restrict the index.
-    fn unknown() -> Found {
-        Found { keys: KeySet::All, exact: false }
+    fn unknown() -> FoundRanges {
+        FoundRanges { keys: KeySet::All, exact: false }
     }
 }
 
@@ -208,38 +208,38 @@ struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    fn keys(&self, condition: &Expr) -> Found {
+    fn keys(&self, condition: &Expr) -> FoundRanges {
         match condition {
-            Expr::Literal { value: Value::Bool(true), .. } => Found { keys: KeySet::All, exact: true },
-            e if crate::literal::never_true(e) => Found { keys: KeySet::none(), exact: true },
+            Expr::Literal { value: Value::Bool(true), .. } => FoundRanges { keys: KeySet::All, exact: true },
+            e if crate::literal::never_true(e) => FoundRanges { keys: KeySet::none(), exact: true },
             Expr::IsTruth { arg, truth: true, negated: false } => self.keys(arg),
             Expr::Logic { op: LogicOp::And, args } => {
-                let found: Vec<Found> = args.iter().map(|arg| self.keys(arg)).collect();
+                let found: Vec<FoundRanges> = args.iter().map(|arg| self.keys(arg)).collect();
                 let exact = found.iter().all(|f| f.exact);
                 let (keys, left_out) = self.sets.intersection_of(found.into_iter().map(|f| f.keys).collect());
-                Found { keys, exact: exact && left_out.is_empty() }
+                FoundRanges { keys, exact: exact && left_out.is_empty() }
             }
             Expr::Logic { op: LogicOp::Or, args } => {
                 let (mut sets, mut exact) = (Vec::with_capacity(args.len()), true);
                 for arg in args {
                     if self.sets.interrupt.check().is_err() {
-                        return Found::unknown();
+                        return FoundRanges::unknown();
                     }
                     let found = self.keys(arg);
                     if found.keys == KeySet::All && !found.exact {
-                        return Found::unknown();
+                        return FoundRanges::unknown();
                     }
                     exact &= found.exact;
                     sets.push(found.keys);
                 }
-                self.sets.union_of(&sets).map_or_else(Found::unknown, |keys| Found { keys, exact })
+                self.sets.union_of(&sets).map_or_else(FoundRanges::unknown, |keys| FoundRanges { keys, exact })
             }
-            _ => self.of_column(condition).unwrap_or_else(Found::unknown),
+            _ => self.of_column(condition).unwrap_or_else(FoundRanges::unknown),
         }
     }
 
     /// A condition on a single column, in every part that the column is in.
-    fn of_column(&self, condition: &Expr) -> Option<Found> {
+    fn of_column(&self, condition: &Expr) -> Option<FoundRanges> {
         let ty_of = |id: ColId| {
             let column = *self.position.get(&id)?;
             let is_part = self.parts.iter().any(|p| p.column == column);
@@ -247,12 +247,12 @@ impl Conditions<'_> {
         };
         let ColumnValues { column, values } = ColumnValues::of(condition, &ty_of)?;
         let column = *self.position.get(&column)?;
-        let mut all = Found::unknown();
+        let mut all = FoundRanges::unknown();
         for (level, part) in self.parts.iter().enumerate().filter(|(_, p)| p.column == column) {
             let (intervals, exact) = part.part.intervals(&values);
             let keys = KeySet::of_part(level, intervals);
             if let Some(keys) = self.sets.intersection(&all.keys, &keys) {
-                all = Found { keys, exact: all.exact || exact };
+                all = FoundRanges { keys, exact: all.exact || exact };
             }
         }
         Some(all)

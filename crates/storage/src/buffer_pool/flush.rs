@@ -6,7 +6,7 @@ use crate::{Counters, Result, file::PageFile};
 
 /// A dirty page, as it was found.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundPages {
     key: PageKey,
     frame: u32,
     lsn: u64,
@@ -32,11 +32,11 @@ impl BufferPool {
     }
 
     fn flush(&self, wanted: impl Fn(u64, PageKey) -> bool, counters: &Counters) -> Result<()> {
-        let mut dirty: Vec<Found> = self
+        let mut dirty: Vec<FoundPages> = self
             .dirty
             .oldest(usize::MAX)
             .into_iter()
-            .map(|(lsn, frame)| Found { key: self.frames.get(frame).key(), frame, lsn })
+            .map(|(lsn, frame)| FoundPages { key: self.frames.get(frame).key(), frame, lsn })
             .filter(|found| wanted(found.lsn, found.key))
             .collect();
         dirty.sort_unstable_by_key(|found| found.key.0);
@@ -51,8 +51,8 @@ impl BufferPool {
 
     /// Writes what is left of a batch because it was latched by others: one by one, waiting, and holding nothing
     /// meanwhile.
-    fn flush_rest(&self, batch: &[Found], counters: &Counters) -> Result<()> {
-        for &Found { key, frame, lsn } in batch {
+    fn flush_rest(&self, batch: &[FoundPages], counters: &Counters) -> Result<()> {
+        for &FoundPages { key, frame, lsn } in batch {
             let f = self.frames.get(frame);
             // A page that has a later recovery LSN now was written since it was found, and changed again.
             while f.key() == key && self.dirty.recovery_lsn(frame) == Some(lsn) {

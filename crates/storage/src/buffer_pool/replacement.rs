@@ -8,7 +8,7 @@
 //!             v
 //!          young   head ... tail -> leaves     a clock: who was used since it came to the head goes there again
 //!
-//!          departed: page -> when it was last used; so that a page that is read again counts as used again
+//!          evicted: page -> when it was last used; so that a page that is read again counts as used again
 //! ```
 //!
 //! Time is counted in pages that came into the pool. A page is worth the place of the coldest young page if the
@@ -21,7 +21,7 @@
 //! A hit takes no lock and writes only when time has gone on since the page's last use.
 
 use super::{
-    departed::Departed,
+    eviction_history::EvictionHistory,
     frames::Frames,
     lists::{List, Lists},
 };
@@ -41,15 +41,15 @@ const SOONER: u32 = 3;
 /// Steps of the clock at a time.
 const CLOCK_STEPS: usize = 16;
 
-struct State {
+struct ListState {
     lists: Lists,
     /// When each frame came to the head of its list.
     since: Box<[u32]>,
-    departed: Departed,
+    evicted: EvictionHistory,
 }
 
 pub(super) struct Replacement {
-    state: Mutex<State>,
+    state: Mutex<ListState>,
     /// Pages that came into the pool so far.
     now: AtomicU32,
     /// Uses closer together than this count as one.
@@ -82,10 +82,10 @@ fn now_ms() -> u32 {
 impl Replacement {
     pub fn new(frames: usize) -> Replacement {
         Replacement {
-            state: Mutex::new(State {
+            state: Mutex::new(ListState {
                 lists: Lists::new(frames),
                 since: vec![0; frames].into(),
-                departed: Departed::new(frames),
+                evicted: EvictionHistory::new(frames),
             }),
             now: AtomicU32::new(0),
             one_use: (frames / ONE_USE_SHARE).max(1) as u32,
@@ -149,7 +149,7 @@ impl Replacement {
         let mut state = self.state.lock();
         let now = self.now.fetch_add(1, Relaxed).wrapping_add(1);
         let f = frames.get(frame);
-        let last_used = state.departed.last_used(f.key()).unwrap_or(now.wrapping_sub(NEVER));
+        let last_used = state.evicted.last_used(f.key()).unwrap_or(now.wrapping_sub(NEVER));
         f.stamp.store(last_used, Relaxed);
         f.ahead.store(ahead, Relaxed);
         f.came_back.store(false, Relaxed);
@@ -166,7 +166,7 @@ impl Replacement {
     }
 
     /// Counts a use of a page in a list, and makes it young if it came back soon.
-    fn used(&self, state: &mut State, frames: &Frames, frame: u32, now: u32) {
+    fn used(&self, state: &mut ListState, frames: &Frames, frame: u32, now: u32) {
         let f = frames.get(frame);
         let interval = now.wrapping_sub(f.stamp.swap(now, Relaxed));
         if List::of(frames, frame) != List::Old {
@@ -229,7 +229,7 @@ impl Replacement {
                 self.ahead.fetch_sub(1, Relaxed);
                 self.ahead_evicted.fetch_add(1, Relaxed);
             }
-            false => state.departed.insert(f.key(), f.stamp.load(Relaxed)),
+            false => state.evicted.insert(f.key(), f.stamp.load(Relaxed)),
         }
     }
 
@@ -269,7 +269,7 @@ impl Replacement {
     }
 }
 
-impl State {
+impl ListState {
     fn push_young(&mut self, frames: &Frames, frame: u32, now: u32) {
         self.lists.push_head(frames, List::Young, frame);
         self.since[frame as usize] = now;

@@ -118,7 +118,7 @@ impl KeyCodec {
         keys: &mut Keys,
     ) -> Result<()> {
         let parts = &self.parts[..parts];
-        let sources = parts.iter().map(|p| Source::new(p, &columns[p.column])).collect::<Result<Vec<_>>>()?;
+        let sources = parts.iter().map(|p| ColumnSource::new(p, &columns[p.column])).collect::<Result<Vec<_>>>()?;
         append(parts, &sources, rows, keys);
         Ok(())
     }
@@ -139,7 +139,7 @@ impl KeyCodec {
             if !part.nullable && array.slice(rows.start, rows.len()).null_count() > 0 {
                 return wrong("NULL in a key part that is NOT NULL".to_string());
             }
-            sources.push(Source::new(part, array)?);
+            sources.push(ColumnSource::new(part, array)?);
         }
         append(parts, &sources, rows, keys);
         Ok(())
@@ -147,7 +147,7 @@ impl KeyCodec {
 }
 
 /// Appends the keys of rows, one source per part.
-fn append(parts: &[KeyPartCodec], sources: &[Source<'_>], rows: Range<usize>, keys: &mut Keys) {
+fn append(parts: &[KeyPartCodec], sources: &[ColumnSource<'_>], rows: Range<usize>, keys: &mut Keys) {
     keys.ends.reserve(rows.len());
     let width: Option<usize> = parts.iter().map(|p| p.kind.fixed_width().filter(|_| !p.nullable)).sum();
     match width {
@@ -175,7 +175,7 @@ fn append(parts: &[KeyPartCodec], sources: &[Source<'_>], rows: Range<usize>, ke
 }
 
 /// A column's values, downcast once.
-struct Source<'a> {
+struct ColumnSource<'a> {
     nulls: Option<&'a NullBuffer>,
     values: Values<'a>,
 }
@@ -216,8 +216,8 @@ fn fits(kind: KeyKind, values: &Values) -> bool {
     }
 }
 
-impl<'a> Source<'a> {
-    fn new(part: &KeyPartCodec, array: &'a ArrayRef) -> Result<Source<'a>> {
+impl<'a> ColumnSource<'a> {
+    fn new(part: &KeyPartCodec, array: &'a ArrayRef) -> Result<ColumnSource<'a>> {
         let values = match array.data_type() {
             DataType::Int8 => Values::I8(array.as_primitive::<Int8Type>().values()),
             DataType::Int16 => Values::I16(array.as_primitive::<Int16Type>().values()),
@@ -246,7 +246,7 @@ impl<'a> Source<'a> {
         if !fits(part.kind, &values) {
             return Err(StorageError::WrongType { value: format!("an array of {}", array.data_type()) });
         }
-        Ok(Source { nulls: array.nulls(), values })
+        Ok(ColumnSource { nulls: array.nulls(), values })
     }
 
     fn append(&self, part: &KeyPartCodec, row: usize, out: &mut Vec<u8>) {

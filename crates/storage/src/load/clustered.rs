@@ -82,7 +82,7 @@ impl ClusteredBuild {
     pub fn new(layout: Arc<TreeLayout>, old: Option<Source>, options: ClusteredOptions) -> Result<ClusteredBuild> {
         let mut base = Base::default();
         if let Some(tree) = old {
-            base.runs.push_back(Run::Reader(all_columns(tree, &options.counters)?));
+            base.runs.push_back(BaseRun::Reader(all_columns(tree, &options.counters)?));
         }
         let output = Output::new(&layout, &options)?;
         let merge = Merge { layout: Arc::clone(&layout), base, output, duplicates: options.duplicates, dropped: 0 };
@@ -140,9 +140,9 @@ impl ClusteredBuild {
             let base = &mut self.merge.base;
             // The batch under way comes after it.
             if let Some(batch) = base.batch.take() {
-                base.runs.push_front(Run::Batch(batch));
+                base.runs.push_front(BaseRun::Batch(batch));
             }
-            base.runs.push_front(Run::Reader(reader));
+            base.runs.push_front(BaseRun::Reader(reader));
             base.temporary.push(streamed.file);
         } else {
             self.options.files.remove(&streamed.file)?;
@@ -262,13 +262,13 @@ impl Dedup {
 /// Rows that were there before, in key order: streamed ones, then the table's.
 #[derive(Default)]
 struct Base {
-    runs: VecDeque<Run>,
+    runs: VecDeque<BaseRun>,
     batch: Option<Batch>,
     /// Files to remove when all is read.
     temporary: Vec<Arc<PageFile>>,
 }
 
-enum Run {
+enum BaseRun {
     Batch(Batch),
     Reader(TreeReader),
 }
@@ -289,13 +289,13 @@ impl Base {
                     self.batch = None;
                     return Ok(None);
                 }
-                Some(Run::Batch(batch)) => self.batch = Some(batch),
-                Some(Run::Reader(mut reader)) => {
+                Some(BaseRun::Batch(batch)) => self.batch = Some(batch),
+                Some(BaseRun::Reader(mut reader)) => {
                     if let Some(columns) = reader.next_batch()? {
                         let mut keys = Keys::default();
                         layout.key.append_keys(&columns, 0..columns[0].len(), &mut keys)?;
                         self.batch = Some(Batch { columns, keys, at: 0 });
-                        self.runs.push_front(Run::Reader(reader));
+                        self.runs.push_front(BaseRun::Reader(reader));
                     }
                 }
             }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 /// Records merged between two looks at the cancel flag.
 const CANCEL_CHECK_RECORDS: u64 = 1 << 14;
 
-struct Source {
+struct MergeSource {
     reader: RunReader,
     prefix: u64,
 }
@@ -18,7 +18,7 @@ struct Source {
 /// A merge under way: a heap of run numbers, the one with the smallest record on top. Equal records come from the
 /// earlier run first.
 pub(super) struct Merge {
-    sources: Vec<Source>,
+    sources: Vec<MergeSource>,
     heap: Vec<usize>,
     /// True if the record on top was handed out already.
     taken: bool,
@@ -57,7 +57,7 @@ impl Merge {
             if reader.advance()? {
                 let prefix = prefix_of(reader.record().key);
                 merge.heap.push(merge.sources.len());
-                merge.sources.push(Source { reader, prefix });
+                merge.sources.push(MergeSource { reader, prefix });
             }
         }
         for i in (0..merge.heap.len() / 2).rev() {

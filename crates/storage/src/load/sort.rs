@@ -21,7 +21,7 @@ use std::{
 };
 
 /// Bytes of an entry of the array that is sorted.
-const ENTRY_BYTES: usize = size_of::<Entry>();
+const ENTRY_BYTES: usize = size_of::<MergeEntry>();
 /// The payload's length in front of each record of the arena.
 const RECORD_HEADER_BYTES: usize = 4;
 /// Arena offsets have 32 bits.
@@ -55,7 +55,7 @@ impl SortOptions {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct MergeEntry {
     /// The first 8 bytes of the key, big endian, padded with zeros.
     prefix: u64,
     /// The offset of the record in the arena; it grows with the order of arrival.
@@ -67,7 +67,7 @@ struct Entry {
 #[derive(Debug)]
 struct Memory {
     arena: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<MergeEntry>,
     sorted: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn prefix_of(sort_key: &[u8]) -> u64 {
 }
 
 impl Memory {
-    fn record(&self, entry: &Entry) -> Record<'_> {
+    fn record(&self, entry: &MergeEntry) -> Record<'_> {
         record_at(&self.arena, entry)
     }
 
@@ -93,7 +93,7 @@ impl Memory {
     }
 
     fn push(&mut self, record: &Record) {
-        let entry = Entry {
+        let entry = MergeEntry {
             prefix: prefix_of(record.key),
             offset: self.arena.len() as u32,
             key_bytes: record.key.len() as u32,
@@ -138,7 +138,7 @@ impl Memory {
     }
 }
 
-fn record_at<'a>(arena: &'a [u8], entry: &Entry) -> Record<'a> {
+fn record_at<'a>(arena: &'a [u8], entry: &MergeEntry) -> Record<'a> {
     let at = entry.offset as usize;
     let payload_bytes = u32::from_le_bytes([arena[at], arena[at + 1], arena[at + 2], arena[at + 3]]) as usize;
     let key = at + RECORD_HEADER_BYTES;
@@ -202,7 +202,10 @@ impl Sorter {
     pub fn finish(mut self) -> Result<SortedRecords> {
         if self.runs.is_empty() {
             self.memory.sort();
-            return Ok(SortedRecords { source: Source::Memory { memory: self.memory, at: 0 }, options: self.options });
+            return Ok(SortedRecords {
+                source: SortedSource::Memory { memory: self.memory, at: 0 },
+                options: self.options,
+            });
         }
         if !self.memory.entries.is_empty() {
             self.spill()?;
@@ -210,17 +213,20 @@ impl Sorter {
         // The merge's block buffers take the place of the arena.
         drop(std::mem::replace(&mut self.memory, Memory { arena: Vec::new(), entries: Vec::new(), sorted: true }));
         let merge = Merge::of_runs(self.runs, &self.options)?;
-        Ok(SortedRecords { source: Source::Merge { merge, block: CopiedBlock::default() }, options: self.options })
+        Ok(SortedRecords {
+            source: SortedSource::Merge { merge, block: CopiedBlock::default() },
+            options: self.options,
+        })
     }
 }
 
 /// Records in order, a block at a time.
 pub(super) struct SortedRecords {
-    source: Source,
+    source: SortedSource,
     options: SortOptions,
 }
 
-enum Source {
+enum SortedSource {
     Memory { memory: Memory, at: usize },
     Merge { merge: Merge, block: CopiedBlock },
 }
@@ -238,12 +244,12 @@ impl SortedRecords {
     pub fn next_block(&mut self, count: usize) -> Result<Vec<Record<'_>>> {
         self.options.check_cancelled()?;
         match &mut self.source {
-            Source::Memory { memory, at } => {
+            SortedSource::Memory { memory, at } => {
                 let from = *at;
                 *at = memory.entries.len().min(from + count);
                 Ok(memory.entries[from..*at].iter().map(|entry| memory.record(entry)).collect())
             }
-            Source::Merge { merge, block } => {
+            SortedSource::Merge { merge, block } => {
                 block.bytes.clear();
                 block.ends.clear();
                 while block.ends.len() < count {

@@ -157,20 +157,20 @@ pub(crate) fn repair(files: &LogFiles, page_size: usize) -> Result<Vec<(FileId, 
     Ok(repaired)
 }
 
-struct Entry {
+struct CopyEntry {
     file: FileId,
     page_no: u32,
     crc: u32,
 }
 
 /// Returns the entries of the header; none if it is not valid: then its batch had not come to its places.
-fn entries(header: &[u8], page_size: usize) -> Vec<Entry> {
+fn entries(header: &[u8], page_size: usize) -> Vec<CopyEntry> {
     let count = u32_at(header, 20) as usize;
     let valid = header[..8] == MAGIC
         && u32_at(header, 8) == crc32c::crc32c(&header[12..])
         && (u32_at(header, 12), u32_at(header, 16)) == (VERSION, page_size as u32)
         && count <= ENTRIES_MAX;
-    let entry = |bytes: &[u8; ENTRY]| Entry {
+    let entry = |bytes: &[u8; ENTRY]| CopyEntry {
         file: FileId(u32_at(bytes, 0)),
         page_no: u32_at(bytes, 4),
         crc: u32_at(bytes, 8),
@@ -180,7 +180,7 @@ fn entries(header: &[u8], page_size: usize) -> Vec<Entry> {
 }
 
 /// Writes the copy to the page's place if the page there is damaged. Returns true if it was.
-fn put_back(files: &LogFiles, entry: &Entry, copy: &[u8]) -> Result<bool> {
+fn put_back(files: &LogFiles, entry: &CopyEntry, copy: &[u8]) -> Result<bool> {
     let path = file_path(&files.directory, entry.file);
     let file = match files.disk.open(&path, OpenMode::Existing) {
         // The file was dropped.

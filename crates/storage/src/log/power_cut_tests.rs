@@ -32,7 +32,7 @@ struct Appended {
     payload: Vec<u8>,
 }
 
-struct Run {
+struct CutRun {
     random: Random,
     groups: Vec<Appended>,
     /// Everything up to here was acknowledged.
@@ -46,11 +46,11 @@ struct Run {
     met: Met,
 }
 
-impl Run {
-    fn new(seed: u64) -> Run {
+impl CutRun {
+    fn new(seed: u64) -> CutRun {
         let odd_sizes = seed.is_multiple_of(3);
         let (random, groups, met) = (Random(seed), Vec::new(), Met::default());
-        Run { random, groups, durable: 0, redo: 512, attempted: 512, written: 0, odd_sizes, met }
+        CutRun { random, groups, durable: 0, redo: 512, attempted: 512, written: 0, odd_sizes, met }
     }
 
     /// Most groups have 64 bytes, and in most runs all have a multiple of it, so after a crash new ones end where lost ones
@@ -158,7 +158,7 @@ impl Run {
 
 /// Lives of one log until it fails or `crashes` are survived. Errors: what is wrong with it.
 fn survive(seed: u64, crashes: u32, fault: Option<Fault>) -> Result<Met, String> {
-    let mut run = Run::new(seed);
+    let mut run = CutRun::new(seed);
     let mut disk = Arc::new(SimulatedDisk::new());
     Fixture::new(Arc::clone(&disk) as _).create().map_err(|e| e.to_string())?;
     for _ in 0..crashes {

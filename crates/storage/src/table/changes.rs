@@ -8,7 +8,8 @@ use crate::{
     essential_thread::EndsProcess,
     latch_order::Rank,
     log::Lsn,
-    transaction::{ChainPlace, Transaction, UndoKind, UndoRecord, UndoRow, kind, link_of, undo_bytes_of},
+    transaction::{ChainPlace, Transaction, UndoRecord, UndoRow, kind, link_of, undo_bytes_of},
+    tree::UndoKind,
     tree::{Change, FirstRecord, Rest, Room, Tree, page::leaf::slot::Version},
 };
 use muster_types::{KeyRange, Value};

@@ -78,7 +78,7 @@ impl LockedRow {
 }
 
 /// What was found at the next place of a range.
-enum Found {
+enum FoundEntry {
     /// The end of the range.
     End,
     /// An entry that no row belongs to.
@@ -189,19 +189,19 @@ impl LockingScan {
     /// Looks at the next entry. Error: `WouldWait`, if somebody has to be waited for.
     fn step(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<Step> {
         match self.find(locks, counters)? {
-            Found::End => Ok(Step::End),
-            Found::NoRow => Ok(Step::NoRow),
-            Found::Row(row) => Ok(Step::Row(row)),
-            Found::Entry { clustered_key } => match self.row_of_entry(&clustered_key, locks, counters)? {
+            FoundEntry::End => Ok(Step::End),
+            FoundEntry::NoRow => Ok(Step::NoRow),
+            FoundEntry::Row(row) => Ok(Step::Row(row)),
+            FoundEntry::Entry { clustered_key } => match self.row_of_entry(&clustered_key, locks, counters)? {
                 Some(row) => Ok(Step::Row(row)),
                 None => Ok(Step::NoRow),
             },
         }
     }
 
-    fn find(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<Found> {
+    fn find(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<FoundEntry> {
         let LockingScan { table, request, ranges, at, acquired, view, met_unseen } = self;
-        let Some(range) = ranges.front_mut() else { return Ok(Found::End) };
+        let Some(range) = ranges.front_mut() else { return Ok(FoundEntry::End) };
         let tree = table.tree(request.index);
         let file = tree.file().id().0;
         let lock_gap = |before: Option<&CurrentEntry<'_>>| -> Result<()> {
@@ -219,12 +219,12 @@ impl LockingScan {
             }
             range.begun = true;
         }
-        let mut visit = |entry: Option<&CurrentEntry<'_>>| -> Result<Found> {
+        let mut visit = |entry: Option<&CurrentEntry<'_>>| -> Result<FoundEntry> {
             let Some(inside) = entry.filter(|entry| range.bytes.contains(&entry.key)) else {
                 if !backward {
                     lock_gap(entry)?;
                 }
-                return Ok(Found::End);
+                return Ok(FoundEntry::End);
             };
             at.clone_from(&inside.key);
             let resource = Resource::entry(file, &inside.key);
@@ -236,7 +236,7 @@ impl LockingScan {
                 true => Wanted::next_key(request.mode),
                 false if leaves_nothing => {
                     compare();
-                    return Ok(Found::NoRow);
+                    return Ok(FoundEntry::NoRow);
                 }
                 false => Wanted::record(request.mode),
             };
@@ -245,10 +245,10 @@ impl LockingScan {
             }
             compare();
             Ok(match request.index {
-                _ if leaves_nothing => Found::NoRow,
-                0 if inside.is_marked() => Found::NoRow,
-                0 => Found::Row(inside.values(counters)?),
-                _ => Found::Entry { clustered_key: inside.clustered_key()? },
+                _ if leaves_nothing => FoundEntry::NoRow,
+                0 if inside.is_marked() => FoundEntry::NoRow,
+                0 => FoundEntry::Row(inside.values(counters)?),
+                _ => FoundEntry::Entry { clustered_key: inside.clustered_key()? },
             })
         };
         match backward {

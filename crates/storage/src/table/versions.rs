@@ -9,18 +9,19 @@ use crate::{
     Counters, Result, StorageError,
     latch_order::Rank,
     log::Lsn,
-    transaction::{Fault, SeenByAll, UndoKind, UndoRecord, kind},
+    transaction::{Fault, SeenByAll, UndoRecord, kind},
+    tree::UndoKind,
     tree::{Change, CurrentRow, FirstRecord, Tree},
 };
 use muster_types::Value;
 
 /// The entry of a row in a secondary tree: its values and its key.
-type Entry = (Vec<Value>, Vec<u8>);
+type SecondaryEntry = (Vec<Value>, Vec<u8>);
 
 /// The entry of a row in a secondary tree before a change that is undone, and after it.
 struct UndoneEntry {
-    before: Option<Entry>,
-    after: Option<Entry>,
+    before: Option<SecondaryEntry>,
+    after: Option<SecondaryEntry>,
     /// The entry after the change is no entry of the row any more.
     goes: bool,
     /// An older version of the row that is needed has the entry after the change, too.
@@ -255,7 +256,7 @@ impl Table {
     }
 
     /// The entry of a row, given as the values that the clustered tree stores.
-    fn entry(&self, tree: &Tree, stored: &[Value]) -> Result<Entry> {
+    fn entry(&self, tree: &Tree, stored: &[Value]) -> Result<SecondaryEntry> {
         let (row, number) = self.split_stored(stored);
         let values = tree.layout().stored_values(row, number);
         let key = tree.key_of_values(&values)?;

@@ -1,10 +1,11 @@
 //! One transaction: it begins with its first change, and ends with commit or rollback.
 
-use super::{Fault, UndoKind, UndoRecord, kind};
+use super::{Fault, UndoRecord, kind};
 use crate::{
     FileId, LockMode, ReadView, Result, StorageError, Store, Waits,
     locks::TransactionLocks,
     log::{FlushAtCommit, Group, Log, Lsn, Room},
+    tree::UndoKind,
 };
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use history::Ended;
 pub(crate) use planted::Fault;
 pub(crate) use purge::SeenByAll;
-pub(crate) use records::{UndoKind, UndoRecord, UndoRow, kind, link_of};
+pub(crate) use records::{UndoRecord, UndoRow, kind, link_of};
 pub(crate) use rollback::{UndoReader, UndoReserve, undo_of};
 pub(crate) use versions::UndoRecords;
 
@@ -67,7 +67,7 @@ const PURGED_AT_ONCE: usize = 256;
 /// All transactions of a store.
 #[derive(Debug)]
 pub(crate) struct Transactions {
-    state: Mutex<State>,
+    state: Mutex<TransactionState>,
     /// The newest view.
     published: Mutex<Arc<ReadView>>,
     /// The least transaction that is active or that some view may not see.
@@ -97,7 +97,7 @@ pub(crate) struct Transactions {
 }
 
 #[derive(Debug)]
-struct State {
+struct TransactionState {
     /// The id of the next transaction.
     next: u64,
     /// Transactions that have not ended, with positions of the log before their first records.
@@ -125,7 +125,7 @@ impl Transactions {
         let view = ReadView::new(active.keys().copied().collect(), next);
         let horizon = Arc::new(AtomicU64::new(view.low()));
         let views = VecDeque::from([Arc::downgrade(&view)]);
-        let state = State {
+        let state = TransactionState {
             next,
             active,
             views,
@@ -241,7 +241,7 @@ impl Transactions {
     }
 
     /// Makes a view of what has ended by now the newest one. Returns the oldest one.
-    fn publish(&self, state: &mut State) -> Arc<ReadView> {
+    fn publish(&self, state: &mut TransactionState) -> Arc<ReadView> {
         let view = ReadView::new(state.active.keys().copied().collect(), state.next);
         state.views.push_back(Arc::downgrade(&view));
         *self.published.lock() = view;
@@ -249,7 +249,7 @@ impl Transactions {
     }
 
     /// Raises the horizon to what all views see. Returns the oldest one.
-    fn raise_horizon(&self, state: &mut State) -> Arc<ReadView> {
+    fn raise_horizon(&self, state: &mut TransactionState) -> Arc<ReadView> {
         let oldest = state.oldest_view();
         self.horizon.store(oldest.low(), Ordering::Release);
         oldest
@@ -296,7 +296,7 @@ impl Transactions {
     }
 }
 
-impl State {
+impl TransactionState {
     fn drop_unused_views(&mut self) {
         // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many that are not.
         if self.views.len() > 2 * self.held_views + 64 {

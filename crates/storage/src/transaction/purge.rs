@@ -1,10 +1,11 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Fault, Transactions, UndoKind, UndoReader, UndoRecord, history::History, kind};
+use super::{Ended, Fault, Transactions, UndoReader, UndoRecord, history::History, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
     table::NeededVersions,
+    tree::UndoKind,
 };
 use std::sync::{
     Arc,

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::{
     log::{Lsn, Record},
     page::{u16_at, u32_at, u64_at},
-    tree::{Tree, page::leaf::slot::Version},
+    tree::{Tree, UndoKind, page::leaf::slot::Version},
 };
 use std::borrow::Cow;
 
@@ -16,27 +16,6 @@ pub(crate) mod kind {
     pub const COMMIT: u8 = 34;
     pub const ROLLED_BACK: u8 = 35;
     pub const PURGED: u8 = 36;
-}
-
-/// The change that an undo record undoes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum UndoKind {
-    /// There was no row with the key.
-    Insert = 1,
-    /// There was another version, maybe a marked one.
-    Update = 2,
-    /// There was the same version, not marked.
-    Mark = 3,
-    /// There was no row with any of some keys.
-    Inserts = 4,
-}
-
-impl UndoKind {
-    /// Returns true if there was no row before the change.
-    pub fn is_insert(self) -> bool {
-        matches!(self, UndoKind::Insert | UndoKind::Inserts)
-    }
 }
 
 /// An undo record: a row before a change.

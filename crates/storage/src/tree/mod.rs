@@ -29,6 +29,7 @@ pub use btree::{Tree, TreeOverflow};
 pub use build::{TreeBuilder, TreeShape};
 pub use change::group::Room;
 pub(crate) use change::group::{FirstRecord, group_bytes_max};
+pub(crate) use change::modify::UndoKind;
 pub use change::modify::{Change, Rest, fsp};
 pub use page::layout::{ColumnSource, Physical, StoredColumn, TreeLayout};
 pub use read::by_key::{Pages, RowOnPage, VisitEnd};

@@ -24,7 +24,7 @@ const TRIAL_GROUPS_PERCENT: usize = 80;
 const FLOOR_BLOCKS: usize = 4;
 
 /// Rows to be aggregated by themselves.
-enum Source {
+enum KeySource {
     Input(SendableRecordBatchStream),
     /// Groups of the input, spread so many times.
     File(SpillFile, usize),
@@ -37,7 +37,7 @@ pub struct Hashed {
     memory: MemoryReservation,
     batch_rows: usize,
     /// The last comes first.
-    sources: Vec<Source>,
+    sources: Vec<KeySource>,
     /// Results, and how many of them have been delivered.
     results: Option<(RecordBatch, usize)>,
     spills: Count,
@@ -58,7 +58,7 @@ impl Hashed {
         batch_rows: usize,
         spills: Count,
     ) -> Hashed {
-        let sources = vec![Source::Input(input)];
+        let sources = vec![KeySource::Input(input)];
         Hashed { layout, space, memory, batch_rows, sources, results: None, spills, tried: false, passing: None }
     }
 
@@ -84,10 +84,10 @@ impl Hashed {
     }
 
     /// Makes results of a source, or sources of it that are smaller.
-    async fn aggregate(&mut self, source: Source, metrics: &BaselineMetrics) -> Result<()> {
+    async fn aggregate(&mut self, source: KeySource, metrics: &BaselineMetrics) -> Result<()> {
         let (mut rows, contents, level) = match source {
-            Source::Input(input) => (input, self.layout.input, 0),
-            Source::File(file, level) => {
+            KeySource::Input(input) => (input, self.layout.input, 0),
+            KeySource::File(file, level) => {
                 let batches = futures::stream::iter(file.open()?);
                 let stream = RecordBatchStreamAdapter::new(self.layout.states.clone(), batches);
                 (Box::pin(stream) as SendableRecordBatchStream, Contents::States, level)
@@ -112,7 +112,7 @@ impl Hashed {
                 self.try_passing(&table, rows_seen)?;
                 if full.is_err() || self.passing.is_some() {
                     self.results = table.into_output()?.map(|batch| (batch, 0));
-                    self.sources.push(Source::Input(rows));
+                    self.sources.push(KeySource::Input(rows));
                     return Ok(());
                 }
             } else if let Err(refused) = full {
@@ -134,7 +134,7 @@ impl Hashed {
             Some(mut to) => {
                 self.spill(&mut table, &mut to)?;
                 let files = to.finish()?.into_iter().flatten();
-                self.sources.extend(files.map(|file| Source::File(file, level + 1)));
+                self.sources.extend(files.map(|file| KeySource::File(file, level + 1)));
             }
         }
         timer.done();
@@ -147,7 +147,7 @@ impl Hashed {
             if let (Some(accumulators), true) = (&self.passing, batch.num_rows() > 0) {
                 let _timer = metrics.elapsed_compute().timer();
                 self.results = Some((accumulators.pass(&self.layout, &batch)?, 0));
-                self.sources.push(Source::Input(rows));
+                self.sources.push(KeySource::Input(rows));
                 return Ok(());
             }
         }

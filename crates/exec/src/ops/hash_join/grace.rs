@@ -40,7 +40,7 @@ struct Pair {
 }
 
 /// The state that the workers share.
-struct State {
+struct GracePhase {
     pairs: Vec<Pair>,
     nulls: Vec<SpillFile>,
     probe_has_rows: bool,
@@ -53,7 +53,7 @@ struct State {
 /// See the module.
 pub struct Grace {
     kernel: Arc<Kernel>,
-    state: Mutex<State>,
+    state: Mutex<GracePhase>,
     /// True if all of the probe side is on disk, or some part of it failed.
     ready: watch::Sender<bool>,
     /// The keys of the build side, if rows of the probe side need partners among them.
@@ -75,7 +75,7 @@ impl Grace {
             pairs.iter_mut().zip(files).for_each(|(pair, file)| pair.build.extend(file));
         }
         let missing = kernel.join.right().output_partitioning().partition_count();
-        let state = State { pairs, nulls, probe_has_rows: false, probe_has_nulls: false, missing, failure: None };
+        let state = GracePhase { pairs, nulls, probe_has_rows: false, probe_has_nulls: false, missing, failure: None };
         Grace { kernel, state: Mutex::new(state), ready: watch::Sender::new(false), bloom }
     }
 

@@ -13,7 +13,7 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 
-enum Rows {
+enum BuildRows {
     /// Batches by partition. The batches of a partition are removed once they have been read.
     Batches(Vec<Mutex<Vec<RecordBatch>>>),
     Files(Vec<SpillFile>),
@@ -23,32 +23,32 @@ enum Rows {
 
 /// See the module.
 pub struct InputExec {
-    rows: Rows,
+    rows: BuildRows,
     properties: Arc<PlanProperties>,
 }
 
 impl InputExec {
     /// Batches of each partition, which `like` would have delivered. They can be read once.
     pub fn batches(parts: Vec<Vec<RecordBatch>>, like: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-        let rows = Rows::Batches(parts.into_iter().map(Mutex::new).collect());
+        let rows = BuildRows::Batches(parts.into_iter().map(Mutex::new).collect());
         Arc::new(InputExec { rows, properties: like.properties().clone() })
     }
 
     /// Batches in one partition.
     pub fn one(batches: Vec<RecordBatch>, schema: SchemaRef) -> Arc<dyn ExecutionPlan> {
-        let rows = Rows::Batches(vec![Mutex::new(batches)]);
+        let rows = BuildRows::Batches(vec![Mutex::new(batches)]);
         Arc::new(InputExec { rows, properties: crate::ops::unordered(schema, 1) })
     }
 
     /// The rows of files, in one partition.
     pub fn files(files: Vec<SpillFile>, schema: SchemaRef) -> Arc<dyn ExecutionPlan> {
-        Arc::new(InputExec { rows: Rows::Files(files), properties: crate::ops::unordered(schema, 1) })
+        Arc::new(InputExec { rows: BuildRows::Files(files), properties: crate::ops::unordered(schema, 1) })
     }
 
     /// Runs an operator in a context of its own.
     pub fn below(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Arc<dyn ExecutionPlan> {
         let properties = plan.properties().clone();
-        Arc::new(InputExec { rows: Rows::Below(plan, context), properties })
+        Arc::new(InputExec { rows: BuildRows::Below(plan, context), properties })
     }
 }
 
@@ -71,7 +71,7 @@ impl ExecutionPlan for InputExec {
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         match &self.rows {
-            Rows::Below(plan, _) => vec![plan],
+            BuildRows::Below(plan, _) => vec![plan],
             _ => Vec::new(),
         }
     }
@@ -83,13 +83,13 @@ impl ExecutionPlan for InputExec {
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let schema = self.schema();
         Ok(match &self.rows {
-            Rows::Batches(parts) => {
+            BuildRows::Batches(parts) => {
                 let batches = std::mem::take(&mut *parts[partition].lock());
                 let batches = futures::stream::iter(batches.into_iter().map(Ok));
                 Box::pin(RecordBatchStreamAdapter::new(schema, batches))
             }
-            Rows::Files(files) => read(files, schema)?,
-            Rows::Below(plan, context) => {
+            BuildRows::Files(files) => read(files, schema)?,
+            BuildRows::Below(plan, context) => {
                 let rows = plan.execute(partition, context.clone())?;
                 if plan.properties().partitioning.partition_count() == 1 {
                     return Ok(rows);

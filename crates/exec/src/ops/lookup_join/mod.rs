@@ -160,7 +160,7 @@ impl ExecutionPlan for LookupJoinExec {
         let memory = MemoryConsumer::new("join buffer").register(context.memory_pool());
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let worker = Worker::new(self.spec.clone(), self.input.schema(), self.schema(), memory).map_err(storage)?;
-        let state = State { worker, input: Some(input), ahead: Vec::new(), linked_to: false, metrics };
+        let state = JoinPhase { worker, input: Some(input), ahead: Vec::new(), linked_to: false, metrics };
         let stream = futures::stream::try_unfold(state, |mut state| async move {
             Ok(state.next().await?.map(|batch| (batch, state)))
         });
@@ -170,7 +170,7 @@ impl ExecutionPlan for LookupJoinExec {
 }
 
 /// One partition under way.
-struct State {
+struct JoinPhase {
     worker: Worker,
     /// Until it has ended.
     input: Option<SendableRecordBatchStream>,
@@ -181,7 +181,7 @@ struct State {
     metrics: BaselineMetrics,
 }
 
-impl State {
+impl JoinPhase {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let timer = self.metrics.elapsed_compute().timer();

@@ -19,11 +19,11 @@ pub struct Pairs {
     outer: Option<RecordBatch>,
     /// Outer rows that have found a partner; kept unless every pair is a row of the result.
     matched: Option<BooleanBufferBuilder>,
-    found: Option<Found>,
+    found: Option<FoundEntries>,
 }
 
 /// Rows found, and how far they have been joined.
-struct Found {
+struct FoundEntries {
     rows: RecordBatch,
     /// Group of each row.
     groups: Vec<usize>,
@@ -51,7 +51,7 @@ impl Pairs {
     pub fn add(&mut self, rows: RecordBatch, keys: Vec<u32>, begun: usize) {
         let first = if self.spec.batched { 0 } else { begun - 1 };
         let groups = keys.into_iter().map(|k| first + k as usize).collect();
-        self.found = Some(Found { rows, groups, next: (0, 0) });
+        self.found = Some(FoundEntries { rows, groups, next: (0, 0) });
     }
 
     /// The next rows of the result that pairs make; `None` when more have to be found.

@@ -21,7 +21,7 @@ use super::{
 use crate::tree::{btree::Tree, page::leaf::slot::Version};
 use crate::{
     Counters, Result, StorageError, buffer_pool::PageGuard, file::ROOT_PAGE, locks::TransactionLocks, log::Lsn,
-    stripes::Stripe, transaction::UndoKind,
+    stripes::Stripe,
 };
 use muster_types::Value;
 
@@ -49,6 +49,27 @@ pub struct Change<'a> {
     pub(in crate::tree) neighbours: Vec<PageGuard>,
     /// The row before the change, in a clustered tree that a transaction changes.
     before: Option<BeforeChange>,
+}
+
+/// The change that an undo record undoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum UndoKind {
+    /// There was no row with the key.
+    Insert = 1,
+    /// There was another version, maybe a marked one.
+    Update = 2,
+    /// There was the same version, not marked.
+    Mark = 3,
+    /// There was no row with any of some keys.
+    Inserts = 4,
+}
+
+impl UndoKind {
+    /// Returns true if there was no row before the change.
+    pub fn is_insert(self) -> bool {
+        matches!(self, UndoKind::Insert | UndoKind::Inserts)
+    }
 }
 
 /// A row before a change.
@@ -170,7 +191,7 @@ impl<'a> Change<'a> {
 
     /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need it, and
     /// its long values go with it if not. `after`: the record that comes in its place; `None` if it stays.
-    fn leave_behind(&mut self, place: Place, key: &[u8], kind: UndoKind, after: Option<&[u8]>) -> Result<()> {
+    fn record_undo_image(&mut self, place: Place, key: &[u8], kind: UndoKind, after: Option<&[u8]>) -> Result<()> {
         self.check_owner(place, key)?;
         if !self.keeps_versions() {
             return if place.found.exact { self.unlink_long_values(place) } else { Ok(()) };
@@ -191,10 +212,10 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// As [`Change::leave_behind`], for a row that stays where it is and gets a mark.
-    fn leave_behind_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
+    /// As [`Change::record_undo_image`], for a row that stays where it is and gets a mark.
+    fn record_undo_image_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
         match self.keeps_versions() {
-            true => self.leave_behind(place, key, UndoKind::Mark, None),
+            true => self.record_undo_image(place, key, UndoKind::Mark, None),
             false => self.check_owner(place, key),
         }
     }
@@ -296,7 +317,7 @@ impl<'a> Change<'a> {
 
     /// Marks the row at a place, which is not marked.
     fn mark_place(&mut self, place: Place, key: &[u8]) -> Result<bool> {
-        self.leave_behind_marked(place, key)?;
+        self.record_undo_image_marked(place, key)?;
         let done = self.edit(place, key, Edit::Mark)?;
         if done {
             self.group.count(-1, 0);
@@ -341,7 +362,7 @@ impl<'a> Change<'a> {
                 self.unlinked.append(&mut self.written);
                 return Ok(false);
             }
-            self.leave_behind(place, &key, UndoKind::Update, Some(&record))?;
+            self.record_undo_image(place, &key, UndoKind::Update, Some(&record))?;
             if self.edit(place, &key, Edit::Put(&record))? {
                 return Ok(true);
             }
@@ -449,7 +470,7 @@ impl<'a> Change<'a> {
         if place.is_live() {
             return Err(self.duplicate(new));
         }
-        self.leave_behind(place, key, UndoKind::Update, Some(record))?;
+        self.record_undo_image(place, key, UndoKind::Update, Some(record))?;
         let done = self.edit(place, key, Edit::Put(record))?;
         if done {
             self.group.count(1, 0);

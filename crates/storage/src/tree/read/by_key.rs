@@ -123,7 +123,7 @@ impl Tree {
                     visit.lower = Cow::Owned(high.to_vec());
                     self.leaf_with(high, pages)?
                 }
-                LeafEnd::Onward => {
+                LeafEnd::MoreToTheRight => {
                     // Latched before this one is let go, the next leaf stays where it is.
                     let next = pages.fetch(self, self.leaf(&page)?.right())?;
                     next.as_ref().map_or(Ok(()), |next| self.check_neighbour(&page, next))?;
@@ -157,7 +157,7 @@ struct Visit<'v, 'p> {
 enum LeafEnd {
     Ended(VisitEnd),
     /// The range may go on in the next leaf.
-    Onward,
+    MoreToTheRight,
     /// Up to a row of which another version than the newest is wanted.
     Unseen {
         position: usize,
@@ -205,7 +205,7 @@ impl Visit<'_, '_> {
         Ok(match (leaf.fences().map_err(corrupt)?.high, &range.upper) {
             (None, _) => LeafEnd::Ended(VisitEnd::Done),
             (Some(high), Some(upper)) if upper.as_slice() <= high => LeafEnd::Ended(VisitEnd::Done),
-            _ => LeafEnd::Onward,
+            _ => LeafEnd::MoreToTheRight,
         })
     }
 

@@ -40,7 +40,7 @@ pub fn write_leaf(block: &RowBlock, extents: &RowExtents, widths: &[usize], fenc
     fences.write(page);
 }
 
-struct Entry {
+struct DirectoryEntry {
     encoding: Encoding,
     flags: u8,
     width: usize,
@@ -66,9 +66,9 @@ impl Writer<'_> {
         self.at += bytes;
     }
 
-    fn minipage(&mut self, column: &ColumnBlock, extent: &Extent, width: usize, rows: Range<usize>) -> Entry {
+    fn minipage(&mut self, column: &ColumnBlock, extent: &Extent, width: usize, rows: Range<usize>) -> DirectoryEntry {
         if extent.all_null() {
-            return Entry { encoding: Encoding::Constant, flags: FLAG_ALL_NULL, width: 0, base: 0 };
+            return DirectoryEntry { encoding: Encoding::Constant, flags: FLAG_ALL_NULL, width: 0, base: 0 };
         }
         let mut flags = 0;
         if extent.nulls > 0 {
@@ -108,7 +108,7 @@ impl Writer<'_> {
             (BlockValues::Bytes { .. }, Encoding::Dictionary) => base = self.dictionary(column, extent),
             (BlockValues::Bytes { .. }, _) => self.strings(rows.map(|row| column.bytes(row))),
         }
-        Entry { encoding, flags, width, base }
+        DirectoryEntry { encoding, flags, width, base }
     }
 
     /// The low `width` bytes of each.

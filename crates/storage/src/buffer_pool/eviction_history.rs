@@ -13,13 +13,13 @@ struct Place {
     used: u32,
 }
 
-pub(super) struct Departed {
+pub(super) struct EvictionHistory {
     places: Box<[Place]>,
 }
 
-impl Departed {
-    pub fn new(frames: usize) -> Departed {
-        Departed { places: vec![Place::default(); (frames * PLACES_PER_FRAME).next_power_of_two()].into() }
+impl EvictionHistory {
+    pub fn new(frames: usize) -> EvictionHistory {
+        EvictionHistory { places: vec![Place::default(); (frames * PLACES_PER_FRAME).next_power_of_two()].into() }
     }
 
     /// A page left; it was last used at this tick.
