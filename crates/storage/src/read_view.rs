@@ -74,6 +74,11 @@ impl ReadView {
         Arc::new(ReadView { low, high, active, own: trx_id, published, expired, changes_from })
     }
 
+    /// A view that sees the same, and for which nothing is kept.
+    pub(crate) fn without_hold(&self) -> Arc<ReadView> {
+        ReadView::new(Arc::clone(&self.active), self.high)
+    }
+
     /// The least transaction that the view may not see, its own one aside.
     pub fn low(&self) -> u64 {
         self.low

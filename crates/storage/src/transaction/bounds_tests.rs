@@ -193,6 +193,19 @@ fn the_log_is_not_kept_without_end_for_what_cannot_be_rolled_back() {
     check(&store, &open_table(&store, &files[0]));
 }
 
+/// A thread that purges, or undoes, has looked at what all views see. Others may purge what ends meanwhile.
+#[test]
+fn a_thread_that_purges_keeps_nothing_from_being_purged() {
+    let (_disk, store, _files, tables) = two_tables();
+    tables[0].insert_now(&row(1, 0), &Counters::default()).unwrap();
+    store.purge().unwrap();
+    let seen = store.transactions().seen_by_all();
+    assert!(tables[0].delete_now(&[Value::Int(1)], &Counters::default()).unwrap());
+    store.purge().unwrap();
+    assert_eq!(store.history_length(), 0);
+    drop(seen);
+}
+
 /// While a transaction has changed a row and others write megabytes, it stays a small one: those who begin transactions
 /// purge it.
 #[test]

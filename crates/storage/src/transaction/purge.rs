@@ -15,11 +15,16 @@ use std::sync::{
 /// The versions that every view sees, those to come included.
 #[derive(Debug)]
 pub(crate) struct SeenByAll {
-    /// All others see what it sees.
+    /// All others see what it sees. It is not one of them: a thread that purges, or undoes, must not keep versions from
+    /// being purged. Of threads that do so by turns, each would hand the oldest view on to the next.
     oldest: Arc<ReadView>,
 }
 
 impl SeenByAll {
+    fn of(oldest: &ReadView) -> SeenByAll {
+        SeenByAll { oldest: oldest.without_hold() }
+    }
+
     /// Returns true if all views see what this transaction has changed.
     pub fn contains(&self, trx_id: u64) -> bool {
         self.oldest.sees(trx_id)
@@ -99,14 +104,14 @@ fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
 impl Transactions {
     /// The versions that every view sees now.
     pub fn seen_by_all(&self) -> SeenByAll {
-        SeenByAll { oldest: self.state.lock().oldest_view() }
+        SeenByAll::of(&self.state.lock().oldest_view())
     }
 
     /// The next transaction to purge, if all views see it. It is the caller's until [`Transactions::put_back`]. A
     /// helper takes small ones only.
     fn take_to_purge(&self, who: Purger) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
-        let mut seen = SeenByAll { oldest: self.raise_horizon(&mut state) };
+        let mut seen = SeenByAll::of(&self.raise_horizon(&mut state));
         if self.has(Fault::PurgeUnseen) {
             seen.oldest = self.view();
         }
