@@ -4,6 +4,7 @@ use super::{Session, state::State, statement::Begun};
 use crate::{
     Outcome,
     command_counters::Command,
+    metadata_locks::TableUse,
     short_path::{
         Epoch, General, KeyAccess, Known, RowSink, RunEnd, RunFigures, Shape, ShortChange, ShortPlan, ShortWrite, Stop,
         Surroundings, is_small, parameterize, run,
@@ -344,6 +345,9 @@ impl State {
             None => Pages::Resident { requests: Cell::new(0) },
         };
         self.open_implicitly();
+        if !self.may_read_short(plan) {
+            return RunEnd::General;
+        }
         let view = self.transaction.read_view(|| self.database.newest_view());
         let (values, surroundings) = (&self.short_path.values, Surroundings { pages, view, stop });
         let end = catch_unwind(AssertUnwindSafe(|| run(plan, &table, values, surroundings, sink)));
@@ -353,6 +357,24 @@ impl State {
             self.count_short(plan, figures, number);
         }
         end
+    }
+
+    /// Returns true if a plan may be run now, without a wait for whoever has or wants the table for itself. Within a transaction the table
+    /// is locked from then on, as the general path locks it.
+    fn may_read_short(&self, plan: &ShortPlan) -> bool {
+        let transaction = &self.transaction;
+        if transaction.has_locked_tables() {
+            return false;
+        }
+        if !transaction.is_open() {
+            return transaction.locks().is_free_for_readers();
+        }
+        // Until it was locked, the table may have been replaced since the plan was found.
+        let is_current = || {
+            let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+            matches!(self.database.plans().get(&self.short_path.key, &tables, &accounts), Some(Known::Plan(_)))
+        };
+        transaction.try_use_table(plan.table_id(), TableUse::Read) && is_current()
     }
 
     /// Counts a statement that has ended well.

@@ -6,7 +6,7 @@ use super::{
     sink::{KEPT_MAX, Kept},
 };
 use crate::ColumnInfo;
-use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, SortKey, TableDef};
+use muster_algebra::{AggregateCall, AggregateFunction, ColId, Expr, Rel, SortKey, TableDef, TableId};
 use muster_exec::{QueryCounters, counters::OperatorCounter};
 use muster_explain::counters::PlanCounts;
 use muster_sql::Bound;
@@ -139,6 +139,11 @@ impl ShortPlan {
             columns,
             kept: Kept::default(),
         })
+    }
+
+    /// The table that the plan reads.
+    pub fn table_id(&self) -> TableId {
+        self.shape.table.id
     }
 
     /// The table, as long as it is there.

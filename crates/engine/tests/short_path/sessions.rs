@@ -1,7 +1,7 @@
 //! Many sessions that share plans.
 
 use crate::{
-    data::{Answer, answer, in_db, loaded, statement, status},
+    data::{Answer, answer, in_db, is_short, loaded, statement, status},
     fixture::rows,
     random_data::Random,
 };
@@ -122,4 +122,27 @@ async fn sixteen_sessions_ask_at_random_and_change_definitions() {
     let hits = status(&mut root, "Plan_cache_hits").await;
     assert!(hits > 1000, "only {hits} statements met a plan or knew that they have none");
     assert!(status(&mut root, "Plan_cache_entries").await <= 64);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_within_a_transaction_holds_definitions_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = loaded(directory.path(), 11).await;
+    let (mut reader, mut other) = (in_db(&database, "root").await, in_db(&database, "root").await);
+    let sql = "SELECT b FROM t WHERE id = 600";
+    other.execute("SET lock_wait_timeout = 1").await.unwrap();
+    assert!(is_short(&mut reader, sql).await);
+    reader.execute("BEGIN").await.unwrap();
+    assert!(is_short(&mut reader, sql).await);
+    assert_eq!(rows(&mut other, "TRUNCATE TABLE t").await.unwrap_err().code.number(), 1205);
+    reader.execute("COMMIT").await.unwrap();
+    rows(&mut other, "LOCK TABLES t WRITE").await.unwrap();
+    reader.execute("SET lock_wait_timeout = 1").await.unwrap();
+    assert_eq!(rows(&mut reader, sql).await.unwrap_err().code.number(), 1205);
+    rows(&mut other, "UNLOCK TABLES").await.unwrap();
+    assert!(is_short(&mut reader, sql).await);
+    rows(&mut reader, "CREATE TABLE another (a INT)").await.unwrap();
+    rows(&mut reader, "LOCK TABLES another READ").await.unwrap();
+    assert_eq!(rows(&mut reader, sql).await.unwrap_err().code.number(), 1100);
+    rows(&mut reader, "UNLOCK TABLES").await.unwrap();
 }
