@@ -83,8 +83,8 @@ impl TableDef {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name))
     }
 
-    /// The type of a column that can be read, by position: behind the declared ones, a table without a primary key has its
-    /// hidden row number.
+    /// The type of a column that can be read, by position: behind the declared ones, a table without a primary key has
+    /// its hidden row number.
     pub fn readable_type(&self, column: usize) -> Option<SqlType> {
         match self.columns.get(column) {
             Some(declared) => Some(declared.ty),

@@ -88,8 +88,8 @@ impl Expr {
         f(self)
     }
 
-    /// Changes the expression bottom-up, in place; `f` sees each node after its parts were changed. What `f` leaves alone is neither
-    /// moved nor made anew.
+    /// Changes the expression bottom-up, in place; `f` sees each node after its parts were changed. What `f` leaves
+    /// alone is neither moved nor made anew.
     pub fn update(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         self.for_each_child_mut(&mut |child| child.update(f));
         f(self);

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares an enumeration whose values can be listed. A variant over an enumeration of its own stands for each value of that.
+/// Declares an enumeration whose values can be listed. A variant over an enumeration of its own stands for each value
+/// of that.
 macro_rules! listed {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $(($inner:ident))?,)* }) => {
         $(#[$about])*
@@ -106,8 +107,8 @@ listed! {
         LastDay,
         /// `(date, format text)`.
         DateFormat,
-        /// `(datetime, zone text, zone text)`: a local time of the first zone in the second; NULL for an unknown zone. Also
-        /// how a TIMESTAMP, which is stored in UTC, becomes the session's time.
+        /// `(datetime, zone text, zone text)`: a local time of the first zone in the second; NULL for an unknown zone.
+        /// Also how a TIMESTAMP, which is stored in UTC, becomes the session's time.
         ConvertTz,
         /// `(text, 1-based start, length?)`; negative starts count from the end.
         Substring,

@@ -1,13 +1,14 @@
 //! Which expressions may be moved, computed once for many rows, computed while planning, or left out.
 //!
-//! Everything that has this freedom is listed here. An expression or a function that is not listed stays where the statement
-//! has it and is computed for each row, so that a new one is right before anybody has thought about it: RAND(), UUID() and
-//! `@a := x` differ from call to call, SLEEP() is called for what it does.
+//! Everything that has this freedom is listed here. An expression or a function that is not listed stays where the
+//! statement has it and is computed for each row, so that a new one is right before anybody has thought about it:
+//! RAND(), UUID() and `@a := x` differ from call to call, SLEEP() is called for what it does.
 
 use crate::{Expr, ScalarFunction};
 
 impl ScalarFunction {
-    /// Returns true if the function gives the same value for the same arguments whenever it is called, and does nothing else.
+    /// Returns true if the function gives the same value for the same arguments whenever it is called, and does nothing
+    /// else.
     pub fn is_deterministic(self) -> bool {
         use ScalarFunction::*;
         matches!(
@@ -77,8 +78,8 @@ impl ScalarFunction {
 }
 
 impl Expr {
-    /// Returns true if the expression gives the same value for the same columns whenever it is computed, and computing it does
-    /// nothing else.
+    /// Returns true if the expression gives the same value for the same columns whenever it is computed, and computing
+    /// it does nothing else.
     pub fn is_movable(&self) -> bool {
         let itself = match self {
             Expr::Call { function, .. } => function.is_deterministic(),

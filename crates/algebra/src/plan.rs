@@ -204,9 +204,9 @@ pub enum PlanOp {
         offset: u64,
         count: Option<u64>,
     },
-    /// The first rows in the order of an index: from a scan that stops early, as long as it keeps to its budget. What is left then
-    /// comes from the other plan, which has the same rows in the same order: it is total, so that the rows delivered so far
-    /// are the first ones of both. Both have the same columns.
+    /// The first rows in the order of an index: from a scan that stops early, as long as it keeps to its budget. What
+    /// is left then comes from the other plan, which has the same rows in the same order: it is total, so that the rows
+    /// delivered so far are the first ones of both. Both have the same columns.
     EarlyStop {
         /// An ordered scan with a limit.
         input: Box<Plan>,

@@ -13,7 +13,8 @@ pub struct ColumnStatistics {
     pub null_share: f64,
     pub min: Option<Value>,
     pub max: Option<Value>,
-    /// Share of the table's rows, 0 to 1, that came or changed since this was found out. They may lie outside of `min` and `max`.
+    /// Share of the table's rows, 0 to 1, that came or changed since this was found out. They may lie outside of `min`
+    /// and `max`.
     #[serde(default)]
     pub changed_share: f64,
 }

@@ -1,7 +1,7 @@
 //! Settings of the C library's allocator.
 //!
-//! The columns of a batch are as large as the blocks that glibc maps from the kernel one by one and unmaps when they are
-//! freed: each batch would pay for system calls and page faults.
+//! The columns of a batch are as large as the blocks that glibc maps from the kernel one by one and unmaps when they
+//! are freed: each batch would pay for system calls and page faults.
 
 /// Blocks below this size come from memory that the allocator keeps.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

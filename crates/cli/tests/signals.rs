@@ -1,4 +1,5 @@
-//! A server that is ended: SIGTERM and SHUTDOWN close it cleanly, and after SIGKILL the next start brings everything back.
+//! A server that is ended: SIGTERM and SHUTDOWN close it cleanly, and after SIGKILL the next start brings everything
+//! back.
 
 use muster_engine::{Database, DatabaseOptions, RecoveryProgress};
 use mysql_async::{Conn, OptsBuilder, prelude::Queryable};

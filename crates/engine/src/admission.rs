@@ -1,8 +1,9 @@
-//! Admission of heavy statements: so many compute at a time that each finds the memory it was planned for. The others wait
-//! in a queue, first come, first served.
+//! Admission of heavy statements: so many compute at a time that each finds the memory it was planned for. The others
+//! wait in a queue, first come, first served.
 //!
-//! A statement that was refused memory while others computed may ask to compute alone: then nobody else is admitted until it
-//! has ended, and those who computed before end first. Light statements, which never wait, may still compute beside it.
+//! A statement that was refused memory while others computed may ask to compute alone: then nobody else is admitted
+//! until it has ended, and those who computed before end first. Light statements, which never wait, may still compute
+//! beside it.
 
 use muster_storage::mutex::Mutex;
 use muster_types::{ErrorCode, Result, SqlError};

@@ -119,8 +119,8 @@ impl Database {
     }
 
     /// Opens a database as [`Database::open`] does, on a disk of the caller's, such as one that records accesses or a
-    /// simulated one. The folders `tmp` and `import` are the operating system's even then: what is in them is temporary,
-    /// or somebody else's.
+    /// simulated one. The folders `tmp` and `import` are the operating system's even then: what is in them is
+    /// temporary, or somebody else's.
     pub fn open_on(
         directory: impl AsRef<Path>,
         mut options: DatabaseOptions,
@@ -205,8 +205,8 @@ impl Database {
         &self.counters
     }
 
-    /// Writes all changed pages to their places, and a checkpoint: the next start has nothing to repeat. Dropping the last
-    /// reference does so, too; who cannot know when that is calls this.
+    /// Writes all changed pages to their places, and a checkpoint: the next start has nothing to repeat. Dropping the
+    /// last reference does so, too; who cannot know when that is calls this.
     pub fn checkpoint(&self) -> Result<()> {
         self.tables.settle();
         Ok(self.store.checkpoint()?)
@@ -299,7 +299,8 @@ impl Database {
         }
     }
 
-    /// `innodb_rollback_on_timeout`: a wait for a lock that takes too long ends the transaction, not the statement only.
+    /// `innodb_rollback_on_timeout`: a wait for a lock that takes too long ends the transaction, not the statement
+    /// only.
     pub(crate) fn rolls_back_on_timeout(&self) -> bool {
         self.globals.read().is_on("innodb_rollback_on_timeout")
     }
@@ -386,8 +387,8 @@ fn admission_limits(globals: &Variables, options: &DatabaseOptions) -> Limits {
     Limits { running, waiting: number("admission_queue_size") }
 }
 
-/// Gives each table to the transactions that a crash has cut off and that have changed it, until they are rolled back: statements that
-/// change or replace it as a whole wait for that.
+/// Gives each table to the transactions that a crash has cut off and that have changed it, until they are rolled back:
+/// statements that change or replace it as a whole wait for that.
 fn lock_cut_off(store: &Store, tables: &Tables, locks: &Arc<MetadataLocks>) {
     let told = Arc::clone(locks);
     store.set_cut_off_listener(Arc::new(move |trx_id, rollback| match rollback {

@@ -1,5 +1,5 @@
-//! Locks of whole tables: who uses a table, and who changes or replaces it. MySQL's metadata locks (manual 10.11.4), and LOCK
-//! TABLES with them.
+//! Locks of whole tables: who uses a table, and who changes or replaces it. MySQL's metadata locks (manual 10.11.4),
+//! and LOCK TABLES with them.
 //!
 //! ```text
 //!   MetadataLocks   locks are taken and released                                     metadata_locks.rs
@@ -8,13 +8,13 @@
 //!   pause           a thread that waits, until it is woken, killed or out of time    pause.rs
 //! ```
 //!
-//! A transaction holds a lock of each table that it has used until it ends, so that no definition changes below it. A statement
-//! outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it waits, before it
-//! begins, while somebody has the table for himself.
+//! A transaction holds a lock of each table that it has used until it ends, so that no definition changes below it. A
+//! statement outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it
+//! waits, before it begins, while somebody has the table for himself.
 //!
 //! Whoever waits is in one graph with those who wait for locks of rows: who begins to wait looks for a circle
-//! ([`muster_storage::LockTable`]), and of those in it a statement that reads or writes gives way, never one that waits to have a
-//! table for itself, unless there is no other.
+//! ([`muster_storage::LockTable`]), and of those in it a statement that reads or writes gives way, never one that waits
+//! to have a table for itself, unless there is no other.
 
 mod claims;
 mod held;
@@ -118,10 +118,11 @@ pub struct Patience<'a> {
 
 /// The locks of all sessions.
 ///
-/// Statements that read and write agree with each other. As long as no session has or wants more than that, which is counted
-/// in `claimed`, a session locks a table and begins a change by a note among its own ([`HeldLocks`]), and meets nobody. Who
-/// wants more counts its claim before it looks at those notes, and the count is read with the notes locked: so either it finds the
-/// note, or who writes the note finds the claim and goes the long way, which is that of one session at a time.
+/// Statements that read and write agree with each other. As long as no session has or wants more than that, which is
+/// counted in `claimed`, a session locks a table and begins a change by a note among its own ([`HeldLocks`]), and meets
+/// nobody. Who wants more counts its claim before it looks at those notes, and the count is read with the notes locked:
+/// so either it finds the note, or who writes the note finds the claim and goes the long way, which is that of one
+/// session at a time.
 #[derive(Default)]
 pub struct MetadataLocks {
     held: HeldLocks,
@@ -145,8 +146,9 @@ impl MetadataLocks {
         let _ = self.rows.set(Arc::clone(rows));
     }
 
-    /// Locks a table. Returns true if that took a wait, so that the table may be another one now. A session's own locks are
-    /// in nobody's way. Errors: 1205 when the patience is over, 1213 if those who are waited for wait for this one, 1317.
+    /// Locks a table. Returns true if that took a wait, so that the table may be another one now. A session's own locks
+    /// are in nobody's way. Errors: 1205 when the patience is over, 1213 if those who are waited for wait for this one,
+    /// 1317.
     pub fn lock(
         &self,
         owner: Owner,
@@ -179,7 +181,8 @@ impl MetadataLocks {
         is_free
     }
 
-    /// Locks a table to read or to write, if nobody has or wants more than that of any table. Returns whether it is locked.
+    /// Locks a table to read or to write, if nobody has or wants more than that of any table. Returns whether it is
+    /// locked.
     fn lock_unclaimed(&self, owner: Owner, table: TableId, of: TableUse, until: Until) -> bool {
         if of.goes_first() {
             return false;
@@ -280,7 +283,8 @@ impl MetadataLocks {
         self.held.of(owner).tables(owner)
     }
 
-    /// Gives a table to a transaction that was cut off and has changed it, until [`MetadataLocks::release`] is called for that.
+    /// Gives a table to a transaction that was cut off and has changed it, until [`MetadataLocks::release`] is called
+    /// for that.
     pub fn cut_off(&self, trx_id: u64, table: TableId) {
         let (owner, of, until) = (Owner::CutOff(trx_id), TableUse::Write, Until::Transaction);
         self.held.of(owner).add(Held { owner, table, of, until });
@@ -292,7 +296,8 @@ impl MetadataLocks {
         changed.for_each(|(table, _)| self.cut_off(trx_id, table));
     }
 
-    /// A transaction that was cut off could not be rolled back, which is tried again. Its tables may be dropped from now on.
+    /// A transaction that was cut off could not be rolled back, which is tried again. Its tables may be dropped from
+    /// now on.
     pub fn cannot_undo(&self, trx_id: u64) {
         let (owner, of, until) = (Owner::CutOff(trx_id), TableUse::FailedUndo, Until::Transaction);
         for table in self.held_by(owner).into_keys() {
@@ -332,8 +337,8 @@ impl MetadataLocks {
         }
     }
 
-    /// FLUSH TABLES WITH READ LOCK: waits for changes that are under way, and keeps others from beginning. Several sessions may have
-    /// it.
+    /// FLUSH TABLES WITH READ LOCK: waits for changes that are under way, and keeps others from beginning. Several
+    /// sessions may have it.
     pub fn lock_globally(&self, owner: Owner, patience: &Patience<'_>) -> Result<()> {
         {
             let mut claims = self.claims.lock();
@@ -365,8 +370,8 @@ impl MetadataLocks {
         }
     }
 
-    /// Begins a statement or a commit that changes something; ended by [`MetadataLocks::end_change`]. Error 1223 under the
-    /// session's own global read lock.
+    /// Begins a statement or a commit that changes something; ended by [`MetadataLocks::end_change`]. Error 1223 under
+    /// the session's own global read lock.
     pub fn begin_change(&self, owner: Owner, change: Change, patience: &Patience<'_>) -> Result<()> {
         if self.begin_change_unclaimed(owner) {
             return Ok(());
@@ -378,7 +383,8 @@ impl MetadataLocks {
         self.ask(owner, Wish::Change(change), patience, |_| self.held.of(owner).begin_change(owner)).map(drop)
     }
 
-    /// Begins a change as [`MetadataLocks::begin_change`] does, unless there is a global read lock. Returns whether it has begun.
+    /// Begins a change as [`MetadataLocks::begin_change`] does, unless there is a global read lock. Returns whether it
+    /// has begun.
     pub fn try_begin_change(&self, owner: Owner) -> bool {
         if self.begin_change_unclaimed(owner) {
             return true;

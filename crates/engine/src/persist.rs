@@ -1,8 +1,8 @@
-//! One small file holding one value as JSON: [checksummed](muster_storage::checked_file), replaced whole, by itself or through
-//! the log.
+//! One small file holding one value as JSON: [checksummed](muster_storage::checked_file), replaced whole, by itself or
+//! through the log.
 //!
-//! After a crash either the old or the new content is there: by itself a file is replaced by rename ([`small_file`]); what the
-//! log replaces ([`LoggedFile`]) is there when its record is durable, in one order with the changes of rows.
+//! After a crash either the old or the new content is there: by itself a file is replaced by rename ([`small_file`]);
+//! what the log replaces ([`LoggedFile`]) is there when its record is durable, in one order with the changes of rows.
 
 use muster_storage::{
     FileId, RoomUse, StorageError, Store,
@@ -129,8 +129,8 @@ impl LoggedFile {
         decode(&bytes, &self.path(), self.kind).map(Some)
     }
 
-    /// Replaces the value, durably; with it the files of pages in `removed` are not needed any more. What removes files, or
-    /// makes the value shorter, is done on a full disk too.
+    /// Replaces the value, durably; with it the files of pages in `removed` are not needed any more. What removes
+    /// files, or makes the value shorter, is done on a full disk too.
     pub fn write<T: Serialize>(&self, value: &T, removed: &[FileId]) -> Result<(), ChangeError> {
         let bytes = encode(&self.path(), self.kind, value)?;
         let len = bytes.len() as u64;

@@ -313,7 +313,8 @@ impl Registry {
         self.sessions.lock().values().cloned().collect()
     }
 
-    /// Ends the session of a transaction for which the log is kept beyond its limit; the transaction is rolled back with it.
+    /// Ends the session of a transaction for which the log is kept beyond its limit; the transaction is rolled back
+    /// with it.
     pub fn end_transaction(&self, trx_id: u64, session: u64) {
         let session = u32::try_from(session).ok().and_then(|id| self.get(id));
         if let Some(session) = session.filter(|session| !session.killed.is_cancelled()) {

@@ -1,4 +1,5 @@
-//! The names that are taken for `information_schema` and `performance_schema`. What their tables hold is made elsewhere.
+//! The names that are taken for `information_schema` and `performance_schema`. What their tables hold is made
+//! elsewhere.
 
 pub const NAME: &str = "information_schema";
 pub const PERFORMANCE: &str = "performance_schema";

@@ -94,8 +94,8 @@ impl Drop for AbortOnDrop {
 /// A reader who leaves rows waiting for so long has stalled.
 const STALL: Duration = Duration::from_secs(1);
 
-/// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it. `stalled` is called
-/// when nobody has read on for a second.
+/// Starts a query and computes its rows ahead of who reads them, by one batch. Dropping them stops it. `stalled` is
+/// called when nobody has read on for a second.
 pub fn rows(
     start: impl FnOnce() -> Result<RowStream>,
     mut stalled: impl FnMut() + Send + 'static,

@@ -1,13 +1,16 @@
 //! The transaction of a session: whether one is open, what kind it is, and the tables that it has used.
 //!
-//! With autocommit every statement is a transaction of its own, which begins and ends with it. START TRANSACTION opens one
-//! that later statements share, and clients are told of it at once. While autocommit is off, each statement that may use a
-//! table opens one *implicitly*. If the statement then does use a table, the transaction has begun: clients are told of it, and
-//! later statements share it. If it does not (`SELECT 1`, an unknown column, SAVEPOINT), the transaction goes again at
-//! the statement's end, except for its savepoints, which wait for the next statement.
+//! With autocommit every statement is a transaction of its own, which begins and ends with it. START TRANSACTION opens
+//! one that later statements share, and clients are told of it at once. While autocommit is off, each statement that
+//! may use a table opens one *implicitly*. If the statement then does use a table, the transaction has begun: clients
+//! are told of it, and later statements share it. If it does not (`SELECT 1`, an unknown column, SAVEPOINT), the
+//! transaction goes again at the statement's end, except for its savepoints, which wait for the next statement.
+
+mod savepoints;
+mod table_use;
 
 use crate::{
-    metadata_locks::{MetadataLocks, Owner, Patience, TableUse, Until},
+    metadata_locks::{MetadataLocks, Owner, Until},
     processes::{OpenTransaction, SeenTransaction},
 };
 use muster_algebra::TableId;
@@ -147,7 +150,8 @@ impl SessionTransaction {
         self.set_status(USES_TABLES | IN_TRANSACTION, true);
     }
 
-    /// Returns true if the last statement has used tables: characteristics for the next transaction only are no longer valid then.
+    /// Returns true if the last statement has used tables: characteristics for the next transaction only are no longer
+    /// valid then.
     pub fn last_used_tables(&self) -> bool {
         self.has_status(LAST_USED_TABLES)
     }
@@ -165,8 +169,8 @@ impl SessionTransaction {
         self.end_uses(true, OperatorCounter::commits);
     }
 
-    /// Ends a statement for what has used tables, the statement and its transaction, and counts it. An implicit transaction begins
-    /// if the statement has used tables, which one that has failed has done if it came to its rows.
+    /// Ends a statement for what has used tables, the statement and its transaction, and counts it. An implicit
+    /// transaction begins if the statement has used tables, which one that has failed has done if it came to its rows.
     fn end_uses(&self, succeeded: bool, counter: OperatorCounter) {
         let uses = self.has_status(STATEMENT_USES_TABLES) && (succeeded || self.has_status(STATEMENT_MEETS_ROWS));
         self.count_end(STATEMENT_USES_TABLES, counter);
@@ -182,8 +186,8 @@ impl SessionTransaction {
         }
     }
 
-    /// Takes from an open transaction that has used no table what the statement has given it: the view, and if the transaction is an
-    /// implicit one, everything but its savepoints.
+    /// Takes from an open transaction that has used no table what the statement has given it: the view, and if the
+    /// transaction is an implicit one, everything but its savepoints.
     fn forget_unused(&self) {
         let mut open = self.open.lock();
         let Some(of_transaction) = &mut *open else { return };
@@ -215,7 +219,8 @@ impl SessionTransaction {
         self.has_status(IN_TRANSACTION)
     }
 
-    /// The characteristics of the open transaction, which of an implicit one that has not begun are those of the statement that runs.
+    /// The characteristics of the open transaction, which of an implicit one that has not begun are those of the
+    /// statement that runs.
     pub fn characteristics(&self) -> Option<Characteristics> {
         self.open.lock().as_ref().map(|open| open.characteristics)
     }
@@ -227,8 +232,8 @@ impl SessionTransaction {
         self.set_status(IN_TRANSACTION, true);
     }
 
-    /// Opens a transaction for a statement without autocommit: it begins if the statement uses tables. Savepoints that were
-    /// set before stay. There must be no transaction that has begun.
+    /// Opens a transaction for a statement without autocommit: it begins if the statement uses tables. Savepoints that
+    /// were set before stay. There must be no transaction that has begun.
     pub fn open_implicitly(&self, characteristics: Characteristics) {
         debug_assert!(!self.has_begun(), "a transaction that has begun keeps its characteristics");
         let mut open = self.open.lock();
@@ -238,9 +243,9 @@ impl SessionTransaction {
         self.set_status(READ_ONLY, characteristics.read_only);
     }
 
-    /// The view that a statement reads with. REPEATABLE READ and SERIALIZABLE keep the one that the transaction's first read has
-    /// taken; READ COMMITTED, and a statement that is a transaction of its own, take the newest; READ UNCOMMITTED sees
-    /// everything.
+    /// The view that a statement reads with. REPEATABLE READ and SERIALIZABLE keep the one that the transaction's first
+    /// read has taken; READ COMMITTED, and a statement that is a transaction of its own, take the newest; READ
+    /// UNCOMMITTED sees everything.
     pub fn read_view(&self, newest: impl FnOnce() -> Arc<ReadView>) -> Arc<ReadView> {
         self.set_status(STATEMENT_MEETS_ROWS, true);
         if !self.is_open() {
@@ -300,8 +305,8 @@ impl SessionTransaction {
         undone.map_err(during_rollback)
     }
 
-    /// Returns true if a statement of the open transaction was undone in part only: all that can be done is to roll back, wholly or to a
-    /// savepoint before that statement.
+    /// Returns true if a statement of the open transaction was undone in part only: all that can be done is to roll
+    /// back, wholly or to a savepoint before that statement.
     pub fn is_half_undone(&self) -> bool {
         self.status.load(Relaxed) & HALF_UNDONE != 0
     }
@@ -331,7 +336,8 @@ impl SessionTransaction {
         self.undo_statement(statement)
     }
 
-    /// Takes back what a statement has changed, by what there was when it began; nothing if it had not begun to change rows.
+    /// Takes back what a statement has changed, by what there was when it began; nothing if it had not begun to change
+    /// rows.
     fn undo_statement(&self, begun: Option<Option<Savepoint>>) -> Result<()> {
         match begun {
             Some(Some(before)) => self.back_to(before),
@@ -341,8 +347,8 @@ impl SessionTransaction {
     }
 
     /// Ends a statement. One that is a transaction of its own commits, or is rolled back if it has failed. In an open
-    /// transaction, one that has failed is undone: after a deadlock, and after a timeout if `rolls_back_on_timeout`, all
-    /// of the transaction is. `committed` sees to it that the changes are durable before the client is told.
+    /// transaction, one that has failed is undone: after a deadlock, and after a timeout if `rolls_back_on_timeout`,
+    /// all of the transaction is. `committed` sees to it that the changes are durable before the client is told.
     pub fn end_statement<R>(
         &self,
         outcome: Result<R>,
@@ -385,8 +391,8 @@ impl SessionTransaction {
         rolled_back.map_err(during_rollback)
     }
 
-    /// Keeps the tables of a transaction whose rollback has failed from whoever would change or replace them as a whole, until the
-    /// background has rolled it back.
+    /// Keeps the tables of a transaction whose rollback has failed from whoever would change or replace them as a
+    /// whole, until the background has rolled it back.
     fn keep_tables(&self, store: &Store, trx_id: u64) {
         self.locks.hand_over(self.owner, trx_id);
         // It may have been done by now, and nobody will tell of it again.
@@ -395,8 +401,8 @@ impl SessionTransaction {
         }
     }
 
-    /// Makes the changes of the open transaction, if there is one, visible. `committed` sees to it that they are durable before the
-    /// client is told. Error 1180: the transaction is half undone, and stays open.
+    /// Makes the changes of the open transaction, if there is one, visible. `committed` sees to it that they are
+    /// durable before the client is told. Error 1180: the transaction is half undone, and stays open.
     pub fn commit(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {
         if self.is_half_undone() {
             let e = StorageError::HalfUndone;
@@ -424,131 +430,12 @@ impl SessionTransaction {
         }
     }
 
-    /// SAVEPOINT: one of the same name before is forgotten. Without an open transaction there is nothing to go back to.
-    pub fn savepoint(&self, name: &str, store: &Arc<Store>) {
-        let name = name.to_lowercase();
-        if let Some(open) = &mut *self.open.lock() {
-            let moment = self.has_status(USES_TABLES).then(|| self.moment(store));
-            open.savepoints.retain(|(other, _)| *other != name);
-            open.savepoints.push((name, moment));
-            self.count_savepoint(OperatorCounter::savepoints);
-        }
-    }
-
-    /// ROLLBACK TO: the savepoint itself stays. If the transaction had used no table when it was set, all changes are taken back, and
-    /// the next read takes a view of its own. Error 1305.
-    pub fn roll_back_to(&self, name: &str) -> Result<()> {
-        let moment = self.at_savepoint(name, |open, at| {
-            open.savepoints.truncate(at + 1);
-            let moment = open.savepoints[at].1;
-            if moment.is_none() {
-                open.view = None;
-            }
-            moment
-        })?;
-        if let Some(moment) = moment {
-            self.count_savepoint(OperatorCounter::savepoint_rollbacks);
-            return self.back_to(moment);
-        }
-        self.count_end(USES_TABLES, OperatorCounter::rollbacks);
-        self.roll_back_changes()
-    }
-
-    /// RELEASE SAVEPOINT: those behind it go, too. Error 1305.
-    pub fn release_savepoint(&self, name: &str) -> Result<()> {
-        self.at_savepoint(name, |open, at| open.savepoints.truncate(at))
-    }
-
-    fn at_savepoint<R>(&self, name: &str, then: impl FnOnce(&mut Open, usize) -> R) -> Result<R> {
-        let lower = name.to_lowercase();
-        let mut open = self.open.lock();
-        let found = open.as_mut().and_then(|open| {
-            let at = open.savepoints.iter().position(|(other, _)| *other == lower)?;
-            Some((open, at))
-        });
-        let Some((open, at)) = found else {
-            return Err(SqlError::new(ErrorCode::FunctionDoesNotExist, format!("SAVEPOINT {name} does not exist")));
-        };
-        Ok(then(open, at))
-    }
-
-    /// Locks a table that a statement uses, until the transaction ends, or with autocommit the statement. A statement outside
-    /// of a transaction that only reads locks nothing. Returns true if it had to wait, so that the table may be another one
-    /// now. Errors 1205, 1213, 1317.
-    pub fn use_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
-        self.note_use();
-        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
-        match (of, until) {
-            (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
-            _ => self.locks.lock(self.owner, table, of, until, patience),
-        }
-    }
-
-    /// Locks a table as [`SessionTransaction::use_table`] does, if nobody has to be waited for. Returns whether it is locked.
-    pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {
-        self.note_use();
-        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
-        self.locks.try_lock(self.owner, table, of, until)
-    }
-
     pub fn locks(&self) -> &MetadataLocks {
         &self.locks
     }
 
     pub fn owner(&self) -> Owner {
         self.owner
-    }
-
-    /// LOCK TABLES: puts these tables in the place of those before. Errors 1205, 1213, 1317.
-    pub fn lock_tables(&self, tables: &[LockedTable], patience: &Patience<'_>) -> Result<()> {
-        self.unlock_tables();
-        let mut sorted = tables.to_vec();
-        sorted.sort_by_key(|table| table.id);
-        for table in &sorted {
-            let of = if table.write { TableUse::Alone } else { TableUse::ReadOnly };
-            if let Err(e) = self.locks.lock(self.owner, table.id, of, Until::Unlocked, patience) {
-                self.locks.release(self.owner, Until::Unlocked);
-                return Err(e);
-            }
-        }
-        let mut locked = HashMap::new();
-        for table in sorted {
-            *locked.entry(table.id).or_default() |= table.write;
-        }
-        *self.locked.lock() = Some(locked);
-        Ok(())
-    }
-
-    /// UNLOCK TABLES, which ends FLUSH TABLES WITH READ LOCK, too. Returns true if tables were locked.
-    pub fn unlock_tables(&self) -> bool {
-        self.locks.unlock_globally(self.owner);
-        let was_locked = self.locked.lock().take().is_some();
-        if was_locked {
-            self.locks.release(self.owner, Until::Unlocked);
-        }
-        was_locked
-    }
-
-    /// Returns true while LOCK TABLES is in effect.
-    pub fn has_locked_tables(&self) -> bool {
-        self.locked.lock().is_some()
-    }
-
-    /// Errors 1099 and 1100: while LOCK TABLES is in effect, a statement uses the tables that are locked, as they are locked.
-    pub fn check_locked(&self, table: TableId, name: &str, write: bool) -> Result<()> {
-        let locked = self.locked.lock();
-        let Some(locked) = &*locked else { return Ok(()) };
-        match locked.get(&table) {
-            None => {
-                let message = format!("Table '{name}' was not locked with LOCK TABLES");
-                Err(SqlError::new(ErrorCode::TableNotLocked, message))
-            }
-            Some(false) if write => {
-                let message = format!("Table '{name}' was locked with a READ lock and can't be updated");
-                Err(SqlError::new(ErrorCode::TableNotLockedForWrite, message))
-            }
-            Some(_) => Ok(()),
-        }
     }
 }
 
@@ -590,7 +477,8 @@ impl Drop for SessionTransaction {
 mod tests {
     use super::*;
 
-    /// Returns true if two reads of a transaction with this isolation use the same view, though another has committed in between.
+    /// Returns true if two reads of a transaction with this isolation use the same view, though another has committed
+    /// in between.
     fn keeps_its_view(isolation: Isolation) -> bool {
         let transaction = SessionTransaction::new(1, Arc::default(), Arc::default());
         transaction.open(Characteristics { isolation, read_only: false });

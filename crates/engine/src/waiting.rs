@@ -1,5 +1,5 @@
-//! Decides whether a session may wait on the thread that polls it. To block there is cheaper than to be woken through the thread's
-//! events, but whoever shares the thread would be kept waiting too.
+//! Decides whether a session may wait on the thread that polls it. To block there is cheaper than to be woken through
+//! the thread's events, but whoever shares the thread would be kept waiting too.
 
 use std::{cell::RefCell, sync::Weak};
 
@@ -7,8 +7,8 @@ thread_local! {
     static SESSIONS: RefCell<Weak<()>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Says that this thread polls sessions and nothing else. Each of them holds a reference of `sessions`, and whoever counts them
-/// holds one more. A session that is alone on the thread then waits on it for the disk.
+/// Says that this thread polls sessions and nothing else. Each of them holds a reference of `sessions`, and whoever
+/// counts them holds one more. A session that is alone on the thread then waits on it for the disk.
 pub fn serve_sessions(sessions: Weak<()>) {
     SESSIONS.set(sessions);
 }

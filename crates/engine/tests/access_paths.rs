@@ -1,5 +1,5 @@
-//! Random conditions on one table with indexes of every kind, each index and each way to read it forced and forbidden: the
-//! rows are those of a full scan.
+//! Random conditions on one table with indexes of every kind, each index and each way to read it forced and forbidden:
+//! the rows are those of a full scan.
 
 mod random_data;
 

@@ -1,5 +1,5 @@
-//! Heavy statements wait for each other: all get their rows, KILL and timeouts reach those that wait, and light statements
-//! do not wait.
+//! Heavy statements wait for each other: all get their rows, KILL and timeouts reach those that wait, and light
+//! statements do not wait.
 
 mod fixture;
 mod random_data;
@@ -150,7 +150,8 @@ async fn what_builds_files_waits_and_can_be_stopped() {
         database.kill(killed, true).expect("it waits");
         assert_eq!(error(waiting.await.expect("no panic")), ErrorCode::QueryInterrupted, "{sql}");
     }
-    // A client that sends its file may wait for others: it does not wait for admission. The locks of those before are free.
+    // A client that sends its file may wait for others: it does not wait for admission. The locks of those before are
+    // free.
     rows(&mut local, "LOAD DATA LOCAL INFILE 'm' INTO TABLE t.m").await.expect("it does not wait");
     rows(&mut local, "ALTER TABLE t.n COMMENT 'free'").await.expect("nobody has the lock");
     let index = start(&database, builders[0]);

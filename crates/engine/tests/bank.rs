@@ -1,5 +1,5 @@
-//! Sessions move money between accounts in transactions while the power goes, again and again: whatever was acknowledged is
-//! there, no transfer is there by half, none that was rolled back is there, and every index agrees.
+//! Sessions move money between accounts in transactions while the power goes, again and again: whatever was
+//! acknowledged is there, no transfer is there by half, none that was rolled back is there, and every index agrees.
 
 mod fixture;
 

@@ -369,8 +369,8 @@ async fn repeated_reports_find_a_part_in_the_pool() {
             rows(&mut session, sql).await;
         }
         read.push(session.counters().storage().pages_read() - before);
-        // Two of three queries use it: no scan takes it away. A few of its pages may go: while the disk is slow, pages that
-        // are read ahead have up to a quarter of the frames, also those of the pages that were used least of late.
+        // Two of three queries use it: no scan takes it away. A few of its pages may go: while the disk is slow, pages
+        // that are read ahead have up to a quarter of the frames, also those of the pages that were used least of late.
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;
         rows(&mut session, "SELECT SUM(x) FROM dimension").await;
         rows(&mut session, "SELECT COUNT(*) FROM facts WHERE x > 2000").await;

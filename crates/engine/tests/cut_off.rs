@@ -1,5 +1,5 @@
-//! Transactions that a crash has cut off, or whose own rollback has failed: until the background has rolled them back, statements that
-//! change, replace or lock a table as a whole wait for them, and ordinary ones go on.
+//! Transactions that a crash has cut off, or whose own rollback has failed: until the background has rolled them back,
+//! statements that change, replace or lock a table as a whole wait for them, and ordinary ones go on.
 
 mod fixture;
 

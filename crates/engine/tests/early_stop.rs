@@ -1,4 +1,5 @@
-//! ORDER BY with LIMIT over rows that lie at the far end of the order: how much of the table is read until the scan gives up.
+//! ORDER BY with LIMIT over rows that lie at the far end of the order: how much of the table is read until the scan
+//! gives up.
 
 mod fixture;
 
@@ -11,8 +12,8 @@ use std::{fmt::Write, io::Cursor};
 
 const ROWS: u64 = 100_000;
 
-/// The rows of `job`: the oldest twenty-fifth is in state A, with five of the newest ones; the others are in N. Each tenth row has
-/// L in `late`.
+/// The rows of `job`: the oldest twenty-fifth is in state A, with five of the newest ones; the others are in N. Each
+/// tenth row has L in `late`.
 struct Jobs;
 
 impl LocalFiles for Jobs {

@@ -53,7 +53,8 @@ async fn operators_tell_what_they_did() {
     assert!(scan.contains("rows=5 loops=1)") && scan.contains("icp_attempts=10 icp_match=5"), "{tree}");
     assert!(scan.contains("rows_fetched=5"), "{tree}");
 
-    // Of the rows from the least to the greatest of ten keys, 3 and 93, the others are dropped; those outside are not read.
+    // Of the rows from the least to the greatest of ten keys, 3 and 93, the others are dropped; those outside are not
+    // read.
     let sql = "explain analyze select x.d, y.d from t x ignore index (kbc) join t y on y.a = x.a where x.b = 3 and x.c + 0 >= 0";
     let tree = one(&mut session, &sql.replacen("select", "select /*+ HASH_JOIN(x, y) */", 1)).await;
     let scan = line(&tree, "Table scan on y");

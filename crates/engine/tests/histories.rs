@@ -1,5 +1,5 @@
-//! Random concurrent histories of eight sessions: lost updates, reads of what is not committed, reads that change, phantoms,
-//! write skew and duplicate unique values, each looked for at the levels that forbid it.
+//! Random concurrent histories of eight sessions: lost updates, reads of what is not committed, reads that change,
+//! phantoms, write skew and duplicate unique values, each looked for at the levels that forbid it.
 
 mod fixture;
 
@@ -47,7 +47,8 @@ impl Client {
         Ok(self.ask(sql).await?[0][0].parse().unwrap())
     }
 
-    /// Runs statements; returns whether all were done. If one meets a deadlock or waits too long, the transaction is rolled back.
+    /// Runs statements; returns whether all were done. If one meets a deadlock or waits too long, the transaction is
+    /// rolled back.
     async fn try_all(&mut self, statements: &[String]) -> bool {
         for sql in statements {
             if let Err(e) = self.ask(sql).await {
@@ -201,7 +202,8 @@ async fn repeated_reads(time: Duration) {
     }
 }
 
-/// Moves some of a row's value to another one, moves rows to other keys, and now and then leaves nonsense and rolls back.
+/// Moves some of a row's value to another one, moves rows to other keys, and now and then leaves nonsense and rolls
+/// back.
 async fn move_values(client: &mut Client) -> bool {
     let (a, b, by) = (1 + client.below(40), 1 + client.below(40), client.below(5));
     let mut statements = vec![

@@ -1,9 +1,10 @@
-//! Locking statements meet every row that every committed state has, while other sessions delete rows and insert them again,
-//! and move their entries. The same is asked of a server, and of MySQL, by `tests/faults/locking_reads.py`, whose README
-//! says why each statement must find what it must find.
+//! Locking statements meet every row that every committed state has, while other sessions delete rows and insert them
+//! again, and move their entries. The same is asked of a server, and of MySQL, by `tests/faults/locking_reads.py`,
+//! whose README says why each statement must find what it must find.
 //!
-//! All tables have the ids 1 to 20 in every committed state. In `a` rows only move to larger `g` and `b`, in `d` to smaller
-//! ones, so that a scan in that direction meets each row though no gap is locked. In `c` the value of `g` is `id % 4`.
+//! All tables have the ids 1 to 20 in every committed state. In `a` rows only move to larger `g` and `b`, in `d` to
+//! smaller ones, so that a scan in that direction meets each row though no gap is locked. In `c` the value of `g` is
+//! `id % 4`.
 
 mod fixture;
 
@@ -33,7 +34,8 @@ enum Wanted {
     Changed(usize),
 }
 
-/// One kind of statement. In its text `{x}` and `{y}` are two ids, the first one below the second, and `{l}` is a limit.
+/// One kind of statement. In its text `{x}` and `{y}` are two ids, the first one below the second, and `{l}` is a
+/// limit.
 #[derive(Clone, Copy)]
 struct Kind {
     sql: &'static str,

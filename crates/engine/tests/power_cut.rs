@@ -1,7 +1,9 @@
 //! A database on a simulated disk loses its power in every operation of a short life: definitions, loads, accounts and
-//! counters. What was acknowledged is there after a restart, the statement under way is done or not, and nothing is left over.
+//! counters. What was acknowledged is there after a restart, the statement under way is done or not, and nothing is
+//! left over.
 //!
-//! A failure names the operation in which the power went and the seed that drew what it took: [`life`] with both repeats it.
+//! A failure names the operation in which the power went and the seed that drew what it took: [`life`] with both
+//! repeats it.
 
 mod fixture;
 
@@ -59,8 +61,8 @@ impl Home {
     }
 }
 
-/// Runs the statements until one fails. Returns how many were acknowledged, and what is to be seen after each, the first
-/// one before any, if it is asked for.
+/// Runs the statements until one fails. Returns how many were acknowledged, and what is to be seen after each, the
+/// first one before any, if it is asked for.
 async fn life(home: &Home, disk: &Arc<SimulatedDisk>, look: bool) -> (usize, Vec<Seen>) {
     let mut seen = Vec::new();
     let Ok(database) = home.open(disk) else { return (0, seen) };
@@ -72,7 +74,8 @@ async fn life(home: &Home, disk: &Arc<SimulatedDisk>, look: bool) -> (usize, Vec
         if rows(&mut session, statement).await.is_err() {
             return (done, seen);
         }
-        // Some definitions are in the file and changed since, others in the log only. Without power the next statement fails.
+        // Some definitions are in the file and changed since, others in the log only. Without power the next statement
+        // fails.
         if done % CHECKPOINT_EACH == CHECKPOINT_EACH - 1 {
             let _ = database.checkpoint();
         }
@@ -95,8 +98,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Returns true if a restart may show this where a database that lives shows `state`: a counter may have passed over
-    /// the numbers that were reserved for it, and never goes back.
+    /// Returns true if a restart may show this where a database that lives shows `state`: a counter may have passed
+    /// over the numbers that were reserved for it, and never goes back.
     fn is_restart_of(&self, state: &Seen) -> bool {
         let counters = match (self.counter, state.counter) {
             (Some(mine), Some(before)) => (before..=before + RESERVED_NUMBERS).contains(&mine),
@@ -153,8 +156,8 @@ async fn restart(home: &Home, left: &Arc<SimulatedDisk>, states: &[Seen], contex
     state.unwrap_or_else(|| panic!("{context}: neither before nor after the statement: {seen:#?}"))
 }
 
-/// Cuts the power in every `step`th operation, with the seeds of each. Returns how often a restart found the state before
-/// the statement under way, and how often the one after it.
+/// Cuts the power in every `step`th operation, with the seeds of each. Returns how often a restart found the state
+/// before the statement under way, and how often the one after it.
 async fn cut_everywhere(step: usize, seeds: impl Fn(u64) -> std::ops::Range<u64>) -> [u64; 2] {
     let home = Home::new();
     let whole = Arc::new(SimulatedDisk::new());

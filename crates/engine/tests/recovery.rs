@@ -1,4 +1,5 @@
-//! What a start finds after a crash, and what it says; what a damaged log is refused with; what status shows of the log.
+//! What a start finds after a crash, and what it says; what a damaged log is refused with; what status shows of the
+//! log.
 
 mod fixture;
 
@@ -63,7 +64,8 @@ async fn databases(database: &Arc<Database>) -> Vec<String> {
     found.into_iter().map(|row| row[0].clone()).filter(|name| name.len() == 1).collect()
 }
 
-/// A start after a crash repeats the log, and says how far it is. After a database was closed there is nothing to repeat.
+/// A start after a crash repeats the log, and says how far it is. After a database was closed there is nothing to
+/// repeat.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn recovery_shows_progress_and_a_clean_stop_needs_none() {
     let home = Home::new();
@@ -82,8 +84,8 @@ async fn recovery_shows_progress_and_a_clean_stop_needs_none() {
     assert_eq!(databases(&home.open(&disk).unwrap()).await, ["a", "b", "c", "d", "e"]);
 }
 
-/// Bytes that were durable and are not what they were: the start is refused, and the error says where. The last group may
-/// have been torn when the power went, which is no damage.
+/// Bytes that were durable and are not what they were: the start is refused, and the error says where. The last group
+/// may have been torn when the power went, which is no damage.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_log_is_refused_with_file_and_position() {
     let home = Home::new();
@@ -252,8 +254,8 @@ impl Disk for FailingSyncs {
 /// Where the child process of the test below finds its data directory.
 const CHILD_DIRECTORY: &str = "MUSTER_TEST_FAILING_SYNCS";
 
-/// The process ends when the log cannot be synced, before anybody is told that a change was made. This test runs itself in a
-/// child process. The next start finds the change or not, and all that was there before.
+/// The process ends when the log cannot be synced, before anybody is told that a change was made. This test runs itself
+/// in a child process. The next start finds the change or not, and all that was there before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_sync_ends_the_process() {
     if let Some(directory) = std::env::var_os(CHILD_DIRECTORY) {

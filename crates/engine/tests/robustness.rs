@@ -164,8 +164,8 @@ async fn a_directory_that_lost_a_file_is_left_as_it_is() {
     assert_eq!(value(&mut one, "SELECT COUNT(*) FROM d.t").await.unwrap(), "0");
 }
 
-/// The new catalog goes to a file beside the old one, which here is a device that is always full. That file waits: the log
-/// has what it is to hold, also for a start.
+/// The new catalog goes to a file beside the old one, which here is a device that is always full. That file waits: the
+/// log has what it is to hold, also for a start.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn definitions_change_while_their_file_cannot_be_written() {
     let _alone = ALONE.lock().await;

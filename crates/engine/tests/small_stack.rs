@@ -1,4 +1,5 @@
-//! An embedding program may call from threads with small stacks: what a client nests is met on the engine's own threads.
+//! An embedding program may call from threads with small stacks: what a client nests is met on the engine's own
+//! threads.
 
 mod fixture;
 

@@ -1,4 +1,5 @@
-//! The state of definitions, statistics and counters after writes that failed, and when their files are lost or damaged.
+//! The state of definitions, statistics and counters after writes that failed, and when their files are lost or
+//! damaged.
 
 mod fixture;
 
@@ -405,8 +406,8 @@ async fn a_catalog_of_the_former_format_is_taken_over() {
     assert!(!String::from_utf8_lossy(&home.read(&path)).contains("statistics"));
 }
 
-/// Format 2 held all definitions in one value. The first change makes it a file of definitions by key, also when no checkpoint
-/// passes that record.
+/// Format 2 held all definitions in one value. The first change makes it a file of definitions by key, also when no
+/// checkpoint passes that record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_catalog_with_all_definitions_in_one_value_is_taken_over() {
     let home = Home::new();

@@ -1,5 +1,5 @@
-//! Random queries over random tables under every way to read and to join them: the rows are those of full scans and hash
-//! joins.
+//! Random queries over random tables under every way to read and to join them: the rows are those of full scans and
+//! hash joins.
 
 mod random_data;
 

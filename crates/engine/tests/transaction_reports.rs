@@ -1,5 +1,5 @@
-//! Tests of the tables and statements that show transactions and locks of rows: INNODB_TRX, data_locks, data_lock_waits, the
-//! process list, counters, SHOW ENGINE INNODB STATUS.
+//! Tests of the tables and statements that show transactions and locks of rows: INNODB_TRX, data_locks,
+//! data_lock_waits, the process list, counters, SHOW ENGINE INNODB STATUS.
 
 mod fixture;
 

@@ -1,5 +1,5 @@
-//! Which statements open, keep and end a transaction, as data: the cases of `tests/transactions`, whose answers are those of a MySQL
-//! 8.0.33. Each file runs twice: on the short path wherever a statement takes it, and without it.
+//! Which statements open, keep and end a transaction, as data: the cases of `tests/transactions`, whose answers are
+//! those of a MySQL 8.0.33. Each file runs twice: on the short path wherever a statement takes it, and without it.
 
 mod fixture;
 
@@ -67,8 +67,8 @@ fn status(session: &Session) -> String {
     if said.is_empty() { "nothing".into() } else { said.join(", ") }
 }
 
-/// Runs a statement, or a command of the protocol. Returns the lines of its answer as cases write them: rows or an error, and the
-/// session's status if it is another one than before.
+/// Runs a statement, or a command of the protocol. Returns the lines of its answer as cases write them: rows or an
+/// error, and the session's status if it is another one than before.
 async fn run((session, before): Client, sql: String) -> (Client, Vec<String>) {
     let mut session = session.expect("a connection that is not closed");
     let answer = match sql.as_str() {

@@ -1,5 +1,5 @@
-//! Statements that make files and do not come to their end: because of the disk, of rows that are there twice, of KILL, of a timeout or
-//! of a deadlock. None of their files stays, and the table is as it was.
+//! Statements that make files and do not come to their end: because of the disk, of rows that are there twice, of KILL,
+//! of a timeout or of a deadlock. None of their files stays, and the table is as it was.
 
 mod fixture;
 
@@ -65,7 +65,8 @@ impl Home {
         files
     }
 
-    /// Waits until there are these files again: those of a table that was there for a moment go with whoever looked at it last.
+    /// Waits until there are these files again: those of a table that was there for a moment go with whoever looked at
+    /// it last.
     async fn until_files_are(&self, wanted: &[PathBuf], what: &str) {
         for _ in 0..400 {
             if self.files() == wanted {
@@ -179,8 +180,8 @@ async fn no_file_stays_after_a_duplicate() {
     home.check(&["t", "empty"]).await;
 }
 
-/// An index that is built, and waits for a transaction that has begun to read the table meanwhile: it is killed, or gives up. Who
-/// wants to change the table then gives way to it.
+/// An index that is built, and waits for a transaction that has begun to read the table meanwhile: it is killed, or
+/// gives up. Who wants to change the table then gives way to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_that_waits_at_its_end() {
     let home = Home::new().await;

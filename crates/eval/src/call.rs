@@ -93,8 +93,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// Position of the greatest or least value, the first of equal ones. Next to a date, texts are compared as dates; `None`
-/// if one of them is none.
+/// Position of the greatest or least value, the first of equal ones. Next to a date, texts are compared as dates;
+/// `None` if one of them is none.
 fn extreme(values: &[Value], collation: Collation, greatest: bool) -> Option<usize> {
     let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
     let among_dates = values.iter().any(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));

@@ -79,8 +79,8 @@ pub fn week(days: i32, mode: WeekMode) -> (i32, u32) {
     }
 }
 
-/// The moment in this format. A `%` before a character without a meaning is dropped. `None` for the name of a month that
-/// is zero.
+/// The moment in this format. A `%` before a character without a meaning is dropped. `None` for the name of a month
+/// that is zero.
 pub fn date_format(moment: &Moment, format: &str) -> Option<String> {
     let Moment { year, month, day, clock } = *moment;
     let days = days_from_civil(year, month, day);

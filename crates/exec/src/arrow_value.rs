@@ -1,4 +1,5 @@
-//! Single values as scalars of DataFusion. How values become Arrow's is said in one place, [`muster_storage::array_of`].
+//! Single values as scalars of DataFusion. How values become Arrow's is said in one place,
+//! [`muster_storage::array_of`].
 
 use datafusion_common::ScalarValue;
 pub use muster_storage::{array_of, arrow_type, value_at};

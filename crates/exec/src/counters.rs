@@ -101,8 +101,8 @@ impl QueryCounters {
         }
     }
 
-    /// Takes back, here and at the parents, what has been counted of changed rows since `before` was read: the changes were undone, and
-    /// are to be made again. Only one statement counts here meanwhile.
+    /// Takes back, here and at the parents, what has been counted of changed rows since `before` was read: the changes
+    /// were undone, and are to be made again. Only one statement counts here meanwhile.
     pub fn take_back_changed_rows(&self, before: ChangedRows) {
         use {Counter::*, OperatorCounter::*};
         let now = self.changed_rows();

@@ -1,5 +1,5 @@
-//! The rows that are the first ones with their key, of more rows than memory has room for: keys that do not fit are spread over files
-//! by their hash, and those of one file after the other are compared (as a grace hash join does).
+//! The rows that are the first ones with their key, of more rows than memory has room for: keys that do not fit are
+//! spread over files by their hash, and those of one file after the other are compared (as a grace hash join does).
 
 use crate::ops::spill::{LEVELS, PartitionWriter, SpillSpace, hashes};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array, cast::AsArray, types::UInt64Type};
@@ -50,7 +50,8 @@ pub type KeyBatches<'a> = Box<dyn Iterator<Item = Result<Keys>> + 'a>;
 type NumberedBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
 impl KeySearch<'_> {
-    /// `open` reads the keys from the beginning. Errors: of the file system; `ResourcesExhausted` if keys are too many for files, too.
+    /// `open` reads the keys from the beginning. Errors: of the file system; `ResourcesExhausted` if keys are too many
+    /// for files, too.
     pub fn first_rows<'k>(&self, open: &dyn Fn() -> Result<KeyBatches<'k>>) -> Result<FirstRows> {
         let memory = MemoryConsumer::new("first rows").register(self.pool);
         let mut first = FirstRows { memory, words: Vec::new() };

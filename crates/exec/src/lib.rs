@@ -9,7 +9,8 @@
 //!   bind.rs         values in place of outer columns and of parameters
 //!   arrow_value.rs  single values and arrays
 //!   profile.rs      what each node did, for EXPLAIN ANALYZE
-//!   kept_rows.rs    rows that a statement keeps before it changes the first of them; first_rows.rs  those met first, by a key
+//!   kept_rows.rs    rows that a statement keeps before it changes the first of them
+//!   first_rows.rs   those of rows that are met first, by a key
 //!   runtime.rs, memory.rs    what queries share; error.rs  DataFusion's errors as MySQL's
 //! ```
 

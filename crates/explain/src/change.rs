@@ -70,8 +70,8 @@ impl Change<'_> {
         serde_json::to_string_pretty(&json!({ "query_plan": root }))
     }
 
-    /// The rows of `FORMAT=TRADITIONAL`. A table that gets rows has a line of its own, the first; those that lose or change
-    /// rows are where they are read.
+    /// The rows of `FORMAT=TRADITIONAL`. A table that gets rows has a line of its own, the first; those that lose or
+    /// change rows are where they are read.
     pub fn rows(&self) -> Vec<Vec<Value>> {
         let select_type = Value::Text(self.kind.select_type().into());
         let mut rows = match self.plan {

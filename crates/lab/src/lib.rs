@@ -1,5 +1,5 @@
-//! Workloads and experiments: DBT-3, the Star Schema Benchmark, sysbench, and what access strategies do to their queries. A client
-//! of the engine.
+//! Workloads and experiments: DBT-3, the Star Schema Benchmark, sysbench, and what access strategies do to their
+//! queries. A client of the engine.
 //!
 //! ```text
 //!   Workload       data at a scale, queries          workload.rs, queries.rs, ../queries/*.sql

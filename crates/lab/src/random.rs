@@ -1,5 +1,5 @@
-//! Random numbers that are the same everywhere and for ever: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
-//! number generators", OOPSLA 2014).
+//! Random numbers that are the same everywhere and for ever: SplitMix64 (Steele, Lea and Flood, "Fast splittable
+//! pseudorandom number generators", OOPSLA 2014).
 
 /// The number after a state, which is the next state as well.
 pub fn next(state: u64) -> u64 {

@@ -351,8 +351,8 @@ pub(crate) async fn preload(session: &mut Session, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the session's counters stand still. A query that stops early lets its readers end in the background, and a read
-/// of theirs that is counted must also be in the trace.
+/// Waits until the session's counters stand still. A query that stops early lets its readers end in the background, and
+/// a read of theirs that is counted must also be in the trace.
 async fn settle(session: &Session) {
     let mut before = session.status_counters();
     for _ in 0..100 {

@@ -184,7 +184,8 @@ async fn statistics_of_scale_1() {
     }
 }
 
-/// Every query of the workload under every flag of `optimizer_switch` changed by itself: strategies change, rows do not.
+/// Every query of the workload under every flag of `optimizer_switch` changed by itself: strategies change, rows do
+/// not.
 async fn check_switches(workload: Workload, scale: f64, answers: &str) {
     let answers: Json = serde_json::from_str(answers).expect("the answers are JSON");
     let directory = tempfile::tempdir().expect("a temporary folder");

@@ -1,5 +1,5 @@
-//! Every experiment on small data: plans are those of the strategies, rows are the same, and effects point the right way
-//! in counters, pages and modelled time (never in time on the clock).
+//! Every experiment on small data: plans are those of the strategies, rows are the same, and effects point the right
+//! way in counters, pages and modelled time (never in time on the clock).
 
 use muster_engine::LoadProgress;
 use muster_lab::{

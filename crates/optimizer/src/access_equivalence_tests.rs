@@ -1,5 +1,5 @@
-//! Random ways to read one table: whatever indexes there are, whatever statistics and switches say, the plan gives the rows
-//! of a full scan with a filter.
+//! Random ways to read one table: whatever indexes there are, whatever statistics and switches say, the plan gives the
+//! rows of a full scan with a filter.
 
 use crate::testing::builder::*;
 use crate::testing::interpreter::{Cell, Data};

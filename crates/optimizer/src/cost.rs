@@ -1,8 +1,8 @@
 //! The cost of work in milliseconds. [`CostModel`] holds all constants; nothing else in the crate knows a nanosecond.
 //!
-//! The unit of a cost is the millisecond of one query on two cores with its data in memory. What matters for choosing is the
-//! ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude for vectorised
-//! execution over columnar pages.
+//! The unit of a cost is the millisecond of one query on two cores with its data in memory. What matters for choosing
+//! is the ratio of the constants. A constant that nobody has measured says so: it is of the right order of magnitude
+//! for vectorised execution over columnar pages.
 
 use muster_algebra::{Expr, Side, SqlType};
 
@@ -66,7 +66,8 @@ constants! {
     leaf_visit_ns = 550.0, "chosen: with lookup_key_ns one scattered row in memory costs 0.7 us, which breaks even with a scan of a few columns below one row in a hundred";
     /// Taking one entry behind the first of a key.
     entry_ns = 25.0, "not measured";
-    /// Fetching one row for a secondary entry, beside finding it: its primary key is sorted in, its columns are decoded alone.
+    /// Fetching one row for a secondary entry, beside finding it: its primary key is sorted in, its columns are decoded
+    /// alone.
     fetch_row_ns = 700.0, "measured: 400,000 of 4 M rows fetched through an index in 2 us each on one core";
     /// Looking up a key by itself, without neighbours to share a descent with.
     single_lookup_ns = 1_500.0, "not measured";
@@ -227,8 +228,8 @@ impl CostModel {
         missing.min(1.0) * self.single_read_ms + (missing - 1.0).max(0.0) * read_ms
     }
 
-    /// Reading one of so many leaves that are asked for together, in the order of the file: the more of them there are, the
-    /// more have their neighbour read just before, in one run with it.
+    /// Reading one of so many leaves that are asked for together, in the order of the file: the more of them there are,
+    /// the more have their neighbour read just before, in one run with it.
     fn queued_read_of(&self, tree: &Tree, leaves: f64) -> f64 {
         let dense = (leaves / tree.leaf_pages.max(1.0)).clamp(0.0, 1.0);
         dense * self.sequential_read_ms + (1.0 - dense) * self.queued_read_ms

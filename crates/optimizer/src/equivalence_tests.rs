@@ -1,5 +1,5 @@
-//! Random queries over small tables full of NULLs: the plan gives the rows that the relation means, with all rewrites, and
-//! with any of them off.
+//! Random queries over small tables full of NULLs: the plan gives the rows that the relation means, with all rewrites,
+//! and with any of them off.
 
 use crate::testing::builder::*;
 use crate::testing::interpreter::{Cell, Data};

@@ -7,8 +7,8 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::discriminant;
 use std::ops::Bound;
 
-/// Takes in a word with one multiplication, both halves of whose result count. It is several times as fast as the hasher of the
-/// standard library, and no more predictable than that one with fixed keys.
+/// Takes in a word with one multiplication, both halves of whose result count. It is several times as fast as the
+/// hasher of the standard library, and no more predictable than that one with fixed keys.
 #[derive(Default)]
 struct WordHasher(u64);
 

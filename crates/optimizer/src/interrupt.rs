@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 type Check = dyn Fn() -> Result<()> + Send + Sync;
 
-/// Asks whether the statement is to go on. The optimizer asks in every loop whose length the statement decides, so an answer
-/// should cost less than a microsecond. By default nothing stops a statement.
+/// Asks whether the statement is to go on. The optimizer asks in every loop whose length the statement decides, so an
+/// answer should cost less than a microsecond. By default nothing stops a statement.
 #[derive(Clone, Default)]
 pub struct Interrupt(Option<Arc<Check>>);
 

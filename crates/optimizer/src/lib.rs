@@ -65,8 +65,8 @@ pub struct Optimized {
     pub ignored_hints: Vec<String>,
 }
 
-/// Like [`optimize`], and returns the hints that it could not follow. A statement with an IN that may keep its rows or run as
-/// EXISTS is planned both ways.
+/// Like [`optimize`], and returns the hints that it could not follow. A statement with an IN that may keep its rows or
+/// run as EXISTS is planned both ways.
 pub fn optimize_hinted(
     rel: Rel,
     columns: &mut Columns,

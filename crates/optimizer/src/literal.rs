@@ -90,8 +90,8 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
     }
 }
 
-/// The largest value of a type that is not above a constant which the type cannot hold: `Some(None)` if all are above it,
-/// `None` if that is not known here.
+/// The largest value of a type that is not above a constant which the type cannot hold: `Some(None)` if all are above
+/// it, `None` if that is not known here.
 pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
     let number = match value {
         Value::Int(i) => Decimal::new(*i as i128, 0),

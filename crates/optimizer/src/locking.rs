@@ -1,5 +1,5 @@
-//! How a statement that locks the rows that it reads finds those of one table: by one index, entry after entry, so that each
-//! is locked before it is tested.
+//! How a statement that locks the rows that it reads finds those of one table: by one index, entry after entry, so that
+//! each is locked before it is tested.
 
 use crate::{Options, optimize_hinted};
 use muster_algebra::{
@@ -18,8 +18,8 @@ const LEFT_OUT: [Switch; 7] = [
     Switch::IndexMergeSortUnion,
     Switch::Mrr,
 ];
-/// A range of a secondary index is read if it is expected to have at most this share of the table's rows, though reading the
-/// whole table may cost less: other statements want the rows that are not locked.
+/// A range of a secondary index is read if it is expected to have at most this share of the table's rows, though
+/// reading the whole table may cost less: other statements want the rows that are not locked.
 const RANGE_SHARE_MAX: f64 = 0.5;
 
 /// The index and its keys that are read. Rows for which the statement's conditions do not hold are among them.
@@ -98,8 +98,8 @@ fn has_sort(rel: &Rel) -> bool {
     matches!(rel, Rel::Sort { .. }) || rel.inputs().into_iter().any(has_sort)
 }
 
-/// The relation, if it has conditions, with a hint to use its table's secondary indexes, and that table; `None` if it has none, or
-/// the statement says which indexes are used.
+/// The relation, if it has conditions, with a hint to use its table's secondary indexes, and that table; `None` if it
+/// has none, or the statement says which indexes are used.
 fn with_secondary_indexes(mut rel: Rel) -> Option<(Rel, Arc<TableDef>)> {
     let (mut filtered, mut at) = (false, &mut rel);
     let table = loop {

@@ -1,5 +1,5 @@
-//! What the optimizer may do for a statement: switches, limits and hints. Hints change the switches for single tables, derived
-//! tables, query blocks and indexes.
+//! What the optimizer may do for a statement: switches, limits and hints. Hints change the switches for single tables,
+//! derived tables, query blocks and indexes.
 
 use crate::cost::CostModel;
 use crate::interrupt::Interrupt;
@@ -14,10 +14,11 @@ pub struct Options {
     switches: Switches,
     /// Join regions of at most this many relations are ordered exhaustively, larger ones greedily.
     pub exhaustive_relations_max: usize,
-    /// Number of relations that a join region has at most, [`UNITS_MAX`] or less. Further ones are joined among themselves first.
+    /// Number of relations that a join region has at most, [`UNITS_MAX`] or less. Further ones are joined among
+    /// themselves first.
     pub region_relations_max: usize,
-    /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need more
-    /// are not made ranges.
+    /// Bytes that the ranges of one index may take (MySQL's variable of this name); 0: any number. Conditions that need
+    /// more are not made ranges.
     pub range_optimizer_max_mem_size: u64,
     /// Number of threads that a query runs on.
     pub threads: usize,
@@ -128,8 +129,8 @@ impl Options {
         changed
     }
 
-    /// Returns true if a rewrite may run: its own switch is on, and MySQL's switch for what it does, which a hint may turn on for
-    /// one derived table only.
+    /// Returns true if a rewrite may run: its own switch is on, and MySQL's switch for what it does, which a hint may
+    /// turn on for one derived table only.
     pub fn allows(&self, rewrite: Switch) -> bool {
         let hinted = |switch| self.hints.switches.iter().any(|hint| hint.on && hint.switch == switch);
         let merges = || self.is_on(Switch::DerivedMerge) || hinted(Switch::DerivedMerge);

@@ -3,8 +3,8 @@
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, LogicOp, Rel, SqlType};
 
-/// Sets of output columns no two rows have the same values of (NULLs aside: a row with a NULL in a nullable unique index
-/// may occur more than once, so such indexes do not count).
+/// Sets of output columns no two rows have the same values of (NULLs aside: a row with a NULL in a nullable unique
+/// index may occur more than once, so such indexes do not count).
 pub fn unique_keys(rel: &Rel) -> Vec<ColSet> {
     match rel {
         Rel::Get { table, columns, .. } => {

@@ -1,5 +1,5 @@
-//! Statistics of which each question is asked once in a statement: the alternatives of a plan ask the same ones many times, a
-//! dive into an index reads pages, and a plan is made from one state of the data.
+//! Statistics of which each question is asked once in a statement: the alternatives of a plan ask the same ones many
+//! times, a dive into an index reads pages, and a plan is made from one state of the data.
 
 use crate::fingerprint;
 use muster_algebra::{ColumnStatistics, IndexStatistics, KeyRange, Statistics, TableDef, TableId};

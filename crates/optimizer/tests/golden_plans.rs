@@ -1,5 +1,5 @@
-//! The plans of the DBT-3 and SSB queries, with the statistics that loaded databases of scale 1 and 0.1 have. Each query's plan
-//! stands in `tests/plans/`; `UPDATE_PLANS=1 cargo test -p muster-optimizer` writes them anew.
+//! The plans of the DBT-3 and SSB queries, with the statistics that loaded databases of scale 1 and 0.1 have. Each
+//! query's plan stands in `tests/plans/`; `UPDATE_PLANS=1 cargo test -p muster-optimizer` writes them anew.
 
 mod golden;
 
@@ -46,8 +46,8 @@ fn assert_same_when_read_back(plan: &Plan) {
     assert_eq!(*plan, read);
 }
 
-/// Rows that are locked are found by one index: its number, the number of ranges, and whether the rows come in the order of
-/// ORDER BY.
+/// Rows that are locked are found by one index: its number, the number of ranges, and whether the rows come in the
+/// order of ORDER BY.
 #[test]
 fn locked_rows_are_found_by_one_index() {
     let messages = golden::messages();

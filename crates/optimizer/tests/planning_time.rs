@@ -1,4 +1,5 @@
-//! Statements that are large or deeply nested are planned, and soon; a statement that is stopped is not planned to its end.
+//! Statements that are large or deeply nested are planned, and soon; a statement that is stopped is not planned to its
+//! end.
 
 #[allow(dead_code, reason = "shared with the golden plans")]
 mod golden;
@@ -9,8 +10,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Longest time that planning may take here, with debug assertions, beside another test, on a busy machine. What blew up before
-/// took half a minute and more. The times of an optimized build stand in `docs/benchmarks.md`.
+/// Longest time that planning may take here, with debug assertions, beside another test, on a busy machine. What blew
+/// up before took half a minute and more. The times of an optimized build stand in `docs/benchmarks.md`.
 const PLANNING_MAX: Duration = Duration::from_secs(2);
 /// Longest time between two looks at the interrupt, with the same allowance.
 const GAP_MAX: Duration = Duration::from_millis(500);

@@ -21,8 +21,8 @@ use tokio::time::Instant;
 /// Prepared statements that one connection may hold (`max_prepared_stmt_count` is per server in MySQL).
 const STATEMENTS_MAX: usize = 16_382;
 
-/// The statement that does what COM_REFRESH asks for, whose bits are those of `REFRESH_GRANT` and so on. MySQL answers bits that it
-/// does not know with OK, too, if the user has the right to flush.
+/// The statement that does what COM_REFRESH asks for, whose bits are those of `REFRESH_GRANT` and so on. MySQL answers
+/// bits that it does not know with OK, too, if the user has the right to flush.
 fn flush_statement(wanted: u8) -> String {
     let options = [(1, "PRIVILEGES"), (2, "LOGS"), (4, "TABLES"), (8, "HOSTS"), (16, "STATUS")];
     let options: Vec<&str> =
@@ -222,8 +222,8 @@ impl Connection {
         Ok(answered)
     }
 
-    /// Runs a statement in a task of its own, while this one passes on files of the client, and stops the statement when
-    /// the client is gone.
+    /// Runs a statement in a task of its own, while this one passes on files of the client, and stops the statement
+    /// when the client is gone.
     async fn attend<F>(
         &mut self,
         run: impl FnOnce(Session) -> F,

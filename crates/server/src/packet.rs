@@ -60,8 +60,8 @@ impl PacketStream {
         Ok(PacketStream { stream: self.stream.upgrade(acceptor).await?, ..self })
     }
 
-    /// The next payload. Errors: `Closed` at the end of the stream, `Refused` (1153) when it is too large or packets are
-    /// out of order.
+    /// The next payload. Errors: `Closed` at the end of the stream, `Refused` (1153) when it is too large or packets
+    /// are out of order.
     pub async fn read(&mut self) -> Result<Vec<u8>, ConnectionError> {
         if !self.reads_ahead {
             return Ok(packet::read(&mut self.stream, &mut self.sequence, self.max_payload).await?);

@@ -29,8 +29,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Listens at `path`, where a socket without a server is replaced. Error 1105 if the path is too long, is no socket,
-    /// or belongs to a server that is alive.
+    /// Listens at `path`, where a socket without a server is replaced. Error 1105 if the path is too long, is no
+    /// socket, or belongs to a server that is alive.
     pub fn listen(path: &Path) -> Result<SocketFile> {
         let failed = |reason: String| {
             SqlError::new(ErrorCode::Unknown, format!("cannot listen on socket {}: {reason}", path.display()))

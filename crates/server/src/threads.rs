@@ -1,20 +1,20 @@
 //! The threads that connections live on.
 //!
-//! A connection stays on one thread from its greeting to its end. Each thread has an event loop that nobody else looks into, so
-//! no connection moves between threads, and a statement that arrives wakes only the thread that answers it. While there are few
-//! connections each has a thread to itself: the kernel then tends to run a client and its thread in turn on one core, which
-//! makes waking them cheap. It does so more often with a thread that is new than with one whose past ties it to another core,
-//! so threads are not kept for later. More connections share threads: a thousand idle ones cost little, and a thread that wakes
-//! answers all that have sent something meanwhile, while threads that wake for one statement each wait for each other. A
-//! connection that has a thread to itself waits on it for the disk.
+//! A connection stays on one thread from its greeting to its end. Each thread has an event loop that nobody else looks
+//! into, so no connection moves between threads, and a statement that arrives wakes only the thread that answers it.
+//! While there are few connections each has a thread to itself: the kernel then tends to run a client and its thread in
+//! turn on one core, which makes waking them cheap. It does so more often with a thread that is new than with one whose
+//! past ties it to another core, so threads are not kept for later. More connections share threads: a thousand idle
+//! ones cost little, and a thread that wakes answers all that have sent something meanwhile, while threads that wake
+//! for one statement each wait for each other. A connection that has a thread to itself waits on it for the disk.
 
 use futures::{FutureExt, future::BoxFuture};
 use muster_engine::waiting::serve_sessions;
 use std::{future::Future, io, sync::Arc, thread};
 use tokio::{runtime::Builder, sync::mpsc};
 
-/// More threads than this cost more in switching between them than they save. With 64 connections that insert on two cores, 4 give 1.3
-/// times as many inserts a second as 16, and half their 95th percentile.
+/// More threads than this cost more in switching between them than they save. With 64 connections that insert on two
+/// cores, 4 give 1.3 times as many inserts a second as 16, and half their 95th percentile.
 const THREADS_PER_CORE: usize = 4;
 
 /// All threads of a server. Dropping this drops the connections and ends the threads.
@@ -38,8 +38,8 @@ impl ConnectionThreads {
         ConnectionThreads { threads: Vec::new(), threads_max: cores * THREADS_PER_CORE }
     }
 
-    /// Serves a connection on a new thread, or on that with the fewest connections if there may be no more. Threads whose
-    /// connections have ended end here. Fails if the system refuses a thread.
+    /// Serves a connection on a new thread, or on that with the fewest connections if there may be no more. Threads
+    /// whose connections have ended end here. Fails if the system refuses a thread.
     pub fn spawn(&mut self, serve: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         self.threads.retain(|thread| thread.connections() > 0);
         if self.threads.len() < self.threads_max {

@@ -1,5 +1,5 @@
-//! Tests of transactions as clients see them: status flags, lines of information, and the fate of the transaction of a client
-//! that goes, or that is killed.
+//! Tests of transactions as clients see them: status flags, lines of information, and the fate of the transaction of a
+//! client that goes, or that is killed.
 
 mod client;
 
@@ -128,7 +128,8 @@ async fn changes_are_told_with_a_line_of_information() {
     assert_eq!(ok_packet(&packet), (2, AUTOCOMMIT, "Rows matched: 2  Changed: 0  Warnings: 0".to_owned()));
 }
 
-/// The row that `end` gives free was locked and changed by `holder`: another client gets the lock, and sees the row unchanged.
+/// The row that `end` gives free was locked and changed by `holder`: another client gets the lock, and sees the row
+/// unchanged.
 async fn is_rolled_back(address: SocketAddr, mut holder: Client, end: impl AsyncFnOnce(Client) -> Option<Client>) {
     let mut other = other_client(address).await;
     holder.ok(b"BEGIN").await;

@@ -9,8 +9,9 @@
 //!   hints      /*+ optimizer hints */                               hints.rs
 //! ```
 //!
-//! sqlparser reads queries and expressions, under a dialect of ours that gives MySQL's precedences (`parse/dialect.rs`).
-//! All other statements are read by our own grammar over the same tokens. Nothing here knows cost or storage.
+//! sqlparser reads queries and expressions, under a dialect of ours that gives MySQL's precedences
+//! (`parse/dialect.rs`). All other statements are read by our own grammar over the same tokens. Nothing here knows cost
+//! or storage.
 
 pub mod bind;
 #[doc(hidden)]

@@ -82,7 +82,8 @@ pub fn value_at(array: &dyn Array, row: usize) -> Result<Value> {
 }
 
 /// An array of these values, for a column of type `ty`. Numbers of another kind are converted when nothing is lost, a
-/// date is the datetime of its midnight, bytes are UTF-8 text as far as they can be. Error: an internal one, for a value that is not of the type.
+/// date is the datetime of its midnight, bytes are UTF-8 text as far as they can be. Error: an internal one, for a
+/// value that is not of the type.
 pub fn array_of<'a>(values: impl IntoIterator<Item = &'a Value>, ty: SqlType) -> Result<ArrayRef> {
     let values = Values { values: values.into_iter(), ty };
     Ok(match arrow_type(&ty) {

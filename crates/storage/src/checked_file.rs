@@ -35,8 +35,8 @@ pub fn seal(kind: FileKind, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The body of a file, and the version of its format. The kind has the highest version that the caller reads. Errors: why the
-/// file is not as it was written.
+/// The body of a file, and the version of its format. The kind has the highest version that the caller reads. Errors:
+/// why the file is not as it was written.
 pub fn open(bytes: &[u8], kind: FileKind) -> Result<(u32, &[u8]), String> {
     if bytes.len() < HEADER_BYTES {
         return Err(format!("truncated at {} bytes", bytes.len()));

@@ -5,9 +5,9 @@
 //!   DefinitionChanges   a new value, or none, for some of the keys
 //! ```
 //!
-//! Storage knows neither what the keys name nor what the values say, so a change fits any such file: a value takes the place of the
-//! one before, and a removal of what is not there does nothing. Therefore changes may be made once more on a file that
-//! has them already, if all that came later follow in their order.
+//! Storage knows neither what the keys name nor what the values say, so a change fits any such file: a value takes the
+//! place of the one before, and a removal of what is not there does nothing. Therefore changes may be made once more on
+//! a file that has them already, if all that came later follow in their order.
 //!
 //! The body of a file and a change are lists in the order of their keys, each key once:
 //!
@@ -36,8 +36,8 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Reads the bytes of a file. The kind has the version that the file must be of. Errors: why the file is not as it was
-    /// written.
+    /// Reads the bytes of a file. The kind has the version that the file must be of. Errors: why the file is not as it
+    /// was written.
     pub fn from_bytes(bytes: &[u8], kind: FileKind) -> Result<Definitions, String> {
         let (version, body) = checked_file::open(bytes, kind)?;
         if version != kind.version {

@@ -104,7 +104,8 @@ pub(crate) fn write_identity(disk: &dyn Disk, directory: &Path, identity: Identi
     })
 }
 
-/// Returns true for the path of a file that a directory has once: the identity, or one with the extension of our own files.
+/// Returns true for the path of a file that a directory has once: the identity, or one with the extension of our own
+/// files.
 pub(crate) fn is_of_directory(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == IDENTITY) || path.extension().is_some_and(|e| e == "mus")
 }

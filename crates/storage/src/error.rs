@@ -81,8 +81,8 @@ impl StorageError {
         }
     }
 
-    /// The number for messages that have one, as perror tells it: of the system where the error is its own, else 168, "unknown (generic)
-    /// error from engine".
+    /// The number for messages that have one, as perror tells it: of the system where the error is its own, else 168,
+    /// "unknown (generic) error from engine".
     pub fn number(&self) -> i32 {
         const GENERIC: i32 = 168;
         match self {

@@ -1,8 +1,8 @@
-//! The order in which locks and latches are waited for (`docs/design.md`, "Locks and latches"), asserted in builds with debug
-//! assertions. Others do nothing here.
+//! The order in which locks and latches are waited for (`docs/design.md`, "Locks and latches"), asserted in builds with
+//! debug assertions. Others do nothing here.
 //!
-//! Each thread has a record of what it holds. Whoever waits for something says what it is; if that does not come after all
-//! that the thread holds, the thread panics. What is had without waiting may be anything.
+//! Each thread has a record of what it holds. Whoever waits for something says what it is; if that does not come after
+//! all that the thread holds, the thread panics. What is had without waiting may be anything.
 
 /// A place in the order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,8 @@ mod checked {
             });
         }
 
-        /// Tells the place in the order. Panics if it was `waited` for, and something is held that does not come before it.
+        /// Tells the place in the order. Panics if it was `waited` for, and something is held that does not come before
+        /// it.
         pub fn place(&self, waited: bool, rank: impl FnOnce() -> Rank) {
             let rank = rank();
             let mut entries = self.record.lock();

@@ -3,11 +3,11 @@
 //! ```text
 //!   Table      one clustered tree + its secondary trees    table.rs, scan/, lookup/, rows/, row_visit.rs, load/
 //!     Tree     one B+tree in one file                      tree/
-//!       leaf / inner / key                                 pages as bytes: PAX minipages, separators, memcomparable keys
+//!       leaf / inner / key                               pages as bytes: PAX minipages, separators, memcomparable keys
 //!   BufferPool frames, page table, which page goes         buffer_pool/
 //!   PageFile   page allocation, header page, free list     file/
-//!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs, small_file.rs,
-//!                                                        checked_file.rs, definitions.rs
+//!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs,
+//!                                                          small_file.rs, checked_file.rs, definitions.rs
 //!   Log        the redo log                                log/
 //!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
 //!   Disk       io_uring, pread, a simulated one with faults  io/

@@ -1,8 +1,9 @@
 //! Locks that wait without giving up the processor's time slice.
 //!
-//! A thread that finds such a lock taken looks again for about a hundred turns of a loop, and then sleeps until it is woken.
-//! It never calls `sched_yield`, as the locks of `parking_lot` do: on a machine with more threads than processors the
-//! scheduler puts a thread that yields behind all others, so that a lock that is held for a microsecond costs milliseconds.
+//! A thread that finds such a lock taken looks again for about a hundred turns of a loop, and then sleeps until it is
+//! woken. It never calls `sched_yield`, as the locks of `parking_lot` do: on a machine with more threads than
+//! processors the scheduler puts a thread that yields behind all others, so that a lock that is held for a microsecond
+//! costs milliseconds.
 //!
 //! The interface is that of `parking_lot`. A thread that panics leaves its locks unlocked, and no lock is poisoned.
 

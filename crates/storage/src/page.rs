@@ -18,7 +18,8 @@ pub(crate) const PAGE_MAGIC: [u8; 4] = *b"MUPG";
 /// The offset of the header fields that belong to the page type: `TYPE_FIELDS..PAGE_HEADER`.
 pub const TYPE_FIELDS: usize = 48;
 
-/// The fields of a leaf's header that belong to its type, by their offsets. The records grow downwards from the end of the page.
+/// The fields of a leaf's header that belong to its type, by their offsets. The records grow downwards from the end of
+/// the page.
 pub(crate) mod leaf_fields {
     use super::TYPE_FIELDS;
 

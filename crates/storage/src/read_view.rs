@@ -8,8 +8,8 @@ use std::sync::{
 
 /// A snapshot of the transactions that had committed at one moment, and of the reader's own one.
 ///
-/// Whoever commits publishes the next view, and readers take pointers to the newest ([`crate::Store::read_view`]). Versions
-/// of rows that a view needs are kept as long as anybody holds the view.
+/// Whoever commits publishes the next view, and readers take pointers to the newest ([`crate::Store::read_view`]).
+/// Versions of rows that a view needs are kept as long as anybody holds the view.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadView {
     /// All transactions below this one had ended when the view was published.
@@ -42,8 +42,8 @@ impl Eq for Expired {}
 static LATEST: LazyLock<Arc<ReadView>> = LazyLock::new(|| ReadView::uncommitted(0));
 
 impl ReadView {
-    /// The view at a moment at which the transactions in `active`, which ascend, had begun and not ended, and `next` is the
-    /// next that will begin.
+    /// The view at a moment at which the transactions in `active`, which ascend, had begun and not ended, and `next` is
+    /// the next that will begin.
     pub fn new(active: Arc<[u64]>, next: u64) -> Arc<ReadView> {
         debug_assert!(active.is_sorted() && active.last().is_none_or(|last| *last < next));
         let low = active.first().copied().unwrap_or(next);
@@ -51,14 +51,14 @@ impl ReadView {
         Arc::new(ReadView { low, high: next, active, own: 0, published: None, expired, changes_from })
     }
 
-    /// Sees the newest version of every row, whether it is committed or not: for statistics and checks. Rows may change and go
-    /// between two looks at them.
+    /// Sees the newest version of every row, whether it is committed or not: for statistics and checks. Rows may change
+    /// and go between two looks at them.
     pub fn latest() -> Arc<ReadView> {
         Arc::clone(&LATEST)
     }
 
-    /// Sees the newest version of every row, for readers of READ UNCOMMITTED. All transactions below `ended_below` have ended, so
-    /// that rows which only they have changed are the same at every look.
+    /// Sees the newest version of every row, for readers of READ UNCOMMITTED. All transactions below `ended_below` have
+    /// ended, so that rows which only they have changed are the same at every look.
     pub fn uncommitted(ended_below: u64) -> Arc<ReadView> {
         let (active, expired) = (Arc::default(), Expired::default());
         let (low, high, changes_from) = (u64::MAX, u64::MAX, ended_below);
@@ -101,15 +101,16 @@ impl ReadView {
         self.expired.0.store(true, Ordering::Release);
     }
 
-    /// Error `SnapshotTooOld` if versions that the view needs are not kept any more. To be asked after reading something and before
-    /// it is used: what was read until then is what the view sees.
+    /// Error `SnapshotTooOld` if versions that the view needs are not kept any more. To be asked after reading
+    /// something and before it is used: what was read until then is what the view sees.
     #[inline]
     pub(crate) fn check_kept(&self) -> Result<()> {
         let expired = self.published.as_ref().map_or(&self.expired, |published| &published.expired);
         if expired.0.load(Ordering::Acquire) { Err(StorageError::SnapshotTooOld) } else { Ok(()) }
     }
 
-    /// Returns true if the view sees what a transaction has changed. Loaded rows carry transaction 0, which all views see.
+    /// Returns true if the view sees what a transaction has changed. Loaded rows carry transaction 0, which all views
+    /// see.
     #[inline]
     pub fn sees(&self, trx_id: u64) -> bool {
         trx_id < self.low || trx_id == self.own || trx_id < self.high && self.active.binary_search(&trx_id).is_err()

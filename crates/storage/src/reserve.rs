@@ -1,7 +1,8 @@
-//! Room that is kept on the disk for what frees more of it: dropping a table rewrites the catalog before any file can go.
+//! Room that is kept on the disk for what frees more of it: dropping a table rewrites the catalog before any file can
+//! go.
 //!
-//! It is a file of zeros, `RESERVE`. On a full disk it is deleted, the drop is tried again in the room that this leaves,
-//! and the file is made anew once there is room. Nothing reads it, so a crash at any time loses nothing.
+//! It is a file of zeros, `RESERVE`. On a full disk it is deleted, the drop is tried again in the room that this
+//! leaves, and the file is made anew once there is room. Nothing reads it, so a crash at any time loses nothing.
 
 use crate::{
     Result, StorageError,

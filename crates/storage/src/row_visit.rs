@@ -1,5 +1,5 @@
-//! The rows of a short range of an index, one by one, as they lie on their pages: for statements that touch few rows, which
-//! neither want batches nor can pay for them.
+//! The rows of a short range of an index, one by one, as they lie on their pages: for statements that touch few rows,
+//! which neither want batches nor can pay for them.
 
 use crate::{
     Counters, ReadView, Result, Table,
@@ -72,8 +72,8 @@ impl Table {
         })
     }
 
-    /// No page of the index is latched while rows are fetched. A row that has changed since its entry was read, which only a view that is
-    /// no snapshot sees, is left out if the entry is not its own any more.
+    /// No page of the index is latched while rows are fetched. A row that has changed since its entry was read, which
+    /// only a view that is no snapshot sees, is left out if the entry is not its own any more.
     fn visit_rows_of_entries(
         &self,
         request: &RowVisit<'_>,
@@ -131,7 +131,8 @@ impl Table {
 }
 
 impl VisitCounts {
-    /// Adds what has been read to counters: a range of keys begun with a descent, unless it is one key of a unique index.
+    /// Adds what has been read to counters: a range of keys begun with a descent, unless it is one key of a unique
+    /// index.
     pub fn add_to(&self, counters: &Counters, single: bool, delivered: u64) {
         use crate::counters::Counter;
         let onward = if single { 0 } else { self.entries };

@@ -8,8 +8,8 @@ use crate::{
 /// So many writers of different keys seldom meet in one lock.
 const STRIPES: usize = 64;
 
-/// A fixed number of locks, among which keys are spread. Two keys may have the same lock, so who holds one must not ask for
-/// another.
+/// A fixed number of locks, among which keys are spread. Two keys may have the same lock, so who holds one must not ask
+/// for another.
 #[derive(Debug)]
 pub(crate) struct Stripes([Mutex<()>; STRIPES]);
 

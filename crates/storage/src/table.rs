@@ -37,13 +37,14 @@ pub struct Table {
     files: Vec<FileId>,
     /// What is known of the rows; replaced as a whole.
     statistics: RwLock<Arc<TableStatistics>>,
-    /// Rows that were inserted, changed and deleted since the statistics were made, those of statements that were undone among them.
+    /// Rows that were inserted, changed and deleted since the statistics were made, those of statements that were
+    /// undone among them.
     changed_rows: AtomicU64,
     /// Traits of the texts of each column, as [`TextTraits::to_bits`]; empty: nothing is known. They follow the rows.
     texts: Box<[AtomicU64]>,
     trees: Vec<Arc<Tree>>,
-    /// Held by who changes a row, shared with others who do; alone by who checks the table. Entered before any lock of a row and
-    /// any latch of a page.
+    /// Held by who changes a row, shared with others who do; alone by who checks the table. Entered before any lock of
+    /// a row and any latch of a page.
     changes: RwLock<()>,
     /// Locks of rows by their primary keys: held by who changes or removes a row from reading it on. Taken before any
     /// latch of a page.
@@ -133,8 +134,8 @@ impl Table {
         Arc::clone(&self.statistics.read())
     }
 
-    /// Puts other statistics in the place of those that are known. `changed_rows`: as many as [`Table::changed_rows`] said before they
-    /// were made; these are no longer counted.
+    /// Puts other statistics in the place of those that are known. `changed_rows`: as many as [`Table::changed_rows`]
+    /// said before they were made; these are no longer counted.
     pub fn replace_statistics(&self, statistics: TableStatistics, changed_rows: u64) {
         *self.statistics.write() = Arc::new(statistics);
         let rest = |now: u64| Some(now.saturating_sub(changed_rows));
@@ -152,8 +153,8 @@ impl Table {
         self.changed_rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Says that the tree of an index is right for views only that see a moment ([`Store::moment_of_views`]); others are told
-    /// `SnapshotTooOld`.
+    /// Says that the tree of an index is right for views only that see a moment ([`Store::moment_of_views`]); others
+    /// are told `SnapshotTooOld`.
     pub fn set_since(&self, index: usize, moment: u64) {
         self.trees[index].set_since(moment);
     }
@@ -239,8 +240,8 @@ impl Table {
         }
     }
 
-    /// Writes all changed pages and file headers, and syncs. Pages that changes have left behind are put on the free list
-    /// first, for nobody finds them again once the table is closed.
+    /// Writes all changed pages and file headers, and syncs. Pages that changes have left behind are put on the free
+    /// list first, for nobody finds them again once the table is closed.
     pub fn flush(&self) -> Result<()> {
         for tree in &self.trees {
             tree.free_unlinked(self.store.counters());

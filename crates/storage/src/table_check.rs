@@ -29,8 +29,9 @@ impl Entries {
 }
 
 impl Table {
-    /// Checks all trees, and rows and entries against each other. No row changes meanwhile. `step` is called now and then;
-    /// its error ends the check. Returns what was found in each tree. Errors: `Corrupt` with the first thing that is wrong.
+    /// Checks all trees, and rows and entries against each other. No row changes meanwhile. `step` is called now and
+    /// then; its error ends the check. Returns what was found in each tree. Errors: `Corrupt` with the first thing that
+    /// is wrong.
     pub fn check(&self, counters: &Counters, step: &mut dyn FnMut() -> Result<()>) -> Result<Vec<TreeReport>> {
         let _unchanged = self.without_changes();
         let indexes = &self.trees()[1..];

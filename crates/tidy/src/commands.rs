@@ -48,7 +48,8 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
     faults
 }
 
-/// The commands of `muster`: typed as such, through `cargo run --` and through aliases of it. The first word is `muster`.
+/// The commands of `muster`: typed as such, through `cargo run --` and through aliases of it. The first word is
+/// `muster`.
 pub fn muster(checkout: &Checkout) -> Vec<Command> {
     let aliases = aliases(checkout);
     let mut found = Vec::new();
@@ -72,7 +73,8 @@ pub fn muster(checkout: &Checkout) -> Vec<Command> {
     found
 }
 
-/// Lines of blocks that are marked as `sh`, and whatever stands between backticks and begins with the name of a program.
+/// Lines of blocks that are marked as `sh`, and whatever stands between backticks and begins with the name of a
+/// program.
 fn commands(checkout: &Checkout) -> impl Iterator<Item = Command> {
     let mut found = Vec::new();
     for (path, text) in checkout.documents() {

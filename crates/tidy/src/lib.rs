@@ -1,14 +1,14 @@
-//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Fault`]s it found.
-//! The test `repository` applies all of them to the checkout that it stands in.
+//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Fault`]s it
+//! found. The test `repository` applies all of them to the checkout that it stands in.
 //!
 //! ```text
-//!   lengths         how long a file and a function may be
+//!   lengths         how long a file and a function may be, and how wide a comment; long_functions: exceptions
 //!   names           words that say nothing and may not be part of a name
 //!   crate_arrows    who depends on whom, as the table in docs/design.md says
-//!   module_arrows   the modules of one crate know only those that stand before them
+//!   module_arrows   the modules of a crate know only floors below theirs
 //!   links           what documents link to exists
 //!   code_paths      paths of files and of modules that documents name exist
-//!   walks           the walks of docs/design.md enter no module twice
+//!   walks           the walks of docs/design.md are calls in the code, and enter no module twice
 //!   commands        cargo commands in documents name packages, tests and aliases that exist
 //! ```
 //!
@@ -19,6 +19,7 @@ pub mod commands;
 pub mod crate_arrows;
 pub mod lengths;
 pub mod links;
+mod long_functions;
 pub mod module_arrows;
 pub mod names;
 mod source;
@@ -26,8 +27,8 @@ pub mod walks;
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
-/// The files of the repository that rules look at: text by path, and the path is relative to the root and has forward slashes.
-/// A file that is not UTF-8 has an empty text.
+/// The files of the repository that rules look at: text by path, and the path is relative to the root and has forward
+/// slashes. A file that is not UTF-8 has an empty text.
 pub struct Checkout {
     files: BTreeMap<String, String>,
 }

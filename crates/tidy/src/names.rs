@@ -7,8 +7,8 @@ pub const BANNED: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", 
 /// keys.
 pub const BANNED_OF_MODULES: [&str; 1] = ["common"];
 
-/// Words that may not be the whole name of a type: each crate would have one of them, and a reader could not tell which is
-/// meant. A word before them says whose they are: `StatementContext`, `TableAccess`.
+/// Words that may not be the whole name of a type: each crate would have one of them, and a reader could not tell which
+/// is meant. A word before them says whose they are: `StatementContext`, `TableAccess`.
 pub const BANNED_AS_TYPES: [&str; 4] = ["Access", "Context", "From", "Info"];
 
 /// The keywords that declare a type.

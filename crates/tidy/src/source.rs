@@ -13,8 +13,8 @@ impl Function<'_> {
     }
 }
 
-/// The functions of a file that rustfmt has formatted: the line that closes one is the first that is indented as the line
-/// that opens it and begins with a brace.
+/// The functions of a file that rustfmt has formatted: the line that closes one is the first that is indented as the
+/// line that opens it and begins with a brace.
 pub fn functions(text: &str) -> Vec<Function<'_>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -28,7 +28,8 @@ pub fn functions(text: &str) -> Vec<Function<'_>> {
         }
         let indent = indentation(line);
         let same = |line: &&&str| !line.trim().is_empty() && indentation(line) == indent;
-        // A line that ends the head of a long signature is indented alike; a semicolon there ends a declaration without a body.
+        // A line that ends the head of a long signature is indented alike; a semicolon there ends a declaration without
+        // a body.
         for (j, end) in lines.iter().enumerate().skip(i + 1).filter(|(_, line)| same(line)) {
             if end.trim_start().starts_with('}') {
                 found.push(Function { name, first: i + 1, last: j + 1 });

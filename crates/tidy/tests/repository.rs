@@ -19,6 +19,7 @@ fn none(faults: Vec<Fault>) {
 #[test]
 fn files_and_functions_are_short() {
     none(lengths::faults(&checkout()));
+    none(lengths::needless_exceptions(&checkout()));
 }
 
 #[test]
@@ -33,7 +34,32 @@ fn crates_depend_as_the_map_says() {
 
 #[test]
 fn modules_of_the_engine_know_only_what_stands_before_them() {
-    none(module_arrows::faults(&checkout(), "engine", &module_arrows::ENGINE));
+    none(module_arrows::faults(&checkout(), "engine", module_arrows::ENGINE));
+}
+
+#[test]
+fn modules_of_storage_know_only_floors_below_them() {
+    none(module_arrows::faults(&checkout(), "storage", module_arrows::STORAGE));
+}
+
+#[test]
+fn modules_of_the_executor_know_only_floors_below_them() {
+    none(module_arrows::faults(&checkout(), "exec", module_arrows::EXEC));
+}
+
+#[test]
+fn modules_of_the_optimizer_know_only_floors_below_them() {
+    none(module_arrows::faults(&checkout(), "optimizer", module_arrows::OPTIMIZER));
+}
+
+#[test]
+fn modules_of_the_parser_and_binder_know_only_floors_below_them() {
+    none(module_arrows::faults(&checkout(), "sql", module_arrows::SQL));
+}
+
+#[test]
+fn comments_are_narrow() {
+    none(lengths::comment_faults(&checkout()));
 }
 
 #[test]

@@ -7,8 +7,9 @@
 //!   cast/text.rs      to text and byte strings
 //! ```
 //!
-//! A conversion never fails; storing a value into a column, which may, is the topic of [`crate::store`]. What does not fit is cut to what does, or becomes NULL, with a warning (manual 14.10
-//! "Cast Functions", 14.3 "Type Conversion", 13.2 "Date and Time").
+//! A conversion never fails; storing a value into a column, which may, is the topic of [`crate::store`]. What does not
+//! fit is cut to what does, or becomes NULL, with a warning (manual 14.10 "Cast Functions", 14.3 "Type Conversion",
+//! 13.2 "Date and Time").
 
 mod number;
 mod temporal;

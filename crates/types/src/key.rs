@@ -17,9 +17,9 @@ pub struct KeyPart {
 /// A range over the leading parts of an index key. Bounds hold one value per part, at most as many as the key has
 /// parts; a shorter bound covers every key that begins with it. NULLs sort before all values.
 ///
-/// Values have the types of the key's columns. For a text part, [`Value::Bytes`] stands for the bytes of a sort key, which
-/// need not be those of any text: all texts that begin with "abc" lie between the bytes that their sort keys begin with
-/// ([`crate::Collation::append_common_sort_key`]) and the [`prefix_end`] of those.
+/// Values have the types of the key's columns. For a text part, [`Value::Bytes`] stands for the bytes of a sort key,
+/// which need not be those of any text: all texts that begin with "abc" lie between the bytes that their sort keys
+/// begin with ([`crate::Collation::append_common_sort_key`]) and the [`prefix_end`] of those.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyRange {
     pub lower: Bound<Vec<Value>>,
@@ -37,8 +37,8 @@ impl KeyRange {
     }
 }
 
-/// Values of one key part, with bounds in the order of the key as in [`KeyRange`]: of a descending part the lower bound is
-/// the larger value. NULL is below all values.
+/// Values of one key part, with bounds in the order of the key as in [`KeyRange`]: of a descending part the lower bound
+/// is the larger value. NULL is below all values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyInterval {
     pub lower: Bound<Value>,

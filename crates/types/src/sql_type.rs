@@ -81,8 +81,9 @@ impl fmt::Display for FloatDigits {
 ///
 /// In memory (Arrow) a value of each type is: `Null` -> `Null`, `Bool` -> `Boolean`, `Int` -> `Int8/16/32/64` or
 /// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits and
-/// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`, `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`,
-/// `Time` -> `Duration(Microsecond)`, `Text` -> `Utf8View`, `Bytes` -> `BinaryView`.
+/// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
+/// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
+/// `Utf8View`, `Bytes` -> `BinaryView`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// The type of a bare `NULL`.

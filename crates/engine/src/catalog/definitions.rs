@@ -7,8 +7,8 @@
 //!   v database 0 view     a view
 //! ```
 //!
-//! A key is its letter and the names, without spaces, with a byte 0 between two names, which have none in them. A value is
-//! JSON.
+//! A key is its letter and the names, without spaces, with a byte 0 between two names, which have none in them. A value
+//! is JSON.
 
 use super::{
     snapshot::{Schema, Snapshot, TableEntry, ViewEntry},
@@ -104,8 +104,8 @@ pub(super) struct CatalogChange {
 }
 
 impl CatalogChange {
-    /// What makes `after` of `before`. It takes as long as there are tables in the databases, and as many values as there are
-    /// definitions that differ.
+    /// What makes `after` of `before`. It takes as long as there are tables in the databases, and as many values as
+    /// there are definitions that differ.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Result<CatalogChange> {
         let mut change = CatalogChange::default();
         if before.next_table_id != after.next_table_id {

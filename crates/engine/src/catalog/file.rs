@@ -22,8 +22,8 @@ use std::{
 
 /// Since format 3 the file holds definitions by key.
 const KIND: Kind = Kind { magic: *b"MUSTCATA", version: 3 };
-/// Format 2 was one value with all definitions. Format 1 also had the tables' statistics and AUTO_INCREMENT values, which
-/// are kept beside the tables' files now.
+/// Format 2 was one value with all definitions. Format 1 also had the tables' statistics and AUTO_INCREMENT values,
+/// which are kept beside the tables' files now.
 const FORMER: Kind = Kind { version: 2, ..KIND };
 const FILE_NAME: &str = "catalog.mus";
 
@@ -79,8 +79,8 @@ impl CatalogFile {
         self.bytes
     }
 
-    /// Makes the content that of another state, durably. Files of pages that the state does not name any more are removed with it. What
-    /// removes files, or makes the content shorter, is done on a full disk too.
+    /// Makes the content that of another state, durably. Files of pages that the state does not name any more are
+    /// removed with it. What removes files, or makes the content shorter, is done on a full disk too.
     pub fn write(&mut self, before: &Snapshot, after: &Snapshot) -> Result<(), ChangeError> {
         if !self.is_by_key {
             return self.replace(before, after);

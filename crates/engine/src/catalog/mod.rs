@@ -9,9 +9,8 @@
 //!   column_key        PRI, UNI, MUL                                        column_key.rs
 //! ```
 //!
-//! A change clones the snapshot (its parts are shared), edits the clone, writes what differs to the log and only then shows
-//! the clone.
-//! One lock serialises changes; readers keep the snapshot that they began with.
+//! A change clones the snapshot (its parts are shared), edits the clone, writes what differs to the log and only then
+//! shows the clone. One lock serialises changes; readers keep the snapshot that they began with.
 
 mod column_key;
 mod definitions;
@@ -80,8 +79,8 @@ impl Catalog {
     }
 
     /// Makes a change: `f` edits a copy, which becomes the state when it returns Ok and the log has it durably. It also
-    /// becomes the state when the log has failed, and nobody knows. Files of pages that the copy does not name any more are
-    /// removed with it.
+    /// becomes the state when the log has failed, and nobody knows. Files of pages that the copy does not name any more
+    /// are removed with it.
     pub fn change<R>(&self, f: impl FnOnce(&mut Snapshot) -> Result<R>) -> Result<R, ChangeError> {
         let mut file = self.file.lock();
         let before = self.snapshot();

@@ -106,8 +106,8 @@ impl Snapshot {
         self.schemas.values().flat_map(|s| s.tables.values())
     }
 
-    /// Puts a new version of a table in place, provided the current one still is `old`, from which `new` was made. Error
-    /// 1412 otherwise: whatever changed meanwhile, a name or a comment, would be undone.
+    /// Puts a new version of a table in place, provided the current one still is `old`, from which `new` was made.
+    /// Error 1412 otherwise: whatever changed meanwhile, a name or a comment, would be undone.
     pub fn replace_table(&mut self, old: &TableEntry, new: TableEntry) -> Result<()> {
         let (database, name) = (&old.def.database, &old.def.name);
         let current = self.table(database, name)?;

@@ -1,5 +1,5 @@
-//! Tables as the catalog's file holds them, and what the file held in formats 1 and 2. Kept apart from the state in memory, so
-//! that the format changes only on purpose.
+//! Tables as the catalog's file holds them, and what the file held in formats 1 and 2. Kept apart from the state in
+//! memory, so that the format changes only on purpose.
 
 use super::snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry};
 use muster_algebra::TableDef;

@@ -12,7 +12,8 @@ use muster_types::{Result, SqlError, Value};
 /// Lines of a table's outcome: a kind and a message.
 type Lines = Vec<(&'static str, String)>;
 
-/// Checks every tree of the tables, and rows and entries of indexes against each other. Writers of a table wait meanwhile.
+/// Checks every tree of the tables, and rows and entries of indexes against each other. Writers of a table wait
+/// meanwhile.
 pub fn check_tables(context: &StatementContext, names: &[TableName]) -> Result<Done> {
     let columns = [("Table", 128), ("Op", 10), ("Msg_type", 10), ("Msg_text", 1024)];
     let mut rows = Vec::new();

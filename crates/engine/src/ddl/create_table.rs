@@ -22,13 +22,14 @@ pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Resu
     create(context, statement, None).map(|_| Done::rows(0))
 }
 
-/// Makes a table that the statement goes on to fill: until it ends, others may read the table at most. `None` if there is one of the
-/// name already and that is no error.
+/// Makes a table that the statement goes on to fill: until it ends, others may read the table at most. `None` if there
+/// is one of the name already and that is no error.
 pub fn create_table_to_fill(context: &StatementContext, statement: &CreateTable) -> Result<Option<TableId>> {
     create(context, statement, Some(TableUse::Rebuild))
 }
 
-/// `locked`: what the statement has the table for from the moment on that there is one. `None` if there is one of the name already.
+/// `locked`: what the statement has the table for from the moment on that there is one. `None` if there is one of the
+/// name already.
 fn create(context: &StatementContext, statement: &CreateTable, locked: Option<TableUse>) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
         return create_table_like(context, &statement.name, source, statement.if_not_exists);

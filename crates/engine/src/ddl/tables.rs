@@ -53,8 +53,8 @@ fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exi
     Ok(Done::rows(0))
 }
 
-/// Takes back a table that the statement has made and that nobody else could write, drop or rename since. Others may have read it, so
-/// it does not wait for them, and nothing ends it before it is done.
+/// Takes back a table that the statement has made and that nobody else could write, drop or rename since. Others may
+/// have read it, so it does not wait for them, and nothing ends it before it is done.
 pub fn take_back_table(context: &StatementContext, database: &str, id: TableId) -> Result<()> {
     let tables = context.database.tables();
     let remove = |next: &mut Snapshot| {

@@ -14,8 +14,8 @@ pub struct ChangedRow {
     pub differs: bool,
 }
 
-/// The row as the assignments to `position`, the place of its table among the targets, leave it. `columns`: the columns of
-/// the row, which see what the assignments before have stored; `value`: all others.
+/// The row as the assignments to `position`, the place of its table among the targets, leave it. `columns`: the columns
+/// of the row, which see what the assignments before have stored; `value`: all others.
 pub fn changed(
     (target, columns, position): (&Target, &[ColId], usize),
     old: &[Value],
@@ -53,8 +53,8 @@ pub fn changed(
     Ok(ChangedRow { new, assigned, differs })
 }
 
-/// Returns true if a row may be written through the view that it is written through. Error 1369 otherwise, or with IGNORE a
-/// warning of that number.
+/// Returns true if a row may be written through the view that it is written through. Error 1369 otherwise, or with
+/// IGNORE a warning of that number.
 pub fn passes_view(
     check: Option<&ViewCheck>,
     columns: &[ColId],

@@ -1,4 +1,5 @@
-//! Statements that read rows and then change them: once more, if another transaction has changed one of the rows in between.
+//! Statements that read rows and then change them: once more, if another transaction has changed one of the rows in
+//! between.
 
 use crate::statement::StatementContext;
 use muster_types::{Result, SqlError};
@@ -13,8 +14,9 @@ pub enum Attempt<R> {
     Stale,
 }
 
-/// Runs a statement on what has been committed by now, until it has read no row that another transaction then has changed. What
-/// an attempt has changed is taken back before the next one. Error 1213 when that does not come to an end.
+/// Runs a statement on what has been committed by now, until it has read no row that another transaction then has
+/// changed. What an attempt has changed is taken back before the next one. Error 1213 when that does not come to an
+/// end.
 pub fn until_not_stale<R>(context: &StatementContext, mut run: impl FnMut() -> Result<Attempt<R>>) -> Result<R> {
     let (transaction, store) = (&context.transaction, context.database.store());
     let warnings = context.diagnostics.warnings.count();

@@ -18,8 +18,8 @@ pub struct Binding<B> {
     pub tables: Arc<StatementTables>,
 }
 
-/// Binds a statement and locks its tables: those that `targets` names to be written, the others to be read. Once more if one of
-/// them has changed before it was locked.
+/// Binds a statement and locks its tables: those that `targets` names to be written, the others to be read. Once more
+/// if one of them has changed before it was locked.
 pub fn bind<B>(
     context: &Arc<StatementContext>,
     parameters: &[Value],
@@ -39,8 +39,8 @@ pub fn bind<B>(
     }
 }
 
-/// Checks the privileges of a statement: those on its targets by the names that it gives them, and SELECT on all other tables.
-/// Errors 1142.
+/// Checks the privileges of a statement: those on its targets by the names that it gives them, and SELECT on all other
+/// tables. Errors 1142.
 pub fn check_privileges(
     context: &StatementContext,
     surroundings: &Surroundings,

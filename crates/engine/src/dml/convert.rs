@@ -1,4 +1,5 @@
-//! A value on its way into a column: stored as the column stores it, or an error, or with a warning what MySQL stores instead.
+//! A value on its way into a column: stored as the column stores it, or an error, or with a warning what MySQL stores
+//! instead.
 
 use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
@@ -41,8 +42,8 @@ impl<'a> Conversion<'a> {
         self.leniency == Leniency::Strict
     }
 
-    /// Converts a value for a column; `row` counts the statement's rows from 1. Errors: 1048, and those of values that do
-    /// not fit.
+    /// Converts a value for a column; `row` counts the statement's rows from 1. Errors: 1048, and those of values that
+    /// do not fit.
     pub fn stored(&self, column: &ColumnDef, value: &Value, row: u64) -> Result<Value> {
         if value.is_null() {
             return if column.nullable { Ok(Value::Null) } else { self.null(column) };
@@ -71,7 +72,8 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// A column without a value and without a default: error 1364, or with a warning of that number the implicit default.
+    /// A column without a value and without a default: error 1364, or with a warning of that number the implicit
+    /// default.
     pub fn no_default(&self, column: &ColumnDef) -> Result<Value> {
         let message = format!("Field '{}' doesn't have a default value", column.name);
         let error = SqlError::new(ErrorCode::NoDefaultForField, message);

@@ -46,8 +46,8 @@ fn quote(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its definition.
-/// Returns `None` if the table is there already and that is no error.
+/// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its
+/// definition. Returns `None` if the table is there already and that is no error.
 fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnSpec>) -> Result<Option<TableId>> {
     let mut whole = table.clone();
     let mut defined = std::mem::take(&mut whole.columns);

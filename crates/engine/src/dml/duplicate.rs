@@ -64,7 +64,8 @@ impl OnDuplicate<'_> {
             OnDuplicate::Replace => match writer.existing(index, met.row)? {
                 // One that is gone by itself is none that was replaced.
                 None => Ok(Resolved::Stale),
-                // A row that may meet others in later keys goes, as in MySQL, which changes it in place only in the last one.
+                // A row that may meet others in later keys goes, as in MySQL, which changes it in place only in the
+                // last one.
                 Some((_, old)) if is_last_unique(met.target, index) && !met.target.differ(&old, met.row) => {
                     Ok(Resolved::Same)
                 }

@@ -55,8 +55,8 @@ impl<'a> Evaluation<'a> {
         Ok(evaluation)
     }
 
-    /// The value of an expression. `value`: those of the row's columns. Where values that do not fit are errors, so are those
-    /// that an expression warns of.
+    /// The value of an expression. `value`: those of the row's columns. Where values that do not fit are errors, so are
+    /// those that an expression warns of.
     pub fn value(&self, expr: &Expr, value: &dyn Fn(ColId) -> Option<Value>) -> Result<Value> {
         let mut warnings: Vec<CastWarning> = Vec::new();
         let failed = RefCell::new(None);

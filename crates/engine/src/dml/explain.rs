@@ -15,8 +15,8 @@ use muster_sql::{
 use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
-/// EXPLAIN of an INSERT, UPDATE or DELETE; `None` for any other statement. Error 1235 for EXPLAIN ANALYZE, which would have to change
-/// rows.
+/// EXPLAIN of an INSERT, UPDATE or DELETE; `None` for any other statement. Error 1235 for EXPLAIN ANALYZE, which would
+/// have to change rows.
 pub fn explained(context: &Arc<StatementContext>, explain: &Explain, parameters: &[Value]) -> Option<Result<Outcome>> {
     let shown = match &*explain.statement {
         Statement::Insert(statement) => insert(context, statement, parameters, explain),

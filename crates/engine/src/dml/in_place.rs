@@ -1,4 +1,5 @@
-//! A change of one row by its key on the short path: bound before, it runs in the task of its connection and waits for nothing.
+//! A change of one row by its key on the short path: bound before, it runs in the task of its connection and waits for
+//! nothing.
 
 use super::{delete::delete_rows, insert::insert_bound, search::ByKey, update::update_rows};
 use crate::{
@@ -8,8 +9,9 @@ use crate::{
 use muster_types::{ErrorCode, Result, Value};
 use std::sync::Arc;
 
-/// Runs a statement with the values of its parameters; `key` is that of the row that an UPDATE or DELETE is about. `None` if the
-/// statement cannot go on without waiting: what it has changed by then is to be taken back. Its errors are those of the general path.
+/// Runs a statement with the values of its parameters; `key` is that of the row that an UPDATE or DELETE is about.
+/// `None` if the statement cannot go on without waiting: what it has changed by then is to be taken back. Its errors
+/// are those of the general path.
 pub fn change_in_place(
     context: &Arc<StatementContext>,
     write: &ShortWrite,

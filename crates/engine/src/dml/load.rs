@@ -1,5 +1,5 @@
-//! LOAD DATA row by row: into a table that has rows, and within a transaction that statements share. The rows are seen when the
-//! transaction commits, and go when it is rolled back.
+//! LOAD DATA row by row: into a table that has rows, and within a transaction that statements share. The rows are seen
+//! when the transaction commits, and go when it is rolled back.
 
 use super::{
     binding::{bind, check_privileges},

@@ -141,8 +141,8 @@ impl<'a> RowInsert<'a> {
         Err(muster_types::SqlError::deadlock())
     }
 
-    /// Inserts the rows that wait for that, in their order. To be called at the end of the statement, and before an error of a later
-    /// row is told: theirs comes first.
+    /// Inserts the rows that wait for that, in their order. To be called at the end of the statement, and before an
+    /// error of a later row is told: theirs comes first.
     pub fn flush(&mut self) -> Result<()> {
         let (rows, numbers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting).into_iter().unzip();
         let mut done = 0;
@@ -168,8 +168,8 @@ impl<'a> RowInsert<'a> {
         }
     }
 
-    /// Counts a row that was changed in the place of one that was to be inserted: two, or one that is as it was for clients
-    /// that count the rows found.
+    /// Counts a row that was changed in the place of one that was to be inserted: two, or one that is as it was for
+    /// clients that count the rows found.
     fn updated(&mut self, changed: bool, row: &[Value]) -> Result<()> {
         if changed {
             self.counts.displaced += 1;
@@ -206,7 +206,8 @@ impl<'a> RowInsert<'a> {
         LoadCounts { affected, deleted: displaced, skipped: records - copied, last_insert_id: self.told_insert_id() }
     }
 
-    /// The number of the AUTO_INCREMENT column that the client is told. One that was made is what LAST_INSERT_ID() is from now on.
+    /// The number of the AUTO_INCREMENT column that the client is told. One that was made is what LAST_INSERT_ID() is
+    /// from now on.
     fn told_insert_id(&self) -> u64 {
         let Counts { copied, first_id, given_id, .. } = self.counts;
         let said = self.context.process.said_insert_id();

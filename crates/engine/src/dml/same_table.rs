@@ -1,4 +1,5 @@
-//! An UPDATE of a table under several names: each name changes the columns that are assigned to it, and leaves what others have changed.
+//! An UPDATE of a table under several names: each name changes the columns that are assigned to it, and leaves what
+//! others have changed.
 
 use super::assign::ChangedRow;
 use muster_algebra::TableId;
@@ -67,8 +68,8 @@ fn bytes(value: &Value) -> usize {
     size_of::<Value>() + own
 }
 
-/// Checks that no primary key is assigned in a table that is updated under two names: one would not find the row any more that the
-/// other has moved. Error 1706.
+/// Checks that no primary key is assigned in a table that is updated under two names: one would not find the row any
+/// more that the other has moved. Error 1706.
 pub fn check_keys(bound: &BoundUpdate) -> Result<()> {
     for (at, target) in bound.targets.iter().enumerate() {
         let Some(other) = bound.targets[at + 1..].iter().find(|other| other.table.id == target.table.id) else {

@@ -1,5 +1,5 @@
-//! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met again
-//! where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
+//! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met
+//! again where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
 
 use super::target::Target;
 use crate::{
@@ -37,7 +37,8 @@ pub struct ByKey<'a> {
     pub parameters: &'a [Value],
 }
 
-/// Finds all rows of a relation, with these of its columns. Ranges of keys of the tables that will change are locked first.
+/// Finds all rows of a relation, with these of its columns. Ranges of keys of the tables that will change are locked
+/// first.
 pub fn find(
     context: &Arc<StatementContext>,
     rel: Rel,
@@ -92,7 +93,8 @@ pub fn find(
     Ok(FoundRows { seen: Some(seen), columns, rows: Rows::Kept(keeper.finish()?) })
 }
 
-/// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level says otherwise.
+/// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level
+/// says otherwise.
 pub fn find_by_key(
     context: &StatementContext,
     opened: &Target,
@@ -149,7 +151,8 @@ impl FoundRows {
         }
     }
 
-    /// Among the rows that were not locked before they were read, those that are the first ones with their values in some columns.
+    /// Among the rows that were not locked before they were read, those that are the first ones with their values in
+    /// some columns.
     pub fn first_rows(&self, columns: &[ColId]) -> Result<Option<FirstRows>> {
         let positions: Vec<usize> = columns.iter().filter_map(|id| self.position(*id)).collect();
         match &self.rows {

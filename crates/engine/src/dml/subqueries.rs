@@ -23,7 +23,8 @@ pub fn compute(
     Ok(first_values(query::run(context, planned, None, None)?, 1)?.into_iter().flatten().collect())
 }
 
-/// Subqueries that look at the row which an INSERT brings or meets. Each is planned and run for every row that asks for its value.
+/// Subqueries that look at the row which an INSERT brings or meets. Each is planned and run for every row that asks for
+/// its value.
 pub struct DependentSubqueries<'a> {
     context: Arc<StatementContext>,
     tables: Arc<StatementTables>,
@@ -41,7 +42,8 @@ impl<'a> DependentSubqueries<'a> {
         found.then(|| DependentSubqueries { context: context.clone(), tables: tables.clone(), surroundings })
     }
 
-    /// The value of the subquery that a column stands for; `None` for another column. `value`: the values of the row's columns.
+    /// The value of the subquery that a column stands for; `None` for another column. `value`: the values of the row's
+    /// columns.
     pub fn value(&self, id: ColId, value: &dyn Fn(ColId) -> Option<Value>) -> Option<Result<Value>> {
         let (_, subquery) = self.surroundings.dependent.iter().find(|(column, _)| *column == id)?;
         Some(self.compute(id, subquery.clone(), value))

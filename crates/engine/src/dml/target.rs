@@ -32,8 +32,8 @@ impl Target {
         old != new
     }
 
-    /// The value that a column gets for DEFAULT, or when it is given none. The AUTO_INCREMENT column gets NULL, which stands
-    /// for the next number. Error 1364.
+    /// The value that a column gets for DEFAULT, or when it is given none. The AUTO_INCREMENT column gets NULL, which
+    /// stands for the next number. Error 1364.
     pub fn default_value(&self, column: usize, conversion: &Conversion<'_>) -> Result<Value> {
         let def = &self.columns()[column];
         match &def.default {
@@ -44,8 +44,8 @@ impl Target {
         }
     }
 
-    /// What a column has that a row's own values mention before it has got its value: the default, without one that of its type.
-    /// MySQL's rows begin so, too.
+    /// What a column has that a row's own values mention before it has got its value: the default, without one that of
+    /// its type. MySQL's rows begin so, too.
     pub fn value_before(&self, column: usize, conversion: &Conversion<'_>) -> Value {
         let def = &self.columns()[column];
         match &def.default {

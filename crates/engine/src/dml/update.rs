@@ -147,8 +147,8 @@ struct UpdatedRows<'a> {
     writers: Vec<Writer<'a>>,
     conversion: Conversion<'a>,
     evaluation: &'a Evaluation<'a>,
-    /// Rows of the search that are the first ones with the row of a target, for each target of a statement over several tables: a row
-    /// is changed once.
+    /// Rows of the search that are the first ones with the row of a target, for each target of a statement over several
+    /// tables: a row is changed once.
     first: Vec<Option<FirstRows>>,
     /// The number of rows of the search so far.
     met: usize,
@@ -158,8 +158,8 @@ struct UpdatedRows<'a> {
 }
 
 impl UpdatedRows<'_> {
-    /// Changes the row of one of the targets that a row of the search has: the values of its columns. Breaks off if it is another one by
-    /// now. `locked`: that row, if nobody else can have changed it.
+    /// Changes the row of one of the targets that a row of the search has: the values of its columns. Breaks off if it
+    /// is another one by now. `locked`: that row, if nobody else can have changed it.
     fn update(
         &mut self,
         at: usize,

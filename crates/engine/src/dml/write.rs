@@ -35,8 +35,8 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Changes wait for locks of others as long as the statement's settings say. `seen`: what had been committed when the rows
-    /// were read that are changed, unless they were locked before.
+    /// Changes wait for locks of others as long as the statement's settings say. `seen`: what had been committed when
+    /// the rows were read that are changed, unless they were locked before.
     pub fn new(context: &'a StatementContext, target: &'a Target, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
         context.transaction.change(target.storage.store(), |transaction| context.ready_to_lock(transaction, waits));
@@ -66,8 +66,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes sure that readers know of texts like those of a row before they can see it. Error 3572 if that takes time and the
-    /// statement has none.
+    /// Makes sure that readers know of texts like those of a row before they can see it. Error 3572 if that takes time
+    /// and the statement has none.
     pub fn admit_texts(&self, row: &[Value]) -> Result<()> {
         let table = &self.target.storage;
         for (column, value) in row.iter().enumerate() {
@@ -91,8 +91,8 @@ impl<'a> Writer<'a> {
         self.written(inserted.map(|()| true))
     }
 
-    /// Inserts some rows whose texts were admitted: the first, and maybe some that follow. Returns how many. Error 1062, too: there is
-    /// a row with the key of the first.
+    /// Inserts some rows whose texts were admitted: the first, and maybe some that follow. Returns how many. Error
+    /// 1062, too: there is a row with the key of the first.
     pub fn insert_batch(&self, rows: &[Vec<Value>]) -> Result<usize> {
         let (table, counters) = (&self.target.storage, self.counters());
         let insert = |transaction: &mut Transaction| table.insert_batch(transaction, rows, counters);
@@ -140,8 +140,8 @@ impl<'a> Writer<'a> {
         Ok(Some((key, row)))
     }
 
-    /// Puts a row in the place of the one with this key, the values of the primary key or the hidden row number. `locked`: that row, if
-    /// it is locked and was not changed since.
+    /// Puts a row in the place of the one with this key, the values of the primary key or the hidden row number.
+    /// `locked`: that row, if it is locked and was not changed since.
     pub fn update(&self, key: &[Value], locked: Option<&LockedRow>, new: &[Value]) -> Result<Written> {
         self.admit_texts(new)?;
         let (table, counters) = (&self.target.storage, self.counters());
@@ -171,8 +171,8 @@ impl<'a> Writer<'a> {
         deleted.map_err(|e| storage_error(&self.target.entry.def, e))
     }
 
-    /// The row is this transaction's now. If it is not the one that was read, because another transaction has committed since,
-    /// the change was made of the wrong values.
+    /// The row is this transaction's now. If it is not the one that was read, because another transaction has committed
+    /// since, the change was made of the wrong values.
     fn unless_stale(&self, key: &[Value], changed: Result<bool, StorageError>) -> Result<Written> {
         let table = &self.target.storage;
         let Some(seen) = self.seen.lock().clone() else { return self.written(changed) };

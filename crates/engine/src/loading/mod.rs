@@ -53,8 +53,8 @@ pub fn parse_name(name: &str) -> TableName {
 pub enum RowSource {
     /// Files that are there: the load waits for admission as a heavy statement, since it takes much memory.
     Files,
-    /// A client, or an iterator of the embedding program. They may wait for something themselves, such as a query that waits
-    /// for admission, so the load takes no place from others.
+    /// A client, or an iterator of the embedding program. They may wait for something themselves, such as a query that
+    /// waits for admission, so the load takes no place from others.
     Caller,
 }
 

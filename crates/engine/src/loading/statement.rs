@@ -63,9 +63,9 @@ pub fn load_data(context: &Arc<StatementContext>, statement: &LoadData, local_fi
     })
 }
 
-/// Returns true if rows are inserted one by one: in a transaction that may be rolled back, into a table that has rows, which others
-/// may read meanwhile, where numbers are to be made, and where rows may have to go for the sake of a secondary key. Into an empty table
-/// a statement of its own loads faster.
+/// Returns true if rows are inserted one by one: in a transaction that may be rolled back, into a table that has rows,
+/// which others may read meanwhile, where numbers are to be made, and where rows may have to go for the sake of a
+/// secondary key. Into an empty table a statement of its own loads faster.
 fn comes_row_by_row(
     context: &StatementContext,
     entry: &TableEntry,

@@ -27,8 +27,8 @@ pub(super) enum Wish {
 pub enum Change {
     /// A statement that changes something. It waits for those who wait for the global read lock, too.
     Statement,
-    /// The commit of what was changed. Statements that the global read lock waits for may wait for it, so it waits only for those who
-    /// have that lock.
+    /// The commit of what was changed. Statements that the global read lock waits for may wait for it, so it waits only
+    /// for those who have that lock.
     Commit,
 }
 
@@ -102,8 +102,8 @@ impl MetadataLocks {
         }
     }
 
-    /// Those who have the table, and those who wait for it and came before, as far as they do not agree. So nobody is overtaken for
-    /// ever. Who has the table already must not wait for one who waits for him.
+    /// Those who have the table, and those who wait for it and came before, as far as they do not agree. So nobody is
+    /// overtaken for ever. Who has the table already must not wait for one who waits for him.
     fn blockers_of_table(
         &self,
         claims: &Claims,

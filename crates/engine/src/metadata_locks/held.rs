@@ -13,8 +13,8 @@ const SHARDS: usize = 64;
 pub enum Owner {
     /// A session, by its number.
     Session(u32),
-    /// A transaction that was cut off, by a crash or because its rollback has failed. It has what it has changed until it is
-    /// rolled back in the background, and waits for nothing.
+    /// A transaction that was cut off, by a crash or because its rollback has failed. It has what it has changed until
+    /// it is rolled back in the background, and waits for nothing.
     CutOff(u64),
 }
 

@@ -20,8 +20,8 @@ impl Wake for Unparks {
     }
 }
 
-/// Waits until `woken` is told something, at once if it was told since it was last waited for. Errors: 1205 when the patience is over,
-/// 1317 after KILL.
+/// Waits until `woken` is told something, at once if it was told since it was last waited for. Errors: 1205 when the
+/// patience is over, 1317 after KILL.
 pub fn until_woken(woken: &Notify, patience: &Patience<'_>) -> Result<()> {
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
     let mut context = Context::from_waker(&waker);

@@ -1,4 +1,5 @@
-//! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change something.
+//! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change
+//! something.
 
 use super::{state::State, transaction::NextTransaction};
 use crate::{metadata_locks::Change, statement::StatementContext};
@@ -42,16 +43,17 @@ fn effect(statement: &Statement) -> Effect {
     }
 }
 
-/// Returns true if a statement may run though another one of the transaction was undone in part only. COMMIT tells an error of its own.
+/// Returns true if a statement may run though another one of the transaction was undone in part only. COMMIT tells an
+/// error of its own.
 fn is_for_half_undone(statement: &Statement) -> bool {
     use Statement::*;
     matches!(statement, Rollback(_) | RollbackToSavepoint(_) | Commit(_) | Show(_) | Kill { .. } | Shutdown)
 }
 
 impl State {
-    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290, 1792 and 1223 for
-    /// statements that may change
-    /// nothing; 1205 and 1317 of the wait for a global read lock; those of the commit.
+    /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290,
+    /// 1792 and 1223 for statements that may change nothing; 1205 and 1317 of the wait for a global read lock; those of
+    /// the commit.
     pub fn enter_transaction(&mut self, context: &StatementContext, statement: &Statement) -> Result<()> {
         let executed = match statement {
             Statement::ExecutePrepared { name, .. } => self.prepared.named(name).map(|p| p.statement.clone()),

@@ -277,7 +277,8 @@ impl Session {
         self.process.is_released()
     }
 
-    /// Returns true once the session has asked the server to end (SHUTDOWN), which the server does when the client has the answer.
+    /// Returns true once the session has asked the server to end (SHUTDOWN), which the server does when the client has
+    /// the answer.
     pub fn asks_to_stop(&self) -> bool {
         self.process.asks_to_stop()
     }

@@ -26,7 +26,8 @@ impl State {
         Ok(checked.value)
     }
 
-    /// All assignments, left to right; every name is known and every right side evaluated before the first one counts, as in MySQL.
+    /// All assignments, left to right; every name is known and every right side evaluated before the first one counts,
+    /// as in MySQL.
     pub fn set(&mut self, context: &Arc<StatementContext>, items: &[SetItem], parameters: &[Value]) -> Result<Done> {
         for item in items {
             if let SetItem::Variable { scope, name, .. } = item {
@@ -142,8 +143,8 @@ impl State {
         Ok(())
     }
 
-    /// Sets a global variable. `super_read_only` takes `read_only` with it, and goes with it. Error 1192: a session that has
-    /// locked tables, or a transaction open, would stop itself.
+    /// Sets a global variable. `super_read_only` takes `read_only` with it, and goes with it. Error 1192: a session
+    /// that has locked tables, or a transaction open, would stop itself.
     fn set_global(&mut self, name: &'static str, value: Value) -> Result<()> {
         let on = value == Value::Int(1);
         if matches!(name, "read_only" | "super_read_only") {

@@ -5,7 +5,8 @@ use crate::variables::{self, Variables};
 use muster_sql::Statement;
 use muster_types::{ErrorCode, SqlError};
 
-/// Variables that `SET_VAR` may set: those of MySQL (manual 7.1.8, "SET_VAR Hint Applies"), and MariaDB's for its joins.
+/// Variables that `SET_VAR` may set: those of MySQL (manual 7.1.8, "SET_VAR Hint Applies"), and MariaDB's for its
+/// joins.
 const HINT_UPDATABLE: &[&str] = &[
     "auto_increment_increment",
     "auto_increment_offset",

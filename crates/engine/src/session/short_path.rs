@@ -104,8 +104,8 @@ impl ShortPath {
 }
 
 impl Session {
-    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and what became of
-    /// the statement.
+    /// Runs a statement on the short path, on the caller's thread unless a page has to be read. Returns the sink, and
+    /// what became of the statement.
     pub async fn execute_short<S>(&mut self, statement: ShortStatement<'_>, sink: S) -> (S, ShortAnswer)
     where
         S: RowSink + Default + Send + 'static,
@@ -154,8 +154,8 @@ impl Session {
         threads::blocking(read).await.unwrap_or_default()
     }
 
-    /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there stops it
-    /// here, and its time counts from its first beginning.
+    /// Begins a statement on the general path. One that the short path left goes on, so that what stopped it there
+    /// stops it here, and its time counts from its first beginning.
     pub(super) fn begin_generally(&mut self, text: &str) -> Begun {
         self.begun_short.take().unwrap_or_else(|| self.process.begin(text))
     }
@@ -199,8 +199,8 @@ impl State {
         }
     }
 
-    /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement, that is
-    /// noted too.
+    /// Looks in the cache for the plan of a statement and notes its values. If the cache does not know the statement,
+    /// that is noted too.
     fn find_short(&mut self, statement: ShortStatement<'_>) -> Option<FoundPlan> {
         self.short_path.is_unknown = false;
         let is_allowed = self.is_short_path_on();
@@ -245,8 +245,8 @@ impl State {
         }
     }
 
-    /// Makes a plan for the statement that was looked for last, or notes that it has none. The stack is that of a thread for
-    /// statements.
+    /// Makes a plan for the statement that was looked for last, or notes that it has none. The stack is that of a
+    /// thread for statements.
     pub fn learn_short_plan(&mut self) {
         if !std::mem::take(&mut self.short_path.is_unknown) {
             return;
@@ -335,8 +335,8 @@ impl State {
         self.process.begin_timed(text, slow_after)
     }
 
-    /// Runs a plan for the statement that was looked for last, and counts the statement if it has all its rows. With `stop` it
-    /// waits for pages that are not in memory.
+    /// Runs a plan for the statement that was looked for last, and counts the statement if it has all its rows. With
+    /// `stop` it waits for pages that are not in memory.
     fn run_short(&mut self, plan: &ShortPlan, number: u64, stop: Option<&Stop>, sink: &mut dyn RowSink) -> RunEnd {
         let Some(table) = plan.table() else { return RunEnd::General };
         let counters = self.process.counters.storage();
@@ -359,8 +359,8 @@ impl State {
         end
     }
 
-    /// Returns true if a plan may be run now, without a wait for whoever has or wants the table for itself. Within a transaction the table
-    /// is locked from then on, as the general path locks it.
+    /// Returns true if a plan may be run now, without a wait for whoever has or wants the table for itself. Within a
+    /// transaction the table is locked from then on, as the general path locks it.
     fn may_read_short(&self, plan: &ShortPlan) -> bool {
         let transaction = &self.transaction;
         if transaction.has_locked_tables() {
@@ -446,8 +446,8 @@ fn access(shape: &Shape, general: &Plan) -> Option<(KeyAccess, RowFetch)> {
     })
 }
 
-/// Returns true if the scan fetches the rows of the first entries only, in the order that is wanted. The short path would read
-/// all entries of the range first.
+/// Returns true if the scan fetches the rows of the first entries only, in the order that is wanted. The short path
+/// would read all entries of the range first.
 fn stops_early(scan: &Scan) -> bool {
     scan.ordered && scan.limit.is_some() && !scan.is_covering() && scan.fetch == RowFetch::EntryOrder
 }

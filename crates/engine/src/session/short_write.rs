@@ -1,5 +1,5 @@
-//! A change of one row by its key on the short path: begun, run, ended and counted in the task of its connection, which waits for
-//! nothing but the log.
+//! A change of one row by its key on the short path: begun, run, ended and counted in the task of its connection, which
+//! waits for nothing but the log.
 
 use super::{Session, short_path::ShortAnswer, state::State, statement::Begun};
 use crate::{
@@ -27,7 +27,8 @@ pub(super) struct Ended {
 }
 
 impl Session {
-    /// Runs a statement that has begun, on the caller's thread unless its row has to be read from the disk and others live there.
+    /// Runs a statement that has begun, on the caller's thread unless its row has to be read from the disk and others
+    /// live there.
     pub(super) async fn write_short(&mut self, write: Arc<ShortWrite>, begun: Begun) -> ShortAnswer {
         let ended = {
             let mut state = self.state.lock();
@@ -85,7 +86,8 @@ impl State {
         table.is_ok_and(|table| is_resident(&table, key))
     }
 
-    /// Runs the statement that was looked for last, on the row with this key. `None` if it has to take the general path: nothing has changed then.
+    /// Runs the statement that was looked for last, on the row with this key. `None` if it has to take the general
+    /// path: nothing has changed then.
     fn change_short(&mut self, write: &ShortWrite, key: Option<&[Value]>, cancel: &CancellationToken) -> Option<Ended> {
         if !self.may_change_short() {
             return None;

@@ -127,7 +127,8 @@ impl State {
         run: impl FnOnce(&mut State, CancellationToken) -> Result<Outcome>,
     ) -> Result<Outcome> {
         self.count_question();
-        // Whatever becomes of it, it leaves the transaction's changes before it alone, also if it is no statement at all.
+        // Whatever becomes of it, it leaves the transaction's changes before it alone, also if it is no statement at
+        // all.
         self.transaction.begin_statement();
         self.process.set_slow_after(self.slow_after());
         let outcome = catch_unwind(AssertUnwindSafe(|| run(self, cancel)));
@@ -199,7 +200,8 @@ impl State {
         }
     }
 
-    /// Ends a statement for its transaction, and notes what became of it. `committed`: what is done with changes that it has committed.
+    /// Ends a statement for its transaction, and notes what became of it. `committed`: what is done with changes that
+    /// it has committed.
     pub fn end_transactional(
         &mut self,
         outcome: Result<Outcome>,

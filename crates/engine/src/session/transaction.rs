@@ -117,7 +117,8 @@ impl State {
             return self.transaction.roll_back();
         }
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-        // The end of a transaction that has only read changes nothing, and the session's own global read lock is not in its way.
+        // The end of a transaction that has only read changes nothing, and the session's own global read lock is not in
+        // its way.
         if self.transaction.changed_rows() > 0 {
             match context.with_patience(|patience| locks.begin_change(owner, Change::Commit, patience)) {
                 Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}

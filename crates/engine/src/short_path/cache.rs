@@ -34,8 +34,8 @@ pub enum Known {
     GeneralForNow,
 }
 
-/// The states that a plan was made for. Held weakly, so that a cache keeps no files of tables that are gone; the address of
-/// a state is not used again while it is held so.
+/// The states that a plan was made for. Held weakly, so that a cache keeps no files of tables that are gone; the
+/// address of a state is not used again while it is held so.
 pub struct Epoch {
     tables: Weak<TableSet>,
     accounts: Weak<AccountList>,

@@ -1,4 +1,5 @@
-//! The short path: statements that touch few rows of one table by key run where they arrive, from a plan that is made once.
+//! The short path: statements that touch few rows of one table by key run where they arrive, from a plan that is made
+//! once.
 //!
 //! ```text
 //!   text -> parameterize -> key of the cache          parameters.rs
@@ -12,7 +13,8 @@
 //!   a change of one row by its key: ShortWrite        write.rs
 //! ```
 //!
-//! Who asks for it, and what a statement counts, is the session's: `session/short_path.rs`. `docs/short-path.md` tells the whole.
+//! Who asks for it, and what a statement counts, is the session's: `session/short_path.rs`. `docs/short-path.md` tells
+//! the whole.
 
 mod cache;
 mod key_access;

@@ -50,9 +50,10 @@ pub fn is_small(text: &str, values: usize) -> bool {
     text.len() <= TEXT_BYTES_MAX && values <= VALUES_MAX
 }
 
-/// Writes the statement into `text` with a `?` for each integer and each string that something behind WHERE is compared with,
-/// or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names, positions or
-/// limits, and stay. Returns false for what is none of these statements or cannot be told apart at a glance: comments, quotes inside of strings, user variables, several statements.
+/// Writes the statement into `text` with a `?` for each integer and each string that something behind WHERE is compared
+/// with, or that UPDATE and INSERT put into a column, and their values into `values`. Literals elsewhere may be names,
+/// positions or limits, and stay. Returns false for what is none of these statements or cannot be told apart at a
+/// glance: comments, quotes inside of strings, user variables, several statements.
 pub fn parameterize(sql: &str, text: &mut String, values: &mut Vec<Value>) -> bool {
     text.clear();
     values.clear();

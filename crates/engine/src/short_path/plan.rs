@@ -44,8 +44,8 @@ pub enum Body {
     Aggregate { aggregates: Vec<Aggregate>, outputs: Vec<usize> },
 }
 
-/// What a statement asks of one table. Columns are positions in the table; those of expressions are `ColId`s of the same
-/// numbers.
+/// What a statement asks of one table. Columns are positions in the table; those of expressions are `ColId`s of the
+/// same numbers.
 #[derive(Debug, Clone)]
 pub struct Shape {
     pub table: Arc<TableDef>,
@@ -417,7 +417,8 @@ impl Reader {
     }
 }
 
-/// Returns true if the expression may be evaluated row by row: no subqueries, no functions that differ from call to call.
+/// Returns true if the expression may be evaluated row by row: no subqueries, no functions that differ from call to
+/// call.
 pub(super) fn is_plain(expr: &Expr, depth: usize) -> bool {
     let is_known = match expr {
         Expr::Subquery(_) | Expr::Subplan(_) => false,

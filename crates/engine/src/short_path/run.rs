@@ -1,5 +1,5 @@
-//! Runs a plan of the short path. Nothing is reported here: what is not plain rows is left to the general path, which knows
-//! how to tell warnings and errors.
+//! Runs a plan of the short path. Nothing is reported here: what is not plain rows is left to the general path, which
+//! knows how to tell warnings and errors.
 
 use super::{
     key_access::KeyValue,

@@ -26,8 +26,8 @@ impl Total {
         }
     }
 
-    /// Adds a row's value, or the row itself for COUNT(*). `None` when the sum becomes too large, or for values of a kind
-    /// that plans do not have.
+    /// Adds a row's value, or the row itself for COUNT(*). `None` when the sum becomes too large, or for values of a
+    /// kind that plans do not have.
     pub fn add(&mut self, value: Option<ValueRef<'_>>) -> Option<()> {
         if value.is_some_and(|v| v.is_null()) {
             return Some(());

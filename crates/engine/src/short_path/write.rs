@@ -72,8 +72,8 @@ impl ShortWrite {
         self.target().table.id
     }
 
-    /// The primary key of the row that is changed, or of the new one if the statement gives it wholly. `None` if it is not
-    /// known, or not what its columns hold.
+    /// The primary key of the row that is changed, or of the new one if the statement gives it wholly. `None` if it is
+    /// not known, or not what its columns hold.
     pub fn key(&self, parameters: &[Value]) -> Option<Vec<Value>> {
         match &self.change {
             ShortChange::Insert(bound) => new_key(bound, parameters),

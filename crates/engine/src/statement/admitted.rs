@@ -1,6 +1,6 @@
-//! The rows of a query, computed once it is admitted. A query that was refused memory while others computed, and that has
-//! delivered no row yet, computes again, alone: so only what cannot run alone ends with error 1041. The first rows are held back
-//! for a short time, so that a query with few of them has delivered none before it is done.
+//! The rows of a query, computed once it is admitted. A query that was refused memory while others computed, and that
+//! has delivered no row yet, computes again, alone: so only what cannot run alone ends with error 1041. The first rows
+//! are held back for a short time, so that a query with few of them has delivered none before it is done.
 
 use super::{StatementContext, gate::Gate};
 use crate::{
@@ -146,8 +146,8 @@ impl Attempts {
         item
     }
 
-    /// Computes the next rows that are held back, again and alone if need be. The query is done, and has given back what it
-    /// had, when its last rows are among them.
+    /// Computes the next rows that are held back, again and alone if need be. The query is done, and has given back
+    /// what it had, when its last rows are among them.
     async fn hold_next(&mut self) -> Result<()> {
         let Some(rows) = &mut self.rows else {
             self.held.is_over = true;

@@ -30,7 +30,8 @@ pub struct StatementContext {
     pub cancel: CancellationToken,
     pub virtual_tables: &'static dyn VirtualTables,
     pub transaction: Arc<SessionTransaction>,
-    /// True on the short path: the statement runs in the task of its connection, and gives up where it would have to wait.
+    /// True on the short path: the statement runs in the task of its connection, and gives up where it would have to
+    /// wait.
     pub in_place: bool,
     /// What all reads of the statement see, once there was one.
     pub view: Mutex<Option<Arc<ReadView>>>,
@@ -107,8 +108,8 @@ impl StatementContext {
         self.session.variables.settings().isolation == Isolation::ReadUncommitted
     }
 
-    /// Makes the statement read what has been committed by now, and what its own transaction has changed, as statements that change
-    /// rows do. Returns the view without the latter.
+    /// Makes the statement read what has been committed by now, and what its own transaction has changed, as statements
+    /// that change rows do. Returns the view without the latter.
     pub fn read_newest(&self) -> Arc<ReadView> {
         let newest = self.database.newest_view();
         *self.view.lock() = Some(self.transaction.with_own_changes(Arc::clone(&newest)));

@@ -19,8 +19,8 @@ pub struct Gate {
     deadline: Option<Instant>,
 }
 
-/// Waits until a statement that builds files may compute beside others. It holds the writer lock of its table already, so that
-/// nobody computes while waiting for that. Errors 1226, 1317.
+/// Waits until a statement that builds files may compute beside others. It holds the writer lock of its table already,
+/// so that nobody computes while waiting for that. Errors 1226, 1317.
 pub fn enter_to_build(context: &StatementContext) -> Result<Admitted> {
     threads::wait(Gate::new(context, None).enter(Demand::Beside))?
 }

@@ -92,7 +92,8 @@ fn optimize_without(
     options.interrupt = context.interrupt();
     off.iter().for_each(|switch| options.set(*switch, false));
     if tables.reads_newest() {
-        // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are locked.
+        // What the one plan locks or reads anew, the other one may not find as it was. And entries that are read are
+        // locked.
         options.set(Switch::OrderFallback, false);
         options.set(Switch::LateFetch, false);
     }

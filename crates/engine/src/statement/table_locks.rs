@@ -26,8 +26,8 @@ impl StatementContext {
         result
     }
 
-    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL; on the
-    /// short path it does not wait.
+    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL;
+    /// on the short path it does not wait.
     pub fn lock_waits(&self) -> Waits {
         if self.in_place {
             return Waits::Never;
@@ -43,20 +43,21 @@ impl StatementContext {
         transaction.set_statement(self.process.shown_statement());
     }
 
-    /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under LOCK
-    /// TABLES; 1205, 1213, 1317.
+    /// Locks a table. Returns true if that took a wait, so that the table may have changed. Errors: 1099 and 1100 under
+    /// LOCK TABLES; 1205, 1213, 1317.
     pub fn lock_table(&self, table: TableId, name: &str, of: TableUse) -> Result<bool> {
         self.transaction.check_locked(table, name, of != TableUse::Read)?;
         self.with_patience(|patience| self.transaction.use_table(table, of, patience))
     }
 
-    /// Locks a table to be written, if nobody has to be waited for and LOCK TABLES is not in effect. Returns whether it is locked.
+    /// Locks a table to be written, if nobody has to be waited for and LOCK TABLES is not in effect. Returns whether it
+    /// is locked.
     pub fn try_lock_to_write(&self, table: TableId) -> bool {
         !self.transaction.has_locked_tables() && self.transaction.try_use_table(table, TableUse::Write)
     }
 
-    /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`]; 1049
-    /// and 1146 when there is none, or none any more.
+    /// Locks the table of a name, and returns it as it is from then on. Errors: as [`StatementContext::lock_table`];
+    /// 1049 and 1146 when there is none, or none any more.
     pub fn lock_named(&self, database: &str, name: &str, of: TableUse) -> Result<Arc<TableEntry>> {
         let find =
             || Ok::<_, muster_types::SqlError>(self.database.tables().definitions().table(database, name)?.clone());
@@ -73,9 +74,9 @@ impl StatementContext {
 }
 
 impl StatementContext {
-    /// Locks the table of a name to build other files of it: nobody changes its rows from now on, and others may read it. First all
-    /// who have it in their transactions end: they would have to be waited for at the end, when they in turn may wait to change it.
-    /// Errors: as [`StatementContext::lock_named`].
+    /// Locks the table of a name to build other files of it: nobody changes its rows from now on, and others may read
+    /// it. First all who have it in their transactions end: they would have to be waited for at the end, when they in
+    /// turn may wait to change it. Errors: as [`StatementContext::lock_named`].
     pub fn lock_to_rebuild(&self, database: &str, name: &str) -> Result<Arc<TableEntry>> {
         let entry = self.lock_named(database, name, TableUse::Alone)?;
         let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
@@ -85,8 +86,8 @@ impl StatementContext {
 }
 
 impl StatementTables {
-    /// Locks the tables that were looked up, to be read. Returns false if one of them has changed since, so that names are to be
-    /// resolved anew.
+    /// Locks the tables that were looked up, to be read. Returns false if one of them has changed since, so that names
+    /// are to be resolved anew.
     pub fn lock_to_read(&self) -> Result<bool> {
         let (context, used) = (&self.context, self.used());
         if !used.is_empty() {

@@ -1,8 +1,9 @@
 //! The next value of a table's AUTO_INCREMENT column, in a small file of its own beside the clustered tree's.
 //!
-//! The value never goes back. Values are taken from the disk in blocks: the file has a value that is above all that anybody
-//! has heard of, and is written again when that is reached, and when the table is closed. So a restart leaves no gap, and one
-//! after a crash leaves at most a block. A file that is lost or damaged is made anew from the largest value in the table.
+//! The value never goes back. Values are taken from the disk in blocks: the file has a value that is above all that
+//! anybody has heard of, and is written again when that is reached, and when the table is closed. So a restart leaves
+//! no gap, and one after a crash leaves at most a block. A file that is lost or damaged is made anew from the largest
+//! value in the table.
 
 use super::Companions;
 use crate::persist::{self, ChangeError};
@@ -43,8 +44,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// The first value from `least` on that is the offset or so many increments behind it. As MySQL does, an offset that is
-    /// greater than the increment is not regarded.
+    /// The first value from `least` on that is the offset or so many increments behind it. As MySQL does, an offset
+    /// that is greater than the increment is not regarded.
     pub fn at_least(self, least: u64) -> u64 {
         let Steps { increment, offset } = self;
         let offset = if offset > increment { 0 } else { offset };

@@ -1,7 +1,8 @@
 //! Statistics of a table's rows, and when the rows were loaded. One small file beside the clustered tree's.
 //!
-//! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A file
-//! that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a warning.
+//! It is named after the clustered tree, whose file number is never used again, so it cannot speak of other rows. A
+//! file that is lost or damaged costs good plans, not the table: what the trees' headers know takes its place, with a
+//! warning.
 
 use super::Companions;
 use crate::{

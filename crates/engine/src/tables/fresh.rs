@@ -1,5 +1,5 @@
-//! Statistics that follow the rows. What a load has counted is kept with its shares: as many rows more as there are now, each
-//! like those that were loaded.
+//! Statistics that follow the rows. What a load has counted is kept with its shares: as many rows more as there are
+//! now, each like those that were loaded.
 
 use muster_storage::{ColumnStats, IndexStats, Table, TableStatistics};
 
@@ -55,8 +55,8 @@ fn grown_column(column: &ColumnStats, before: f64, now: f64) -> ColumnStats {
     ColumnStats { distinct: grown(column.distinct, before, now), null_count: nulls as u64, min, max, text: column.text }
 }
 
-/// Distinct values of `now` rows, when `before` rows had so many. Where nearly each row had a value of its own, it still has;
-/// a few values for all rows stay few.
+/// Distinct values of `now` rows, when `before` rows had so many. Where nearly each row had a value of its own, it
+/// still has; a few values for all rows stay few.
 fn grown(distinct: f64, before: f64, now: f64) -> f64 {
     if before == 0.0 {
         return (now / ROWS_PER_VALUE).max(1.0);

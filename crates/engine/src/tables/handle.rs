@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 /// A plan changes with what is in memory only when this share of an index has come or gone.
 const RESIDENT_STEP: f64 = 0.125;
-/// Statistics are made anew when more than this share of the rows has changed, as InnoDB does (MySQL manual, "Configuring Automatic
-/// Statistics Calculation for Persistent Optimizer Statistics"), and at least so many rows.
+/// Statistics are made anew when more than this share of the rows has changed, as InnoDB does (MySQL manual,
+/// "Configuring Automatic Statistics Calculation for Persistent Optimizer Statistics"), and at least so many rows.
 const STALE_SHARE: f64 = 0.1;
 const STALE_ROWS: u64 = 100;
 /// So many times the traits of texts become exactly what they are; then they are made wider than need be, since each
@@ -146,8 +146,8 @@ impl Handle {
         Ok(Sampled { table, statistics, changed_rows })
     }
 
-    /// Puts statistics in the place of those that are known: on the disk first, then for all who ask at once. The caller sees to it
-    /// that the files stay those of the table meanwhile.
+    /// Puts statistics in the place of those that are known: on the disk first, then for all who ask at once. The
+    /// caller sees to it that the files stay those of the table meanwhile.
     pub fn replace(&self, sampled: Sampled) -> Result<()> {
         let Sampled { table, mut statistics, changed_rows } = sampled;
         // What texts have may have changed since.
@@ -164,8 +164,8 @@ impl Handle {
         Ok(())
     }
 
-    /// Makes sure that texts with these traits may come into a column: that is on the disk before a row with them is, and
-    /// known to who reads before a view can see the row.
+    /// Makes sure that texts with these traits may come into a column: that is on the disk before a row with them is,
+    /// and known to who reads before a view can see the row.
     pub fn widen(&self, table: &Table, column: usize, traits: TextTraits) -> Result<()> {
         let mut widenings = self.widening.lock();
         let mut content = Content::clone(&self.content());

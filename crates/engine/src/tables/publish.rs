@@ -1,5 +1,5 @@
-//! How the tables change: new definitions are written to the log, and with them the files of a change become a table's, or
-//! are deleted.
+//! How the tables change: new definitions are written to the log, and with them the files of a change become a table's,
+//! or are deleted.
 
 use super::{AutoIncrement, Content, Tables, companions::Companions};
 use crate::{catalog::Snapshot, persist::ChangeError};
@@ -37,8 +37,8 @@ impl Tables {
         changed
     }
 
-    /// Makes a change that brings new files, `made`, into a table. What is known of the table's rows is written before the
-    /// catalog names the files; `None`: there are no rows. If the change is not made, the new files are deleted.
+    /// Makes a change that brings new files, `made`, into a table. What is known of the table's rows is written before
+    /// the catalog names the files; `None`: there are no rows. If the change is not made, the new files are deleted.
     pub fn publish<R>(
         &self,
         rows: Option<&Rows<'_>>,
@@ -97,8 +97,8 @@ impl Tables {
     }
 }
 
-/// Files of pages that no table has yet. They are deleted, with what belongs to them, unless [`Tables::publish`] gives them to one:
-/// whatever keeps a statement from doing so, none of them stays.
+/// Files of pages that no table has yet. They are deleted, with what belongs to them, unless [`Tables::publish`] gives
+/// them to one: whatever keeps a statement from doing so, none of them stays.
 #[must_use]
 pub struct NewFiles<'a> {
     tables: &'a Tables,

@@ -1,8 +1,9 @@
-//! Statistics made anew beside the statements, when many rows have changed: InnoDB's automatic recalculation (MySQL manual,
-//! "Configuring Automatic Statistics Calculation for Persistent Optimizer Statistics").
+//! Statistics made anew beside the statements, when many rows have changed: InnoDB's automatic recalculation (MySQL
+//! manual, "Configuring Automatic Statistics Calculation for Persistent Optimizer Statistics").
 //!
-//! A thread looks at the open tables from time to time. It makes statistics from some leaves of each index, writes them, and puts them in
-//! the place of the others in one step: who asks has the ones or the others. Then plans that were kept are made anew.
+//! A thread looks at the open tables from time to time. It makes statistics from some leaves of each index, writes
+//! them, and puts them in the place of the others in one step: who asks has the ones or the others. Then plans that
+//! were kept are made anew.
 
 use super::{Handle, Tables};
 use crate::metadata_locks::{MetadataLocks, Owner, TableUse, Until};
@@ -21,7 +22,8 @@ use std::{
 
 /// Time between two looks at the tables.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Time between two renewals of one table: so long at least (as InnoDB does), and so many times as long as the last one took.
+/// Time between two renewals of one table: so long at least (as InnoDB does), and so many times as long as the last one
+/// took.
 const REST: Duration = Duration::from_secs(10);
 const REST_SHARE: u32 = 100;
 /// Leaves of each index that are read, at most: by the thread, and by ANALYZE TABLE.
@@ -31,8 +33,8 @@ const LEAVES_OF_ANALYZE: usize = 1024;
 const OWNER: Owner = Owner::Session(u32::MAX);
 
 impl Tables {
-    /// Makes the statistics of a table anew, unless no row has changed since they were made. The caller has locked the table, so that it
-    /// keeps its definition.
+    /// Makes the statistics of a table anew, unless no row has changed since they were made. The caller has locked the
+    /// table, so that it keeps its definition.
     pub fn analyze(&self, id: TableId) -> Result<()> {
         let handle = self.current().handle(id)?.clone();
         handle.open(self.store())?;

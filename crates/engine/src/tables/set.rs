@@ -20,8 +20,8 @@ impl TableSet {
         TableSet::default().next(definitions, companions, 0)
     }
 
-    /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not see
-    /// `since` do not read files that come with the change.
+    /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not
+    /// see `since` do not read files that come with the change.
     pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions, since: u64) -> TableSet {
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {

@@ -1,7 +1,8 @@
-//! `performance_schema.data_locks`, `data_lock_waits` and `metadata_locks` (MySQL manual, "Performance Schema Lock Tables").
+//! `performance_schema.data_locks`, `data_lock_waits` and `metadata_locks` (MySQL manual, "Performance Schema Lock
+//! Tables").
 //!
-//! THREAD_ID is the number of the connection. There is an intention lock of each table that a transaction has locked rows of, or may
-//! change.
+//! THREAD_ID is the number of the connection. There is an intention lock of each table that a transaction has locked
+//! rows of, or may change.
 
 use super::{
     locks::{LockedTrees, blocking, lock_id, mode},

@@ -41,7 +41,8 @@ fn log_status(log: &LogStatus) -> [(&'static str, u64); 13] {
     ]
 }
 
-/// The status variables of locks of rows and of old versions, which are the same for every session. Times are in milliseconds.
+/// The status variables of locks of rows and of old versions, which are the same for every session. Times are in
+/// milliseconds.
 fn transaction_status(store: &Store) -> [(&'static str, u64); 6] {
     let waits = store.locks().wait_statistics();
     let ended = waits.waits - waits.current.min(waits.waits);

@@ -1,5 +1,5 @@
-//! The short path gives what the general path gives: random statements over random rows, run both ways; and no plan is used
-//! when what it was made for has changed.
+//! The short path gives what the general path gives: random statements over random rows, run both ways; and no plan is
+//! used when what it was made for has changed.
 
 #[path = "../fixture/mod.rs"]
 mod fixture;

@@ -1,4 +1,5 @@
-//! A plan that is cached for one account gives nothing to another, and a right that is gone is gone with the next statement.
+//! A plan that is cached for one account gives nothing to another, and a right that is gone is gone with the next
+//! statement.
 
 use crate::{
     data::{in_db, loaded},

@@ -1,4 +1,5 @@
-//! Changes of rows by key do on the short path what they do on the general one: random statements on equal tables of two databases.
+//! Changes of rows by key do on the short path what they do on the general one: random statements on equal tables of
+//! two databases.
 
 use crate::{
     data::{is_short, status},
@@ -197,7 +198,8 @@ async fn changes_by_the_whole_primary_key_take_the_short_path() {
     }
 }
 
-/// The short path meets a lock of another session when it has counted the change, and leaves the statement to the general path.
+/// The short path meets a lock of another session when it has counted the change, and leaves the statement to the
+/// general path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_has_to_wait_is_counted_once() {
     let directory = tempfile::tempdir().unwrap();

@@ -243,8 +243,8 @@ pub fn scale_of(ty: &DataType) -> Option<u8> {
     }
 }
 
-/// Decimals of type `result` from the unscaled values of decimals or 64-bit integers. Where `f` has no value, or it does
-/// not fit the type, the error is `fails`; a NULL stays one.
+/// Decimals of type `result` from the unscaled values of decimals or 64-bit integers. Where `f` has no value, or it
+/// does not fit the type, the error is `fails`; a NULL stays one.
 pub fn map_decimals(
     array: &ArrayRef,
     result: &DataType,

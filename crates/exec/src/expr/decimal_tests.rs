@@ -77,7 +77,8 @@ fn number() -> impl Strategy<Value = Option<i64>> {
 }
 
 proptest! {
-    /// Whatever the widths, results are those of 128 bits; where 64 do not hold them, they come in 128 or are error 1690.
+    /// Whatever the widths, results are those of 128 bits; where 64 do not hold them, they come in 128 or are error
+    /// 1690.
     #[test]
     fn sixty_four_bits_give_what_128_give(
         pairs in proptest::collection::vec((number(), number()), 1..20),

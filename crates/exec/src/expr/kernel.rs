@@ -30,7 +30,8 @@ pub trait Kernel: Send + Sync + 'static {
     fn is_adaptive(&self) -> bool {
         false
     }
-    /// The least and the greatest value that an argument has where the result is TRUE; `None` if the kernel does not know.
+    /// The least and the greatest value that an argument has where the result is TRUE; `None` if the kernel does not
+    /// know.
     fn ends(&self, arg: usize) -> Option<[ScalarValue; 2]> {
         let _ = arg;
         None

@@ -1,9 +1,9 @@
-//! Filters that operators make while they run, handed down to the scans below them: the keys of a join's build side, the
-//! threshold of a sort with a limit. Operators say which filters may pass them and which they make
+//! Filters that operators make while they run, handed down to the scans below them: the keys of a join's build side,
+//! the threshold of a sort with a limit. Operators say which filters may pass them and which they make
 //! (`gather_filters_for_pushdown`), and scans say which they take (`handle_child_pushdown_result`).
 //!
-//! Source of the protocol: DataFusion's physical optimizer rule `FilterPushdown`, phase `Post`. Only operators make filters in
-//! that phase, so no filter calls a function whose value may differ from call to call.
+//! Source of the protocol: DataFusion's physical optimizer rule `FilterPushdown`, phase `Post`. Only operators make
+//! filters in that phase, so no filter calls a function whose value may differ from call to call.
 
 use datafusion_common::{Result, config::ConfigOptions, internal_err};
 use datafusion_physical_expr::PhysicalExpr;
@@ -24,8 +24,8 @@ pub fn hand_down(root: Operator, options: &ConfigOptions) -> Result<Operator> {
     Ok(below(&root, Vec::new(), options)?.updated_node.unwrap_or(root))
 }
 
-/// Hands `from_above` and the filters that `node` makes itself to the children of `node`. Returns which of `from_above` are
-/// tested below.
+/// Hands `from_above` and the filters that `node` makes itself to the children of `node`. Returns which of `from_above`
+/// are tested below.
 fn below(
     node: &Operator,
     from_above: Vec<Filter>,

@@ -34,8 +34,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// One side of a join, below the exchange over it if there is one: the join says what is hashed, and computes its keys
-    /// in the partitions that are below.
+    /// One side of a join, below the exchange over it if there is one: the join says what is hashed, and computes its
+    /// keys in the partitions that are below.
     pub(super) fn side<'p>(&mut self, plan: &'p Plan) -> Result<(Node, Option<&'p Plan>)> {
         match &plan.op {
             PlanOp::Exchange { input, .. } => Ok((self.node(input)?, Some(plan))),

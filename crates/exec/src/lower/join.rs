@@ -59,8 +59,8 @@ impl Lowerer<'_> {
         self.filter_late(node, &late)
     }
 
-    /// A hash join of two nodes that delivers the columns `wanted`. A hash table is built of one partition, or of as many
-    /// as the other side has, both spread by the keys.
+    /// A hash join of two nodes that delivers the columns `wanted`. A hash table is built of one partition, or of as
+    /// many as the other side has, both spread by the keys.
     fn hash_join_nodes(
         &mut self,
         kind: JoinKind,

@@ -1,8 +1,8 @@
-//! The first rows in the order of an index, from a scan that has a budget, and the rest of them from another plan if the scan
-//! exceeds it.
+//! The first rows in the order of an index, from a scan that has a budget, and the rest of them from another plan if
+//! the scan exceeds it.
 //!
-//! The scan asks its [`ScanWatch`] before it reads on. What it has delivered by then are the first rows of the order, which is
-//! total; the other plan has the same order and reads with the same view, so as many of its rows are left out.
+//! The scan asks its [`ScanWatch`] before it reads on. What it has delivered by then are the first rows of the order,
+//! which is total; the other plan has the same order and reads with the same view, so as many of its rows are left out.
 
 use super::{
     plan_methods::{no_expressions, own_metrics},

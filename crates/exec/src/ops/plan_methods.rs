@@ -1,5 +1,5 @@
-//! Methods of `ExecutionPlan` that several operators write alike. Each macro stands in the `impl` block of an operator for
-//! the methods that say nothing about that operator.
+//! Methods of `ExecutionPlan` that several operators write alike. Each macro stands in the `impl` block of an operator
+//! for the methods that say nothing about that operator.
 
 /// For an operator whose expressions no pass of DataFusion has to see.
 macro_rules! no_expressions {
@@ -32,8 +32,8 @@ macro_rules! rows_of_input {
     };
 }
 
-/// For an operator through which dynamic filters pass to its inputs. A filter reaches the input that has its columns: fields
-/// are named after the statement's columns.
+/// For an operator through which dynamic filters pass to its inputs. A filter reaches the input that has its columns:
+/// fields are named after the statement's columns.
 macro_rules! filters_pass {
     () => {
         fn gather_filters_for_pushdown(
@@ -50,8 +50,8 @@ macro_rules! filters_pass {
     };
 }
 
-/// For an operator that runs in the place of one of DataFusion's, which is its field `$plan` and knows the expressions and
-/// which filters pass.
+/// For an operator that runs in the place of one of DataFusion's, which is its field `$plan` and knows the expressions
+/// and which filters pass.
 macro_rules! expressions_and_filters_of {
     ($plan:ident) => {
         fn apply_expressions(

@@ -1,6 +1,7 @@
 //! A task that goes back to the scheduler, so that those it has woken find a thread.
 //!
-//! Tokio keeps the task that a running task has woken last for the same thread, and no other thread takes it from there,
+//! Tokio keeps the task that a running task has woken last for the same thread, and no other thread takes it from
+//! there,
 //! idle as it may be (<https://github.com/tokio-rs/tokio/issues/4941>). So a task that wakes another one and goes on computing
 //! has the other one wait. A task that wakes itself and returns is put where all threads look for work instead.
 

@@ -116,7 +116,8 @@ impl ScanSource {
             let range = key_range(&self.dynamic, &self.parts())?;
             if range != Some(KeyRange::all()) {
                 match started.scan.narrow(range.as_ref()) {
-                    // A value that the column cannot hold, as MEDIUMINT not every integer of its Arrow type, is no bound.
+                    // A value that the column cannot hold, as MEDIUMINT not every integer of its Arrow type, is no
+                    // bound.
                     Ok(()) | Err(StorageError::WrongType { .. }) => {}
                     Err(e) => return Err(storage(e)),
                 }

@@ -23,8 +23,8 @@ const TRIAL_ROWS: usize = 65_536;
 /// A filter is worth its time if it drops at least one row in this many.
 const WORTH_ONE_IN: usize = 10;
 
-/// Taking out the rows that are left, and putting the results back, costs less than testing all rows if no more than one in
-/// this many is left.
+/// Taking out the rows that are left, and putting the results back, costs less than testing all rows if no more than
+/// one in this many is left.
 const SELECTED_ONE_IN: usize = 16;
 
 /// A filter that is filled in while the query runs; TRUE for all rows until then.

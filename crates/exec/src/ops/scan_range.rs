@@ -1,7 +1,7 @@
 //! From filters that are published while a query runs to the range of keys outside of which no row passes them.
 //!
-//! A hash join publishes the least and the greatest of its build side's keys, beside a test of membership. Where these are
-//! keys of the scanned index too, they say where to begin and where to end.
+//! A hash join publishes the least and the greatest of its build side's keys, beside a test of membership. Where these
+//! are keys of the scanned index too, they say where to begin and where to end.
 
 use crate::{
     arrow_value::value_of,

@@ -1,5 +1,5 @@
-//! Ordered scans that stop early, with budgets of every size: whatever the scan has delivered when it gives up, the rows are those
-//! of the order.
+//! Ordered scans that stop early, with budgets of every size: whatever the scan has delivered when it gives up, the
+//! rows are those of the order.
 
 use super::scans::{ROWS, n_of, row, scan_plan, stored};
 use super::*;

@@ -1,4 +1,5 @@
-//! DBT-3 (TPC-H) data, from the `tpchgen` crate, which writes what the TPC's own `dbgen` does; skewed by wish (`skew.rs`).
+//! DBT-3 (TPC-H) data, from the `tpchgen` crate, which writes what the TPC's own `dbgen` does; skewed by wish
+//! (`skew.rs`).
 
 mod skew;
 

@@ -1,10 +1,11 @@
-//! DBT-3 data that are neither uniform nor independent, to see what an optimizer makes of them. Rows are the generator's but for:
+//! DBT-3 data that are neither uniform nor independent, to see what an optimizer makes of them. Rows are the
+//! generator's but for:
 //!
 //! ```text
-//!   l_partkey        Zipf: the part of rank k has a share proportional to 1 / k^exponent; ranks are spread over the keys
+//!   l_partkey        Zipf: the part of rank k has a share proportional to 1 / k^exponent; ranks are spread
 //!   l_suppkey        one of the part's four suppliers, as ever
 //!   l_shipdate       1 to 7 days after the order (instead of 1 to 121); l_receiptdate and l_commitdate move along
-//!   l_linestatus, l_returnflag, l_extendedprice, o_orderstatus, o_totalprice   made of these by the specification's rules
+//!   l_linestatus, l_returnflag, l_extendedprice, o_orderstatus, o_totalprice  made of these by the rules
 //! ```
 //!
 //! What is random depends on the order's key and the line's number alone, so data are the same every time.
@@ -139,8 +140,8 @@ fn skewed<'a>(mut line: LineItem<'a>, ordered: i32, parts: &PartKeys, scale: f64
     line
 }
 
-/// Part keys by Zipf's law. Ranks are drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate
-/// variates from monotone discrete distributions", ACM TOMACS 6(3), 1996), which needs no table of all parts.
+/// Part keys by Zipf's law. Ranks are drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to
+/// generate variates from monotone discrete distributions", ACM TOMACS 6(3), 1996), which needs no table of all parts.
 struct PartKeys {
     count: u64,
     exponent: f64,

@@ -1,5 +1,5 @@
-//! The query blocks of a text and the tables of each, as optimizer hints name them: `orders@select#2`. Blocks are numbered in the
-//! order of their SELECTs in the text.
+//! The query blocks of a text and the tables of each, as optimizer hints name them: `orders@select#2`. Blocks are
+//! numbered in the order of their SELECTs in the text.
 
 /// A SELECT and what its FROM names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,7 +1,8 @@
 //! The forced plans that a query is tried with: join method x join prefix x index, and switches, as optimizer hints.
 //!
-//! Candidates come in an order in which each kind of hint has its turn, so that whoever stops after some has seen all kinds:
-//! single hints, then products of two and three kinds, these in an order that looks random and is always the same.
+//! Candidates come in an order in which each kind of hint has its turn, so that whoever stops after some has seen all
+//! kinds: single hints, then products of two and three kinds, these in an order that looks random and is always the
+//! same.
 
 use super::blocks::{Block, TableRef};
 use std::collections::BTreeMap;
@@ -260,7 +261,8 @@ mod tests {
             assert!(texts.iter().any(|t| t == hint), "{hint} is not in {texts:#?}");
         }
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), texts.len());
-        // Methods 5, tables 3 x 3, prefixes 2 and pairs 2, index hints 2 + 1 + 1 + 1, switches and 4 semi-join strategies.
+        // Methods 5, tables 3 x 3, prefixes 2 and pairs 2, index hints 2 + 1 + 1 + 1, switches and 4 semi-join
+        // strategies.
         let singles = 5 + 9 + 2 + 2 + 5 + SWITCHES.len() + 4;
         assert_eq!(all.len(), singles + 5 * 5 + 2 * 5 + 9 * 2 + 5 * 2 + 5 * 2 * 5);
     }

@@ -6,8 +6,8 @@
 //!   duel      the chosen plan and the best one take turns; only these runs make the regret
 //! ```
 //!
-//! The duel is there because the least of forty noisy times is lower than the least of any one plan's: without it, a query whose
-//! plans are all alike would have a regret.
+//! The duel is there because the least of forty noisy times is lower than the least of any one plan's: without it, a
+//! query whose plans are all alike would have a regret.
 
 /// A forced plan is cut when it takes so many times the best time so far ...
 const CUT: f64 = 10.0;

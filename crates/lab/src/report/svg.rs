@@ -1,5 +1,5 @@
-//! Reports as one SVG chart: for each experiment a row of panels, in each a bar for each strategy. Bars of a panel share
-//! a linear scale. Colours follow the reader's light or dark setting.
+//! Reports as one SVG chart: for each experiment a row of panels, in each a bar for each strategy. Bars of a panel
+//! share a linear scale. Colours follow the reader's light or dark setting.
 
 use super::{Measurement, Report, StrategyReport};
 use crate::device::DEVICES;

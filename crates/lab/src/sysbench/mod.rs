@@ -1,5 +1,5 @@
-//! The tables of sysbench's OLTP tests (`oltp_common.lua` of sysbench 1.0.20), with rows of the same columns, widths and
-//! distribution as its `prepare` inserts, so that its read tests run against a loaded directory.
+//! The tables of sysbench's OLTP tests (`oltp_common.lua` of sysbench 1.0.20), with rows of the same columns, widths
+//! and distribution as its `prepare` inserts, so that its read tests run against a loaded directory.
 
 pub mod special;
 

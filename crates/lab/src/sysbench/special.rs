@@ -1,5 +1,5 @@
-//! The distribution `special`, sysbench's default: three quarters of the numbers are drawn evenly from the middle hundredth
-//! of the range, the others are the mean of twelve even draws over the whole range.
+//! The distribution `special`, sysbench's default: three quarters of the numbers are drawn evenly from the middle
+//! hundredth of the range, the others are the mean of twelve even draws over the whole range.
 //!
 //! Source: sysbench 1.0.20, `--rand-type=special` with `--rand-spec-iter=12 --rand-spec-pct=1 --rand-spec-res=75`.
 

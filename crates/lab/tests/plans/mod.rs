@@ -1,10 +1,10 @@
-//! The plans that a database makes of the workloads' queries, against the optimizer's golden plans, which are made without data:
-//! from statistics that were written by such a database.
+//! The plans that a database makes of the workloads' queries, against the optimizer's golden plans, which are made
+//! without data: from statistics that were written by such a database.
 //!
 //! ```text
 //!   UPDATE_STATISTICS=1 cargo test -p muster-lab --test answers at_scale_0_1               writes those of scale 0.1
 //!   cargo test -p muster-lab --test answers -- --ignored statistics_of_scale_1             writes those of scale 1
-//!   UPDATE_PLANS=1 cargo test -p muster-optimizer                                          makes the golden plans of them
+//!   UPDATE_PLANS=1 cargo test -p muster-optimizer                                       makes the golden plans of them
 //! ```
 
 use muster_algebra::{ColumnStatistics, Statistics, TableDef};

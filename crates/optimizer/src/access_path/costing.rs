@@ -70,7 +70,8 @@ impl PathBuilder<'_> {
         Path { index, ranges, steered: false, rows_read: rows, cost_ms, ordered, covering }
     }
 
-    /// Milliseconds to read so many rows of these ranges. `steered`: conditions that the skip scan has already enforced.
+    /// Milliseconds to read so many rows of these ranges. `steered`: conditions that the skip scan has already
+    /// enforced.
     fn reading(
         &self,
         index: usize,

@@ -1,5 +1,5 @@
-//! Loose index scan: GROUP BY and DISTINCT over leading parts of an index, with MIN and MAX of the part behind them, need one
-//! entry of each group only (manual 10.2.1.17).
+//! Loose index scan: GROUP BY and DISTINCT over leading parts of an index, with MIN and MAX of the part behind them,
+//! need one entry of each group only (manual 10.2.1.17).
 //!
 //! The scan delivers rows for an aggregate that is still made of them: it only has to deliver enough of each group. So
 //! parts between those of the group make it finer, which costs and does no harm.

@@ -30,8 +30,8 @@ use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A scan that reads in the wanted order, checks conditions and stops early is taken only if it wins by this factor: the
-/// rows that qualify may all lie at the far end.
+/// A scan that reads in the wanted order, checks conditions and stops early is taken only if it wins by this factor:
+/// the rows that qualify may all lie at the far end.
 const EARLY_STOP_CAUTION: f64 = 8.0;
 
 /// One table with the conditions on it alone.
@@ -162,8 +162,8 @@ pub fn choose(request: Request<'_>, statistics: &dyn Statistics, estimator: &Est
     Chosen { plan: build(best, rows, columns.clone(), request, estimator, options), risk }
 }
 
-/// The rows that the conditions leave, as far as one index's ranges and entries can tell; conditions over other columns are
-/// left out. `None` if there are no ranges, or the entries do not have the columns wanted.
+/// The rows that the conditions leave, as far as one index's ranges and entries can tell; conditions over other columns
+/// are left out. `None` if there are no ranges, or the entries do not have the columns wanted.
 pub fn entries(
     request: &Request<'_>,
     index: usize,

@@ -4,8 +4,8 @@ use crate::index_shape::usable_parts;
 use crate::options::Options;
 use muster_algebra::{ColId, Expr, SortKey, TableDef};
 
-/// Whether reading the index in key order gives the wanted order: `Some(true)` backwards. The first `fixed` parts have one
-/// value in all that is read.
+/// Whether reading the index in key order gives the wanted order: `Some(true)` backwards. The first `fixed` parts have
+/// one value in all that is read.
 pub fn order_of(
     table: &TableDef,
     index: usize,

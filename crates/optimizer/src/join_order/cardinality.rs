@@ -290,9 +290,9 @@ impl Estimator {
     }
 }
 
-/// Share of rows in an interval that came or changed since the column's range was found out; `changed` of all rows did. They are
-/// taken to follow the largest value as closely as the others follow each other, as those with growing keys do; for an interval with
-/// none of the values that were known, to be all there.
+/// Share of rows in an interval that came or changed since the column's range was found out; `changed` of all rows did.
+/// They are taken to follow the largest value as closely as the others follow each other, as those with growing keys
+/// do; for an interval with none of the values that were known, to be all there.
 fn beyond(changed: f64, (low, high): (f64, f64), (min, max): (f64, f64)) -> f64 {
     if low > max || high < min {
         return changed;

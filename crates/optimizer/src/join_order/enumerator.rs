@@ -28,8 +28,8 @@ pub trait JoinModel {
     fn ordered_cost(&self, _unit: usize, _order: usize) -> Option<f64> {
         None
     }
-    /// Cost of merging two inputs in an order, without their own cost; `None` if they may not be merged. `right` may be a
-    /// dependent unit.
+    /// Cost of merging two inputs in an order, without their own cost; `None` if they may not be merged. `right` may be
+    /// a dependent unit.
     fn merge_cost(&self, _left: Units, _right: Units, _order: usize) -> Option<f64> {
         None
     }

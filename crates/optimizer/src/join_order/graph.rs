@@ -8,8 +8,8 @@
 //!                                    order       which units come before which: STRAIGHT_JOIN
 //! ```
 //!
-//! Inner joins are taken apart completely. The right input of a left, semi or anti join is a unit of its own that may be
-//! joined as soon as the units its condition speaks of are there: such a join looks at one left row at a time, so it
+//! Inner joins are taken apart completely. The right input of a left, semi or anti join is a unit of its own that may
+//! be joined as soon as the units its condition speaks of are there: such a join looks at one left row at a time, so it
 //! commutes with the inner joins around it.
 
 use super::precedence::Precedence;
@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 /// A set of units, one bit each.
 pub type Units = u64;
 
-/// Number of units that a region has at most, MySQL's limit for the tables of a join. What exceeds it (merged derived tables,
-/// semi joins) is a unit of its own, which is planned as a region by itself.
+/// Number of units that a region has at most, MySQL's limit for the tables of a join. What exceeds it (merged derived
+/// tables, semi joins) is a unit of its own, which is planned as a region by itself.
 pub const UNITS_MAX: usize = 61;
 
 /// How a unit takes part.
@@ -78,7 +78,8 @@ impl Graph {
         Graph::of_order(rel, false, UNITS_MAX)
     }
 
-    /// Takes a join region apart into at most `units_max` units. `as_written`: every join as if it were a STRAIGHT_JOIN.
+    /// Takes a join region apart into at most `units_max` units. `as_written`: every join as if it were a
+    /// STRAIGHT_JOIN.
     pub fn of_order(rel: &Rel, as_written: bool, units_max: usize) -> Graph {
         let mut graph = Graph::default();
         let mut conjuncts = Vec::new();
@@ -242,8 +243,8 @@ fn region_size(rel: &Rel) -> usize {
     }
 }
 
-/// How many units each input of an inner join may be taken apart into. Where there is no room for both, the smaller input is
-/// left whole.
+/// How many units each input of an inner join may be taken apart into. Where there is no room for both, the smaller
+/// input is left whole.
 fn rooms(room: usize, left: usize, right: usize) -> (usize, usize) {
     match left + right <= room {
         true => (left, right),

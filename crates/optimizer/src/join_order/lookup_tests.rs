@@ -176,8 +176,8 @@ fn keys_go_on_into_the_primary_key() {
     }
 }
 
-/// A second line condition that compares parts with the order: entries of an index on parts tell it, the rows need not be
-/// fetched.
+/// A second line condition that compares parts with the order: entries of an index on parts tell it, the rows need not
+/// be fetched.
 #[test]
 fn conditions_on_both_sides_are_checked_on_entries() {
     let mut case = case();

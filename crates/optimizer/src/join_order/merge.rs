@@ -1,8 +1,8 @@
 //! Joining inputs that come in the order of their keys: which tables can be read so, and the join itself.
 //!
-//! The order is that of one column, the leading one of an index; further equalities of the join are checked on pairs. So a
-//! key that is a prefix of the clustered key serves as well as the whole key. The left input's order is the result's, also
-//! of left, semi and anti joins.
+//! The order is that of one column, the leading one of an index; further equalities of the join are checked on pairs.
+//! So a key that is a prefix of the clustered key serves as well as the whole key. The left input's order is the
+//! result's, also of left, semi and anti joins.
 
 use super::graph::{Graph, Role};
 use super::split_keys;
@@ -25,7 +25,8 @@ pub struct Order {
 
 /// The orders of a join region, and which units an index gives so.
 pub struct Orders {
-    /// First those of the graph's classes ([`Graph::classes`]), then of other columns that dependent units are joined to.
+    /// First those of the graph's classes ([`Graph::classes`]), then of other columns that dependent units are joined
+    /// to.
     pub all: Vec<Order>,
     /// Plans of units in an order, by unit and order.
     pub plans: HashMap<(usize, usize), Plan>,
@@ -92,8 +93,8 @@ impl Orders {
     }
 }
 
-/// The columns that a dependent unit is joined by, with the column of an inner unit that each is equal to; none if its kind
-/// of join cannot be merged.
+/// The columns that a dependent unit is joined by, with the column of an inner unit that each is equal to; none if its
+/// kind of join cannot be merged.
 fn dependent_keys(graph: &Graph, unit: usize) -> Vec<((usize, ColId), ColId)> {
     let Role::Dependent { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, on, .. } = &graph.units[unit].role
     else {

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 const RESIDUAL_SHARE: f64 = 0.8;
 /// Cost in milliseconds of scanning a table that has a FORCE INDEX hint. More than any other access path costs.
 const FORCED_SCAN_MS: f64 = 1e9;
-/// Milliseconds added for each hint that a join does not follow. More than any plan costs, so that a hint is followed wherever it
-/// can be.
+/// Milliseconds added for each hint that a join does not follow. More than any plan costs, so that a hint is followed
+/// wherever it can be.
 const IGNORED_HINT_PENALTY_MS: f64 = 1e15;
 /// Number of distinct values assumed for a join condition between two relations when statistics say nothing of it.
 const EQUALITY_VALUES: f64 = 20.0;
@@ -150,8 +150,8 @@ impl<'a> Model<'a> {
         self.lookups.best(left, self.rows(left), unit, self.rows(left | 1 << unit))
     }
 
-    /// How two inputs are best joined that are both read completely, and what that costs without them. `dependent`: the right
-    /// input is this dependent unit.
+    /// How two inputs are best joined that are both read completely, and what that costs without them. `dependent`: the
+    /// right input is this dependent unit.
     pub fn method(&self, left: Units, right: Units, dependent: Option<usize>) -> (Method, f64) {
         let right_rows = match dependent {
             Some(unit) => self.units[unit].0,
@@ -317,15 +317,16 @@ fn class_distinct(graph: &Graph, estimator: &Estimator, unit: usize, id: ColId, 
     distinct.max(1.0)
 }
 
-/// Whether rows were corrected for this unit already, or for its partner because of the unit: the keys of both sides say the
-/// same of one join.
+/// Whether rows were corrected for this unit already, or for its partner because of the unit: the keys of both sides
+/// say the same of one join.
 fn is_joined(corrected: &[(usize, usize)], unit: usize, partner: usize) -> bool {
     let partner_of = |unit: usize| corrected.iter().find(|(u, _)| *u == unit).map(|(_, partner)| *partner);
     partner_of(unit).is_some() || std::iter::successors(Some(partner), |u| partner_of(*u)).any(|u| u == unit)
 }
 
-/// For each unit with a key of several columns and each unit that it is joined to by all of them: the factor by which a join of
-/// both has more rows than the columns' distinct values tell, which are counted one by one. The smallest factor comes first.
+/// For each unit with a key of several columns and each unit that it is joined to by all of them: the factor by which a
+/// join of both has more rows than the columns' distinct values tell, which are counted one by one. The smallest factor
+/// comes first.
 fn composite_keys(
     graph: &Graph,
     estimator: &Estimator,

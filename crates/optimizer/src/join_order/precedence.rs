@@ -1,4 +1,5 @@
-//! Which units have to be joined before which others: STRAIGHT_JOIN, hints, and joins whose condition needs other units.
+//! Which units have to be joined before which others: STRAIGHT_JOIN, hints, and joins whose condition needs other
+//! units.
 
 use super::graph::{Role, Unit, Units};
 use muster_algebra::{ColId, Hints, OrderHint, OrderKind, Rel};

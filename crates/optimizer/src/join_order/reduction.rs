@@ -29,8 +29,8 @@ pub struct Reduced {
     pub share: f64,
 }
 
-/// An aggregated relation, and what it is to be restricted to: rows whose `column` is among the values of the reducer's column
-/// `other`.
+/// An aggregated relation, and what it is to be restricted to: rows whose `column` is among the values of the reducer's
+/// column `other`.
 struct Restriction<'a> {
     rel: &'a Rel,
     column: ColId,
@@ -38,8 +38,8 @@ struct Restriction<'a> {
     other: ColId,
 }
 
-/// The restricted relations of a statement. Each is made once, so that it has the same columns, and the same plan, in every
-/// region that contains it.
+/// The restricted relations of a statement. Each is made once, so that it has the same columns, and the same plan, in
+/// every region that contains it.
 #[derive(Default)]
 pub struct Restricted {
     made: HashMap<u64, Vec<Made>>,
@@ -91,9 +91,9 @@ pub fn reduce(planner: &mut Planner<'_>, graph: &mut Graph, plans: &[Plan]) -> V
     changed
 }
 
-/// The group columns of an aggregate under filters and projections that pass them through. Not of distinct rows: restricted
-/// to the keys of the other side, those that a semi join was turned to ([`super::semi_scan`]) would be a semi join again, and
-/// so on without end.
+/// The group columns of an aggregate under filters and projections that pass them through. Not of distinct rows:
+/// restricted to the keys of the other side, those that a semi join was turned to ([`super::semi_scan`]) would be a
+/// semi join again, and so on without end.
 fn group_of(rel: &Rel) -> Option<Vec<ColId>> {
     match rel {
         Rel::Filter { input, .. } | Rel::Project { input, .. } => group_of(input),

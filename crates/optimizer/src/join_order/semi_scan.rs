@@ -15,8 +15,8 @@ use crate::rewrite::group_by_key;
 use crate::scope::{self, ColSet};
 use muster_algebra::{ColId, Columns, CompareOp, Expr, JoinKind, Rel, Switch};
 
-/// The join region with semi joins made inner ones, as far as switches and hints allow; none if there are no semi joins.
-/// `required`: columns wanted above.
+/// The join region with semi joins made inner ones, as far as switches and hints allow; none if there are no semi
+/// joins. `required`: columns wanted above.
 pub fn variants(rel: &Rel, required: &ColSet, columns: &mut Columns, options: &Options) -> Vec<Rel> {
     if !has_semi_join(rel) {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! DISTINCT in aggregates as two levels of grouping, which can spill: first one row for each group and distinct value, then
-//! the rows of each group. Where all calls with DISTINCT have the same arguments, and the others can be put together from
-//! what they are of the rows of the first level.
+//! DISTINCT in aggregates as two levels of grouping, which can spill: first one row for each group and distinct value,
+//! then the rows of each group. Where all calls with DISTINCT have the same arguments, and the others can be put
+//! together from what they are of the rows of the first level.
 
 use muster_algebra::{
     AggregateCall, AggregateFunction, ArithmeticOp, ColId, Columns, CompareOp, Expr, Plan, PlanOp, ScalarFunction,

@@ -47,8 +47,8 @@ fn take(plan: &mut Plan) -> Plan {
     std::mem::replace(plan, Plan::new(nothing, Vec::new(), Estimate::default(), Vec::new()))
 }
 
-/// Rewrites every node, what is below it first, also in subqueries. Rows that are shared are planned once: `shared` keeps
-/// them by their number.
+/// Rewrites every node, what is below it first, also in subqueries. Rows that are shared are planned once: `shared`
+/// keeps them by their number.
 fn each_node(mut plan: Plan, shared: &mut HashMap<usize, Plan>, f: &mut dyn FnMut(Plan) -> Plan) -> Plan {
     if let PlanOp::Shared { id, input, .. } = &mut plan.op {
         if !shared.contains_key(id) {
@@ -65,8 +65,8 @@ fn each_node(mut plan: Plan, shared: &mut HashMap<usize, Plan>, f: &mut dyn FnMu
     f(plan)
 }
 
-/// Runs `f` on the subqueries in a node's own expressions, innermost first. Equal ones stay equal, since an operator runs
-/// them once.
+/// Runs `f` on the subqueries in a node's own expressions, innermost first. Equal ones stay equal, since an operator
+/// runs them once.
 fn each_subplan_of(plan: &mut Plan, f: &mut dyn FnMut(&mut Subplan)) {
     let mut done: Vec<(Subplan, Subplan)> = Vec::new();
     for expr in plan.exprs_mut() {

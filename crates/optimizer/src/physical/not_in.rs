@@ -1,7 +1,8 @@
 //! NOT IN: which join each comparison with a NULL needs.
 //!
-//! Over one column the join itself knows what to do; it keeps the left rows, since one NULL on the right rejects them all.
-//! Over several columns, or with further conditions, a left row stays if its comparison with every right row is FALSE:
+//! Over one column the join itself knows what to do; it keeps the left rows, since one NULL on the right rejects them
+//! all. Over several columns, or with further conditions, a left row stays if its comparison with every right row is
+//! FALSE:
 //!
 //! ```text
 //!   left  --> anti join with all right rows, keys found by hash --> anti join with the right rows that have a NULL key

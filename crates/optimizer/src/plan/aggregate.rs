@@ -70,8 +70,8 @@ impl Planner<'_> {
         Ok(Plan::new(op, output, estimate, order))
     }
 
-    /// The input of an aggregate in an order in which each group's rows come together, if an index or joins in key order
-    /// give one: the cheapest.
+    /// The input of an aggregate in an order in which each group's rows come together, if an index or joins in key
+    /// order give one: the cheapest.
     fn plan_grouped(&mut self, input: &Rel, group: &[ColId], below: &ColSet) -> Result<Option<Plan>> {
         let (bare, predicates): (&Rel, &[Expr]) = match input {
             Rel::Filter { input, predicates } => (input, predicates),

@@ -1,5 +1,5 @@
-//! How many values a column of a plan can have at most, as far as the plan tells: an inner or semi join leaves no values of a key
-//! that the other side does not have.
+//! How many values a column of a plan can have at most, as far as the plan tells: an inner or semi join leaves no
+//! values of a key that the other side does not have.
 
 use muster_algebra::{ColId, Expr, JoinKind, Plan, PlanOp};
 

@@ -1,16 +1,16 @@
-//! Index-order top-N with a bound: an ordered scan that checks conditions and stops early may find its rows at the far end of
-//! the order. Another plan for the same rows stands by, and the scan has a budget of what that one costs. So such a
-//! scan never costs more than twice the other plan.
+//! Index-order top-N with a bound: an ordered scan that checks conditions and stops early may find its rows at the far
+//! end of the order. Another plan for the same rows stands by, and the scan has a budget of what that one costs. So
+//! such a scan never costs more than twice the other plan.
 //!
 //! ```text
 //!   EarlyStop
 //!     scan of PRIMARY, backward, state = 'A' or state = 'B', limit 20      until it has cost as much as the plan below
-//!     Sort: id desc, 20 rows                                               whose first rows the scan has delivered by then
+//!     Sort: id desc, 20 rows                                           whose first rows the scan has delivered by then
 //!       scan of i_state over 'A', 'B'
 //! ```
 //!
-//! The other plan sorts by all columns of the index's key, the primary key's among them. Where these are no total order (a
-//! part with a prefix, a table without a primary key), there is no budget.
+//! The other plan sorts by all columns of the index's key, the primary key's among them. Where these are no total order
+//! (a part with a prefix, a table without a primary key), there is no budget.
 
 use super::{Planner, Wanted, deliver, order};
 use crate::access_path::EarlyStopRisk;
@@ -20,7 +20,8 @@ use muster_algebra::{ColId, Expr, KeyPart, Plan, PlanOp, Rel, Scan, ScanBudget, 
 use muster_types::Result;
 
 impl Planner<'_> {
-    /// The plan of an ordered scan with a fallback, if it needs one and has one. `conjuncts`: all conditions on the table.
+    /// The plan of an ordered scan with a fallback, if it needs one and has one. `conjuncts`: all conditions on the
+    /// table.
     pub(super) fn with_fallback(
         &mut self,
         stop: Plan,
@@ -79,8 +80,8 @@ impl Planner<'_> {
     }
 }
 
-/// The parts of the key that a scan's rows are ordered by behind `order`: columns, and whether they descend. With them no two
-/// rows are equal. `None` if a part is not a whole column before that is so.
+/// The parts of the key that a scan's rows are ordered by behind `order`: columns, and whether they descend. With them
+/// no two rows are equal. `None` if a part is not a whole column before that is so.
 fn whole_order(scan: &Scan, order: &[SortKey]) -> Option<Vec<(usize, bool)>> {
     let (table, definition) = (&scan.table, &scan.table.indexes[scan.index]);
     let parts = table.key_parts(scan.index);

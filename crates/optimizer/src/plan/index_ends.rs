@@ -1,5 +1,5 @@
-//! Inputs of aggregates from the ends of an index: the first or last entry of each group (loose index scan), or of all (MIN
-//! and MAX without GROUP BY). The aggregate above stays, so they may deliver more rows than it needs.
+//! Inputs of aggregates from the ends of an index: the first or last entry of each group (loose index scan), or of all
+//! (MIN and MAX without GROUP BY). The aggregate above stays, so they may deliver more rows than it needs.
 
 use super::{Planner, append};
 use crate::access_path::loose::{self, End};

@@ -261,8 +261,8 @@ pub(super) fn has_exact_key(table: &TableDef) -> bool {
     table.has_primary_key() && table.key_parts(0).iter().all(|p| p.prefix.is_none() && is_exact(p.column))
 }
 
-/// Returns true if finding rows by their primary keys, which merging indexes or a top-N over entries delivers, is better than a
-/// scan, which may be in the wanted order.
+/// Returns true if finding rows by their primary keys, which merging indexes or a top-N over entries delivers, is
+/// better than a scan, which may be in the wanted order.
 pub(super) fn is_better(
     merge: &Plan,
     scan: &Plan,

@@ -1,6 +1,6 @@
-//! Plans that were made before. Alternatives of a statement (semi joins turned to inner joins, an input in an order and in none,
-//! a unit before and after it is restricted) contain the same relations; without a memory each level of nesting would
-//! multiply the work by their number.
+//! Plans that were made before. Alternatives of a statement (semi joins turned to inner joins, an input in an order and
+//! in none, a unit before and after it is restricted) contain the same relations; without a memory each level of
+//! nesting would multiply the work by their number.
 
 use super::Planner;
 use crate::fingerprint;
@@ -69,8 +69,8 @@ fn has_join(rel: &Rel) -> bool {
         || rel.exprs().into_iter().any(in_subquery)
 }
 
-/// A plan of a relation for the columns required of it, in the order of a column or in any order. Without a plan, the relation
-/// does not come in that order.
+/// A plan of a relation for the columns required of it, in the order of a column or in any order. Without a plan, the
+/// relation does not come in that order.
 struct Made {
     rel: Rel,
     required: ColSet,
@@ -79,7 +79,8 @@ struct Made {
 }
 
 impl Planner<'_> {
-    /// The plan that `make` makes, or has made before, of a relation for those of the required columns that the relation has.
+    /// The plan that `make` makes, or has made before, of a relation for those of the required columns that the
+    /// relation has.
     pub fn memoized(
         &mut self,
         rel: &Rel,

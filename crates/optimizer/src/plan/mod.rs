@@ -328,8 +328,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The column of a table that a condition compares with columns of the queries around it alone, and what with. `is_own`: true for
-/// the table's columns.
+/// The column of a table that a condition compares with columns of the queries around it alone, and what with.
+/// `is_own`: true for the table's columns.
 fn parameter_of<'e>(conjunct: &'e Expr, is_own: &dyn Fn(&ColId) -> bool) -> Option<(ColId, &'e Expr)> {
     let Expr::Compare { op: CompareOp::Eq, left, right } = conjunct else { return None };
     match (&**left, &**right) {

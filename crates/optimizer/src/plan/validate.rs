@@ -8,8 +8,8 @@
 //!   types.rs      columns exist, conditions are conditions, what is compared can be compared
 //! ```
 //!
-//! Runs on every plan that is made in a build with debug assertions, so in every test of every crate. A violation is a defect
-//! of the optimizer.
+//! Runs on every plan that is made in a build with debug assertions, so in every test of every crate. A violation is a
+//! defect of the optimizer.
 
 mod keys;
 mod orders;

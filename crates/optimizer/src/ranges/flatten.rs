@@ -21,8 +21,8 @@ pub struct Flat {
     pub complete_parts: usize,
 }
 
-/// The ranges of a set, of as many leading parts as keep them at `ranges_max`. `None` if there are more even of the first
-/// part's alone.
+/// The ranges of a set, of as many leading parts as keep them at `ranges_max`. `None` if there are more even of the
+/// first part's alone.
 pub fn flatten(set: &KeySet, parts: &[FlatPart], ranges_max: usize) -> Option<Flat> {
     let depth = (1..=parts.len()).rev().find(|depth| fits(set, 0, *depth, parts, &mut ranges_max.clone()))?;
     let mut flattening =
@@ -123,8 +123,8 @@ fn in_key_order(interval: &Interval, descending: bool) -> KeyInterval {
     if descending { KeyInterval { lower: high, upper: low } } else { KeyInterval { lower: low, upper: high } }
 }
 
-/// What conditions that are not in the ranges leave of the parts from `complete_parts` on. Empty if that is nothing worth
-/// going by.
+/// What conditions that are not in the ranges leave of the parts from `complete_parts` on. Empty if that is nothing
+/// worth going by.
 pub fn steering(set: &KeySet, parts: &[FlatPart], complete_parts: usize) -> Vec<Option<Vec<KeyInterval>>> {
     let mut found: Vec<Option<Vec<Interval>>> = vec![Some(Vec::new()); parts.len()];
     collect(set, 0, &mut found);

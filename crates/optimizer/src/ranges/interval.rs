@@ -1,7 +1,7 @@
 //! Intervals of one column's values.
 //!
-//! An interval lies between two cuts, and a cut lies between values: so `<= 5` and `> 5` meet at one cut, and an interval
-//! is empty exactly if its cuts are not in order.
+//! An interval lies between two cuts, and a cut lies between values: so `<= 5` and `> 5` meet at one cut, and an
+//! interval is empty exactly if its cuts are not in order.
 
 use crate::literal;
 use muster_algebra::{SqlType, Value};

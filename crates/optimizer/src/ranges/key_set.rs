@@ -109,8 +109,8 @@ impl KeySets<'_> {
         self.intersect(a, b, 0, &mut self.work_max.clone())
     }
 
-    /// The keys in all of the sets, each of which comes with the numbers of those that it is made of, and the numbers of those
-    /// that are left out because finding their keys takes too much work.
+    /// The keys in all of the sets, each of which comes with the numbers of those that it is made of, and the numbers
+    /// of those that are left out because finding their keys takes too much work.
     pub fn intersect_by_halves(&self, mut sets: Vec<(KeySet, Vec<usize>)>) -> (KeySet, Vec<usize>) {
         let mut left_out = Vec::new();
         // By halves, so that no set is gone through more often than the logarithm of their number.

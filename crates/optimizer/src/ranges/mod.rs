@@ -30,8 +30,8 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Memory that a range takes, by MySQL's reckoning for predicates joined by OR (manual 10.2.1.2, "Limiting Memory Use for
-/// Range Optimization").
+/// Memory that a range takes, by MySQL's reckoning for predicates joined by OR (manual 10.2.1.2, "Limiting Memory Use
+/// for Range Optimization").
 const BYTES_PER_RANGE: u64 = 230;
 /// More ranges than this are not made, whatever memory is allowed.
 const RANGES_MAX: usize = 1 << 20;
@@ -111,7 +111,8 @@ impl<'a> Domains<'a> {
         Domains { table, conjuncts, position: columns.iter().copied().collect(), ranges_max, options, known }
     }
 
-    /// The ranges of an index, `None` when its conditions neither restrict nor steer, and for a statement that has been stopped.
+    /// The ranges of an index, `None` when its conditions neither restrict nor steer, and for a statement that has been
+    /// stopped.
     pub fn ranges(&self, index: usize) -> Option<Rc<IndexRanges>> {
         if let Some(found) = self.known.by_index.borrow().get(&index) {
             return found.clone();

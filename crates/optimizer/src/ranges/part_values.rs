@@ -1,10 +1,10 @@
 //! What the values of a column are in one part of a key: the values themselves, or the beginnings of them.
 //!
-//! A part with a prefix, `KEY(c(5))`, holds the first characters only. Where each character has one weight, cutting keeps
-//! the order, so an interval of values becomes the interval of what is left of its ends. Under utf8mb4_0900_ai_ci it does
-//! not: 'ßb' equals 'ssb', but cut to two characters it is above 'ss'. What can be said there: the sort key of a cut text
-//! is the beginning of the whole text's sort key. So of all texts from `x` on, the cut keys are from the sort key of `x`
-//! on, or one of its beginnings.
+//! A part with a prefix, `KEY(c(5))`, holds the first characters only. Where each character has one weight, cutting
+//! keeps the order, so an interval of values becomes the interval of what is left of its ends. Under utf8mb4_0900_ai_ci
+//! it does not: 'ßb' equals 'ssb', but cut to two characters it is above 'ss'. What can be said there: the sort key of
+//! a cut text is the beginning of the whole text's sort key. So of all texts from `x` on, the cut keys are from the
+//! sort key of `x` on, or one of its beginnings.
 
 use super::column_values::Values;
 use super::interval::{Cut, Interval, normalised};
@@ -21,8 +21,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The intervals of the part in which keys of rows with these values are, normalised, and whether those are the keys
-    /// for which the condition is TRUE, and no others.
+    /// The intervals of the part in which keys of rows with these values are, normalised, and whether those are the
+    /// keys for which the condition is TRUE, and no others.
     pub fn intervals(&self, values: &Values) -> (Vec<Interval>, bool) {
         let (intervals, exact) = match (values, self.ty) {
             (Values::Like(pattern), SqlType::Text { collation, .. }) => self.like(pattern, collation),

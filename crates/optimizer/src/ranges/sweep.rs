@@ -1,5 +1,5 @@
-//! Many sets of keys at once: their intervals are sorted and gone through in order, so that each is looked at once. Combining the
-//! sets two by two would look at each as often as the number of sets can be halved.
+//! Many sets of keys at once: their intervals are sorted and gone through in order, so that each is looked at once.
+//! Combining the sets two by two would look at each as often as the number of sets can be halved.
 
 use super::interval::{Cut, Interval, compare_cuts};
 use super::key_set::{Branch, Joined, KeySet, KeySets};
@@ -145,8 +145,8 @@ fn pieces(ends: &[(&Cut, isize)], ty: SqlType) -> usize {
     pieces
 }
 
-/// The intervals of values that are in all of the lists, each of which is normalised. `ty`: of the values; `None` for a key
-/// without parts, of which there are all keys or none.
+/// The intervals of values that are in all of the lists, each of which is normalised. `ty`: of the values; `None` for a
+/// key without parts, of which there are all keys or none.
 fn common(lists: &[&[Branch]], ty: Option<SqlType>) -> Vec<Interval> {
     let Some(ty) = ty else { return Vec::new() };
     let ends = ends(lists.iter().flat_map(|list| list.iter().map(|b| &b.values)), ty);

@@ -1,5 +1,5 @@
-//! An aggregate over a left join, grouped by a key of the left input and aggregating the right one, aggregates before it
-//! joins: each left row then meets one row instead of all its partners.
+//! An aggregate over a left join, grouped by a key of the left input and aggregating the right one, aggregates before
+//! it joins: each left row then meets one row instead of all its partners.
 //!
 //! ```text
 //!   Aggregate[c_custkey; count(o_orderkey)] (customer LEFT orders on c_custkey = o_custkey)

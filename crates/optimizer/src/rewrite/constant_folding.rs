@@ -121,8 +121,8 @@ fn case(
     Expr::Case { branches: kept, otherwise, ty }
 }
 
-/// The value of an expression of literals. `None` if it is none, or computing it fails or warns: then it has to do so when it
-/// runs.
+/// The value of an expression of literals. `None` if it is none, or computing it fails or warns: then it has to do so
+/// when it runs.
 fn evaluate(expr: &Expr, columns: &muster_algebra::Columns) -> Option<Expr> {
     let mut is_constant = true;
     expr.for_each_child(&mut |child| is_constant = is_constant && matches!(child, Expr::Literal { .. }));

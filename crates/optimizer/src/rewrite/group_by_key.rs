@@ -1,5 +1,5 @@
-//! GROUP BY columns that other group columns determine need no comparing: they become `ANY_VALUE` aggregates. Grouping by
-//! a primary key and ten columns of its row is grouping by the primary key.
+//! GROUP BY columns that other group columns determine need no comparing: they become `ANY_VALUE` aggregates. Grouping
+//! by a primary key and ten columns of its row is grouping by the primary key.
 
 use super::{RewriteContext, bottom_up};
 use crate::properties::determined;

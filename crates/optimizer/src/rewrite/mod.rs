@@ -1,8 +1,8 @@
 //! Rewrites: passes from `Rel` to `Rel` that never make a plan worse or that open ways for later ones.
 //!
 //! One pass is one file; its file name and its switch are one word. [`PASSES`] is the list, in order; a pass may
-//! run more than once. Intermediate relations may deliver more columns than they did: only the columns that are mentioned
-//! above matter, and the planner drops the rest.
+//! run more than once. Intermediate relations may deliver more columns than they did: only the columns that are
+//! mentioned above matter, and the planner drops the rest.
 
 pub mod aggregate_pushdown;
 pub mod cast_unwrapping;
@@ -30,8 +30,8 @@ use muster_types::Result;
 pub struct RewriteContext<'a> {
     pub columns: &'a mut Columns,
     pub options: &'a Options,
-    /// True if an IN stays a subquery that may either be materialized or run as EXISTS. Both are planned then, and the cheaper
-    /// plan is taken.
+    /// True if an IN stays a subquery that may either be materialized or run as EXISTS. Both are planned then, and the
+    /// cheaper plan is taken.
     pub in_subquery_has_a_choice: bool,
 }
 
@@ -101,8 +101,8 @@ pub fn bottom_up(mut rel: Rel, f: &mut dyn FnMut(Rel) -> Result<Rel>) -> Result<
     f(rel)
 }
 
-/// Changes every node of every expression of a relation, those of subqueries included, parts first. What `f` leaves alone
-/// costs a visit and no more: a statement may have a hundred thousand nodes, and a pass changes few of them.
+/// Changes every node of every expression of a relation, those of subqueries included, parts first. What `f` leaves
+/// alone costs a visit and no more: a statement may have a hundred thousand nodes, and a pass changes few of them.
 pub fn update_exprs(rel: Rel, f: &mut dyn FnMut(&mut Expr)) -> Result<Rel> {
     bottom_up(rel, &mut |mut node| {
         for expr in node.exprs_mut() {

@@ -1,5 +1,5 @@
-//! Conditions common to all branches of an OR come out of it: `(j AND a) OR (j AND b)` becomes `j AND (a OR b)`, so that
-//! `j` can be a join condition. An OR of equalities with constants becomes an IN list.
+//! Conditions common to all branches of an OR come out of it: `(j AND a) OR (j AND b)` becomes `j AND (a OR b)`, so
+//! that `j` can be a join condition. An OR of equalities with constants becomes an IN list.
 
 use super::{RewriteContext, logic, update_exprs};
 use crate::fingerprint::{self, ExprSet};
@@ -25,8 +25,8 @@ pub fn run(rel: Rel, _context: &mut RewriteContext<'_>) -> Result<Rel> {
     })
 }
 
-/// Returns true if [`factor`] certainly leaves an expression as it is: it is no OR, or an OR of at least one AND whose branches have
-/// nothing in common, nothing to flatten and nothing that is decided.
+/// Returns true if [`factor`] certainly leaves an expression as it is: it is no OR, or an OR of at least one AND whose
+/// branches have nothing in common, nothing to flatten and nothing that is decided.
 fn is_factored(expr: &Expr) -> bool {
     let Expr::Logic { op: LogicOp::Or, args } = expr else { return true };
     let is_plain = |e: &Expr| !matches!(e, Expr::Logic { .. } | Expr::Literal { .. });

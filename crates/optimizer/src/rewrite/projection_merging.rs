@@ -1,8 +1,8 @@
 //! Projections disappear into what is above them: derived tables, views and CTEs become part of the query around them.
 //!
 //! A column that a projection only passes on, renames, or sets to a constant is replaced everywhere above it. One that
-//! is computed stays where it is computed, or moves above a join, unless it is used once only (then it is computed where it
-//! is used).
+//! is computed stays where it is computed, or moves above a join, unless it is used once only (then it is computed
+//! where it is used).
 
 use super::RewriteContext;
 use crate::scope;

@@ -1,14 +1,15 @@
-//! Statistics of a workload's tables as a database that holds them has them, read from a file that the tests of the lab write.
+//! Statistics of a workload's tables as a database that holds them has them, read from a file that the tests of the lab
+//! write.
 //!
 //! ```text
 //!   table   NAME  ROWS
 //!   column  NAME  DISTINCT  [MIN  MAX]
 //!   index   NAME  LEAF_PAGES  HEIGHT  DISTINCT...     distinct values of the first part, of the first two parts, ...
-//!   until   ROWS  VALUE                               number of entries of that index whose first part is at most VALUE
+//!   until   ROWS  VALUE                              number of entries of that index whose first part is at most VALUE
 //! ```
 //!
-//! Fields are separated by tabs. Between two values of `until` the entries are taken to be spread evenly; of texts, all values
-//! are listed. All pages are in memory.
+//! Fields are separated by tabs. Between two values of `until` the entries are taken to be spread evenly; of texts, all
+//! values are listed. All pages are in memory.
 
 use muster_algebra::{ColumnStatistics, IndexStatistics, KeyRange, TableDef, Value};
 use muster_types::{Decimal, SqlType, temporal};

@@ -1,4 +1,5 @@
-//! Rows of the short path as packets, from the page to the bytes that are sent. What comes before the rows is kept with the plan.
+//! Rows of the short path as packets, from the page to the bytes that are sent. What comes before the rows is kept with
+//! the plan.
 
 use super::{ResultCharset, Status, binary, column, eof, format::Format, result_set::Encoding, text};
 use muster_engine::short_path::{RowSink, ShortPlan};

@@ -37,8 +37,8 @@ pub(crate) struct Binder<'a> {
     /// Position of the query block that is being bound.
     pub block: Option<usize>,
     pub tables_bound: usize,
-    /// Stored tables that are read, once for each mention, and whether the rows that the statement changes can be none of
-    /// those that it reads: then they are in a derived table that is computed before.
+    /// Stored tables that are read, once for each mention, and whether the rows that the statement changes can be none
+    /// of those that it reads: then they are in a derived table that is computed before.
     pub reads: Vec<(TableId, bool)>,
     /// The stored column behind each TIMESTAMP column in local time.
     pub local_times: HashMap<ColId, ColId>,

@@ -82,7 +82,8 @@ pub trait SessionValues {
     fn version(&self) -> String;
     /// The collation of text literals (`collation_connection`).
     fn default_collation(&self) -> Collation;
-    /// The error that the statement ends with, if it has been stopped. Asked for each expression and table that is bound.
+    /// The error that the statement ends with, if it has been stopped. Asked for each expression and table that is
+    /// bound.
     fn check_interrupt(&self) -> Result<()> {
         Ok(())
     }

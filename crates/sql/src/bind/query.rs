@@ -177,7 +177,8 @@ impl Binder<'_> {
         (Rel::Project { input: Box::new(query.rel), exprs }, ids)
     }
 
-    /// INTERSECT and EXCEPT: distinct rows of the left side that are, or are not, among the right ones. NULLs are equal.
+    /// INTERSECT and EXCEPT: distinct rows of the left side that are, or are not, among the right ones. NULLs are
+    /// equal.
     fn semi_operation(&mut self, op: SetOperator, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery> {
         let kind = match op {
             SetOperator::Intersect => JoinKind::Semi,

@@ -24,8 +24,8 @@ impl Binder<'_> {
         Ok(self.scalar(bound, 0))
     }
 
-    /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own, which must find the
-    /// same row: error 1235 for one that picks any.
+    /// One of the `of` columns of a subquery that yields a row. Each column is a subquery of its own, which must find
+    /// the same row: error 1235 for one that picks any.
     pub fn column_of_row(&mut self, query: &ast::Query, at: usize, of: usize, cx: &ExprContext) -> Result<Item> {
         let bound = self.inner_query(query, cx, true)?;
         if bound.outputs.len() != of {

@@ -223,7 +223,8 @@ impl Binder<'_> {
         Ok(joined)
     }
 
-    /// Returns true if a subquery, bound since there were `reads` tables that are read, reads a table of the relation again.
+    /// Returns true if a subquery, bound since there were `reads` tables that are read, reads a table of the relation
+    /// again.
     fn reads_again(&self, reads: usize, rel: &Rel) -> bool {
         let reads = &self.reads[reads..];
         let tables = base_tables(rel, false);
@@ -233,8 +234,8 @@ impl Binder<'_> {
         })
     }
 
-    /// Notes that the tables read since there were `reads` of them are read before the statement changes any row, if the
-    /// derived table that they are in is not merged into the query around it.
+    /// Notes that the tables read since there were `reads` of them are read before the statement changes any row, if
+    /// the derived table that they are in is not merged into the query around it.
     fn shelter(&mut self, reads: usize, rel: &Rel, alias: &str) {
         if !is_merged(rel) || self.is_kept_apart(alias) {
             self.reads[reads..].iter_mut().for_each(|(_, sheltered)| *sheltered = true);

@@ -8,8 +8,9 @@ use crate::Query;
 use sqlparser::ast::{self, Distinct, GroupByExpr, JoinOperator, SetExpr, TableFactor};
 
 /// The tables and views of the FROM clause, as (database, name), if by its own form each row of the query is one row of
-/// each of them. The view can be updated if all those that are views can. `None` for a query with a set operation, DISTINCT,
-/// groups, HAVING, LIMIT or an outer join, without any table, or with a subquery on its only table. `database`: the current one.
+/// each of them. The view can be updated if all those that are views can. `None` for a query with a set operation,
+/// DISTINCT, groups, HAVING, LIMIT or an outer join, without any table, or with a subquery on its only table.
+/// `database`: the current one.
 pub fn updatable_tables(query: &Query, bound: &Bound, database: Option<&str>) -> Option<Vec<(String, String)>> {
     let SetExpr::Select(select) = query.ast.body.as_ref() else { return None };
     let distinct = matches!(select.distinct, Some(Distinct::Distinct));

@@ -37,8 +37,8 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
-/// `ALGORITHM = ..`, `DEFINER = ..` and `SQL SECURITY ..`. The algorithm only matters for whether the view is updatable: it
-/// is returned if it is TEMPTABLE.
+/// `ALGORITHM = ..`, `DEFINER = ..` and `SQL SECURITY ..`. The algorithm only matters for whether the view is
+/// updatable: it is returned if it is TEMPTABLE.
 fn view_attributes(c: &mut Cursor) -> Result<(ViewSecurity, bool)> {
     let (mut definer, mut invoker, mut temporary_table) = (ViewSecurity::Creator, false, false);
     loop {

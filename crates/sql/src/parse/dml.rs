@@ -87,8 +87,8 @@ fn column_name(c: &mut Cursor) -> Result<Vec<String>> {
     Ok(parts)
 }
 
-/// Returns true if VALUES or VALUE follows; `VALUES ROW(..)` is as good. A query may begin with VALUES, but then it has no
-/// DEFAULT.
+/// Returns true if VALUES or VALUE follows; `VALUES ROW(..)` is as good. A query may begin with VALUES, but then it has
+/// no DEFAULT.
 fn begins_rows(c: &Cursor) -> bool {
     c.at("VALUES") || c.at("VALUE")
 }
@@ -175,7 +175,8 @@ pub(super) fn update(c: &mut Cursor, with: Option<ast::With>) -> Result<Statemen
     Ok(Statement::Update(Box::new(update)))
 }
 
-/// `DELETE [LOW_PRIORITY] [QUICK] [IGNORE] FROM t ..`, `DELETE t, .. FROM tables ..`, `DELETE FROM t, .. USING tables ..`.
+/// `DELETE [LOW_PRIORITY] [QUICK] [IGNORE] FROM t ..`, `DELETE t, .. FROM tables ..`, `DELETE FROM t, .. USING tables
+/// ..`.
 pub(super) fn delete(c: &mut Cursor, with: Option<ast::With>) -> Result<Statement> {
     let hints = c.hints();
     c.expect("DELETE")?;

@@ -1,5 +1,6 @@
-//! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`. So do literals of
-//! INSERT, REPLACE and UPDATE that are not of the statement's character set: they are values for columns of bytes, as dumps write them.
+//! A statement's bytes to text. `_binary'..'` literals hold bytes that are no text: they become `_binary X'..'`. So do
+//! literals of INSERT, REPLACE and UPDATE that are not of the statement's character set: they are values for columns of
+//! bytes, as dumps write them.
 
 use super::scan::{self, Piece};
 use muster_types::{
@@ -57,7 +58,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Literals of bytes in hexadecimal digits: those with the introducer `_binary`, and with a character set those that are not of it.
+/// Literals of bytes in hexadecimal digits: those with the introducer `_binary`, and with a character set those that
+/// are not of it.
 fn with_bytes_as_hex(sql: &[u8], charset: Option<Charset>) -> Vec<u8> {
     let mut out = Vec::with_capacity(sql.len() * 2);
     let mut at = 0;

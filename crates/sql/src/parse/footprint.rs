@@ -1,5 +1,5 @@
-//! The memory that a statement takes until it runs, by estimate: as tokens, syntax tree, expressions and plan, and as the
-//! copies that are made on the way.
+//! The memory that a statement takes until it runs, by estimate: as tokens, syntax tree, expressions and plan, and as
+//! the copies that are made on the way.
 
 use super::{
     literal_rows::extent_and_values,

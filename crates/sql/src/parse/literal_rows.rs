@@ -1,8 +1,8 @@
 //! `INSERT INTO t (..) VALUES (1, 'x'), ..`: rows of literals, straight from the text to values.
 //!
-//! A statement with many rows has no token and no expression for each of their values. What is read here is cut out of the
-//! text before it is made tokens; the first row that holds anything but literals, `?` and DEFAULT, and all rows behind it, are
-//! left to the grammar of expressions.
+//! A statement with many rows has no token and no expression for each of their values. What is read here is cut out of
+//! the text before it is made tokens; the first row that holds anything but literals, `?` and DEFAULT, and all rows
+//! behind it, are left to the grammar of expressions.
 
 use super::{
     column::{hex_bytes, number},
@@ -22,8 +22,8 @@ pub(super) struct LiteralRows {
     pub parameters: usize,
 }
 
-/// The rows of literals that the VALUES of an INSERT or REPLACE begins with; `None` for any other statement, and when the
-/// first row is no such row.
+/// The rows of literals that the VALUES of an INSERT or REPLACE begins with; `None` for any other statement, and when
+/// the first row is no such row.
 pub(super) fn literal_rows(text: &str) -> Option<LiteralRows> {
     let mut rows = InsertRows::default();
     let extent = each_row(text, |values| {

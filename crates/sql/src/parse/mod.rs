@@ -59,8 +59,8 @@ const MAX_CHAIN: usize = 600;
 /// Most set operations (UNION ..) of one statement.
 const MAX_SET_OPERATIONS: usize = 600;
 
-/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for what
-/// MySQL has and Muster has not.
+/// Parses one statement (a trailing `;` is allowed). Errors: 1064 near the place, 1065 for nothing at all, 1235 for
+/// what MySQL has and Muster has not.
 pub fn parse(sql: &str) -> Result<Statement> {
     with_cursor(sql, |cursor| {
         let statement = statement::statement(cursor)?;

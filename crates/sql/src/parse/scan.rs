@@ -1,7 +1,7 @@
 //! Raw text: where quotes and comments begin and end.
 //!
-//! The tokenizer of sqlparser works on one statement; this looks at the text before it: to split a script at `;`, and to
-//! uncover the statements that MySQL hides from other servers in `/*! ... */`.
+//! The tokenizer of sqlparser works on one statement; this looks at the text before it: to split a script at `;`, and
+//! to uncover the statements that MySQL hides from other servers in `/*! ... */`.
 
 use std::borrow::Cow;
 
@@ -99,8 +99,8 @@ pub fn split(sql: &str) -> Vec<&str> {
     found
 }
 
-/// The text with `/*!NNNNN` and its `*/` blanked, so that what they enclose is read; what is meant for newer versions is
-/// blanked as a whole. Every byte keeps its place.
+/// The text with `/*!NNNNN` and its `*/` blanked, so that what they enclose is read; what is meant for newer versions
+/// is blanked as a whole. Every byte keeps its place.
 pub(crate) fn uncover(sql: &str) -> Cow<'_, str> {
     if !sql.contains("/*!") {
         return Cow::Borrowed(sql);

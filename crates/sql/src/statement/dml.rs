@@ -110,7 +110,8 @@ pub struct Update {
 pub struct Delete {
     pub ignore: bool,
     pub(crate) with: Option<ast::With>,
-    /// The tables that lose rows, by the names that they have in `tables`; `None`: `DELETE FROM t`, where it is that one.
+    /// The tables that lose rows, by the names that they have in `tables`; `None`: `DELETE FROM t`, where it is that
+    /// one.
     pub(crate) targets: Option<Vec<TableName>>,
     pub(crate) tables: Vec<ast::TableWithJoins>,
     pub(crate) condition: Option<ScalarExpr>,

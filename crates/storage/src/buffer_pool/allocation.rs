@@ -75,8 +75,8 @@ impl<'a> Allocation<'a> {
         Ok(TakenPage { page, is_new: true })
     }
 
-    /// Puts a page, which the caller has latched and nothing leads to any more, first on the free list. Returns the free
-    /// page behind it.
+    /// Puts a page, which the caller has latched and nothing leads to any more, first on the free list. Returns the
+    /// free page behind it.
     pub fn give_back(&mut self, page_no: u32) -> u32 {
         self.header.free_count += 1;
         std::mem::replace(&mut self.header.free_head, page_no)
@@ -96,8 +96,8 @@ impl<'a> Allocation<'a> {
 }
 
 impl BufferPool {
-    /// Appends a page to a file, or takes one from its free list. It is zeroed but for its identity. On an error the file
-    /// is as it was. Errors: `DiskFull`, `Corrupt`, I/O, `NoFreeFrame`.
+    /// Appends a page to a file, or takes one from its free list. It is zeroed but for its identity. On an error the
+    /// file is as it was. Errors: `DiskFull`, `Corrupt`, I/O, `NoFreeFrame`.
     pub fn new_page(
         self: &Arc<Self>,
         file: &Arc<PageFile>,

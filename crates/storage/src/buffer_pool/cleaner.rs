@@ -1,8 +1,8 @@
 //! The cleaner: a thread that writes dirty pages, so that no reader has to.
 //!
 //! It works in rounds. A round writes a batch of the dirty pages that are nearest to being replaced, if somebody asked
-//! for frames; and a batch of those that have been dirty longest, while more than a share of the pool is dirty or somebody
-//! asked for all changes before a position of the log. The thread is started when it is first needed.
+//! for frames; and a batch of those that have been dirty longest, while more than a share of the pool is dirty or
+//! somebody asked for all changes before a position of the log. The thread is started when it is first needed.
 
 use super::BufferPool;
 use crate::{
@@ -69,8 +69,8 @@ pub(super) struct Cleaner {
     work: Condvar,
     /// Notified when a round has ended.
     round_ended: Condvar,
-    /// True if a request for frames is waiting, or one because too many pages are dirty: so that another one need not be
-    /// made.
+    /// True if a request for frames is waiting, or one because too many pages are dirty: so that another one need not
+    /// be made.
     frames_pending: AtomicBool,
     share_pending: AtomicBool,
     /// The most dirty pages that are left alone.
@@ -142,8 +142,8 @@ impl Cleaner {
         self.work.notify_one();
     }
 
-    /// Asks for frames and waits until the round has ended. Returns its error. `at_once`: the cleaner does not rest before
-    /// it, even if the round before has failed.
+    /// Asks for frames and waits until the round has ended. Returns its error. `at_once`: the cleaner does not rest
+    /// before it, even if the round before has failed.
     pub fn round(&self, pool: &Weak<BufferPool>, at_once: bool) -> Option<Arc<StorageError>> {
         let mut requests = self.requests.lock();
         requests.frames_wanted = true;
@@ -189,8 +189,8 @@ impl Cleaner {
         }
     }
 
-    /// Waits until there is something to do; at most `rest` if the last round left something, and after an error no less
-    /// unless a round is wanted at once.
+    /// Waits until there is something to do; at most `rest` if the last round left something, and after an error no
+    /// less unless a round is wanted at once.
     fn next_round(&self, rest: Option<Duration>) -> Option<Round> {
         let mut requests = self.requests.lock();
         match rest {

@@ -1,5 +1,5 @@
-//! Which pages are dirty, and since when: by recovery LSN, the position in the log before the first change that is not at
-//! the page's place yet.
+//! Which pages are dirty, and since when: by recovery LSN, the position in the log before the first change that is not
+//! at the page's place yet.
 //!
 //! ```text
 //!   Clean --mark--> Dirty --begin--> Written --finish--> Clean

@@ -69,7 +69,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The state of a page between changes and disk: the positions of its changes that are not durable, and how many of them the copy has.
+/// The state of a page between changes and disk: the positions of its changes that are not durable, and how many of
+/// them the copy has.
 #[derive(Default)]
 struct Model {
     changes: Vec<u64>,

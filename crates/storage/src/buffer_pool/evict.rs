@@ -14,9 +14,9 @@ const DIRTY_PASSED: usize = 4;
 const FULL_DISK_WAIT: Duration = Duration::from_millis(10);
 
 impl BufferPool {
-    /// An empty frame, latched exclusively, in no list. Waits a while when all are in use, and for the cleaner when none
-    /// is clean; hardly, if the cleaner can write nothing because the disk is full. Errors: `NoFreeFrame`, and those of the
-    /// cleaner.
+    /// An empty frame, latched exclusively, in no list. Waits a while when all are in use, and for the cleaner when
+    /// none is clean; hardly, if the cleaner can write nothing because the disk is full. Errors: `NoFreeFrame`, and
+    /// those of the cleaner.
     pub(super) fn take_frame(&self, counters: &Counters) -> Result<u32> {
         if let Some(frame) = self.take_frame_now() {
             return Ok(frame);
@@ -48,7 +48,8 @@ impl BufferPool {
         let Some(frame) = free else { return self.evict() };
         let f = self.frames.get(frame);
         f.lock_exclusive();
-        // Threads that waited for the page that was here need the latch once more, to see that it is gone. No others come.
+        // Threads that waited for the page that was here need the latch once more, to see that it is gone. No others
+        // come.
         while f.is_waited_for() {
             // SAFETY: locked above.
             unsafe { f.unlock_exclusive() };
@@ -58,8 +59,8 @@ impl BufferPool {
         Some(frame)
     }
 
-    /// Empties the clean frame that is the first to go and not in use; `None` if there is none. Wakes the cleaner if dirty
-    /// ones should have gone before it.
+    /// Empties the clean frame that is the first to go and not in use; `None` if there is none. Wakes the cleaner if
+    /// dirty ones should have gone before it.
     fn evict(&self) -> Option<u32> {
         let mut candidates = Vec::new();
         let mut dirty = 0;

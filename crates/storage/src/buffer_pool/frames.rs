@@ -37,8 +37,8 @@ impl PageKey {
 
 pub(super) struct Frame {
     latch: RawRwLock,
-    /// Threads that wait for the latch because they have found their page here. As long as there are any, no other page comes
-    /// here: a thread would wait for a page that it did not ask for, out of the order of latches.
+    /// Threads that wait for the latch because they have found their page here. As long as there are any, no other page
+    /// comes here: a thread would wait for a page that it did not ask for, out of the order of latches.
     waiting: AtomicU32,
     /// Changed only under the exclusive latch.
     key: AtomicU64,
@@ -76,7 +76,8 @@ impl Frame {
     pub fn lock_exclusive(&self) {
         self.latch.lock_exclusive();
     }
-    /// Announces a thread that is going to wait for the latch. The caller has its page's shard of the page table locked.
+    /// Announces a thread that is going to wait for the latch. The caller has its page's shard of the page table
+    /// locked.
     pub fn begin_waiting(&self) {
         self.waiting.fetch_add(1, Ordering::AcqRel);
     }

@@ -13,8 +13,8 @@
 //!
 //! Invariants: a frame in the page table has the key it is found under, unless its latch is held exclusively; a
 //! frame's key and contents change only under its exclusive latch; nobody waits for a latch while holding a lock of
-//! the page table or of replacement. So whoever has waited for a latch looks at the key again. A frame that somebody waits for
-//! gets no other page, so that nobody waits for a page that he has not asked for.
+//! the page table or of replacement. So whoever has waited for a latch looks at the key again. A frame that somebody
+//! waits for gets no other page, so that nobody waits for a page that he has not asked for.
 
 mod allocation;
 mod cleaner;
@@ -219,8 +219,8 @@ impl BufferPool {
         Ok(PageGuard::new(Arc::clone(self), frame))
     }
 
-    /// A page for reading; `None` if somebody changes it just now or reads it from disk. For who holds other pages, and must
-    /// not wait for a writer who may wait for one of those. Errors: as [`BufferPool::fetch`].
+    /// A page for reading; `None` if somebody changes it just now or reads it from disk. For who holds other pages, and
+    /// must not wait for a writer who may wait for one of those. Errors: as [`BufferPool::fetch`].
     pub fn try_fetch(
         self: &Arc<Self>,
         file: &Arc<PageFile>,

@@ -12,8 +12,8 @@ pub struct PageForRedo {
 }
 
 impl BufferPool {
-    /// A page for redo, read unless it is in memory. Only one thread may do so, and nobody else may use the file. Errors:
-    /// `NoFreeFrame`, I/O other than a file that is too short.
+    /// A page for redo, read unless it is in memory. Only one thread may do so, and nobody else may use the file.
+    /// Errors: `NoFreeFrame`, I/O other than a file that is too short.
     pub fn page_for_redo(
         self: &Arc<Self>,
         file: &Arc<PageFile>,

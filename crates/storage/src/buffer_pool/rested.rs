@@ -1,5 +1,5 @@
-//! Leaves with slots that nobody changes any more, for whoever encodes them anew. A list of frames; each is in it once at most,
-//! since the frame says whether it is.
+//! Leaves with slots that nobody changes any more, for whoever encodes them anew. A list of frames; each is in it once
+//! at most, since the frame says whether it is.
 //!
 //! ```text
 //!   Quiet --note--> Changed --look--> Waiting --look--> Quiet, and handed out
@@ -45,8 +45,8 @@ impl BufferPool {
         }
     }
 
-    /// Looks through the pages that were noted. Takes off the list and returns those that nobody has changed between this call
-    /// and the one before.
+    /// Looks through the pages that were noted. Takes off the list and returns those that nobody has changed between
+    /// this call and the one before.
     pub fn take_rested(&self) -> Vec<(FileId, u32)> {
         let mut rested = Vec::new();
         self.rested.frames.lock().retain(|&frame| {

@@ -52,7 +52,8 @@ impl BufferPool {
         self.cleaner.wake_for(lsn, &self.me);
     }
 
-    /// Ends the cleaner, and waits for what it writes just now. To be called before the lock of the directory is let go.
+    /// Ends the cleaner, and waits for what it writes just now. To be called before the lock of the directory is let
+    /// go.
     pub fn stop_cleaner(&self) {
         self.cleaner.stop();
     }

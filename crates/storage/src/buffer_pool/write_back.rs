@@ -47,8 +47,8 @@ impl BufferPool {
         BATCH_PAGES.min(BATCH_BYTES / self.page_size).max(1)
     }
 
-    /// Writes those of the frames that are dirty and not being changed, at most a batch. Returns how many pages it has made
-    /// clean. Errors: `DiskFull`, I/O; the pages that were not written stay dirty.
+    /// Writes those of the frames that are dirty and not being changed, at most a batch. Returns how many pages it has
+    /// made clean. Errors: `DiskFull`, I/O; the pages that were not written stay dirty.
     pub(super) fn write_batch(&self, frames: &[u32], counters: &Counters) -> Result<usize> {
         let mut buffer = self.copies.lock();
         let memory = buffer.get_or_insert_with(|| AlignedBuf::zeroed(self.batch_pages() * self.page_size));

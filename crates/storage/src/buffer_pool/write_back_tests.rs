@@ -1,4 +1,5 @@
-//! Tests of the order of writing: the log and the copy are durable before a page is written, the page is clean after it.
+//! Tests of the order of writing: the log and the copy are durable before a page is written, the page is clean after
+//! it.
 
 use super::{planted::Fault as PlantedFault, write_fixtures::*, *};
 use crate::{

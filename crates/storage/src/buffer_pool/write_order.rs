@@ -14,8 +14,8 @@ use std::{
 pub trait PageLog: Send + Sync {
     /// The end of the log: no group that is appended later begins before it.
     fn position(&self) -> u64;
-    /// Returns when the log is durable up to the end of a group, which is the LSN of a page that the group changed. Must not
-    /// wait for a page. Errors: the log has failed.
+    /// Returns when the log is durable up to the end of a group, which is the LSN of a page that the group changed.
+    /// Must not wait for a page. Errors: the log has failed.
     fn make_durable(&self, lsn: u64) -> Result<()>;
 }
 
@@ -31,10 +31,11 @@ pub struct PageCopy<'a> {
 /// A place where pages are durable before they are written to their own places, so that a page that a power cut tore is
 /// whole there.
 pub trait Doublewrite: Send + Sync {
-    /// Keeps these pages, durably, in the place of those before. At most [`super::BATCH_PAGES`]. Errors: `DiskFull`, I/O.
+    /// Keeps these pages, durably, in the place of those before. At most [`super::BATCH_PAGES`]. Errors: `DiskFull`,
+    /// I/O.
     fn save(&self, pages: &[PageCopy<'_>]) -> Result<()>;
-    /// Tells which of the pages that were saved last are durable at their places. The others may be torn there: they are
-    /// kept until they are saved again.
+    /// Tells which of the pages that were saved last are durable at their places. The others may be torn there: they
+    /// are kept until they are saved again.
     fn written(&self, pages: &[PageCopy<'_>], durable: &[bool]);
     /// Forgets the pages of a file that is deleted.
     fn forget(&self, file: FileId);

@@ -281,8 +281,8 @@ impl PageFile {
         Ok(*next - 1)
     }
 
-    /// Changes the header and writes it directly, past the buffer pool, with the root (its identity is added) if there is
-    /// one. Only for a new file: nobody else has it open, and none of its pages is in the pool.
+    /// Changes the header and writes it directly, past the buffer pool, with the root (its identity is added) if there
+    /// is one. Only for a new file: nobody else has it open, and none of its pages is in the pool.
     pub(crate) fn write_new_header(&self, root: Option<&[u8]>, change: impl FnOnce(&mut FileHeader)) -> Result<()> {
         debug_assert_eq!(self.resident_pages(), 0);
         let header = {

@@ -124,8 +124,8 @@ impl SequentialWriter {
         }
     }
 
-    /// Writes what is left, the root, and the header, whose fields the caller sets in `change` (not those of pages), and
-    /// syncs the file and its directory. The root goes to page 1, for which room was left; its number, index id and
+    /// Writes what is left, the root, and the header, whose fields the caller sets in `change` (not those of pages),
+    /// and syncs the file and its directory. The root goes to page 1, for which room was left; its number, index id and
     /// checksum are added.
     pub fn finish(mut self, root: Option<&[u8]>, change: impl FnOnce(&mut FileHeader)) -> Result<Arc<PageFile>> {
         self.stop_writer()?;

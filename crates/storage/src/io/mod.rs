@@ -9,8 +9,8 @@
 //! | `trace` | records accesses of another back end |
 //! | `file`, `lock`, `aligned` | an open file, a lock on one, memory for direct I/O |
 //!
-//! Temporary files are not behind the seam: sorted runs of loads and what queries spill are unlinked as soon as they are
-//! open, no restarted process reads them, and a power cut can take nothing with them.
+//! Temporary files are not behind the seam: sorted runs of loads and what queries spill are unlinked as soon as they
+//! are open, no restarted process reads them, and a power cut can take nothing with them.
 
 mod aligned;
 mod file;
@@ -91,15 +91,15 @@ impl<'a> WriteOp<'a> {
     }
 }
 
-/// Files and their names. All calls block until done; batches of reads and writes run at the same time as far as the back
-/// end can.
+/// Files and their names. All calls block until done; batches of reads and writes run at the same time as far as the
+/// back end can.
 ///
 /// A write is durable after [`Disk::sync`], a name that was made, removed or changed after
-/// [`Disk::sync_directory`]. Until then a power cut may leave any of the old and the new states, sector by sector and name
-/// by name, in any order; a sector is 512 bytes.
+/// [`Disk::sync_directory`]. Until then a power cut may leave any of the old and the new states, sector by sector and
+/// name by name, in any order; a sector is 512 bytes.
 pub trait Disk: Send + Sync + fmt::Debug {
-    /// Opens a file for blocks: offsets, lengths and buffers are multiples of [`ALIGN`], and the operating system's cache
-    /// is passed by where the file system allows it.
+    /// Opens a file for blocks: offsets, lengths and buffers are multiples of [`ALIGN`], and the operating system's
+    /// cache is passed by where the file system allows it.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile>;
     /// Opens a file for bytes: any offset, length and buffer. They go through the operating system's cache.
     fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile>;
@@ -110,8 +110,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Does all operations; each has its result when this returns, none is left under way.
     fn read(&self, ops: &mut [ReadOp<'_>]);
     fn write(&self, ops: &mut [WriteOp<'_>]);
-    /// Makes the file's data and length durable (`fdatasync`). After an error it is not known what is durable, and a later
-    /// success says nothing of what was written before the error.
+    /// Makes the file's data and length durable (`fdatasync`). After an error it is not known what is durable, and a
+    /// later success says nothing of what was written before the error.
     fn sync(&self, file: &IoFile) -> io::Result<()>;
     fn file_len(&self, file: &IoFile) -> io::Result<u64>;
     /// Makes the file at least so long, with room on the disk for all of it. New bytes are zero.
@@ -148,8 +148,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
         op.result.map(|()| bytes)
     }
 
-    /// Writes a whole file: made, or cut to nothing first. With `sync` its content is durable when this returns; its name
-    /// is not.
+    /// Writes a whole file: made, or cut to nothing first. With `sync` its content is durable when this returns; its
+    /// name is not.
     fn write_small(&self, path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
         write_whole(self, path, bytes, sync)
     }

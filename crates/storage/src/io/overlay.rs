@@ -1,6 +1,7 @@
 //! A disk that leaves the one below it as it is: what is written, made, renamed and removed is so in memory only.
 //!
-//! A damaged data directory is opened on it: recovery and all the rest run as ever, and every file stays as it was found.
+//! A damaged data directory is opened on it: recovery and all the rest run as ever, and every file stays as it was
+//! found.
 
 use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, file::FileKind};
 use parking_lot::Mutex;

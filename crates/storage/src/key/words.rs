@@ -40,7 +40,8 @@ impl KeyWords {
         Some(words)
     }
 
-    /// Words of whole keys of a tree, which all have the same length; `None` if they may differ in length or do not fit.
+    /// Words of whole keys of a tree, which all have the same length; `None` if they may differ in length or do not
+    /// fit.
     pub fn of_whole_keys(codec: &KeyCodec) -> Option<KeyWords> {
         let is_fixed = codec.parts.iter().all(|part| !part.nullable);
         if is_fixed { KeyWords::new(codec, codec.parts.len()) } else { None }
@@ -100,8 +101,8 @@ impl WordBound {
     }
 }
 
-/// Makes words of eight bytes of keys that are one whole number, never NULL: words of all rows of a leaf are made as fast as
-/// the column is decoded.
+/// Makes words of eight bytes of keys that are one whole number, never NULL: words of all rows of a leaf are made as
+/// fast as the column is decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberWords {
     pub column: usize,

@@ -1,6 +1,6 @@
 //! Sorted runs on disk. A run file has no name: it is unlinked as soon as it is open, so it goes away with its last
-//! handle, also when the process is killed. So no restart ever reads one, and runs are files of the operating system, not of
-//! the store's [`crate::io::Disk`].
+//! handle, also when the process is killed. So no restart ever reads one, and runs are files of the operating system,
+//! not of the store's [`crate::io::Disk`].
 //!
 //! ```text
 //!   block:   | bytes u32 | CRC32C u32 | records |

@@ -6,8 +6,8 @@
 //!   columns    values that only one of the leaves has, and values that several have, give the distinct values
 //! ```
 //!
-//! The estimator for columns is Duj1 (Haas and Stokes, "Estimating the Number of Classes in a Finite Population", 1998). A value counts
-//! once for each leaf that has it, since neighbours are alike.
+//! The estimator for columns is Duj1 (Haas and Stokes, "Estimating the Number of Classes in a Finite Population",
+//! 1998). A value counts once for each leaf that has it, since neighbours are alike.
 
 use super::{
     hyper_log_log::{hash_bytes, hash_u64, hash_u128},
@@ -45,8 +45,8 @@ struct ColumnSample {
     bounds: Option<(Value, Value)>,
 }
 
-/// Reads `leaves_max` leaves of each tree of a table, at most. `known`: what was known before; of texts it says what no sample can.
-/// Errors: those of reading pages.
+/// Reads `leaves_max` leaves of each tree of a table, at most. `known`: what was known before; of texts it says what no
+/// sample can. Errors: those of reading pages.
 pub fn sample(table: &Table, known: &TableStatistics, leaves_max: usize) -> Result<TableStatistics> {
     let counters = table.store().counters();
     let rows = table.row_count();
@@ -230,8 +230,8 @@ impl ColumnSample {
         }
     }
 
-    /// The statistics of the column in a table of so many rows. `of_index`: distinct values, NULL among them, as an index that the
-    /// column begins has them.
+    /// The statistics of the column in a table of so many rows. `of_index`: distinct values, NULL among them, as an
+    /// index that the column begins has them.
     fn finish(
         mut self,
         rows: u64,

@@ -1,5 +1,5 @@
-//! Cycles of transactions that wait for each other. Whoever begins to wait looks for them. They may lead through sessions that wait for
-//! something else than keys ([`OtherWaits`]).
+//! Cycles of transactions that wait for each other. Whoever begins to wait looks for them. They may lead through
+//! sessions that wait for something else than keys ([`OtherWaits`]).
 
 use super::{
     other_waits::{OtherWaits, Party, StoppedWaits},
@@ -13,8 +13,8 @@ use std::{
     time::SystemTime,
 };
 
-/// Steps of a search from one transaction that waits to those that it waits for. A search that takes more counts as a deadlock of
-/// who began it, as in InnoDB.
+/// Steps of a search from one transaction that waits to those that it waits for. A search that takes more counts as a
+/// deadlock of who began it, as in InnoDB.
 const STEPS_MAX: usize = 100_000;
 
 /// A transaction that waits, and for what.
@@ -61,8 +61,8 @@ pub struct DeadlockParty {
     pub statement: Option<Arc<str>>,
     /// The lock that the transaction waited for; `None` if its session waited for something else than a key.
     pub waits_for: Option<(Resource, Wanted)>,
-    /// What the transaction had locked of the key that the party before it waited for. Empty if it only waited for that too, but
-    /// before the other.
+    /// What the transaction had locked of the key that the party before it waited for. Empty if it only waited for that
+    /// too, but before the other.
     pub holds: Vec<Wanted>,
 }
 
@@ -114,8 +114,8 @@ impl<'a> AllWaits<'a> {
         AllWaits { keys, other, of_sessions }
     }
 
-    /// The name of a party by which a search knows it: a transaction that waits for a key is known by its id, and one that does not by
-    /// its session, which may wait for something else.
+    /// The name of a party by which a search knows it: a transaction that waits for a key is known by its id, and one
+    /// that does not by its session, which may wait for something else.
     fn known(&self, party: Party) -> Party {
         match party {
             Party::Session(session) => {
@@ -134,16 +134,16 @@ impl<'a> AllWaits<'a> {
 }
 
 impl LockTable {
-    /// Ends the deadlocks that a transaction which waits is part of: of each cycle the transaction that has changed the fewest rows
-    /// waits no longer, this one if it has changed no more than the others.
+    /// Ends the deadlocks that a transaction which waits is part of: of each cycle the transaction that has changed the
+    /// fewest rows waits no longer, this one if it has changed no more than the others.
     pub(super) fn end_deadlocks(&self, waits: &mut WaitsFor, owner: &Arc<LockOwner>) {
         let other = self.other_waits();
         let stopped = other.as_ref().map(|other| other.stop());
         self.end_cycles(&mut AllWaits::new(waits, stopped), Party::Transaction(owner.id()));
     }
 
-    /// Ends the deadlocks that a session is part of which waits for something else than a key, as `other` tells. The caller has stopped
-    /// no waits.
+    /// Ends the deadlocks that a session is part of which waits for something else than a key, as `other` tells. The
+    /// caller has stopped no waits.
     pub fn end_deadlocks_of_session(&self, session: u64, other: &dyn OtherWaits) {
         let mut waits = self.waits.lock();
         self.end_cycles(&mut AllWaits::new(&mut waits, Some(other.stop())), Party::Session(session));
@@ -191,7 +191,8 @@ impl LockTable {
         }
     }
 
-    /// Takes the request of a transaction out of its queue and ends the wait. Returns false if the transaction does not wait.
+    /// Takes the request of a transaction out of its queue and ends the wait. Returns false if the transaction does not
+    /// wait.
     pub(super) fn withdraw(
         &self,
         waits: &mut WaitsFor,
@@ -211,13 +212,13 @@ impl LockTable {
         true
     }
 
-    /// Looks for a way from a party along those that each has to wait for, back to itself; breadth first, so the shortest one
-    /// is found.
+    /// Looks for a way from a party along those that each has to wait for, back to itself; breadth first, so the
+    /// shortest one is found.
     fn find_cycle(&self, waits: &AllWaits<'_>, from: Party) -> Searched {
         let mut reached_by = HashMap::from([(from, from)]);
         let mut next = VecDeque::from([from]);
-        // How many of the requests of a queue are known already as being waited for. In the queue of a row that many want to change
-        // each request waits for all before it.
+        // How many of the requests of a queue are known already as being waited for. In the queue of a row that many
+        // want to change each request waits for all before it.
         let mut known: HashMap<Resource, usize> = HashMap::new();
         let mut steps = 0;
         while let Some(party) = next.pop_front() {

@@ -1,5 +1,5 @@
-//! Gaps that are split by a new entry, or joined where one goes. The caller holds the latches that keep the neighbours of the gap as
-//! they are.
+//! Gaps that are split by a new entry, or joined where one goes. The caller holds the latches that keep the neighbours
+//! of the gap as they are.
 
 use super::{
     LockError,
@@ -11,8 +11,8 @@ use super::{
 use std::sync::Arc;
 
 impl LockTable {
-    /// Asks for the addition of `entry` to the gap before `successor`, and splits the gap if that may be: who has locked it has locked
-    /// both parts then. Error: `WouldWait`, with the request to wait for.
+    /// Asks for the addition of `entry` to the gap before `successor`, and splits the gap if that may be: who has
+    /// locked it has locked both parts then. Error: `WouldWait`, with the request to wait for.
     pub fn split_gap(
         &self,
         owner: &Arc<LockOwner>,
@@ -28,8 +28,8 @@ impl LockTable {
         Ok(())
     }
 
-    /// To be called when `entry` goes for good: who has locked the gap before it has locked the gap before `successor` then, which
-    /// reaches as far down.
+    /// To be called when `entry` goes for good: who has locked the gap before it has locked the gap before `successor`
+    /// then, which reaches as far down.
     pub fn join_gaps(&self, entry: &Resource, successor: &Resource) {
         if !self.has_fault(Fault::JoinUnlocked) {
             self.inherit(entry, successor);

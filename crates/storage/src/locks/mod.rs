@@ -14,13 +14,15 @@
 //!   report.rs      locks and waits as users see them
 //! ```
 //!
-//! The rules are InnoDB's (MySQL manual, "InnoDB Locking"). A lock is of a key of a tree, or of the end of the tree, which is called
-//! its supremum. A gap is the room between two neighbouring entries and has the name of the upper one. Nothing here knows
-//! pages: whoever locks a gap or adds an entry to it holds the latches that keep the neighbours of the gap as they are.
+//! The rules are InnoDB's (MySQL manual, "InnoDB Locking"). A lock is of a key of a tree, or of the end of the tree,
+//! which is called its supremum. A gap is the room between two neighbouring entries and has the name of the upper one.
+//! Nothing here knows pages: whoever locks a gap or adds an entry to it holds the latches that keep the neighbours of
+//! the gap as they are.
 //!
-//! A lock that nobody waits for is taken and released under the mutex of its shard alone. Whatever begins or ends a wait has the
-//! mutex of all waits, then that of one shard at a time: so a search for a deadlock sees waits that stay as they are. A search that
-//! comes to a session which waits for a whole table goes on there ([`OtherWaits`]), with those waits stopped, too.
+//! A lock that nobody waits for is taken and released under the mutex of its shard alone. Whatever begins or ends a
+//! wait has the mutex of all waits, then that of one shard at a time: so a search for a deadlock sees waits that stay
+//! as they are. A search that comes to a session which waits for a whole table goes on there ([`OtherWaits`]), with
+//! those waits stopped, too.
 
 mod deadlock;
 mod gaps;

@@ -60,8 +60,8 @@ impl Queue {
         }
     }
 
-    /// The transactions that a request has to wait for, if it stands behind the first `ahead` requests that wait. One that has a
-    /// lock of the key already goes before all who wait: it could not come to an end otherwise.
+    /// The transactions that a request has to wait for, if it stands behind the first `ahead` requests that wait. One
+    /// that has a lock of the key already goes before all who wait: it could not come to an end otherwise.
     pub fn blockers(&self, owner: u64, wanted: Wanted, ahead: usize) -> impl Iterator<Item = &Arc<LockOwner>> {
         let granted = self.granted.iter().filter(move |lock| wanted.waits_for(lock.record, lock.gap));
         let ahead = if self.granted_to(owner).is_some() { 0 } else { ahead };
@@ -91,7 +91,8 @@ impl Queue {
         Effect { acquired, is_new_gap: before.1.is_none() && gap.is_some() }
     }
 
-    /// Adds a request that waits. One of a transaction that has a lock of the key goes before all of those that have none.
+    /// Adds a request that waits. One of a transaction that has a lock of the key goes before all of those that have
+    /// none.
     pub fn enqueue(&mut self, owner: &Arc<LockOwner>, wanted: Wanted) {
         let converts = |queue: &Queue, owner: u64| queue.granted_to(owner).is_some();
         let at = match converts(self, owner.id()) {
@@ -101,8 +102,8 @@ impl Queue {
         self.waiting.insert(at, Waiting { owner: Arc::clone(owner), wanted });
     }
 
-    /// Takes out the requests that need not wait any more, in their order, and grants them. Returns them with what each has
-    /// changed.
+    /// Takes out the requests that need not wait any more, in their order, and grants them. Returns them with what each
+    /// has changed.
     pub fn grant_waiting(&mut self) -> Vec<(Waiting, Effect)> {
         let mut woken = Vec::new();
         let mut at = 0;

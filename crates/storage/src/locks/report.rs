@@ -1,4 +1,5 @@
-//! Locks and waits as users see them: `performance_schema.data_locks`, `data_lock_waits`, `information_schema.INNODB_TRX`.
+//! Locks and waits as users see them: `performance_schema.data_locks`, `data_lock_waits`,
+//! `information_schema.INNODB_TRX`.
 
 use super::{
     owner::LockOwner,

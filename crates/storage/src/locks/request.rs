@@ -89,8 +89,8 @@ impl Wanted {
         matches!(self.kind, LockKind::Gap | LockKind::NextKey).then_some(self.mode)
     }
 
-    /// Returns true if this request has to wait for a lock of another transaction, or for a request that came before it, on
-    /// the same key: `record` and `gap` are the modes of that.
+    /// Returns true if this request has to wait for a lock of another transaction, or for a request that came before
+    /// it, on the same key: `record` and `gap` are the modes of that.
     pub fn waits_for(self, record: Option<LockMode>, gap: Option<LockMode>) -> bool {
         match self.of_record() {
             Some(mode) => record.is_some_and(|other| mode.conflicts(other)),

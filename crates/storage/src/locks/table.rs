@@ -54,7 +54,8 @@ pub enum Acquired {
     New,
 }
 
-/// Locks of entries that their transactions have changed are kept while all locks take less than this share of the memory for them.
+/// Locks of entries that their transactions have changed are kept while all locks take less than this share of the
+/// memory for them.
 const KEPT_SHARE: u64 = 4;
 
 impl LockTable {
@@ -73,7 +74,8 @@ impl LockTable {
         }
     }
 
-    /// Says where sessions wait for something else than keys: searches for deadlocks follow these waits, too. Said once.
+    /// Says where sessions wait for something else than keys: searches for deadlocks follow these waits, too. Said
+    /// once.
     pub fn set_other_waits(&self, other: Weak<dyn OtherWaits>) {
         let _ = self.other_waits.set(other);
     }
@@ -83,7 +85,8 @@ impl LockTable {
         self.other_waits.get().and_then(Weak::upgrade).filter(|other| other.is_any())
     }
 
-    /// Makes a transaction known that may take locks, or has changed rows. It is to be ended by [`LockTable::release_all`].
+    /// Makes a transaction known that may take locks, or has changed rows. It is to be ended by
+    /// [`LockTable::release_all`].
     pub fn begin(&self, trx_id: u64) -> Arc<LockOwner> {
         let owner = Arc::new(LockOwner::new(trx_id));
         self.owners.lock().insert(trx_id, Arc::clone(&owner));
@@ -104,8 +107,8 @@ impl LockTable {
         self.bytes() == 0
     }
 
-    /// Returns true if somebody has locked a gap of some tree. Who has latched the leaf that an entry comes to, and is told that
-    /// nobody has, need not ask for the gap: whoever locks it latches that leaf.
+    /// Returns true if somebody has locked a gap of some tree. Who has latched the leaf that an entry comes to, and is
+    /// told that nobody has, need not ask for the gap: whoever locks it latches that leaf.
     pub fn has_gaps(&self) -> bool {
         self.gaps.load(SeqCst) > 0
     }
@@ -169,8 +172,8 @@ impl LockTable {
         })
     }
 
-    /// Makes the lock visible that a transaction has of an entry because it has changed it, so that others can wait for it.
-    /// Returns false if the transaction has ended: then it has no lock.
+    /// Makes the lock visible that a transaction has of an entry because it has changed it, so that others can wait for
+    /// it. Returns false if the transaction has ended: then it has no lock.
     pub fn make_explicit(&self, trx_id: u64, resource: &Resource) -> bool {
         let Some(owner) = self.owner(trx_id) else { return false };
         let mut shard = self.shard(resource).lock();
@@ -240,8 +243,8 @@ impl LockTable {
         }
     }
 
-    /// Gives up the lock of an entry that its transaction has changed since, unless others wait for it: the entry tells whose it is.
-    /// As long as there is memory for many more locks, it is kept.
+    /// Gives up the lock of an entry that its transaction has changed since, unless others wait for it: the entry tells
+    /// whose it is. As long as there is memory for many more locks, it is kept.
     pub fn make_implicit(&self, owner: &LockOwner, resource: &Resource) {
         if self.bytes() < self.bytes_max / KEPT_SHARE {
             return;
@@ -254,7 +257,8 @@ impl LockTable {
         }
     }
 
-    /// Ends a transaction and releases all its locks. Others who wait for them get them, in the order of their requests.
+    /// Ends a transaction and releases all its locks. Others who wait for them get them, in the order of their
+    /// requests.
     pub fn release_all(&self, owner: &LockOwner) {
         self.owners.lock().remove(&owner.id());
         for resource in owner.end() {

@@ -43,15 +43,15 @@ impl TransactionLocks {
         self.waits = waits;
     }
 
-    /// Returns true if another transaction, which has not ended, has changed the entry that a slot with `trx_id` belongs to; its lock of
-    /// the entry is visible then.
+    /// Returns true if another transaction, which has not ended, has changed the entry that a slot with `trx_id`
+    /// belongs to; its lock of the entry is visible then.
     pub fn is_changed_by_other(&self, trx_id: u64, resource: impl FnOnce() -> Resource) -> bool {
         if trx_id == 0 || trx_id == self.trx_id() || !self.table.is_active(trx_id) {
             return false;
         }
         let resource = resource();
-        // This one may have got a lock of the entry just after its owner had changed it and made its own lock implicit, when nobody
-        // waited yet. That lock is none: the entry is the other's.
+        // This one may have got a lock of the entry just after its owner had changed it and made its own lock implicit,
+        // when nobody waited yet. That lock is none: the entry is the other's.
         self.table.release_record(&self.owner, &resource);
         self.table.make_explicit(trx_id, &resource)
     }
@@ -65,8 +65,8 @@ impl TransactionLocks {
         self.duplicate_mode = mode;
     }
 
-    /// Acquires a lock if nobody has to be waited for. Latches may be held. Error: `WouldWait`, and [`TransactionLocks::wait`] waits for
-    /// it then; `TableFull`.
+    /// Acquires a lock if nobody has to be waited for. Latches may be held. Error: `WouldWait`, and
+    /// [`TransactionLocks::wait`] waits for it then; `TableFull`.
     pub fn try_acquire(&self, resource: &Resource, wanted: Wanted) -> Result<Acquired, LockError> {
         let acquired = self.table.try_acquire(&self.owner, resource, wanted);
         if acquired == Err(LockError::WouldWait) {
@@ -96,8 +96,9 @@ impl TransactionLocks {
         *self.blocked.lock() = Some((resource, wanted));
     }
 
-    /// Waits for the lock that the latest error `WouldWait` was about, and acquires it. No latch may be held; what was read before must
-    /// be read again. Returns the key if the transaction had no lock of it before. Errors: those of [`LockTable::acquire`].
+    /// Waits for the lock that the latest error `WouldWait` was about, and acquires it. No latch may be held; what was
+    /// read before must be read again. Returns the key if the transaction had no lock of it before. Errors: those of
+    /// [`LockTable::acquire`].
     pub fn wait(&self) -> Result<Option<Resource>, LockError> {
         let blocked = self.blocked.lock().take();
         let Some((resource, wanted)) = blocked else { return Ok(None) };

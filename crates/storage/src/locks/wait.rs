@@ -58,9 +58,9 @@ pub struct WaitStatistics {
 }
 
 impl LockTable {
-    /// Acquires a lock, after a wait if need be. No latch and nothing else that others could wait for may be held. What was read
-    /// before a wait may have changed when this returns. Errors: `TableFull`, `Deadlock`, and as `waits` says `WouldWait`, or
-    /// `Timeout` and `Interrupted`.
+    /// Acquires a lock, after a wait if need be. No latch and nothing else that others could wait for may be held. What
+    /// was read before a wait may have changed when this returns. Errors: `TableFull`, `Deadlock`, and as `waits` says
+    /// `WouldWait`, or `Timeout` and `Interrupted`.
     pub fn acquire(
         &self,
         owner: &Arc<LockOwner>,

@@ -33,8 +33,8 @@ impl Log {
         self.shared.reserve(bytes, true)
     }
 
-    /// As [`Log::reserve`], but does not wait for a checkpoint: for a change that holds pages already, and has waited before
-    /// that. So the log may become older than its capacity by what such changes append.
+    /// As [`Log::reserve`], but does not wait for a checkpoint: for a change that holds pages already, and has waited
+    /// before that. So the log may become older than its capacity by what such changes append.
     pub fn reserve_at_once(&self, bytes: u64) -> Result<Room> {
         self.shared.reserve(bytes, false)
     }
@@ -50,11 +50,11 @@ impl Log {
     }
 
     /// Appends a group; returns where it begins and ends. It has records, and its bytes are within what `room` was
-    /// promised. Never waits for the disk to have room or for a checkpoint, so pages may be latched; the log buffer may be
-    /// full for a moment.
+    /// promised. Never waits for the disk to have room or for a checkpoint, so pages may be latched; the log buffer may
+    /// be full for a moment.
     ///
-    /// The pages that the group changes must count as dirty, with a recovery LSN not above [`Log::current`], before this
-    /// is called: else a checkpoint could pass them by.
+    /// The pages that the group changes must count as dirty, with a recovery LSN not above [`Log::current`], before
+    /// this is called: else a checkpoint could pass them by.
     pub fn append(&self, group: &mut Group, room: &mut Room) -> Range<Lsn> {
         self.shared.append(group, room)
     }

@@ -197,8 +197,8 @@ fn dropping_the_log_makes_it_durable() {
     assert_eq!(groups_of(&left.recovery().unwrap()).len(), 100);
 }
 
-/// A thread writes and syncs, and fails. Another one that comes next to the flusher must know that, also if it had seen no failure before:
-/// the flusher has forgotten what it could not sync.
+/// A thread writes and syncs, and fails. Another one that comes next to the flusher must know that, also if it had seen
+/// no failure before: the flusher has forgotten what it could not sync.
 #[test]
 fn what_one_thread_could_not_make_durable_is_not_for_the_next_one() {
     for on in [Operation::Write, Operation::Sync] {

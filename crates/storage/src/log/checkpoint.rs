@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"MUSTCKPT";
 const BLOCK: usize = 4096;
-/// The version of the log's records: one that an older build would pass by without a word raises it, so that such a build
-/// refuses the directory. Version 3 has changes of definitions.
+/// The version of the log's records: one that an older build would pass by without a word raises it, so that such a
+/// build refuses the directory. Version 3 has changes of definitions.
 const VERSION: u32 = 3;
 /// The oldest version that is read.
 const OLDEST_VERSION: u32 = 2;

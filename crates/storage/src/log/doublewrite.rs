@@ -58,7 +58,8 @@ impl Doublewrite {
         let end = (HEADER + BATCH_PAGES * page_size) as u64;
         let len = files.disk.file_len(&file).map_err(|e| StorageError::io(&path, e))?;
         if len < end {
-            // Written zeros, not only allocated ones: else each sync of a batch would wait for the file system's journal.
+            // Written zeros, not only allocated ones: else each sync of a batch would wait for the file system's
+            // journal.
             let zeros = AlignedBuf::zeroed(BATCH_PAGES * page_size);
             files.write(&file, HEADER as u64, &zeros)?;
         }
@@ -127,8 +128,8 @@ impl buffer_pool::Doublewrite for Doublewrite {
     }
 }
 
-/// Puts pages that are torn at their places back, from the last batch, durably; to be called before anything else is read
-/// after a crash. Returns the pages that it has put back. Errors: I/O.
+/// Puts pages that are torn at their places back, from the last batch, durably; to be called before anything else is
+/// read after a crash. Returns the pages that it has put back. Errors: I/O.
 pub(crate) fn repair(files: &LogFiles, page_size: usize) -> Result<Vec<(FileId, u32)>> {
     let path = files.directory.join(NAME);
     let file = match files.disk.open(&path, OpenMode::Existing) {

@@ -1,9 +1,9 @@
 //! The end of the log is found, and told apart from damage.
 //!
-//! The log ends at the first position where no valid group begins: its checksum, its length, its LSN and an epoch that is
-//! not below that of the group before. If the checkpoint, or a valid group behind that position, says that bytes
-//! behind it were durable, then what was durable is gone: the log is damaged. Else the bytes behind the position were on
-//! their way to the disk when the power went.
+//! The log ends at the first position where no valid group begins: its checksum, its length, its LSN and an epoch that
+//! is not below that of the group before. If the checkpoint, or a valid group behind that position, says that bytes
+//! behind it were durable, then what was durable is gone: the log is damaged. Else the bytes behind the position were
+//! on their way to the disk when the power went.
 
 use super::{
     Lsn,

@@ -1,9 +1,9 @@
-//! Records of small files: they replace the whole content of one, or change some definitions of one, with the files of pages
-//! that nobody needs from then on.
+//! Records of small files: they replace the whole content of one, or change some definitions of one, with the files of
+//! pages that nobody needs from then on.
 //!
 //! Either is one string of bytes: the numbers of the removed files (4 bytes each), then the new content or the
-//! [changes](crate::definitions). It is one record, or several in groups of their own if it is longer than a group may be; it
-//! counts when all of it is there.
+//! [changes](crate::definitions). It is one record, or several in groups of their own if it is longer than a group may
+//! be; it counts when all of it is there.
 //!
 //! ```text
 //!   0  bytes of the whole string       u32
@@ -39,8 +39,8 @@ const PIECE_HEADER: usize = 14;
 /// A file's number in a replacement.
 const NUMBER: usize = 4;
 
-/// Makes the groups that replace a small file, or change definitions of one, and remove files of pages. None of them is longer
-/// than `group_max`. `kind`: what the content is.
+/// Makes the groups that replace a small file, or change definitions of one, and remove files of pages. None of them is
+/// longer than `group_max`. `kind`: what the content is.
 pub(crate) fn groups_of(kind: u8, name: &str, content: &[u8], removed: &[FileId], group_max: u64) -> Vec<Group> {
     let numbers: Vec<u8> = removed.iter().flat_map(|file| file.0.to_le_bytes()).collect();
     let whole = [&numbers, content].concat();
@@ -131,8 +131,8 @@ impl FileChanges {
         Ok(())
     }
 
-    /// Returns true if a file of pages was removed: redo passes its records by. Only now is that known of all files, since
-    /// pages of a removed file were not written with care any more.
+    /// Returns true if a file of pages was removed: redo passes its records by. Only now is that known of all files,
+    /// since pages of a removed file were not written with care any more.
     pub fn is_removed(&self, file: FileId) -> bool {
         self.removed.contains(&file)
     }

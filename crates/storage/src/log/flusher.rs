@@ -19,7 +19,8 @@ const BUFFER: usize = 1 << 20;
 /// The flusher moves bytes from the ring to the files. One thread at a time has it: the log thread, or one that waits
 /// for a commit and finds the log thread at rest.
 pub(super) struct Flusher {
-    /// Bytes that are to be written, from the start of a block on: the last block was written before if it was not full.
+    /// Bytes that are to be written, from the start of a block on: the last block was written before if it was not
+    /// full.
     buffer: AlignedBuf,
     /// The position of the buffer's first byte.
     start: Lsn,
@@ -118,8 +119,8 @@ impl Flusher {
         Ok(())
     }
 
-    /// Writes the buffer up to the end of its last block, with zeros behind the log's end. That block stays, for what comes
-    /// next is in it.
+    /// Writes the buffer up to the end of its last block, with zeros behind the log's end. That block stays, for what
+    /// comes next is in it.
     fn write_out(&mut self, shared: &Shared) -> Result<()> {
         if self.filled == self.on_disk {
             return Ok(());

@@ -154,8 +154,8 @@ pub(crate) struct GroupHeader {
 }
 
 impl GroupHeader {
-    /// Reads the header of the group that should begin at a position. Errors: why none does. What the header says of the
-    /// rest is only true once the checksum has been compared ([`GroupView::new`]).
+    /// Reads the header of the group that should begin at a position. Errors: why none does. What the header says of
+    /// the rest is only true once the checksum has been compared ([`GroupView::new`]).
     pub fn read(bytes: &[u8; GROUP_HEADER], at: Lsn, geometry: Geometry) -> Result<GroupHeader, &'static str> {
         let stamp = Stamp { lsn: u64_at(bytes, LSN), synced: u64_at(bytes, SYNCED), epoch: u32_at(bytes, EPOCH) };
         let header = GroupHeader { stamp, length: u32_at(bytes, LENGTH).into(), records: u32_at(bytes, RECORDS) };

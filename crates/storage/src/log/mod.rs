@@ -9,7 +9,7 @@
 //!   read                  one record by its LSN, from memory or from a file             read.rs
 //!   Recovery              the end of the log, its groups, a new epoch                   recovery.rs, end.rs, reader.rs
 //!   PageLog               the log as the buffer pool sees it                           page_log.rs
-//!   SmallFiles            definitions and accounts, changed by a record                 small_files.rs, file_records.rs
+//!   SmallFiles            definitions and accounts, changed by a record                small_files.rs, file_records.rs
 //!   Doublewrite           pages on their way to their places                            doublewrite.rs
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! The power goes, or the process is killed, in any operation on the disk, again and again, within recovery too. Afterwards
-//! the log has all that was acknowledged, nothing that was not appended, and everything in its order.
+//! The power goes, or the process is killed, in any operation on the disk, again and again, within recovery too.
+//! Afterwards the log has all that was acknowledged, nothing that was not appended, and everything in its order.
 
 use super::{
     Lsn,
@@ -53,8 +53,8 @@ impl CutRun {
         CutRun { random, groups, durable: 0, redo: 512, attempted: 512, written: 0, odd_sizes, met }
     }
 
-    /// Most groups have 64 bytes, and in most runs all have a multiple of it, so after a crash new ones end where lost ones
-    /// began. Each has a number of its own.
+    /// Most groups have 64 bytes, and in most runs all have a multiple of it, so after a crash new ones end where lost
+    /// ones began. Each has a number of its own.
     fn payload(&mut self) -> Vec<u8> {
         self.written += 1;
         let bytes = match self.random.below_u64(80) {

@@ -11,8 +11,8 @@ use crate::{Result, StorageError};
 use std::sync::atomic::{Ordering, fence};
 
 impl Log {
-    /// Reads the record at a position that [`Log::append`] returned, or that a page holds. Errors: `DamagedLog` if there
-    /// is none, I/O.
+    /// Reads the record at a position that [`Log::append`] returned, or that a page holds. Errors: `DamagedLog` if
+    /// there is none, I/O.
     pub fn read<R>(&self, lsn: Lsn, use_record: impl FnOnce(Record<'_>) -> R) -> Result<R> {
         self.shared.read(lsn, use_record)
     }

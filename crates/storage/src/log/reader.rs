@@ -124,8 +124,8 @@ pub(crate) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Reads from `from` on, where a group begins. `bound`: from this position on groups have this epoch or a higher one,
-    /// as a checkpoint knows.
+    /// Reads from `from` on, where a group begins. `bound`: from this position on groups have this epoch or a higher
+    /// one, as a checkpoint knows.
     pub fn new(segments: &'a Segments, from: Lsn, bound: (Lsn, u32)) -> Groups<'a> {
         Groups { window: Window::new(segments), at: from, epoch: 0, bound }
     }

@@ -56,8 +56,8 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    /// Reads the checkpoint, and the log from the start of redo to its end. `identity` is that of the directory. Errors:
-    /// `DamagedLog` names file and position, I/O.
+    /// Reads the checkpoint, and the log from the start of redo to its end. `identity` is that of the directory.
+    /// Errors: `DamagedLog` names file and position, I/O.
     pub fn open(files: LogFiles, identity: u64, page_size: u32, damage: Damage) -> Result<Recovery> {
         let checkpoint = CheckpointFile::open(&files)?;
         let last = checkpoint.last();
@@ -107,8 +107,8 @@ impl Recovery {
         Ok(Log { shared, thread: Some(thread) })
     }
 
-    /// Makes what was found of the log durable: a process that was killed left bytes that are in the operating system's cache
-    /// only.
+    /// Makes what was found of the log durable: a process that was killed left bytes that are in the operating system's
+    /// cache only.
     pub fn sync(&self) -> Result<()> {
         let (last, geometry) = (self.checkpoint(), self.checkpoint().geometry);
         for number in geometry.segment_of(last.redo)..=geometry.segment_of(self.end.lsn) {

@@ -1,7 +1,7 @@
 //! The log buffer: a ring of words, into which many threads copy groups that one thread takes out in order.
 //!
-//! A position of the log has its place in the ring, so two groups that are in it at the same time never share a word. The
-//! first word of a group holds its length, which is not 0; it is stored last, and whoever reads it sees the whole
+//! A position of the log has its place in the ring, so two groups that are in it at the same time never share a word.
+//! The first word of a group holds its length, which is not 0; it is stored last, and whoever reads it sees the whole
 //! group. Words in which no group was stored yet are 0: the thread that takes groups out clears what may be used again.
 //! Words are atomic, so the ring needs no unsafe code; a group is copied at about eight bytes a cycle.
 

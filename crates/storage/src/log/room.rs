@@ -1,7 +1,7 @@
 //! Room that is promised to groups before they are appended.
 //!
-//! A change asks for room before it latches pages. What was promised is on the disk, in segments that are made, so appending
-//! never fails. A transaction keeps the room that undoing it takes until it ends.
+//! A change asks for room before it latches pages. What was promised is on the disk, in segments that are made, so
+//! appending never fails. A transaction keeps the room that undoing it takes until it ends.
 
 use super::{Lsn, geometry::SEGMENT_HEADER, shared::Shared};
 use crate::{Result, StorageError};
@@ -64,8 +64,8 @@ fn with_waste(bytes: u64) -> u64 {
 }
 
 impl Shared {
-    /// Promises room for small groups that will take so many bytes altogether, and are to be asked for one by one once this is
-    /// given up.
+    /// Promises room for small groups that will take so many bytes altogether, and are to be asked for one by one once
+    /// this is given up.
     pub fn promise(self: &Arc<Self>, bytes: u64) -> Result<Room> {
         if self.options.read_only {
             return Err(StorageError::ForcedRecovery);
@@ -100,8 +100,8 @@ impl Shared {
         Ok(room)
     }
 
-    /// Segments must be made up to here for what is promised. The sum is read so that it is never too small: a group moves
-    /// the end of the log before it uses up its promise.
+    /// Segments must be made up to here for what is promised. The sum is read so that it is never too small: a group
+    /// moves the end of the log before it uses up its promise.
     pub fn needed(&self) -> Lsn {
         let promised = self.promised.0.load(Ordering::SeqCst);
         self.reserved() + promised

@@ -1,9 +1,9 @@
 //! Small files whose content changes by records of the log: definitions and accounts.
 //!
-//! A record replaces the whole content of a file, or changes some of the definitions in it ([`crate::definitions`]). It is
-//! done when it is durable. The file follows before a checkpoint passes the record ([`SmallFiles::write_back`]); until then what
-//! is new is here, and after a crash the log has it. So a change takes one sync, is in one order with the changes of
-//! pages, and needs no room on the disk but that of the log.
+//! A record replaces the whole content of a file, or changes some of the definitions in it ([`crate::definitions`]). It
+//! is done when it is durable. The file follows before a checkpoint passes the record ([`SmallFiles::write_back`]);
+//! until then what is new is here, and after a crash the log has it. So a change takes one sync, is in one order with
+//! the changes of pages, and needs no room on the disk but that of the log.
 
 use super::{
     Lsn,
@@ -61,8 +61,8 @@ impl Pending {
         pending
     }
 
-    /// The record at `from` replaces all of the file. Redo goes on to begin where it had to before: that record may not be durable
-    /// yet when a checkpoint is taken.
+    /// The record at `from` replaces all of the file. Redo goes on to begin where it had to before: that record may not
+    /// be durable yet when a checkpoint is taken.
     fn replace(&mut self, value: Arc<[u8]>, from: Lsn, end: Lsn) {
         let from = self.positions().map(|(before, _)| before).min().unwrap_or(from);
         *self = Pending { whole: Some(Logged { value, from, end }), changes: BTreeMap::new() };
@@ -117,8 +117,8 @@ impl SmallFiles {
         SmallFiles { files, pending, spans, kept, writing: Mutex::default() }
     }
 
-    /// The content of a file; `None` if there is none. Errors: `CorruptFile`, if definitions were changed of a file that has none,
-    /// I/O, if it has more than `max` bytes, too (`FileTooLarge`).
+    /// The content of a file; `None` if there is none. Errors: `CorruptFile`, if definitions were changed of a file
+    /// that has none, I/O, if it has more than `max` bytes, too (`FileTooLarge`).
     pub fn read(&self, name: &str, max: u64) -> Result<Option<Arc<[u8]>>> {
         // The file must not get newer than what is pending.
         let _nobody_writes = self.writing.lock();
@@ -207,8 +207,8 @@ impl SmallFiles {
         self.pending.lock().values().flat_map(Pending::positions).map(|(from, _)| from).min()
     }
 
-    /// The start of redo at or before the given one that is not within a change of several groups: the pieces of one whose
-    /// beginning is missing would mean nothing. Positions asked for later are not below the result.
+    /// The start of redo at or before the given one that is not within a change of several groups: the pieces of one
+    /// whose beginning is missing would mean nothing. Positions asked for later are not below the result.
     pub fn outside_of_changes(&self, redo: Lsn) -> Lsn {
         let mut spans = self.spans.lock();
         spans.retain(|(_, end)| *end > redo);

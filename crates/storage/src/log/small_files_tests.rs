@@ -171,8 +171,8 @@ fn changes_of_a_damaged_file_are_not_made() {
     assert_eq!(Opened::of(&fixture).unwrap().read(DEFINED), defined(2));
 }
 
-/// Other threads append between the groups of a long change. Redo never begins there, once the file has the change: the pieces
-/// that follow would have no beginning.
+/// Other threads append between the groups of a long change. Redo never begins there, once the file has the change: the
+/// pieces that follow would have no beginning.
 #[test]
 fn redo_does_not_begin_within_a_change() {
     let disk = Arc::new(SimulatedDisk::new());
@@ -312,8 +312,8 @@ fn an_older_content_does_not_come_after_a_newer_one() {
     assert_eq!(opened.small.redo_start(), None);
 }
 
-/// One life: replacements, changes of definitions, other groups, files that follow, checkpoints. Returns for each file how many
-/// changes were acknowledged, that of definitions last, and true if the disk went on to the end.
+/// One life: replacements, changes of definitions, other groups, files that follow, checkpoints. Returns for each file
+/// how many changes were acknowledged, that of definitions last, and true if the disk went on to the end.
 fn life(disk: &Arc<SimulatedDisk>) -> ([u32; 3], bool) {
     let fixture = fixture(disk);
     let mut acknowledged = [0; 3];

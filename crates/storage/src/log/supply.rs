@@ -49,7 +49,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells where redo begins now, and uses segments before `oldest` again, up to the log's capacity; deletes the others.
+    /// Tells where redo begins now, and uses segments before `oldest` again, up to the log's capacity; deletes the
+    /// others.
     fn recycle(&self, redo: Lsn, oldest: Lsn) -> Result<()> {
         // Changes may go on from here. If they need a segment, they wait for those that come now and make none.
         let mut supply = self.supply.lock();
@@ -92,8 +93,8 @@ impl Shared {
 
 impl Log {
     /// Writes a checkpoint: redo begins at `redo`, where a group begins or the log ends; nobody needs the log before
-    /// `oldest`, which is not beyond it. Neither may be below that of the checkpoint before. Makes the log durable up to
-    /// `redo` first. Segments that are free then are used again.
+    /// `oldest`, which is not beyond it. Neither may be below that of the checkpoint before. Makes the log durable up
+    /// to `redo` first. Segments that are free then are used again.
     pub fn checkpoint(&self, redo: Lsn, oldest: Lsn, next_transaction: u64) -> Result<()> {
         self.wait_durable(redo)?;
         self.shared.take_checkpoint(redo, oldest, next_transaction)
@@ -123,8 +124,8 @@ impl Log {
     }
 }
 
-/// Finds out which segments there are when the log is opened: those from the oldest one needed on, without a gap and with
-/// valid headers. Removes those behind a gap, and remains of segments that were being made.
+/// Finds out which segments there are when the log is opened: those from the oldest one needed on, without a gap and
+/// with valid headers. Removes those behind a gap, and remains of segments that were being made.
 pub(super) fn take_stock(segments: &Segments, oldest: Lsn, end: Lsn) -> Result<Supply> {
     let geometry = segments.format.geometry;
     segments.remove_unfinished()?;

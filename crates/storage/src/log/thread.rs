@@ -1,7 +1,8 @@
 //! The log thread: writes and syncs when somebody waits for it, when the ring fills up, and once in an interval.
 //!
-//! A thread that waits for a commit and finds nobody at work does one round itself, since waking another thread and being
-//! woken by it takes a good part of the time of a sync. Futures never do: whoever polls them must not wait for a disk.
+//! A thread that waits for a commit and finds nobody at work does one round itself, since waking another thread and
+//! being woken by it takes a good part of the time of a sync. Futures never do: whoever polls them must not wait for a
+//! disk.
 
 use super::{Lsn, flusher::Flusher, shared::Shared};
 use crate::Result;
@@ -67,8 +68,9 @@ fn next_task(shared: &Shared, last_sync: Instant) -> Task {
     }
 }
 
-/// Lets others run before a sync that several may wait for, as long as that brings more of them: one sync serves all, and while
-/// processors are scarce, those who are about to commit wait for one of them. It takes no time while there are some to spare.
+/// Lets others run before a sync that several may wait for, as long as that brings more of them: one sync serves all,
+/// and while processors are scarce, those who are about to commit wait for one of them. It takes no time while there
+/// are some to spare.
 fn gather(shared: &Shared) {
     let mut before = 1;
     for _ in 0..YIELDS {
@@ -88,9 +90,9 @@ fn wanted(shared: &Shared) -> Lsn {
 }
 
 impl Shared {
-    /// Writes what the ring has, at least up to a position, and syncs it if that is asked for and not done yet. An error is the end of
-    /// the log ([`Shared::fail`]), before anybody else comes to the flusher: it does not know any more what it could not write or sync,
-    /// and would take that for durable.
+    /// Writes what the ring has, at least up to a position, and syncs it if that is asked for and not done yet. An
+    /// error is the end of the log ([`Shared::fail`]), before anybody else comes to the flusher: it does not know any
+    /// more what it could not write or sync, and would take that for durable.
     pub fn round(&self, flusher: &mut Flusher, goal: Lsn, sync: bool) -> Result<()> {
         if let Some(e) = self.failure() {
             return Err(e);

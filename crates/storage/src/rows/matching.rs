@@ -47,8 +47,8 @@ impl Matcher {
         Matcher { search: PrefixSearch::new(tree.layout(), parts), tree: Arc::clone(tree), view }
     }
 
-    /// The rows that the next of `keys` find, leaf by leaf, with the number of its key for each: at least `wanted` of them
-    /// if there are so many and the leaves that may be latched hold them.
+    /// The rows that the next of `keys` find, leaf by leaf, with the number of its key for each: at least `wanted` of
+    /// them if there are so many and the leaves that may be latched hold them.
     pub fn next_rows(
         &mut self,
         run: &mut PrefixRun,

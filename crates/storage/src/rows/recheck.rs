@@ -1,6 +1,6 @@
-//! Rows that are not those of their entries any more. A view that is no snapshot sees an entry at one moment and its row at a later
-//! one, between which the row may have been changed; what the entry said is then not true of it. (InnoDB makes the same test:
-//! `row_sel_sec_rec_is_for_clust_rec`.)
+//! Rows that are not those of their entries any more. A view that is no snapshot sees an entry at one moment and its
+//! row at a later one, between which the row may have been changed; what the entry said is then not true of it. (InnoDB
+//! makes the same test: `row_sel_sec_rec_is_for_clust_rec`.)
 
 use super::{LeafRows, RowAccess};
 use crate::{
@@ -47,8 +47,8 @@ impl Recheck {
         Ok(())
     }
 
-    /// Leaves out rows that are not those of their entries: `numbers` has a place in `pass` for each row, which has the number of
-    /// its entry.
+    /// Leaves out rows that are not those of their entries: `numbers` has a place in `pass` for each row, which has the
+    /// number of its entry.
     pub fn narrow(
         &self,
         clustered: &Tree,

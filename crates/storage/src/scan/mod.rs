@@ -50,8 +50,8 @@ pub struct ScanRequest {
     /// Table column positions to deliver. When the index does not hold all of them (and the filter's), rows are
     /// fetched from the clustered tree by primary key.
     pub columns: Vec<usize>,
-    /// Positions in `columns` of texts and byte strings that are delivered as dictionaries ([`crate::dictionary_type`]):
-    /// for columns with few values.
+    /// Positions in `columns` of texts and byte strings that are delivered as dictionaries
+    /// ([`crate::dictionary_type`]): for columns with few values.
     pub coded: Vec<usize>,
     /// Index condition: checked on entries of the index before rows are fetched for them. The index holds its columns.
     pub index_filter: Option<Arc<dyn BatchFilter>>,

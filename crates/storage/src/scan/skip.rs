@@ -61,8 +61,8 @@ impl Skipper {
         useful.then(|| Skipper { tree: Arc::clone(tree), reverse, sets, groups, scratch: Vec::new() })
     }
 
-    /// Chooses among the rows at some positions of a leaf: those that are seen and that steering lets through, without the
-    /// rest of the group delivered last.
+    /// Chooses among the rows at some positions of a leaf: those that are seen and that steering lets through, without
+    /// the rest of the group delivered last.
     pub fn choose(&mut self, leaf: &Leaf<'_>, among: Range<usize>) -> Result<Chosen, BadPage> {
         let layout = self.tree.layout();
         let columns = leaf.key_rows(layout, &layout.key)?;
@@ -123,8 +123,8 @@ impl Skipper {
     }
 
     /// Keeps, of the rows of a leaf that have passed all conditions, the first of each group that was not delivered
-    /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the position of the last row
-    /// of the leaf that the scan comes to.
+    /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the position of the last
+    /// row of the leaf that the scan comes to.
     pub fn keep_first(&mut self, leaf: &mut LeafRows, last_row: usize) -> Result<Option<Target>> {
         let Some(groups) = &mut self.groups else { return Ok(None) };
         let corrupt = |e| self.tree.corrupt(leaf.page.page_no(), e);

@@ -41,8 +41,8 @@ fn run(table: &Arc<Table>, request: ScanRequest, cursors: usize) -> Vec<Vec<Valu
     rows
 }
 
-/// Ranges of an index between values of stored rows, with their bytes, put in order; those that overlap are left out. All keys
-/// without any.
+/// Ranges of an index between values of stored rows, with their bytes, put in order; those that overlap are left out.
+/// All keys without any.
 fn ranges_between(
     schema: &TableSchema,
     index: usize,

@@ -23,8 +23,8 @@ use std::{
 /// How long to wait for pages to be written before looking again.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// Has a transaction rolled back; called with its id and the number of its session by a thread that must not wait for that, and again
-/// until it has ended.
+/// Has a transaction rolled back; called with its id and the number of its session by a thread that must not wait for
+/// that, and again until it has ended.
 pub type EndsTransaction = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// The thread, until it is stopped.
@@ -52,8 +52,8 @@ struct Work {
 }
 
 impl Checkpointer {
-    /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log nears its
-    /// capacity.
+    /// Starts the thread. It takes a checkpoint once in an interval, if there is one to take, and whenever the log
+    /// nears its capacity.
     pub fn start(
         (log, pool, small_files, transactions): Parts,
         disk: &Arc<dyn Disk>,
@@ -151,15 +151,17 @@ impl Work {
         let oldest = self.transactions.oldest_needed().map_or(redo, |oldest| oldest.min(redo));
         let ended = self.log.current();
         if redo > self.log.status().checkpoint || oldest > self.log.status().oldest {
-            // A transaction whose records nobody needs any more has been undone or purged by records that are in the log before here. A
-            // crash that lost those would leave its changes, which may be in their pages, and nobody would know of it.
+            // A transaction whose records nobody needs any more has been undone or purged by records that are in the
+            // log before here. A crash that lost those would leave its changes, which may be in their pages, and nobody
+            // would know of it.
             self.log.wait_durable(ended)?;
             self.log.checkpoint(redo, oldest, next)?;
         }
         written
     }
 
-    /// Lets the oldest views go if the log is kept for them longer than it may, and has the transaction ended that keeps too much.
+    /// Lets the oldest views go if the log is kept for them longer than it may, and has the transaction ended that
+    /// keeps too much.
     fn limit_history(&self) {
         let (capacity, end) = (self.log.capacity(), self.log.current());
         let too_old = end.saturating_sub(capacity.saturating_mul(self.longest_transaction));

@@ -1,9 +1,9 @@
-//! The leaf encoder: a thread that encodes leaves anew which have slots and rest, so that no reader has to, and so that tables
-//! with few changes are scanned as fast as those without.
+//! The leaf encoder: a thread that encodes leaves anew which have slots and rest, so that no reader has to, and so that
+//! tables with few changes are scanned as fast as those without.
 //!
-//! Writers, and readers that meet slots, note leaves in the buffer pool ([`BufferPool::take_rested`]). In each round the encoder
-//! takes those that nobody has changed for a whole interval. It is not the cleaner's thread: encoding asks for room in the log,
-//! and that may have to wait for the cleaner.
+//! Writers, and readers that meet slots, note leaves in the buffer pool ([`BufferPool::take_rested`]). In each round
+//! the encoder takes those that nobody has changed for a whole interval. It is not the cleaner's thread: encoding asks
+//! for room in the log, and that may have to wait for the cleaner.
 
 use crate::{
     Counters, FileId,

@@ -290,8 +290,8 @@ impl Store {
         self.encoder.register(tree);
     }
 
-    /// Encodes leaves anew which have slots and which nobody has changed since the call before, or since their encoder looked at
-    /// them itself ([`StoreOptions::leaf_rest`]). Returns how many it were.
+    /// Encodes leaves anew which have slots and which nobody has changed since the call before, or since their encoder
+    /// looked at them itself ([`StoreOptions::leaf_rest`]). Returns how many it were.
     pub fn encode_rested_leaves(&self) -> usize {
         self.encoder.round()
     }
@@ -336,7 +336,8 @@ impl Store {
         self.transactions.pass()
     }
 
-    /// The id of the next transaction, and the least of those that have ended and are not purged (the same if there is none).
+    /// The id of the next transaction, and the least of those that have ended and are not purged (the same if there is
+    /// none).
     pub fn next_and_unpurged(&self) -> (u64, u64) {
         (self.transactions.next(), self.transactions.least_unpurged())
     }
@@ -351,13 +352,14 @@ impl Store {
         self.transactions.losers()
     }
 
-    /// The same ones, with the tables that they have changed: until they are rolled back, what is in these tables is neither what
-    /// was committed nor what will be.
+    /// The same ones, with the tables that they have changed: until they are rolled back, what is in these tables is
+    /// neither what was committed nor what will be.
     pub fn cut_off(&self) -> Vec<CutOff> {
         self.transactions.cut_off()
     }
 
-    /// Returns true if a transaction was cut off, by a crash or because its rollback has failed, and is not rolled back yet.
+    /// Returns true if a transaction was cut off, by a crash or because its rollback has failed, and is not rolled back
+    /// yet.
     pub fn is_cut_off(&self, trx_id: u64) -> bool {
         self.transactions.is_cut_off(trx_id)
     }
@@ -367,7 +369,8 @@ impl Store {
         *self.cut_off_listener.write() = Some(listener);
     }
 
-    /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next start.
+    /// Ends the threads that purge and roll back, and waits for that. What they have not done is done after the next
+    /// start.
     pub fn stop_background(&self) {
         self.background.stop(&self.transactions);
     }
@@ -406,10 +409,11 @@ impl Store {
         self.log.wait_durable(self.log.current())
     }
 
-    /// Writes all changed pages to their places, and a checkpoint: a start has nothing to repeat then. Errors: `DiskFull`,
-    /// I/O, the log has failed.
+    /// Writes all changed pages to their places, and a checkpoint: a start has nothing to repeat then. Errors:
+    /// `DiskFull`, I/O, the log has failed.
     pub fn checkpoint(&self) -> Result<()> {
-        // Page 0 of a file changes without a record when it gets the file's counts: then nothing in the log is behind it.
+        // Page 0 of a file changes without a record when it gets the file's counts: then nothing in the log is behind
+        // it.
         let behind_all = self.log.current() + 1;
         self.pool.flush_before(behind_all, &self.counters)?;
         self.checkpointer.checkpoint()
@@ -426,9 +430,9 @@ impl Store {
         Ok(!table_files(&*self.disk, &self.directory)?.is_empty())
     }
 
-    /// Removes what a crash left behind: all table files but these, with their companions, and small files that were not
-    /// renamed to what they should replace. Called once after opening. `known` has been read from a file that may have been
-    /// renamed shortly before: only when the rename is durable, nothing leads to the others.
+    /// Removes what a crash left behind: all table files but these, with their companions, and small files that were
+    /// not renamed to what they should replace. Called once after opening. `known` has been read from a file that may
+    /// have been renamed shortly before: only when the rename is durable, nothing leads to the others.
     pub fn remove_unknown_files(&self, known: &[FileId]) -> Result<()> {
         if self.sync
             && let Err(e) = self.disk.sync_directory(&self.directory)

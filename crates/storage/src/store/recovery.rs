@@ -113,9 +113,9 @@ pub(super) fn recover(
     Ok((log, small_files, transactions))
 }
 
-/// Reads what the log tells of transactions: from the oldest position that is kept, which is before the start of redo while one
-/// has not ended or is not purged. Error `DamagedLog` if it cannot be read up to its end: transactions that are not found would
-/// be taken for committed ones.
+/// Reads what the log tells of transactions: from the oldest position that is kept, which is before the start of redo
+/// while one has not ended or is not purged. Error `DamagedLog` if it cannot be read up to its end: transactions that
+/// are not found would be taken for committed ones.
 fn analyse(recovery: &Recovery, options: &StoreOptions) -> Result<Analysis> {
     let last = recovery.checkpoint();
     let mut analysis = Analysis::new(last.next_transaction);

@@ -1,5 +1,5 @@
-//! Measures how long a start takes that repeats a gibibyte of log: `cargo test --release -p muster-storage --lib -- --ignored
-//! --nocapture recovery_bench`, in an optimized build.
+//! Measures how long a start takes that repeats a gibibyte of log: `cargo test --release -p muster-storage --lib --
+//! --ignored --nocapture recovery_bench`, in an optimized build.
 
 use super::*;
 use crate::rows::fixtures::{sysbench_row, sysbench_schema};

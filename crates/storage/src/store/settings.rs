@@ -14,13 +14,14 @@ pub struct StoreOptions {
     pub log: LogSettings,
     /// `innodb_doublewrite`: pages are saved in the doublewrite file before they are written to their places.
     pub doublewrite: bool,
-    /// How long nobody must have changed a leaf, at least, before its changes become part of its base; `None`: they never do.
+    /// How long nobody must have changed a leaf, at least, before its changes become part of its base; `None`: they
+    /// never do.
     pub leaf_rest: Option<Duration>,
-    /// Transactions that a crash has cut off are rolled back by a thread, and old versions of rows purged; else by who calls
-    /// [`crate::Store::roll_back_losers`] and [`crate::Store::purge`].
+    /// Transactions that a crash has cut off are rolled back by a thread, and old versions of rows purged; else by who
+    /// calls [`crate::Store::roll_back_losers`] and [`crate::Store::purge`].
     pub purges: bool,
-    /// Opens a damaged directory to read what can be read: what is damaged is passed by, nothing on the disk changes, and all
-    /// changes are refused.
+    /// Opens a damaged directory to read what can be read: what is damaged is passed by, nothing on the disk changes,
+    /// and all changes are refused.
     pub force_recovery: bool,
     /// Told how far recovery is.
     pub progress: RecoveryProgress,
@@ -53,11 +54,11 @@ impl Default for StoreOptions {
 pub struct LogSettings {
     /// `innodb_redo_log_capacity`: the most bytes from the start of redo to the end of the log.
     pub capacity: u64,
-    /// The size that the log may reach for the sake of old views since a transaction has ended that they do not see, in multiples of
-    /// `capacity`: beyond it the oldest views fail.
+    /// The size that the log may reach for the sake of old views since a transaction has ended that they do not see, in
+    /// multiples of `capacity`: beyond it the oldest views fail.
     pub history: u64,
-    /// The size that the log may reach for the sake of a transaction that has not ended, in multiples of `capacity`: beyond
-    /// it the function given to [`crate::Store::set_transaction_limit`] has to end the transaction.
+    /// The size that the log may reach for the sake of a transaction that has not ended, in multiples of `capacity`:
+    /// beyond it the function given to [`crate::Store::set_transaction_limit`] has to end the transaction.
     pub transactions: u64,
     /// `innodb_log_buffer_size`: bytes of the log buffer. A power of two is taken that is not below it.
     pub buffer_bytes: u64,

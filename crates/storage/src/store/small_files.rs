@@ -5,15 +5,15 @@ use crate::{FileId, Result, definitions::DefinitionChanges, log::RoomUse, small_
 use std::sync::Arc;
 
 impl Store {
-    /// The content of a small file in the directory as it was last replaced; `None` if there is none. Errors: `CorruptFile`,
-    /// I/O, if it has more than `max` bytes, too (`FileTooLarge`).
+    /// The content of a small file in the directory as it was last replaced; `None` if there is none. Errors:
+    /// `CorruptFile`, I/O, if it has more than `max` bytes, too (`FileTooLarge`).
     pub fn read_small_file(&self, name: &str, max: u64) -> Result<Option<Arc<[u8]>>> {
         self.small_files.read(name, max)
     }
 
     /// Replaces a small file by a record of the log: it is done, durably, when this returns, after all that was changed
-    /// before. The files of pages in `removed` are not needed from then on; they may be deleted. Errors: `NotReplaced` if
-    /// there is no room, `DurabilityUnknown` if the log has failed.
+    /// before. The files of pages in `removed` are not needed from then on; they may be deleted. Errors: `NotReplaced`
+    /// if there is no room, `DurabilityUnknown` if the log has failed.
     pub fn replace_small_file(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Measures transactions that change rows by key, in a table with a secondary index, the log and purge. Ignored: run with
-//! `cargo test --release -p muster-storage --lib -- --ignored --nocapture transactions_by_key`.
+//! Measures transactions that change rows by key, in a table with a secondary index, the log and purge. Ignored: run
+//! with `cargo test --release -p muster-storage --lib -- --ignored --nocapture transactions_by_key`.
 
 use crate::{
     Counters, LogSettings, Store, StoreOptions, Table, TableStatistics,
@@ -43,8 +43,8 @@ fn processor_time() -> f64 {
     fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / TICKS_A_SECOND
 }
 
-/// Makes changes, each thread a part of them; transactions make so many each, and nobody waits for the log. Returns microseconds
-/// until the last one has committed, and microseconds of processor time with purge, both of one change.
+/// Makes changes, each thread a part of them; transactions make so many each, and nobody waits for the log. Returns
+/// microseconds until the last one has committed, and microseconds of processor time with purge, both of one change.
 fn per_change(
     table: &Arc<Table>,
     (threads, length): (i64, i64),

@@ -16,9 +16,9 @@ use muster_types::{KeyRange, Value};
 use std::sync::{Arc, atomic::Ordering};
 
 impl Table {
-    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, those of waiting for locks of others
-    /// (`WouldWait`, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`), and those of reading and allocating pages and of the
-    /// log.
+    /// Adds a row to all trees, or to none. Errors: `Duplicate`, `RowTooLarge`, `WrongType`, those of waiting for locks
+    /// of others (`WouldWait`, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`), and those of reading and
+    /// allocating pages and of the log.
     pub fn insert(&self, trx: &mut Transaction, row: &[Value], counters: &Counters) -> Result<()> {
         self.insert_row(trx, row, counters)?;
         counters.add(Counter::rows_inserted, 1);
@@ -82,7 +82,8 @@ impl Table {
         Ok(true)
     }
 
-    /// Puts `new` in the place of a row that the transaction has locked and not changed since. Errors: as [`Table::insert`].
+    /// Puts `new` in the place of a row that the transaction has locked and not changed since. Errors: as
+    /// [`Table::insert`].
     pub fn update_locked(
         &self,
         trx: &mut Transaction,
@@ -128,8 +129,9 @@ impl Table {
         Ok(())
     }
 
-    /// Locks the row that has these values of a unique index (of the primary key; the hidden row number) and no gap, and reads its newest
-    /// version as [`crate::LockingScan`] delivers it. Errors: those of waiting for locks, and of reading pages.
+    /// Locks the row that has these values of a unique index (of the primary key; the hidden row number) and no gap,
+    /// and reads its newest version as [`crate::LockingScan`] delivers it. Errors: those of waiting for locks, and of
+    /// reading pages.
     pub fn lock_row(
         self: &Arc<Self>,
         trx: &mut Transaction,
@@ -168,8 +170,8 @@ impl Table {
         bytes.sum::<usize>().min(self.store.page_size() / 2)
     }
 
-    /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches. Nothing is held
-    /// during the wait, and what was read before it may have changed.
+    /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches.
+    /// Nothing is held during the wait, and what was read before it may have changed.
     pub(super) fn waiting<T>(
         &self,
         trx: &mut Transaction,
@@ -190,15 +192,15 @@ impl Table {
         trx.promise_undo(undo_bytes_of(0, 0) + old)
     }
 
-    /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched: it may
-    /// have to wait until pages are written.
+    /// Room in the log for a change of each tree. Asked for before readers are kept out and before anything is latched:
+    /// it may have to wait until pages are written.
     pub(super) fn room_in_log(&self) -> Result<Vec<Room>> {
         self.trees.iter().map(|tree| tree.room()).collect()
     }
 
-    /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before that
-    /// or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never the other
-    /// way round. `row`: the key of a row that is there, from which purge is kept away meanwhile.
+    /// Changes all trees or none. All that can fail comes before the first tree changes, and all that may wait before
+    /// that or after the last one: a writer waits for pages of a tree while it holds latches in those before it, never
+    /// the other way round. `row`: the key of a row that is there, from which purge is kept away meanwhile.
     fn change_all(
         &self,
         trx: &mut Transaction,
@@ -277,8 +279,8 @@ impl Table {
     }
 }
 
-/// Gives up the lock of a row that the transaction has changed: from now on the row tells whose it is. So a transaction may change more
-/// rows than there is memory for locks.
+/// Gives up the lock of a row that the transaction has changed: from now on the row tells whose it is. So a transaction
+/// may change more rows than there is memory for locks.
 fn make_implicit(trx: &Transaction, row: &LockedRow) {
     if let Some(lock) = &row.lock {
         let locks = trx.own_locks();

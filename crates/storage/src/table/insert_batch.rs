@@ -1,4 +1,5 @@
-//! Rows that are inserted together: a run of new neighbours is one change, with one undo record and one group of the log.
+//! Rows that are inserted together: a run of new neighbours is one change, with one undo record and one group of the
+//! log.
 
 use super::Table;
 use crate::{
@@ -15,9 +16,9 @@ use muster_types::Value;
 const TOGETHER_MAX: usize = 128;
 
 impl Table {
-    /// Inserts the first of some rows, and with it those after it that come to the same place of a table with no index but its primary
-    /// key. Returns how many were inserted: one at least, unless there are no rows. Errors: as [`Table::insert`], of the first row,
-    /// and then none was inserted.
+    /// Inserts the first of some rows, and with it those after it that come to the same place of a table with no index
+    /// but its primary key. Returns how many were inserted: one at least, unless there are no rows. Errors: as
+    /// [`Table::insert`], of the first row, and then none was inserted.
     pub fn insert_batch(&self, trx: &mut Transaction, rows: &[Vec<Value>], counters: &Counters) -> Result<usize> {
         let rows = &rows[..rows.len().min(TOGETHER_MAX)];
         let has_one_tree = self.trees.len() == 1 && self.trees[0].layout().row_number().is_none();
@@ -64,8 +65,8 @@ impl Table {
         Ok(keys.len())
     }
 
-    /// Undoes the insertion of rows that came together, the last one first. A crash may come between two of them: rows that are gone
-    /// already are passed by. Errors: those of reading and changing pages.
+    /// Undoes the insertion of rows that came together, the last one first. A crash may come between two of them: rows
+    /// that are gone already are passed by. Errors: those of reading and changing pages.
     pub(super) fn undo_inserts(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
         let (clustered, counters) = (&self.trees[0], self.store.counters());
         for key in undo.keys().into_iter().rev() {

@@ -10,8 +10,8 @@ impl Table {
         self.trees.iter().position(|known| known.file().id().0 == tree)
     }
 
-    /// The values of the parts of an entry's key, in an index: the declared parts, then those of the primary key that make it unique.
-    /// Returns `None` if there is no such entry. Errors: those of reading pages.
+    /// The values of the parts of an entry's key, in an index: the declared parts, then those of the primary key that
+    /// make it unique. Returns `None` if there is no such entry. Errors: those of reading pages.
     pub fn values_of_key(&self, index: usize, key: &[u8], counters: &Counters) -> Result<Option<Vec<Value>>> {
         let Some(tree) = self.trees.get(index) else { return Ok(None) };
         let Some(row) = tree.current(key, counters)? else { return Ok(None) };

@@ -8,9 +8,9 @@
 //!   the row is delivered if it is not marked and still makes the entry
 //! ```
 //!
-//! With `gaps` nobody adds entries to what was read, until the transaction ends: each entry is locked with the gap before it, marked
-//! ones too, and so is the gap at the end of a range (MySQL manual, "Phantom Rows"). A search by a whole unique key that finds its row
-//! locks that alone.
+//! With `gaps` nobody adds entries to what was read, until the transaction ends: each entry is locked with the gap
+//! before it, marked ones too, and so is the gap at the end of a range (MySQL manual, "Phantom Rows"). A search by a
+//! whole unique key that finds its row locks that alone.
 
 use crate::{
     Counters, ReadView, Result, StorageError, Table, Transaction,
@@ -55,6 +55,8 @@ pub struct LockingScan {
     at: Vec<u8>,
     /// Locks that the transaction has got newly for the entry that was looked at last.
     acquired: Vec<Resource>,
+    /// All locks that the scan has got newly, if it may have to give them back.
+    account: Option<Vec<Resource>>,
     /// The view that what is met is compared with.
     view: Option<Arc<ReadView>>,
     met_unseen: bool,
@@ -101,7 +103,7 @@ impl LockingScan {
             }
         }
         let (table, at, acquired) = (Arc::clone(table), Vec::new(), Vec::new());
-        Ok(LockingScan { table, request, ranges, at, acquired, view: None, met_unseen: false })
+        Ok(LockingScan { table, request, ranges, at, acquired, account: None, view: None, met_unseen: false })
     }
 
     /// Compares what the scan meets with what a view sees, which somebody holds until the scan is done.
@@ -109,19 +111,20 @@ impl LockingScan {
         self.view = Some(view);
     }
 
-    /// Returns true if the scan has met a row or an entry whose last change the view does not see. If it has not by its end, the
-    /// view sees the rows that are locked, each as it is, and no others: one that came and went between is still there, marked.
+    /// Returns true if the scan has met a row or an entry whose last change the view does not see. If it has not by its
+    /// end, the view sees the rows that are locked, each as it is, and no others: one that came and went between is
+    /// still there, marked.
     pub fn met_unseen(&self) -> bool {
         self.met_unseen
     }
 
-    /// The next row, locked: all columns of the table, then the hidden row number if there is one. Errors: `WouldWait` if the
-    /// transaction does not wait, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`, and those of reading pages. After
-    /// `WouldWait` the same row comes again.
+    /// The next row, locked: all columns of the table, then the hidden row number if there is one. Errors: `WouldWait`
+    /// if the transaction does not wait, `LockTimeout`, `Deadlock`, `Interrupted`, `LockTableFull`, and those of
+    /// reading pages. After `WouldWait` the same row comes again.
     #[allow(clippy::should_implement_trait, reason = "fallible")]
     pub fn next(&mut self, trx: &mut Transaction, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let locks = trx.locks()?;
-        self.acquired.clear();
+        self.note_acquired();
         while let Some(range) = self.ranges.front() {
             let is_point = range.is_point;
             match self.step(locks, counters) {
@@ -142,19 +145,40 @@ impl LockingScan {
         Ok(None)
     }
 
-    /// The next row, locked exclusively, of a scan of the primary key that says so, for who changes it before anything else. Errors: as
-    /// [`LockingScan::next`].
+    /// The next row, locked exclusively, of a scan of the primary key that says so, for who changes it before anything
+    /// else. Errors: as [`LockingScan::next`].
     pub fn next_to_change(&mut self, trx: &mut Transaction, counters: &Counters) -> Result<Option<LockedRow>> {
         debug_assert!(self.request.index == 0 && self.request.mode == LockMode::Exclusive);
         let row = self.next(trx, counters)?;
         Ok(row.map(|stored| LockedRow { key: self.at.clone(), stored, lock: self.acquired.last().cloned() }))
     }
 
-    /// Releases the locks of the row that was delivered last, unless the transaction had them before: READ COMMITTED keeps no locks of
-    /// rows that do not match.
+    /// Releases the locks of the row that was delivered last, unless the transaction had them before: READ COMMITTED
+    /// keeps no locks of rows that do not match.
     pub fn unlock_last(&mut self, trx: &mut Transaction) {
         if !self.acquired.is_empty() {
             self.release(trx.own_locks());
+        }
+    }
+
+    /// Keeps account of the locks that the scan gets, for [`LockingScan::give_back`].
+    pub fn keep_account(&mut self) {
+        self.account = Some(Vec::new());
+    }
+
+    /// Releases all locks that the transaction has got by the scan, since the rows are too many to lock all of them.
+    pub fn give_back(&mut self, trx: &mut Transaction) {
+        self.note_acquired();
+        let locks = trx.own_locks();
+        for resource in self.account.take().unwrap_or_default() {
+            locks.release(&resource);
+        }
+    }
+
+    fn note_acquired(&mut self) {
+        match &mut self.account {
+            Some(account) => account.append(&mut self.acquired),
+            None => self.acquired.clear(),
         }
     }
 
@@ -169,7 +193,7 @@ impl LockingScan {
         if !self.request.gaps {
             self.release(locks);
         }
-        self.acquired.clear();
+        self.note_acquired();
         self.advance();
     }
 
@@ -200,7 +224,7 @@ impl LockingScan {
     }
 
     fn find(&mut self, locks: &TransactionLocks, counters: &Counters) -> Result<FoundEntry> {
-        let LockingScan { table, request, ranges, at, acquired, view, met_unseen } = self;
+        let LockingScan { table, request, ranges, at, acquired, view, met_unseen, .. } = self;
         let Some(range) = ranges.front_mut() else { return Ok(FoundEntry::End) };
         let tree = table.tree(request.index);
         let file = tree.file().id().0;
@@ -295,7 +319,8 @@ pub(crate) struct LockedEntry {
     trx_id: u64,
 }
 
-/// Locks a row of the clustered tree. `None` if there is no such entry. Error: `WouldWait`, if somebody has to be waited for.
+/// Locks a row of the clustered tree. `None` if there is no such entry. Error: `WouldWait`, if somebody has to be
+/// waited for.
 pub(crate) fn lock_row(
     table: &Table,
     clustered_key: &[u8],

@@ -2,14 +2,16 @@
 //!
 //! There are two kinds of them:
 //!
-//! - Versions that views may see. Of each transaction that has changed the row only the last version can be seen by others, so of a run of
-//!   versions of one transaction all but the newest are passed by, with the help of skips.
-//! - Versions that a transaction which has not ended has made and replaced: ROLLBACK TO SAVEPOINT may bring them back. In a unique tree
-//!   their entries stay, marked, or somebody else could add the same key meanwhile. They matter in unique trees only.
+//! - Versions that views may see. Of each transaction that has changed the row only the last version can be seen by
+//!   others, so of a run of versions of one transaction all but the newest are passed by, with the help of skips.
+//! - Versions that a transaction which has not ended has made and replaced: ROLLBACK TO SAVEPOINT may bring them back.
+//!   In a unique tree their entries stay, marked, or somebody else could add the same key meanwhile. They matter in
+//!   unique trees only.
 //!
-//! What was found is kept, since undo and purge come back to the same row once for each of its versions: for all of them together the
-//! chain is read once. Undo of a transaction comes to ever older versions of it, and what is behind them does not change before it
-//! ends. For purge the row may have new versions by then, and the chain is read as far as it is not known.
+//! What was found is kept, since undo and purge come back to the same row once for each of its versions: for all of
+//! them together the chain is read once. Undo of a transaction comes to ever older versions of it, and what is behind
+//! them does not change before it ends. For purge the row may have new versions by then, and the chain is read as far
+//! as it is not known.
 
 use super::Table;
 use crate::{
@@ -34,14 +36,15 @@ pub(crate) struct OlderVersions {
     row: Option<(FileId, Vec<u8>)>,
     /// Those of the transaction that has changed the row last.
     own: Option<OwnVersions>,
-    /// The last version of each transaction before that, the newest one first. The last of all is one that all views see, or there is
-    /// none before.
+    /// The last version of each transaction before that, the newest one first. The last of all is one that all views
+    /// see, or there is none before.
     versions: VecDeque<Version>,
     /// True if there may be versions behind the last one.
     is_cut: bool,
     /// The number of the newest version; each older one has one less.
     newest: i64,
-    /// By trees and keys of entries, the number of the newest version that has the entry. Versions that are gone may be among them.
+    /// By trees and keys of entries, the number of the newest version that has the entry. Versions that are gone may be
+    /// among them.
     entries: Vec<HashMap<Vec<u8>, i64>>,
 }
 
@@ -51,7 +54,8 @@ struct OwnVersions {
     trx_id: u64,
     /// The roll pointer of the newest one.
     top: Lsn,
-    /// Of unique trees, the keys of the entries of the others, each with the least roll pointer of a version that has it.
+    /// Of unique trees, the keys of the entries of the others, each with the least roll pointer of a version that has
+    /// it.
     entries: Vec<HashMap<Vec<u8>, Lsn>>,
 }
 
@@ -69,7 +73,8 @@ impl<'a> NeededVersions<'a> {
         std::mem::take(&mut self.older)
     }
 
-    /// The versions of a row before this one, which is its newest one now. Errors: those of reading the log and long values.
+    /// The versions of a row before this one, which is its newest one now. Errors: those of reading the log and long
+    /// values.
     pub fn before(&mut self, table: &Table, key: &[u8], newest: Version, seen: &SeenByAll) -> Result<&OlderVersions> {
         let file = table.files()[0];
         if self.older.row.as_ref().is_none_or(|row| row.0 != file || row.1 != key) || !self.older.reaches(seen) {
@@ -85,7 +90,8 @@ impl<'a> NeededVersions<'a> {
         Ok(&self.older)
     }
 
-    /// Reads the versions before the newest one, as far as they are not known. `known`: those of the same transaction that were found before.
+    /// Reads the versions before the newest one, as far as they are not known. `known`: those of the same transaction
+    /// that were found before.
     fn read_before(
         &mut self,
         table: &Table,
@@ -135,8 +141,8 @@ impl<'a> NeededVersions<'a> {
         }
     }
 
-    /// Goes from a version to the one that another transaction has left. `visit`: called with undo records that lead to versions of the same
-    /// transaction, all of them with `all`; it returns true to end.
+    /// Goes from a version to the one that another transaction has left. `visit`: called with undo records that lead to
+    /// versions of the same transaction, all of them with `all`; it returns true to end.
     fn last_before(
         &mut self,
         Version { trx_id, roll_pointer: mut at }: Version,
@@ -206,8 +212,8 @@ impl OwnVersions {
 }
 
 impl OlderVersions {
-    /// Returns true if a version before the newest one has an entry with this key. `index`: the position among the secondary trees; `newest`:
-    /// the roll pointer of the newest version.
+    /// Returns true if a version before the newest one has an entry with this key. `index`: the position among the
+    /// secondary trees; `newest`: the roll pointer of the newest version.
     pub fn have(&self, index: usize, key: &[u8], newest: Lsn) -> bool {
         let own = self.own.as_ref().and_then(|own| own.entries.get(index)?.get(key));
         let found = self.entries.get(index).and_then(|keys| keys.get(key));

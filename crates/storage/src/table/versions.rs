@@ -1,8 +1,8 @@
 //! Changes of rows that are undone, and versions of rows that go for good.
 //!
-//! Entries of secondary trees have no undo records: what they were follows from the versions of their rows. So all that is undone
-//! or removed here asks of an entry which version makes it. The lock of the row is held meanwhile: its versions stay as they
-//! are, but for those that purge does not need.
+//! Entries of secondary trees have no undo records: what they were follows from the versions of their rows. So all that
+//! is undone or removed here asks of an entry which version makes it. The lock of the row is held meanwhile: its
+//! versions stay as they are, but for those that purge does not need.
 
 use super::{NeededVersions, Table};
 use crate::{
@@ -58,8 +58,8 @@ impl UndoneEntry {
 }
 
 impl Table {
-    /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since its
-    /// transaction has not ended. Errors: those of reading and changing pages.
+    /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since
+    /// its transaction has not ended. Errors: those of reading and changing pages.
     pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord, needed: &mut NeededVersions<'_>) -> Result<()> {
         if undo.kind == UndoKind::Inserts {
             return self.undo_inserts(at, undo);
@@ -77,10 +77,11 @@ impl Table {
             .then(|| self.values_for_entries(&record, counters))
             .transpose()?;
         let after = (!now.marked).then(|| self.values_for_entries(&now.record, counters)).transpose()?;
-        // The row was deleted before this change, and all views see that: it goes, and so do the entries of the deleted row. Purge may
-        // have passed by its deletion already, and left the row since it was there again. If purge is still to come, it cannot tell
-        // these entries any more, since the long values of the deleted row are free by then. Entries of a row that comes later are
-        // safe from it: purge removes only what is marked and belongs to no version that a view may see.
+        // The row was deleted before this change, and all views see that: it goes, and so do the entries of the deleted
+        // row. Purge may have passed by its deletion already, and left the row since it was there again. If purge is
+        // still to come, it cannot tell these entries any more, since the long values of the deleted row are free by
+        // then. Entries of a row that comes later are safe from it: purge removes only what is marked and belongs to no
+        // version that a view may see.
         let is_purged = undo.kind == UndoKind::Update && undo.marked && seen.contains(undo.version.trx_id);
         let gone = is_purged.then(|| self.values_for_entries(&record, counters)).transpose()?;
         let entries = self.trees[1..].iter().map(|tree| self.undone_entry(tree, before.as_deref(), after.as_deref()));
@@ -126,8 +127,8 @@ impl Table {
         .map(drop)
     }
 
-    /// Removes the entries that a deleted row, `gone`, still has in a tree, and those of the row that had come in its place, `after`.
-    /// All keys end with the clustered key, so no other row has them.
+    /// Removes the entries that a deleted row, `gone`, still has in a tree, and those of the row that had come in its
+    /// place, `after`. All keys end with the clustered key, so no other row has them.
     fn remove_entries(
         &self,
         tree: &Tree,
@@ -155,8 +156,8 @@ impl Table {
         Ok(UndoneEntry { before, after, goes, is_needed: false })
     }
 
-    /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries, and the
-    /// row if the change marked it and nothing has changed it since. Done once more, it does nothing.
+    /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries,
+    /// and the row if the change marked it and nothing has changed it since. Done once more, it does nothing.
     pub(crate) fn purge(
         &self,
         undo: &UndoRecord,
@@ -200,8 +201,8 @@ impl Table {
         Ok(())
     }
 
-    /// The keys of the entries of a version of a row, for each secondary tree; `None` where a version has the same entry that some view
-    /// may see. `now`: the newest version.
+    /// The keys of the entries of a version of a row, for each secondary tree; `None` where a version has the same
+    /// entry that some view may see. `now`: the newest version.
     fn unneeded_entries(
         &self,
         key: &[u8],
@@ -230,8 +231,8 @@ impl Table {
         Ok(keys)
     }
 
-    /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages on the way
-    /// to the free list, so this is a change like others.
+    /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages
+    /// on the way to the free list, so this is a change like others.
     pub(crate) fn free_long_values(&self, record: &[u8]) -> Result<()> {
         let _changing = self.changing();
         self.trees[0].free_long_values(record, self.store.counters())
@@ -242,8 +243,8 @@ impl Table {
         self.schema.indexes[1..].iter().any(|index| index.unique)
     }
 
-    /// The keys of the entries, in the order of the secondary trees, of the version that an undo record leads to. Errors: those of reading
-    /// long values.
+    /// The keys of the entries, in the order of the secondary trees, of the version that an undo record leads to.
+    /// Errors: those of reading long values.
     pub(super) fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<Vec<u8>>> {
         let values = self.values_for_entries(&undo.own_values(&self.trees[0])?, self.store.counters())?;
         self.trees[1..].iter().map(|tree| self.entry(tree, &values).map(|(_, key)| key)).collect()

@@ -1,5 +1,6 @@
-//! Changes rows at random in the tables of a data directory, for measuring scans of leaves with changes. Ignored: run with
-//! `MUSTER_DIRECTORY` and `MUSTER_TABLES` ("dbt3.orders,dbt3.lineitem") set, `--release -- --ignored changes_rows_of_a_directory`.
+//! Changes rows at random in the tables of a data directory, for measuring scans of leaves with changes. Ignored: run
+//! with `MUSTER_DIRECTORY` and `MUSTER_TABLES` ("dbt3.orders,dbt3.lineitem") set, `--release -- --ignored
+//! changes_rows_of_a_directory`.
 
 use crate::{
     ColumnSchema, Counters, FileId, IndexSchema, ReadView, Store, StoreOptions, Table, TableSchema, key::ByteRange,

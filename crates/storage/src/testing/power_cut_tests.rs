@@ -1,5 +1,5 @@
-//! A small database loses its power in every operation on the disk: it opens, its catalog is the old one or the new one,
-//! the rows are those that the catalog promises, and files of no table go.
+//! A small database loses its power in every operation on the disk: it opens, its catalog is the old one or the new
+//! one, the rows are those that the catalog promises, and files of no table go.
 
 use crate::{
     ColumnSchema, Counters, FileId, IndexSchema, LogSettings, ReadView, Result, RoomUse, Scan, ScanRequest, Store,
@@ -165,8 +165,8 @@ fn open_table(store: &Arc<Store>, files: Vec<FileId>) -> Result<Arc<Table>> {
     store.open_table(schema(), files, TableStatistics::default())
 }
 
-/// Opens what a power cut left, and returns the catalog. The rows must be those that it promises, and after the files of no
-/// table are removed there is nothing else.
+/// Opens what a power cut left, and returns the catalog. The rows must be those that it promises, and after the files
+/// of no table are removed there is nothing else.
 fn restart(disk: &Arc<SimulatedDisk>, context: &str) -> Catalog {
     let store = open(disk).unwrap_or_else(|e| panic!("{context}: {e}"));
     let catalog = Catalog::read(&store);
@@ -199,8 +199,8 @@ fn rows(table: &Arc<Table>) -> Vec<Vec<Value>> {
     rows
 }
 
-/// Cuts the power in every operation, and restarts on what each of the seeds leaves. Returns how often the catalog was the
-/// one before the step that failed, and how often the one after.
+/// Cuts the power in every operation, and restarts on what each of the seeds leaves. Returns how often the catalog was
+/// the one before the step that failed, and how often the one after.
 fn cut_everywhere(seeds: std::ops::Range<u64>) -> [u64; 2] {
     let scenario = Scenario::new();
     let whole = Arc::new(SimulatedDisk::new());

@@ -1,5 +1,5 @@
-//! What the log tells of transactions after a crash: which had begun and not ended, and which have committed and are not
-//! purged.
+//! What the log tells of transactions after a crash: which had begun and not ended, and which have committed and are
+//! not purged.
 
 use super::{
     Ended,

@@ -16,7 +16,8 @@ use std::{
 /// Opens the table that has a clustered tree; `None` if it was dropped.
 pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send + Sync>;
 
-/// A transaction that was cut off and is rolled back in the background: by a crash, or because its own rollback has failed.
+/// A transaction that was cut off and is rolled back in the background: by a crash, or because its own rollback has
+/// failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutOff {
     pub trx_id: u64,
@@ -207,8 +208,8 @@ impl Transactions {
         self.state.lock().losers.iter().any(|loser| loser.id == trx_id)
     }
 
-    /// A transaction that was cut off has been rolled back. `gave_up`: but for a table that is given up. Its rows there stay locked
-    /// for all who have that table open.
+    /// A transaction that was cut off has been rolled back. `gave_up`: but for a table that is given up. Its rows there
+    /// stay locked for all who have that table open.
     fn end_cut_off(&self, id: u64, gave_up: bool, ended_at: Lsn) {
         {
             let mut state = self.state.lock();
@@ -228,9 +229,9 @@ impl Transactions {
 }
 
 impl Store {
-    /// Rolls back what a crash has cut off. A transaction for which that fails is left for the next time, and the others are rolled
-    /// back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes; those of opening tables, reading
-    /// the log and changing pages.
+    /// Rolls back what a crash has cut off. A transaction for which that fails is left for the next time, and the
+    /// others are rolled back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes;
+    /// those of opening tables, reading the log and changing pages.
     pub fn roll_back_losers(&self) -> Result<()> {
         let mut outcome = Ok(());
         self.each_loser(|loser, undo_records| {
@@ -240,7 +241,8 @@ impl Store {
         outcome
     }
 
-    /// As [`Store::roll_back_losers`], but for those that have failed a short while ago. The server's log has the failures.
+    /// As [`Store::roll_back_losers`], but for those that have failed a short while ago. The server's log has the
+    /// failures.
     fn roll_back_due_losers(&self) {
         let retries = &self.transactions().retries;
         self.each_loser(|loser, undo_records| {

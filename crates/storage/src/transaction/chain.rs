@@ -8,18 +8,21 @@
 //!                      (level 1 leads to the last anchor before whose number is a multiple of 16, level 2 of 256, ..)
 //! ```
 //!
-//! Every sixteenth undo record of a chain is an **anchor**: it has the row before as a whole record, not as a patch, so that it can be
-//! read without those behind it, and it has the positions of anchors before it. Beside each position is the transaction of the version
-//! that the anchor there leads to. A reader whose view does not see that transaction does not see any version in between either, and
-//! jumps: transactions that change a row do so one after the other, each when the one before has ended, so what a view does not see of
-//! a chain is newer than all that it sees. (Only the reader's own transaction is seen out of this order, and while it has not ended its
-//! version is the newest one.) With a base of 16, a chain of n versions is read in about 16 records for each digit of n.
+//! Every sixteenth undo record of a chain is an **anchor**: it has the row before as a whole record, not as a patch, so
+//! that it can be read without those behind it, and it has the positions of anchors before it. Beside each position is
+//! the transaction of the version that the anchor there leads to. A reader whose view does not see that transaction
+//! does not see any version in between either, and jumps: transactions that change a row do so one after the other,
+//! each when the one before has ended, so what a view does not see of a chain is newer than all that it sees. (Only the
+//! reader's own transaction is seen out of this order, and while it has not ended its version is the newest one.) With
+//! a base of 16, a chain of n versions is read in about 16 records for each digit of n.
 //!
-//! A skip leads from a version to one of its ancestors. These never change: rollback removes versions from the top of the chain,
-//! and purge removes whole transactions that all views see, behind which no reader looks. So a skip stays right, or nobody asks for it.
+//! A skip leads from a version to one of its ancestors. These never change: rollback removes versions from the top of
+//! the chain, and purge removes whole transactions that all views see, behind which no reader looks. So a skip stays
+//! right, or nobody asks for it.
 //!
-//! Whoever adds a version has to know the place of the one before it, which is in the log's memory nearly always. If it is not, a new
-//! chain of anchors begins: readers pass from one to the next by roll pointers. The same is done where all views see the version before.
+//! Whoever adds a version has to know the place of the one before it, which is in the log's memory nearly always. If it
+//! is not, a new chain of anchors begins: readers pass from one to the next by roll pointers. The same is done where
+//! all views see the version before.
 
 use crate::{
     log::Lsn,

@@ -77,8 +77,8 @@ impl Home {
     }
 }
 
-/// Wherever undoing a statement fails: nothing else can be done with the transaction, nor can it be committed, until the statement
-/// is undone.
+/// Wherever undoing a statement fails: nothing else can be done with the transaction, nor can it be committed, until
+/// the statement is undone.
 #[test]
 fn a_statement_that_is_undone_in_part_is_undone_before_anything_else() {
     let mut failures = 0;

@@ -1,4 +1,5 @@
-//! A disk that is full while transactions are open: changes fail, rollback does not, and all goes on once there is room.
+//! A disk that is full while transactions are open: changes fail, rollback does not, and all goes on once there is
+//! room.
 
 use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, schema};
 use crate::{

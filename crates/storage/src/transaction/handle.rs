@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Bytes that the record of a transaction's end takes in the log at most.
 const END_BYTES: u64 = 64;
 
-/// A transaction. It has an id and records in the log only once it changes something. Dropped without a commit, it is rolled
-/// back.
+/// A transaction. It has an id and records in the log only once it changes something. Dropped without a commit, it is
+/// rolled back.
 pub struct Transaction {
     store: Arc<Store>,
     /// 0 as long as nothing is changed.
@@ -29,7 +29,8 @@ pub struct Transaction {
     duplicate_mode: LockMode,
     statement: Option<Arc<str>>,
     session: u64,
-    /// Set when undoing has failed on the way back to this undo record: until the transaction is back there, it may not go on.
+    /// Set when undoing has failed on the way back to this undo record: until the transaction is back there, it may not
+    /// go on.
     half_undone: Option<Lsn>,
     /// Room in the log for the record of the end, and for undoing.
     end_room: Option<Room>,
@@ -103,13 +104,14 @@ impl Transaction {
         self.changed_rows
     }
 
-    /// Returns true if a statement was undone in part only. The transaction can then be rolled back, wholly or to a savepoint before
-    /// that statement; changes, locks and its commit fail.
+    /// Returns true if a statement was undone in part only. The transaction can then be rolled back, wholly or to a
+    /// savepoint before that statement; changes, locks and its commit fail.
     pub fn is_half_undone(&self) -> bool {
         self.half_undone.is_some()
     }
 
-    /// The transaction's id, which it gets if it has none. Errors: `HalfUndone`, `ForcedRecovery`, `DiskFull`, `LogFull`, I/O.
+    /// The transaction's id, which it gets if it has none. Errors: `HalfUndone`, `ForcedRecovery`, `DiskFull`,
+    /// `LogFull`, I/O.
     pub(crate) fn ready(&mut self) -> Result<u64> {
         if self.is_half_undone() {
             return Err(StorageError::HalfUndone);
@@ -147,8 +149,8 @@ impl Transaction {
         self.waits = waits;
     }
 
-    /// The mode in which rows are locked from now on that are in the way of new ones: shared for INSERT, exclusive for REPLACE and ON
-    /// DUPLICATE KEY UPDATE, which change them then.
+    /// The mode in which rows are locked from now on that are in the way of new ones: shared for INSERT, exclusive for
+    /// REPLACE and ON DUPLICATE KEY UPDATE, which change them then.
     pub fn set_duplicate_mode(&mut self, mode: LockMode) {
         if let Some(locks) = &mut self.locks {
             locks.set_duplicate_mode(mode);
@@ -244,7 +246,8 @@ impl Transaction {
         }
     }
 
-    /// Ends the transaction; others see its changes when this returns. Error: `HalfUndone`; the transaction is rolled back.
+    /// Ends the transaction; others see its changes when this returns. Error: `HalfUndone`; the transaction is rolled
+    /// back.
     pub fn commit(mut self) -> Result<Committed> {
         if self.is_half_undone() {
             return self.undo_all().and(Err(StorageError::HalfUndone));
@@ -261,8 +264,8 @@ impl Transaction {
         Ok(Committed { log: (!is_durable).then_some((log, end)) })
     }
 
-    /// Undoes all and ends the transaction. Errors: those of [`Transaction::roll_back_to`]; what is left is undone in the
-    /// background.
+    /// Undoes all and ends the transaction. Errors: those of [`Transaction::roll_back_to`]; what is left is undone in
+    /// the background.
     pub fn roll_back(mut self) -> Result<()> {
         self.undo_all()
     }
@@ -289,8 +292,8 @@ impl Transaction {
         undone
     }
 
-    /// Ends a transaction of which the log has nothing, for it has locked rows at most. Returns false if it has changed something,
-    /// even if that is undone.
+    /// Ends a transaction of which the log has nothing, for it has locked rows at most. Returns false if it has changed
+    /// something, even if that is undone.
     fn ends_without_record(&mut self) -> bool {
         if self.id != 0 && self.changed_rows == 0 {
             self.store.transactions().end(std::mem::take(&mut self.id), None, 0, 0);

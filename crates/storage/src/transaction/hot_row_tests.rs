@@ -1,4 +1,5 @@
-//! Rows with very many versions: what is read of the log to undo them, to purge them and to see an old one is counted, not timed.
+//! Rows with very many versions: what is read of the log to undo them, to purge them and to see an old one is counted,
+//! not timed.
 
 use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, schema};
 use crate::{
@@ -108,7 +109,8 @@ impl Hot {
 
 const VERSIONS: i64 = 1000;
 
-/// Records that undoing `VERSIONS` versions may read: each to be undone, and each once to see what was before the transaction.
+/// Records that undoing `VERSIONS` versions may read: each to be undone, and each once to see what was before the
+/// transaction.
 const READS_MAX: u64 = 2 * VERSIONS as u64 + 40;
 
 #[test]
@@ -242,7 +244,7 @@ fn purge_before_a_view_reads_the_versions_behind_it_once() {
 
 /// Those who begin transactions and help to purge do not read all needed versions of a hot row each.
 #[test]
-fn helpers_of_purge_read_the_versions_once_together() {
+fn those_who_help_purge_read_the_versions_once_together() {
     let hot = Hot::new(3);
     let old = hot.store().read_view();
     hot.commit_each(1..VERSIONS);
@@ -274,8 +276,8 @@ fn purge_beside_a_transaction_with_many_versions_passes_them_by() {
     hot.is_at_rest(VERSIONS - 1);
 }
 
-/// A key of a unique index that a savepoint may bring back is nobody else's, though the row has had another one twice since then, and purge
-/// has passed by.
+/// A key of a unique index that a savepoint may bring back is nobody else's, though the row has had another one twice
+/// since then, and purge has passed by.
 #[test]
 fn a_unique_key_that_may_come_back_is_not_given_away() {
     let counters = Counters::default();
@@ -320,8 +322,8 @@ fn a_unique_key_that_may_come_back_is_not_given_away() {
     }
 }
 
-/// Few rows with many versions each, long values among them, by transactions that commit, are rolled back and are cut off; views of all
-/// times see what they saw, while purge follows.
+/// Few rows with many versions each, long values among them, by transactions that commit, are rolled back and are cut
+/// off; views of all times see what they saw, while purge follows.
 #[test]
 fn hot_rows_follow_the_model() {
     for seed in 0..6 {

@@ -1,4 +1,5 @@
-//! Clients that keep a transaction or a view open while others write: what is kept for them is bounded, and goes with them.
+//! Clients that keep a transaction or a view open while others write: what is kept for them is bounded, and goes with
+//! them.
 
 use super::tests::{Model, compare, compare_at_rest, open_table, schema};
 use crate::{
@@ -12,8 +13,8 @@ use std::{path::Path, sync::Arc};
 
 const LOG_CAPACITY: u64 = 1 << 20;
 
-/// A table without rows, in a store whose old versions are purged by who asks for it. `history`: how many times its capacity the log
-/// may have at most for the sake of views.
+/// A table without rows, in a store whose old versions are purged by who asks for it. `history`: how many times its
+/// capacity the log may have at most for the sake of views.
 fn new_table(history: u64) -> Arc<Table> {
     let log = LogSettings { capacity: LOG_CAPACITY, history, ..LogSettings::default() };
     let options = StoreOptions {
@@ -123,8 +124,8 @@ fn a_forgotten_view_is_let_go() {
     drop(forgotten);
 }
 
-/// Rows are updated as fast as it goes while a long scan comes near them: it sees none of that. When its view has ended, what the
-/// versions took is free.
+/// Rows are updated as fast as it goes while a long scan comes near them: it sees none of that. When its view has
+/// ended, what the versions took is free.
 #[test]
 fn hot_rows_take_no_room_once_the_scan_beside_them_has_ended() {
     let table = new_table(64);
@@ -164,8 +165,8 @@ fn hot_rows_take_no_room_once_the_scan_beside_them_has_ended() {
     assert!(after * 10 <= before * 11, "{before} pages before, {after} after");
 }
 
-/// A reader has the version of a row that its view sees, and comes to the pages of its long value when the view has expired and they are those of
-/// another value.
+/// A reader has the version of a row that its view sees, and comes to the pages of its long value when the view has
+/// expired and they are those of another value.
 #[test]
 fn a_long_value_of_an_expired_view_is_too_old() {
     let (table, counters) = (new_table(2), Counters::default());

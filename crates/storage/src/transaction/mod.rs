@@ -60,8 +60,8 @@ use std::{
     },
 };
 
-/// From so many transactions on purge begins at once. Fewer wait until it looks for them: waking its thread costs about as much as a
-/// change of a row.
+/// From so many transactions on purge begins at once. Fewer wait until it looks for them: waking its thread costs about
+/// as much as a change of a row.
 const PURGED_AT_ONCE: usize = 256;
 
 /// All transactions of a store.
@@ -177,8 +177,8 @@ impl Transactions {
         Arc::clone(&self.published.lock())
     }
 
-    /// The least transaction that is active or that some view may not see: slots of older ones need no version. Kept up to date
-    /// for encoders of leaves; it may be too small, never too large.
+    /// The least transaction that is active or that some view may not see: slots of older ones need no version. Kept up
+    /// to date for encoders of leaves; it may be too small, never too large.
     pub fn horizon(&self) -> &Arc<AtomicU64> {
         &self.horizon
     }
@@ -203,12 +203,12 @@ impl Transactions {
         &self.locks
     }
 
-    /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more. `last`: the last
-    /// of its undo records, which purge has to look at; 0 if all are undone or there is nothing to purge; `None` if
-    /// there never was one. `changes`: how many rows it has changed. `ended_at`: the end of the log.
+    /// Ends a transaction: its changes are seen by views that are taken from now on, or there are none any more.
+    /// `last`: the last of its undo records, which purge has to look at; 0 if all are undone or there is nothing to
+    /// purge; `None` if there never was one. `changes`: how many rows it has changed. `ended_at`: the end of the log.
     ///
-    /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one of its
-    /// versions just before.
+    /// A transaction that was undone is kept, too, until every view sees that it has ended: a reader may have met one
+    /// of its versions just before.
     fn end(&self, id: u64, last: Option<Lsn>, changes: u64, ended_at: Lsn) {
         self.end_with_locks(id, last, changes, ended_at);
         // Others see what it has done: who waited for it reads that.
@@ -231,7 +231,8 @@ impl Transactions {
         }
     }
 
-    /// A transaction that changes nothing and has ended: views that are taken from now on see it, and those before do not.
+    /// A transaction that changes nothing and has ended: views that are taken from now on see it, and those before do
+    /// not.
     pub fn pass(&self) -> u64 {
         let mut state = self.state.lock();
         let id = state.next;
@@ -261,7 +262,8 @@ impl Transactions {
         state.active.values().copied().chain(state.history.oldest_needed()).min()
     }
 
-    /// The transaction that has begun first, if it began before a position of the log. Those that a crash has cut off are not meant.
+    /// The transaction that has begun first, if it began before a position of the log. Those that a crash has cut off
+    /// are not meant.
     pub fn oldest_before(&self, before: Lsn) -> Option<u64> {
         let state = self.state.lock();
         let is_lost = |id: u64| state.losers.iter().any(|loser| loser.id == id);
@@ -298,7 +300,8 @@ impl Transactions {
 
 impl TransactionState {
     fn drop_unused_views(&mut self) {
-        // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many that are not.
+        // Nobody takes a view any more that has been replaced. Behind one that is held for long there may be very many
+        // that are not.
         if self.views.len() > 2 * self.held_views + 64 {
             self.views.retain(|view| view.strong_count() > 0);
             self.held_views = self.views.len();

@@ -42,7 +42,8 @@ const HELP: usize = 2;
 enum Purger {
     /// A thread that has nothing else to do, and may wait.
     Thread,
-    /// A thread that is about to begin a transaction: it takes little, and waits for nobody who keeps a table from being changed.
+    /// A thread that is about to begin a transaction: it takes little, and waits for nobody who keeps a table from
+    /// being changed.
     Helper,
 }
 
@@ -93,7 +94,8 @@ pub(super) fn is_of_one_table(e: &StorageError) -> bool {
     !matches!(e, Interrupted | ForcedRecovery | DiskFull { .. } | LogFull { .. } | NoFreeFrame { .. })
 }
 
-/// Returns true if the version before a change has long values that go with it. A row that went has taken its own along.
+/// Returns true if the version before a change has long values that go with it. A row that went has taken its own
+/// along.
 fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
     let clustered = table.tree(0);
     Ok(undo.kind == UndoKind::Update
@@ -136,8 +138,8 @@ impl Transactions {
         self.purge_ended.notify_all();
     }
 
-    /// Waits until all transactions that ended before another one are purged, or could not be. Returns false if nobody is purging one of them,
-    /// and for a helper, which does not wait.
+    /// Waits until all transactions that ended before another one are purged, or could not be. Returns false if nobody
+    /// is purging one of them, and for a helper, which does not wait.
     fn wait_for_earlier(&self, end: u64, who: Purger) -> bool {
         let mut state = self.state.lock();
         loop {
@@ -154,16 +156,18 @@ impl Transactions {
         }
     }
 
-    /// Returns true if so many transactions wait for purge, all of which views see, that the thread alone does not keep up.
+    /// Returns true if so many transactions wait for purge, all of which views see, that the thread alone does not keep
+    /// up.
     fn lags(&self) -> bool {
         self.lag.length.load(Relaxed) >= self.lag.helped_from.load(Relaxed) && self.lag.is_first_seen.load(Relaxed)
     }
 
-    /// Lets go of the oldest views, as long as they keep transactions from being purged that have ended before a position of the
-    /// log. (Before it ends, a transaction keeps the log by itself, whatever views there are.) Who reads with them has `SnapshotTooOld` from now on. Returns how many views it were.
+    /// Lets go of the oldest views, as long as they keep transactions from being purged that have ended before a
+    /// position of the log. (Before it ends, a transaction keeps the log by itself, whatever views there are.) Who
+    /// reads with them has `SnapshotTooOld` from now on. Returns how many views it were.
     ///
-    /// Purge and encoders ask which views there are after this, and a reader asks [`ReadView::check_kept`] after it has read: so
-    /// what it has read was still there.
+    /// Purge and encoders ask which views there are after this, and a reader asks [`ReadView::check_kept`] after it has
+    /// read: so what it has read was still there.
     pub fn expire_views(&self, before: Lsn) -> usize {
         let mut state = self.state.lock();
         // Those that are being purged are seen by all views.
@@ -188,8 +192,8 @@ impl Transactions {
 }
 
 impl Store {
-    /// Purges the first transaction that may be, whatever other threads purge meanwhile. Returns whether there was one for this purger. Errors:
-    /// those of reading the log and changing pages; it is tried again.
+    /// Purges the first transaction that may be, whatever other threads purge meanwhile. Returns whether there was one
+    /// for this purger. Errors: those of reading the log and changing pages; it is tried again.
     fn purge_one(&self, who: Purger, undo_records: &mut UndoReader<'_>) -> Result<bool> {
         let Some((ended, seen)) = self.transactions().take_to_purge(who) else { return Ok(false) };
         let transactions = self.transactions();
@@ -244,11 +248,12 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes what nobody needs any more since a transaction has ended. Returns false if another one has to be purged first.
+    /// Removes what nobody needs any more since a transaction has ended. Returns false if another one has to be purged
+    /// first.
     ///
-    /// Rows and entries may go in any order: whoever removes some of a row finds out from the versions that are there then, and two that have
-    /// changed the same row look at it one after the other. But the long values of a version are read by the purge of all transactions that
-    /// have changed the row before, so they go last.
+    /// Rows and entries may go in any order: whoever removes some of a row finds out from the versions that are there
+    /// then, and two that have changed the same row look at it one after the other. But the long values of a version
+    /// are read by the purge of all transactions that have changed the row before, so they go last.
     fn purge_transaction(
         &self,
         ended: Ended,
@@ -317,7 +322,8 @@ impl Store {
         Ok(())
     }
 
-    /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of [`Store::purge_until`].
+    /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of
+    /// [`Store::purge_until`].
     pub fn purge(&self) -> Result<()> {
         let transactions = self.transactions();
         transactions.state.lock().history.retry_failed();
@@ -332,8 +338,8 @@ impl Store {
         }
     }
 
-    /// Purges what may be purged, until told to stop. A transaction for which that fails is left for the next time, and does not keep
-    /// the others from being purged, unless they would fail for the same reason. Errors: the first one.
+    /// Purges what may be purged, until told to stop. A transaction for which that fails is left for the next time, and
+    /// does not keep the others from being purged, unless they would fail for the same reason. Errors: the first one.
     pub(super) fn purge_until(&self, stop: impl Fn() -> bool) -> Result<()> {
         let (mut undo_records, mut outcome) = (self.undo_records_to_purge(), Ok(()));
         while !stop() {
@@ -347,8 +353,8 @@ impl Store {
         outcome
     }
 
-    /// Purges a little if purge lags behind: for who begins a transaction and holds nothing yet. So nobody makes garbage faster than it is
-    /// removed, however many threads make it.
+    /// Purges a little if purge lags behind: for who begins a transaction and holds nothing yet. So nobody makes
+    /// garbage faster than it is removed, however many threads make it.
     pub(super) fn help_to_purge(&self) {
         if !self.transactions().lags() {
             return;

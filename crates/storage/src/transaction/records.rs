@@ -31,7 +31,8 @@ pub(crate) struct UndoRecord {
     /// The row's key in the clustered tree; the first of several.
     pub key: Vec<u8>,
     pub row: UndoRow,
-    /// The version before leaves nothing for purge: its entries are those of the version after, and it has no long values.
+    /// The version before leaves nothing for purge: its entries are those of the version after, and it has no long
+    /// values.
     pub leaves_nothing: bool,
     /// The place in the chain of the row's versions. An anchor has a whole record.
     pub place: ChainPlace,
@@ -40,11 +41,11 @@ pub(crate) struct UndoRecord {
 /// The row before a change, in an undo record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UndoRow {
-    /// As a record of the clustered tree; empty if there was none. Of [`UndoKind::Inserts`], the further keys, each with its length
-    /// before it.
+    /// As a record of the clustered tree; empty if there was none. Of [`UndoKind::Inserts`], the further keys, each
+    /// with its length before it.
     Record(Vec<u8>),
-    /// As a patch of the record that the change has left. It has the values that entries are made of, whether they changed or not:
-    /// purge reads it without the rows that came later.
+    /// As a patch of the record that the change has left. It has the values that entries are made of, whether they
+    /// changed or not: purge reads it without the rows that came later.
     Patch {
         patch: Vec<u8>,
         /// Bytes of the row as a record.
@@ -90,7 +91,8 @@ impl UndoRecord {
         }
     }
 
-    /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error: `Corrupt`.
+    /// The row before, as a record of the clustered tree. `after`: the record that the change has left. Error:
+    /// `Corrupt`.
     pub fn record_before(&self, clustered: &Tree, after: &[u8]) -> Result<Vec<u8>> {
         match &self.row {
             UndoRow::Record(record) => Ok(record.clone()),
@@ -98,8 +100,8 @@ impl UndoRecord {
         }
     }
 
-    /// What the undo record alone says of the row before: the values that entries are made of, and its long values, of which each version
-    /// has its own. Others may be NULL. Error: `Corrupt`.
+    /// What the undo record alone says of the row before: the values that entries are made of, and its long values, of
+    /// which each version has its own. Others may be NULL. Error: `Corrupt`.
     pub fn own_values(&self, clustered: &Tree) -> Result<Cow<'_, [u8]>> {
         match &self.row {
             UndoRow::Record(record) => Ok(Cow::Borrowed(record)),

@@ -1,4 +1,5 @@
-//! The pauses between attempts to roll a transaction back that could not be rolled back: on a disk that fails or is full.
+//! The pauses between attempts to roll a transaction back that could not be rolled back: on a disk that fails or is
+//! full.
 
 use crate::mutex::Mutex;
 use std::{

@@ -9,8 +9,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Room in the log that is kept for undoing on a full disk: for the few groups that make room on pages, beside what each
-/// transaction has been promised.
+/// Room in the log that is kept for undoing on a full disk: for the few groups that make room on pages, beside what
+/// each transaction has been promised.
 #[derive(Debug)]
 pub(crate) struct UndoReserve {
     log: Arc<Log>,
@@ -93,8 +93,8 @@ impl Store {
         UndoReader { store: self, records: self.log().nearby(), needed }
     }
 
-    /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a table
-    /// that was dropped. Errors: those of reading and changing pages.
+    /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a
+    /// table that was dropped. Errors: those of reading and changing pages.
     pub(crate) fn undo(
         &self,
         at: Lsn,

@@ -197,8 +197,8 @@ fn a_crash_leaves_what_was_committed() {
     }
 }
 
-/// A crash cuts off a transaction whose table cannot be opened then. It waits; the others are rolled back, and what has committed is
-/// purged.
+/// A crash cuts off a transaction whose table cannot be opened then. It waits; the others are rolled back, and what has
+/// committed is purged.
 #[test]
 fn a_table_that_cannot_be_opened_stops_only_its_own_transaction() {
     let disk = Arc::new(SimulatedDisk::new());
@@ -259,8 +259,8 @@ fn a_table_that_cannot_be_opened_does_not_keep_others_from_being_purged() {
     assert_eq!(store.history_length(), 0);
 }
 
-/// A transaction is rolled back or purged after its changes have come to their pages; then there is a checkpoint, which writes no pages,
-/// and a power cut.
+/// A transaction is rolled back or purged after its changes have come to their pages; then there is a checkpoint, which
+/// writes no pages, and a power cut.
 #[test]
 fn a_checkpoint_forgets_no_transaction_whose_end_could_be_lost() {
     for (rolls_back, seed) in
@@ -297,8 +297,8 @@ fn a_checkpoint_forgets_no_transaction_whose_end_could_be_lost() {
     }
 }
 
-/// A row is deleted, and another one comes in its place and is rolled back before the deletion is purged. The index has the first bytes
-/// of a long value, whose pages are free once the row is gone: purge cannot tell the entry from them.
+/// A row is deleted, and another one comes in its place and is rolled back before the deletion is purged. The index has
+/// the first bytes of a long value, whose pages are free once the row is gone: purge cannot tell the entry from them.
 #[test]
 fn rollback_leaves_no_entry_of_a_row_that_purge_has_not_reached() {
     let mut schema = schema();

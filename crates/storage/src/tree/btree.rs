@@ -1,9 +1,10 @@
 //! An open tree: pages of one file, found from its root.
 //!
-//! Many threads read and change a tree at once. Who holds a latch of a page waits for others only in one order: pages below
-//! it, pages to its right on its level, then page 0 and pages that nothing leads to. A descent latches the child before it
-//! lets the parent go. Who holds leaves and wants one that is not to their right does not wait for it, but lets go and
-//! comes again ([`Tree::fetch_if`]). A reader that comes back sees by the fences of its pages what writers did meanwhile.
+//! Many threads read and change a tree at once. Who holds a latch of a page waits for others only in one order: pages
+//! below it, pages to its right on its level, then page 0 and pages that nothing leads to. A descent latches the child
+//! before it lets the parent go. Who holds leaves and wants one that is not to their right does not wait for it, but
+//! lets go and comes again ([`Tree::fetch_if`]). A reader that comes back sees by the fences of its pages what writers
+//! did meanwhile.
 
 use super::{
     build::fit,
@@ -67,8 +68,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree that is there: built by a [`super::TreeBuilder`] or empty from [`crate::Store::create_table`]. Without `log` it is only
-    /// read.
+    /// A tree that is there: built by a [`super::TreeBuilder`] or empty from [`crate::Store::create_table`]. Without
+    /// `log` it is only read.
     pub(crate) fn open(
         pool: Arc<BufferPool>,
         log: Option<Arc<Log>>,
@@ -117,8 +118,8 @@ impl Tree {
         self.file.header().row_count
     }
 
-    /// Says where the oldest transaction is told whose changes some view may not see, or that may be rolled back: of those and
-    /// of later ones, rows keep the number. Unless it is said, what is changed is seen by all and stays.
+    /// Says where the oldest transaction is told whose changes some view may not see, or that may be rolled back: of
+    /// those and of later ones, rows keep the number. Unless it is said, what is changed is seen by all and stays.
     pub(crate) fn follow_horizon(&self, horizon: Arc<AtomicU64>) {
         *self.horizon.write() = horizon;
     }
@@ -199,7 +200,8 @@ impl Tree {
             Some(PageType::Overflow) => InTree::LongValue,
             Some(PageType::Free) | None => InTree::Free,
         };
-        // The number that this table gives it: another definition of the table, with other indexes, may have opened the file since.
+        // The number that this table gives it: another definition of the table, with other indexes, may have opened the
+        // file since.
         Rank::Tree(self.layout.index as u32, in_tree)
     }
 
@@ -246,8 +248,8 @@ impl Tree {
         Ok(upto.saturating_sub(before))
     }
 
-    /// The values of rows of a block, long ones read from their pages. `view`: the one for which the rows are read, as in
-    /// [`TreeOverflow`].
+    /// The values of rows of a block, long ones read from their pages. `view`: the one for which the rows are read, as
+    /// in [`TreeOverflow`].
     pub(crate) fn row_values(
         &self,
         block: &RowBlock,
@@ -280,7 +282,8 @@ impl std::fmt::Debug for Tree {
 /// Reads a tree's long values.
 pub struct TreeOverflow<'a> {
     pub tree: &'a Tree,
-    /// The view that keeps the values, if nothing else does. Once it has expired, their pages may be those of other values.
+    /// The view that keeps the values, if nothing else does. Once it has expired, their pages may be those of other
+    /// values.
     pub view: Option<&'a ReadView>,
     pub counters: &'a Counters,
 }

@@ -120,8 +120,8 @@ impl Probe {
         if self.small_copies.load(std::sync::atomic::Ordering::Relaxed) { 3 } else { usize::MAX }
     }
 
-    /// Returns true if a new page is not to be posted by whoever made it: in tests every third one waits for a writer that
-    /// crosses the link, so that all of them meet such pages.
+    /// Returns true if a new page is not to be posted by whoever made it: in tests every third one waits for a writer
+    /// that crosses the link, so that all of them meet such pages.
     pub fn skips_post(&self, page: u32) -> bool {
         page.is_multiple_of(3) || self.skip_posts.load(std::sync::atomic::Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Many threads read and change one tree at once: rows that nobody touches are always seen, once and in order, and at the
-//! end the tree has what its writers left.
+//! Many threads read and change one tree at once: rows that nobody touches are always seen, once and in order, and at
+//! the end the tree has what its writers left.
 
 use super::{
     probe::Event,
@@ -257,7 +257,8 @@ fn look_up(tree: &Tree, random: &mut Numbers) {
     }
 }
 
-/// Runs writers and readers of every kind, and one who encodes leaves whether they rest or not. In each round rows come, and then almost all go. Returns what was met, by event.
+/// Runs writers and readers of every kind, and one who encodes leaves whether they rest or not. In each round rows
+/// come, and then almost all go. Returns what was met, by event.
 fn run(seed: u64, rounds: usize, changes: usize) -> [u64; Event::ALL.len()] {
     let home = home_of(4096, 200 * 4096);
     let tree = empty_tree(&home, &schema(), 0);

@@ -95,8 +95,8 @@ pub(super) fn build(home: &Home, layout: &Arc<TreeLayout>, rows: &[Vec<Value>]) 
 
 pub(super) type Model = BTreeMap<Vec<u8>, Vec<Value>>;
 
-/// Compares the whole tree and some ranges, both ways, and checks its structure. `counted`: the counts in inner pages are
-/// those of the rows.
+/// Compares the whole tree and some ranges, both ways, and checks its structure. `counted`: the counts in inner pages
+/// are those of the rows.
 pub(super) fn compare(tree: &Tree, model: &Model, bounds: &[(usize, usize)], counted: bool) {
     let counters = Counters::default();
     let report = tree.check(&counters).unwrap();

@@ -1,6 +1,7 @@
-//! A model of the buffer pool's frames: who finds a page in the table latches its frame without the table's lock if it must
-//! wait, and looks at the frame's key again, since the page may have left meanwhile. A frame that is waited for gets no other
-//! page: who holds a page and waits for one that comes after it must not come to wait for one that comes before it.
+//! A model of the buffer pool's frames: who finds a page in the table latches its frame without the table's lock if it
+//! must wait, and looks at the frame's key again, since the page may have left meanwhile. A frame that is waited for
+//! gets no other page: who holds a page and waits for one that comes after it must not come to wait for one that comes
+//! before it.
 
 use super::{check, fails};
 use shuttle::{

@@ -33,7 +33,8 @@ impl Shared {
         Arc::new(Shared { locks: LockTable::new(u64::MAX), inside, victims: AtomicU64::new(0) })
     }
 
-    /// Takes locks one after the other, and releases all. A statement that is killed gives up as soon as it has to wait.
+    /// Takes locks one after the other, and releases all. A statement that is killed gives up as soon as it has to
+    /// wait.
     fn transaction(&self, trx_id: u64, wanted: &[(usize, Wanted)], killed: bool) {
         let owner = self.locks.begin(trx_id);
         let waits = Waits::Until { timeout: Duration::MAX, cancel: std::sync::Arc::new(move || killed) };

@@ -1,5 +1,5 @@
-//! Locks and protocols in interleavings that a model checker (shuttle) draws. It runs one thread at a time, chooses at each
-//! lock and each atomic operation which, and finds who waits for each other.
+//! Locks and protocols in interleavings that a model checker (shuttle) draws. It runs one thread at a time, chooses at
+//! each lock and each atomic operation which, and finds who waits for each other.
 //!
 //! ```text
 //!   lock_tests.rs       the lock table: src/locks itself

@@ -1,6 +1,6 @@
-//! A model of the protocol of the trees (`src/tree`): a root and leaves of few keys, whose latches are locks of the model
-//! checker. A page that came by a split is posted by a step of its own, neighbours that the root knows are merged, freed
-//! pages are used again.
+//! A model of the protocol of the trees (`src/tree`): a root and leaves of few keys, whose latches are locks of the
+//! model checker. A page that came by a split is posted by a step of its own, neighbours that the root knows are
+//! merged, freed pages are used again.
 
 use shuttle::{
     sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard},

@@ -69,8 +69,8 @@ fn today() -> Option<i64> {
     Some((now.as_secs() / 86_400) as i64)
 }
 
-/// A number's integer part, and its fraction as microseconds of the number's sign: a million of them for .9999999, which
-/// does not round the integer part up, since 59 seconds are not followed by 60.
+/// A number's integer part, and its fraction as microseconds of the number's sign: a million of them for .9999999,
+/// which does not round the integer part up, since 59 seconds are not followed by 60.
 fn whole_and_micros(value: &Value) -> Option<(i64, i64)> {
     // Digits behind the point that are looked at: more than a double has behind a date.
     const SCALE: u8 = 12;

@@ -12,8 +12,8 @@
 //! A function of this module gives the value as the column stores it: rounded to the column's digits, a TIMESTAMP in
 //! UTC, a CHAR without its padding and a BINARY with it. What does not fit is [`Unfit`]: the fault, and the value that
 //! IGNORE and sessions that are not strict store instead. The caller decides which of the two counts, and adds the
-//! names of the column and the row to the message. A reader of files calls the functions of one type for a whole column;
-//! [`store`] is for one value.
+//! names of the column and the row to the message. A reader of files calls the functions of one type for a whole
+//! column; [`store`] is for one value.
 //!
 //! Storing is not CAST. [`crate::cast`] converts values within expressions and never fails: it cuts a text, wraps a
 //! negative number to an unsigned one, reads `'12abc'` as 12, and warns about an expression. Storing refuses all three,

@@ -1,8 +1,10 @@
-//! Locks of the rows that joins look up. Which rows those are only the rows before them tell: these are read first, for the keys that
-//! they give, and the keys are locked in the inner index as a search by each of them would lock them. Then the statement reads anew.
+//! Locks of the rows that joins look up. Which rows those are only the rows before them tell: these are read first, for
+//! the keys that they give, and the keys are locked in the inner index as a search by each of them would lock them.
+//! Then the statement reads anew.
 //!
-//! Where the rows before are locked with their gaps, they are the same when the statement reads them. Where they are not, the rows
-//! that scans find are locked again and keys asked for again until there are no others: what the statement then sees has been locked.
+//! Where the rows before are locked with their gaps, they are the same when the statement reads them. Where they are
+//! not, the rows that scans find are locked again and keys asked for again until there are no others: what the
+//! statement then sees has been locked.
 
 use super::RowLocks;
 use crate::statement::{
@@ -33,8 +35,9 @@ struct LookedUp<'a> {
 }
 
 impl StatementContext {
-    /// Locks the rows that the joins of a plan look up. From then on the statement reads what has been committed by now, or what
-    /// had been when the last key was locked. `is_settled`: what the joins get from other tables does not change meanwhile.
+    /// Locks the rows that the joins of a plan look up. From then on the statement reads what has been committed by
+    /// now, or what had been when the last key was locked. `is_settled`: what the joins get from other tables does not
+    /// change meanwhile.
     pub(super) fn lock_lookups(&self, planned: &Planned, all: &[RowLocks<'_>], is_settled: bool) -> Result<()> {
         let mut lookups = Vec::new();
         add_lookups(&planned.plan, all, &mut lookups);

@@ -1,5 +1,6 @@
-//! Whether a locked row meets the conditions of the scan that has met it. At READ COMMITTED the locks of rows that do not are
-//! released again (MySQL manual, "Transaction Isolation Levels"), and a scan with a LIMIT counts the rows that do.
+//! Whether a locked row meets the conditions of the scan that has met it. At READ COMMITTED the locks of rows that do
+//! not are released again (MySQL manual, "Transaction Isolation Levels"), and a scan with a LIMIT counts the rows that
+//! do.
 
 use crate::statement::{StatementContext, query::Planned};
 use muster_algebra::{ColId, Columns, Expr, Scan};

@@ -1,8 +1,9 @@
-//! Locks of the rows that a statement reads: `FOR UPDATE`, `FOR SHARE`, reads at SERIALIZABLE, and statements that change rows.
+//! Locks of the rows that a statement reads: `FOR UPDATE`, `FOR SHARE`, reads at SERIALIZABLE, and statements that
+//! change rows.
 //!
-//! Rows are locked first, by locking scans of the indexes that the plan reads. Then the plan runs, with a view that sees
-//! every locked row as it was locked. The promise is the same at all levels: each row that the statement returns is
-//! locked and is the newest committed version, and no row is missing that every committed state of that time has.
+//! Rows are locked first, by locking scans of the indexes that the plan reads. Then the plan runs, with a view that
+//! sees every locked row as it was locked. The promise is the same at all levels: each row that the statement returns
+//! is locked and is the newest committed version, and no row is missing that every committed state of that time has.
 //!
 //! Which [`Strategy`] locks the rows follows from the isolation level and from the shape of the plan:
 //!
@@ -14,11 +15,11 @@
 //! | changes, and what such a statement reads     |                               | is changed; if it is another one |
 //! |                                              |                               | by then, the statement runs anew |
 //!
-//! - **Ranges** ([`ranges`]): the ranges of the plan are locked with their gaps, so that nothing can come into them. The keys
-//!   that joins look up are known only when the rows before are read ([`lookups`]).
-//! - **Rounds** ([`rounds`]): without gap locks a row can move to a place that the scan has passed. Each round takes a view
-//!   first and compares every entry that it meets with that view. If the view sees all of them, the statement reads
-//!   with the view. Otherwise something was changed meanwhile, and the next round takes a newer view.
+//! - **Ranges** ([`ranges`]): the ranges of the plan are locked with their gaps, so that nothing can come into them.
+//!   The keys that joins look up are known only when the rows before are read ([`lookups`]).
+//! - **Rounds** ([`rounds`]): without gap locks a row can move to a place that the scan has passed. Each round takes a
+//!   view first and compares every entry that it meets with that view. If the view sees all of them, the statement
+//!   reads with the view. Otherwise something was changed meanwhile, and the next round takes a newer view.
 //! - **RowByRow** ([`row_by_row`]): the plan reads exactly the rows that were locked, and no others.
 //!
 //! ```text
@@ -55,10 +56,12 @@ pub struct RowLocks<'a> {
     pub of: &'a dyn Fn(&Scan) -> bool,
     /// True if rows that others have locked are left out (SKIP LOCKED).
     pub skip_locked: bool,
-    /// True if all rows of tables that are read as a whole are locked, however many they are. If false, a statement that changes a
-    /// table with so many rows that their locks take much memory locks the rows that it changes, one by one.
+    /// True if all rows of tables that are read as a whole are locked, however many they are. If false, a statement
+    /// that changes a table with so many rows that their locks take much memory locks the rows that it changes, one by
+    /// one.
     pub whole_tables: bool,
-    /// True if the rows are locked that subqueries read which run by themselves. A locking clause does not reach into them.
+    /// True if the rows are locked that subqueries read which run by themselves. A locking clause does not reach into
+    /// them.
     pub subplans: bool,
 }
 
@@ -75,8 +78,8 @@ impl RowLocks<'_> {
 }
 
 impl StatementContext {
-    /// Locks what the locking clauses of a SELECT say. The plan may read fewer rows afterwards: only those that were locked. Errors:
-    /// 1205, 1206, 1213, 1235, 1317, 3572, and 3568 for a table that the query does not read.
+    /// Locks what the locking clauses of a SELECT say. The plan may read fewer rows afterwards: only those that were
+    /// locked. Errors: 1205, 1206, 1213, 1235, 1317, 3572, and 3568 for a table that the query does not read.
     pub fn lock_what_is_read(&self, planned: &mut Planned, clauses: &[Locking]) -> Result<()> {
         let meant = |table: &Option<String>, scan: &Scan| {
             table.as_ref().is_none_or(|table| scan.alias.eq_ignore_ascii_case(table))
@@ -99,14 +102,15 @@ impl StatementContext {
         }
     }
 
-    /// Returns true if a SELECT without a locking clause locks what it reads: at SERIALIZABLE, unless it is a transaction of its
-    /// own.
+    /// Returns true if a SELECT without a locking clause locks what it reads: at SERIALIZABLE, unless it is a
+    /// transaction of its own.
     pub fn reads_lock(&self) -> bool {
         self.transaction.characteristics().is_some_and(|of| of.isolation == Isolation::Serializable)
     }
 
-    /// Returns true if a statement that changes rows locks what it reads of other tables. What they say must still be so when the transaction
-    /// commits; a statement that is a transaction of its own has read one state of them, which will do.
+    /// Returns true if a statement that changes rows locks what it reads of other tables. What they say must still be
+    /// so when the transaction commits; a statement that is a transaction of its own has read one state of them, which
+    /// will do.
     pub fn reads_for_writing_lock(&self) -> bool {
         self.locks_gaps() && self.transaction.is_open()
     }

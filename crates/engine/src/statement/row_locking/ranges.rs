@@ -1,5 +1,6 @@
-//! Ranges that are locked with their gaps before the plan reads them: nothing can come into them, so the plan finds the rows that are
-//! locked. Statements that change rows use it too; where the rows are too many to lock, it leaves them to the change.
+//! Ranges that are locked with their gaps before the plan reads them: nothing can come into them, so the plan finds the
+//! rows that are locked. Statements that change rows use it too; where the rows are too many to lock, it leaves them to
+//! the change.
 
 use super::{RowLocks, add_scans};
 use crate::{
@@ -15,8 +16,8 @@ use muster_types::{KeyRange, Result};
 pub(super) const ROWS_BETWEEN_CHECKS: u64 = 1024;
 
 impl StatementContext {
-    /// Locks rows that a plan reads. From then on the statement reads what has been committed by now. Errors: 1205, 1213, 1317,
-    /// 3572.
+    /// Locks rows that a plan reads. From then on the statement reads what has been committed by now. Errors: 1205,
+    /// 1213, 1317, 3572.
     pub fn lock_rows(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
         let mut scans = Vec::new();
         add_scans(&planned.plan, &mut scans);
@@ -49,8 +50,8 @@ impl StatementContext {
         Ok(())
     }
 
-    /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they run, so such a
-    /// table is locked as a whole.
+    /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they
+    /// run, so such a table is locked as a whole.
     fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
         let mut subplans = Vec::new();
         for expr in plan.exprs() {
@@ -78,8 +79,8 @@ impl StatementContext {
         plan.inputs().into_iter().try_for_each(|input| self.lock_subplans(planned, input, locks))
     }
 
-    /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction ends. Rows that the
-    /// statement changes need no such lock.
+    /// Locks a table as a whole in place of rows that are too many: nobody else may write it until the transaction
+    /// ends. Rows that the statement changes need no such lock.
     pub(super) fn lock_instead(&self, scan: &Scan, locks: &RowLocks<'_>) -> Result<()> {
         if locks.mode == LockMode::Exclusive {
             return Ok(());
@@ -88,7 +89,7 @@ impl StatementContext {
         self.with_patience(|patience| self.transaction.use_table(table, TableUse::ReadOnly, patience)).map(drop)
     }
 
-    /// Locks ranges of an index. Returns false if they have too many rows, of which some are locked.
+    /// Locks ranges of an index. Returns false if they have too many rows: none is locked then.
     pub(super) fn lock_ranges(
         &self,
         scan: &Scan,
@@ -100,6 +101,9 @@ impl StatementContext {
         let (index, mode, gaps) = (scan.index, locks.mode, self.locks_gaps());
         let request = LockingScanRequest { index, ranges, reverse: scan.reverse, mode, gaps, skip_locked: false };
         let mut rows = LockingScan::new(&table, request)?;
+        if !locks.whole_tables {
+            rows.keep_account();
+        }
         let counters = self.process.counters.storage();
         self.transaction.change(table.store(), |transaction| {
             self.ready_to_lock(transaction, locks.waits.clone());
@@ -111,7 +115,10 @@ impl StatementContext {
                     Ok(Some(_)) => {}
                     Ok(None) => return Ok(true),
                     // The rows that change are locked all the same, one by one.
-                    Err(StorageError::LockTableFull) if !locks.whole_tables => return Ok(false),
+                    Err(StorageError::LockTableFull) if !locks.whole_tables => {
+                        rows.give_back(transaction);
+                        return Ok(false);
+                    }
                     Err(e) => return Err(e.into()),
                 }
             }

@@ -1,8 +1,8 @@
 //! Locks rows without gaps, and repeats with a newer view until nothing has changed meanwhile.
 //!
-//! At READ COMMITTED and below nobody keeps rows from coming or moving while a locking read waits for others: a row that moves
-//! in an index may leave a place before the scan gets there and come to a place that the scan has passed. A round takes a
-//! view before it locks the first row and compares all that it meets with that view:
+//! At READ COMMITTED and below nobody keeps rows from coming or moving while a locking read waits for others: a row
+//! that moves in an index may leave a place before the scan gets there and come to a place that the scan has passed. A
+//! round takes a view before it locks the first row and compares all that it meets with that view:
 //!
 //! ```text
 //!   every entry that the round has met was last changed by a transaction that the view sees
@@ -11,9 +11,10 @@
 //!     -> a transaction has committed since the view was taken: the next round takes a newer view
 //! ```
 //!
-//! A row that has moved away, or has gone, is still there as a marked entry, since purge keeps what the view may see. So a round
-//! cannot pass such a row without meeting the change. Locks are kept from round to round: what is locked does not change any
-//! more, so later rounds seldom wait. If rows come faster than they are locked, the rounds from the fourth one on lock the gaps too.
+//! A row that has moved away, or has gone, is still there as a marked entry, since purge keeps what the view may see.
+//! So a round cannot pass such a row without meeting the change. Locks are kept from round to round: what is locked
+//! does not change any more, so later rounds seldom wait. If rows come faster than they are locked, the rounds from the
+//! fourth one on lock the gaps too.
 
 use super::{RowLocks, add_scans, matching::Conditions, ranges::ROWS_BETWEEN_CHECKS};
 use crate::statement::{StatementContext, query::Planned};
@@ -28,15 +29,15 @@ const ROUNDS_WITHOUT_GAPS: usize = 3;
 
 /// One round of locking.
 pub(super) struct Round {
-    /// The view that the statement reads with if this is the last round. `None`: gaps are locked from the first round on, which
-    /// is the only one, and the statement reads with the newest view of its end.
+    /// The view that the statement reads with if this is the last round. `None`: gaps are locked from the first round
+    /// on, which is the only one, and the statement reads with the newest view of its end.
     pub(super) view: Option<Arc<ReadView>>,
     pub(super) gaps: bool,
 }
 
 impl StatementContext {
-    /// Locks the rows that a plan reads, those that come meanwhile included. The statement then reads these and no others. Errors: 1205,
-    /// 1206, 1213, 1317, 3572.
+    /// Locks the rows that a plan reads, those that come meanwhile included. The statement then reads these and no
+    /// others. Errors: 1205, 1206, 1213, 1317, 3572.
     pub(super) fn lock_in_rounds(&self, planned: &Planned, all: &[RowLocks<'_>]) -> Result<()> {
         self.until_settled(|round| {
             let mut is_settled = true;
@@ -59,7 +60,8 @@ impl StatementContext {
         Ok(())
     }
 
-    /// Locks what a plan reads of the tables that are meant. Returns true if the view of the round sees all of it as it is.
+    /// Locks what a plan reads of the tables that are meant. Returns true if the view of the round sees all of it as it
+    /// is.
     fn lock_round(&self, round: &Round, planned: &Planned, locks: &RowLocks<'_>) -> Result<bool> {
         let mut is_settled = true;
         let mut scans = Vec::new();
@@ -69,7 +71,8 @@ impl StatementContext {
                 is_settled &= self.lock_entries(round, planned, scan, scan.ranges.clone(), locks, &mut all_rows)?;
             }
         }
-        // The rows before a lookup are read with the view: the keys are those that the statement will look up if this round is the last.
+        // The rows before a lookup are read with the view: the keys are those that the statement will look up if this
+        // round is the last.
         Ok(is_settled && self.lock_round_of_lookups(round, planned, &planned.plan, locks)?)
     }
 
@@ -95,9 +98,9 @@ impl StatementContext {
         Ok(true)
     }
 
-    /// Locks the rows of ranges of an index. `each` is told every row that meets the conditions of the scan, with false if that
-    /// could not be decided, and ends the scan when it has enough. Without gaps, the locks of other rows are released. Returns true if the
-    /// view of the round sees all that was met.
+    /// Locks the rows of ranges of an index. `each` is told every row that meets the conditions of the scan, with false
+    /// if that could not be decided, and ends the scan when it has enough. Without gaps, the locks of other rows are
+    /// released. Returns true if the view of the round sees all that was met.
     pub(super) fn lock_entries(
         &self,
         round: &Round,

@@ -1,6 +1,7 @@
 //! Rows that are locked in the order of a scan, as many as it wants; the scan then reads these and no others.
 //!
-//! `SKIP LOCKED` leaves out the rows that others have locked. A scan with a LIMIT locks no rows beyond those that it delivers.
+//! `SKIP LOCKED` leaves out the rows that others have locked. A scan with a LIMIT locks no rows beyond those that it
+//! delivers.
 
 use super::{RowLocks, rounds::Round};
 use crate::statement::{StatementContext, query::Planned};
@@ -8,8 +9,8 @@ use muster_algebra::{Plan, PlanOp, Scan, Switch};
 use muster_types::{KeyRange, Result, Value};
 use std::ops::{Bound, ControlFlow};
 
-/// Strategies that are off for a plan that leaves out locked rows: each of its tables is read by one scan of one index, entry
-/// by entry.
+/// Strategies that are off for a plan that leaves out locked rows: each of its tables is read by one scan of one index,
+/// entry by entry.
 pub const SWITCHES_OFF: [Switch; 7] = [
     Switch::LookupJoin,
     Switch::IndexMerge,
@@ -21,8 +22,8 @@ pub const SWITCHES_OFF: [Switch; 7] = [
 ];
 
 impl StatementContext {
-    /// Locks the rows that the scans of a plan want, and puts scans of these rows in their places. Errors: 1205, 1206, 1213, 1317,
-    /// 3572.
+    /// Locks the rows that the scans of a plan want, and puts scans of these rows in their places. Errors: 1205, 1206,
+    /// 1213, 1317, 3572.
     pub(super) fn lock_row_by_row(&self, planned: &mut Planned, all: &[RowLocks<'_>]) -> Result<()> {
         let mut scans = Vec::new();
         if self.locks_gaps() {
@@ -38,8 +39,8 @@ impl StatementContext {
         Ok(())
     }
 
-    /// Locks the rows that the scans of a plan want, and adds scans of these rows, in the order of a walk through the plan. Returns true
-    /// if the view of the round sees all that was met.
+    /// Locks the rows that the scans of a plan want, and adds scans of these rows, in the order of a walk through the
+    /// plan. Returns true if the view of the round sees all that was met.
     fn lock_wanted(
         &self,
         round: &Round,

@@ -11,8 +11,8 @@ pub(super) enum Strategy {
     Ranges,
     /// Locks rows without gaps, and repeats with a newer view until nothing has changed meanwhile.
     Rounds,
-    /// Locks the rows of each scan in its order, as many as it wants; the scans then read these rows and no others. Without gaps, it
-    /// repeats as `Rounds` does.
+    /// Locks the rows of each scan in its order, as many as it wants; the scans then read these rows and no others.
+    /// Without gaps, it repeats as `Rounds` does.
     RowByRow,
 }
 

@@ -1,5 +1,5 @@
-//! SHOW ENGINE INNODB STATUS, in InnoDB's words: the parts about the log and the buffer pool, with those about transactions
-//! ([`super::engine_transactions`]).
+//! SHOW ENGINE INNODB STATUS, in InnoDB's words: the parts about the log and the buffer pool, with those about
+//! transactions ([`super::engine_transactions`]).
 
 use super::{Listing, engine_transactions};
 use crate::{

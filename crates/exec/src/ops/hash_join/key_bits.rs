@@ -1,5 +1,5 @@
-//! The keys of a build side as a bitmap: one bit for each number from the least key to the greatest. It says exactly which
-//! keys there are, and a test is one load.
+//! The keys of a build side as a bitmap: one bit for each number from the least key to the greatest. It says exactly
+//! which keys there are, and a test is one load.
 
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, cast::AsArray, types::*};
 use arrow_buffer::BooleanBuffer;

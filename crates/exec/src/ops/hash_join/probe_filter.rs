@@ -1,6 +1,6 @@
-//! The filter that the keys of a build side give for the probe side: bounds, and the set of the keys. It is published before
-//! the probe side is read, so that rows without partners are dropped where they are read, at the latest before they go to
-//! disk themselves.
+//! The filter that the keys of a build side give for the probe side: bounds, and the set of the keys. It is published
+//! before the probe side is read, so that rows without partners are dropped where they are read, at the latest before
+//! they go to disk themselves.
 
 use super::{
     bloom::{BITS_PER_KEY, Bloom},
@@ -69,7 +69,8 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// `keys`: of batches of a build side with so many rows in all; `bounds`: of these keys. `memory`: makes empty reservations.
+    /// `keys`: of batches of a build side with so many rows in all; `bounds`: of these keys. `memory`: makes empty
+    /// reservations.
     pub fn new(
         keys: &[Vec<ArrayRef>],
         bounds: &mut Bounds,

@@ -1,4 +1,5 @@
-//! Index conditions that speak of the outer rows too: an entry whose outer rows all fail is not worth fetching a row for.
+//! Index conditions that speak of the outer rows too: an entry whose outer rows all fail is not worth fetching a row
+//! for.
 
 use super::{JoinBuffer, ScanFilter, pairs::passing};
 use crate::runtime::BATCH_ROWS;

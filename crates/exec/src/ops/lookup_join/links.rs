@@ -1,10 +1,10 @@
-//! Columns that stay in the join buffer where they were first put: incremental join buffers (MariaDB manual, "Block-Based
-//! Join Algorithms"). A join whose rows go right into another join's buffer delivers them as dictionaries: the values are
-//! the column of its own buffer, the keys are rows of it. So a row costs the next buffer four bytes a column, however wide
-//! the column is.
+//! Columns that stay in the join buffer where they were first put: incremental join buffers (MariaDB manual,
+//! "Block-Based Join Algorithms"). A join whose rows go right into another join's buffer delivers them as dictionaries:
+//! the values are the column of its own buffer, the keys are rows of it. So a row costs the next buffer four bytes a
+//! column, however wide the column is.
 //!
-//! The buffer below must not change while there are links into it: an empty batch says that it is about to, and the join
-//! above looks up what it has first.
+//! The buffer below must not change while there are links into it: an empty batch says that it is about to, and the
+//! join above looks up what it has first.
 
 use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt32Array, cast::AsArray, types::UInt32Type};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};

@@ -1,5 +1,6 @@
-//! The report as an SVG chart: for each regime a line for each query, the greatest regret first. A dot is a plan, placed by its time
-//! in times of the best one on a logarithmic scale; the ring is the chosen plan. Plans that were cut stand at the right end.
+//! The report as an SVG chart: for each regime a line for each query, the greatest regret first. A dot is a plan,
+//! placed by its time in times of the best one on a logarithmic scale; the ring is the chosen plan. Plans that were cut
+//! stand at the right end.
 
 use super::{QueryReport, RegretReport};
 use crate::report::svg::{STYLE, text};

@@ -1,7 +1,7 @@
 //! Keys: an aggregate delivers each group once, and a join finds all partners of a row.
 //!
-//! Both depend on what is below. In several partitions, rows with equal keys have to come into the same one. A loose index
-//! scan leaves rows out, so what reads it has to be an aggregate that does not miss them.
+//! Both depend on what is below. In several partitions, rows with equal keys have to come into the same one. A loose
+//! index scan leaves rows out, so what reads it has to be an aggregate that does not miss them.
 
 use super::fail;
 use crate::scope::exprs_columns;

@@ -7,8 +7,8 @@ use muster_types::Result;
 
 /// Estimates are computed in different ways for the same rows; they may differ by rounding.
 const ROUNDING: f64 = 1.001;
-/// Distinct values are estimated apart from rows, so that a row that finds one partner by its key may be expected to find
-/// some more.
+/// Distinct values are estimated apart from rows, so that a row that finds one partner by its key may be expected to
+/// find some more.
 const PARTNERS_BY_KEY_MAX: f64 = 4.0;
 
 /// Checks one node; its inputs are checked by themselves.

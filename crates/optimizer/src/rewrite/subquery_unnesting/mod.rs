@@ -8,8 +8,9 @@
 //!   over both sides of a left join          ->  a condition of the pairs  outer_join.rs
 //! ```
 //!
-//! Innermost first. What has no rule stays an `Expr::Subquery` and becomes a subplan: uncorrelated scalars and EXISTS (one
-//! run each), anything under OR or CASE, correlation by inequality under an aggregate, correlation inside LIMIT or UNION.
+//! Innermost first. What has no rule stays an `Expr::Subquery` and becomes a subplan: uncorrelated scalars and EXISTS
+//! (one run each), anything under OR or CASE, correlation by inequality under an aggregate, correlation inside LIMIT or
+//! UNION.
 
 mod correlation;
 mod outer_join;
@@ -79,8 +80,8 @@ fn unnest(mut rel: Rel, context: &mut RewriteContext<'_>) -> Result<Rel> {
     })
 }
 
-/// Joins do not keep the order of a Sort below the projection. So they go below the Sort; where a LIMIT has picked rows by
-/// it, the rows picked are sorted once more above the joins.
+/// Joins do not keep the order of a Sort below the projection. So they go below the Sort; where a LIMIT has picked rows
+/// by it, the rows picked are sorted once more above the joins.
 fn unnest_project(input: Rel, mut exprs: Vec<(ColId, Expr)>, context: &mut RewriteContext) -> Rel {
     let sorted = match &input {
         Rel::Sort { keys, .. } => Some(keys.clone()),

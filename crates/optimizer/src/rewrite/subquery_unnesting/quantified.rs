@@ -57,7 +57,8 @@ pub fn kept(q: Subquery, options: &Options, either_way: &mut bool) -> Expr {
     }
 }
 
-/// `left IN (rows)` as EXISTS of a row that is equal; where only TRUE counts, that is the same. What is no such IN stays.
+/// `left IN (rows)` as EXISTS of a row that is equal; where only TRUE counts, that is the same. What is no such IN
+/// stays.
 fn in_to_exists(q: Subquery) -> Expr {
     let SubqueryKind::In { left, negated: false } = &q.kind else { return Expr::Subquery(Box::new(q)) };
     if left.iter().any(Expr::has_subquery) || left.len() != q.outputs.len() {

@@ -24,8 +24,8 @@ pub fn join(rel: Rel, q: &Subquery, context: &mut RewriteContext<'_>) -> Result<
     }
 }
 
-/// `(SELECT f(aggregates) FROM .. WHERE inner = outer)`: grouped by the inner sides. No group is no rows: the aggregates
-/// are NULL then, and counts are 0.
+/// `(SELECT f(aggregates) FROM .. WHERE inner = outer)`: grouped by the inner sides. No group is no rows: the
+/// aggregates are NULL then, and counts are 0.
 fn aggregate(q: &Subquery, outer: &ColSet, context: &mut RewriteContext<'_>) -> Option<(Rel, Vec<Expr>, Expr)> {
     let output = *q.outputs.first()?;
     let (aggregate, mut value) = match &*q.rel {

@@ -1,6 +1,6 @@
-//! Subqueries in assignments of a single-table UPDATE. Assignments are made from left to right, and a subquery that mentions the row
-//! sees what those before it have stored. Its value is computed with the row that the search finds, so the columns assigned before
-//! are replaced in it by what is assigned to them.
+//! Subqueries in assignments of a single-table UPDATE. Assignments are made from left to right, and a subquery that
+//! mentions the row sees what those before it have stored. Its value is computed with the row that the search finds, so
+//! the columns assigned before are replaced in it by what is assigned to them.
 
 use super::{Assignment, NewValue, Target, replace::replace_columns};
 use muster_algebra::{ColId, DefaultValue, Expr};

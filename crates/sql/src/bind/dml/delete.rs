@@ -7,8 +7,8 @@ use crate::{
 };
 use muster_types::{ErrorCode, Result, SqlError};
 
-/// Looks up all names of a DELETE. Errors: 1054, 1066 for a table given twice, 1093, 1109 for one that is not there, 1288 and
-/// 1395 for what rows cannot be deleted from.
+/// Looks up all names of a DELETE. Errors: 1054, 1066 for a table given twice, 1093, 1109 for one that is not there,
+/// 1288 and 1395 for what rows cannot be deleted from.
 pub fn bind_delete(delete: &Delete, env: &BindEnv) -> Result<BoundDelete> {
     let mut binder = Binder::new(env);
     let database = env.session.database();

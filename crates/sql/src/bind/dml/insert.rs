@@ -36,8 +36,8 @@ struct Subqueries {
     dependent: Vec<(ColId, Expr)>,
 }
 
-/// Looks up all names of an INSERT or REPLACE. Errors: 1054, 1093, 1110 for a column given twice, 1136 for another number of
-/// values, 1348, 1393, 1394 and 1471 for views that cannot be written so.
+/// Looks up all names of an INSERT or REPLACE. Errors: 1054, 1093, 1110 for a column given twice, 1136 for another
+/// number of values, 1348, 1393, 1394 and 1471 for views that cannot be written so.
 pub fn bind_insert(insert: &Insert, env: &BindEnv) -> Result<BoundInsert> {
     let mut binder = Binder::new(env);
     let database = env.session.database();
@@ -288,8 +288,8 @@ impl Binder<'_> {
         Ok(OnDuplicateUpdate { old, assignments, mentioned: Vec::new(), check })
     }
 
-    /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one of which
-    /// they have no single value.
+    /// Has the query that rows come from deliver the columns of its tables that assignments mention. Error 1054 for one
+    /// of which they have no single value.
     fn deliver_mentioned(
         &self,
         update: &mut OnDuplicateUpdate,
@@ -361,7 +361,8 @@ fn delivers(rel: &mut Rel, id: ColId) -> bool {
     }
 }
 
-/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables to mention.
+/// Returns true for a query of one `SELECT`, which may stand in parentheses. A set operation has no columns of tables
+/// to mention.
 fn is_single_block(query: &ast::Query) -> bool {
     match &*query.body {
         ast::SetExpr::Select(_) => true,

@@ -7,9 +7,9 @@
 //!   assigned what subqueries in assignments see      replace  expressions for columns
 //! ```
 //!
-//! A row's values are columns of the statement ([`Target::columns`]): the values as they are stored, so that TIMESTAMP columns
-//! are UTC there, and what an expression says of them is in terms of that. Values for columns are those of the expressions;
-//! converting them to the columns' types is left to who stores them.
+//! A row's values are columns of the statement ([`Target::columns`]): the values as they are stored, so that TIMESTAMP
+//! columns are UTC there, and what an expression says of them is in terms of that. Values for columns are those of the
+//! expressions; converting them to the columns' types is left to who stores them.
 
 mod assigned;
 mod delete;
@@ -106,7 +106,8 @@ pub struct Surroundings {
     /// One row of subqueries that look at no row of the statement's, to be computed before it; expressions mention its
     /// columns.
     pub constants: Option<Rel>,
-    /// Subqueries that look at the row which an INSERT brings or meets, each to be computed when its column's value is asked for.
+    /// Subqueries that look at the row which an INSERT brings or meets, each to be computed when its column's value is
+    /// asked for.
     pub dependent: Vec<(ColId, Expr)>,
 }
 
@@ -127,8 +128,8 @@ impl Surroundings {
     }
 }
 
-/// INSERT and REPLACE. The columns of `target` are those of the row that is to be inserted: values see those before them,
-/// and the defaults of the others. `VALUES(column)` is that column, too.
+/// INSERT and REPLACE. The columns of `target` are those of the row that is to be inserted: values see those before
+/// them, and the defaults of the others. `VALUES(column)` is that column, too.
 #[derive(Debug, Clone)]
 pub struct BoundInsert {
     pub target: Target,
@@ -190,8 +191,8 @@ pub struct BoundDelete {
 pub enum Search {
     /// In the only target, by conditions on its columns.
     Table(TableSearch),
-    /// By a query, whose rows have the columns and row numbers of all targets; for a DELETE the keys suffice. The columns of
-    /// a target that an outer join has not found are NULL, key included.
+    /// By a query, whose rows have the columns and row numbers of all targets; for a DELETE the keys suffice. The
+    /// columns of a target that an outer join has not found are NULL, key included.
     Query(Rel),
 }
 

@@ -3,7 +3,8 @@
 use muster_algebra::{ColId, Expr, Rel, Subquery};
 use std::collections::HashMap;
 
-/// Replaces the columns that have another expression in `by`, also those that subqueries mention of the row around them.
+/// Replaces the columns that have another expression in `by`, also those that subqueries mention of the row around
+/// them.
 pub fn replace_columns(expr: &mut Expr, by: &HashMap<ColId, Expr>) {
     match expr {
         Expr::Column(id) => {

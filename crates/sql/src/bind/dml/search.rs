@@ -117,8 +117,8 @@ impl Binder<'_> {
         Ok(targets.len() - 1)
     }
 
-    /// The search. `values`: the new values, which become expressions over its rows. `all_columns`: whether the rows need more
-    /// than the keys of the targets.
+    /// The search. `values`: the new values, which become expressions over its rows. `all_columns`: whether the rows
+    /// need more than the keys of the targets.
     pub(super) fn search(
         &mut self,
         joined: Joined,

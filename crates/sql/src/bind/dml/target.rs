@@ -40,8 +40,8 @@ impl BaseTable<'_> {
     }
 }
 
-/// The base tables of which each row of the relation is a row, or by an outer join none. `inner`: only those that are there in
-/// every row.
+/// The base tables of which each row of the relation is a row, or by an outer join none. `inner`: only those that are
+/// there in every row.
 pub(in crate::bind) fn base_tables(rel: &Rel, inner: bool) -> Vec<BaseTable<'_>> {
     let mut found = Vec::new();
     collect(rel, inner, &mut found);
@@ -111,8 +111,8 @@ pub(super) fn replaced(mut expr: Expr, computed: &HashMap<ColId, Expr>) -> Expr 
     expr
 }
 
-/// Makes the relation deliver these columns, which a base table in it has or, for the hidden row number, gets. `table`: any
-/// column of that table. Returns false if the relation does not have the table.
+/// Makes the relation deliver these columns, which a base table in it has or, for the hidden row number, gets. `table`:
+/// any column of that table. Returns false if the relation does not have the table.
 pub(super) fn expose(rel: &mut Rel, table: ColId, wanted: &[(ColId, usize)]) -> bool {
     match rel {
         Rel::Get { columns, .. } => {
@@ -173,9 +173,9 @@ impl Binder<'_> {
         Some(ViewCheck { database: view.database.clone(), view: view.name.clone(), conditions })
     }
 
-    /// What there is to know of a view that has just been bound, for who writes through it. `inner`: the conditions that the
-    /// views in it check. `has_condition`: whether the view itself has a WHERE. `reads_again`: whether a subquery reads a table of
-    /// the view: then it cannot be written through (manual 27.5.3).
+    /// What there is to know of a view that has just been bound, for who writes through it. `inner`: the conditions
+    /// that the views in it check. `has_condition`: whether the view itself has a WHERE. `reads_again`: whether a
+    /// subquery reads a table of the view: then it cannot be written through (manual 27.5.3).
     pub fn view_source(
         &mut self,
         view: &ViewDef,

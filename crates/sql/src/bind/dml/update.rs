@@ -13,8 +13,8 @@ use crate::{
 };
 use muster_types::{ErrorCode, Result, SqlError};
 
-/// Looks up all names of an UPDATE. Errors: 1054, 1093, 1221 for ORDER BY or LIMIT with several tables, 1288 and 1348 for
-/// what cannot be changed, 1393 for two tables of one view.
+/// Looks up all names of an UPDATE. Errors: 1054, 1093, 1221 for ORDER BY or LIMIT with several tables, 1288 and 1348
+/// for what cannot be changed, 1393 for two tables of one view.
 pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
     let mut binder = Binder::new(env);
     let database = env.session.database();

@@ -31,7 +31,8 @@ impl Binder<'_> {
             InsertValue::Default => NewValue::Default,
             InsertValue::Expr(expr) => {
                 let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
-                // A column gets the digits that a quotient keeps beyond those that it shows (MySQL: `Item::save_in_field`).
+                // A column gets the digits that a quotient keeps beyond those that it shows (MySQL:
+                // `Item::save_in_field`).
                 let item = item.unrounded(KEPT_DIGITS);
                 let item = match ty.collation() {
                     _ if ty.is_numeric() => bytes_as_number(item),

@@ -82,8 +82,8 @@ impl Binder<'_> {
         Ok(self.shown_as(item, shown))
     }
 
-    /// All converted to their common type, an item that has that type, and the type it shows: less than that of decimals
-    /// that keep digits.
+    /// All converted to their common type, an item that has that type, and the type it shows: less than that of
+    /// decimals that keep digits.
     fn unified(&mut self, items: Vec<Item>, operation: &str) -> Result<(Vec<Expr>, Item, SqlType)> {
         let refs: Vec<&Item> = items.iter().collect();
         let shown = result::result_type(&refs, self.default_collation(), operation)?;

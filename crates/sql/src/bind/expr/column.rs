@@ -70,8 +70,8 @@ impl Binder<'_> {
     }
 
     /// A bare name in GROUP BY, when the select list has it. A column of the tables wins over another meaning of the
-    /// name in the select list, with warning 1052; a name that several tables have is the select item. Errors: 1052 when
-    /// several select items have the name. `None` for what is no such name.
+    /// name in the select list, with warning 1052; a name that several tables have is the select item. Errors: 1052
+    /// when several select items have the name. `None` for what is no such name.
     pub fn group_name(&mut self, expr: &ast::Expr, cx: &mut ExprContext) -> Result<Option<Item>> {
         let ast::Expr::Identifier(name) = expr else { return Ok(None) };
         let Some(i) = find_alias(&name.value, cx.selected, cx.clause)? else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Comparisons of floating-point numbers that show a fixed number of digits (MySQL: `Arg_comparator::compare_real_fixed`).
+//! Comparisons of floating-point numbers that show a fixed number of digits (MySQL:
+//! `Arg_comparator::compare_real_fixed`).
 //!
 //! `FLOAT(10,2)` holds 1.1 as the nearest binary fraction, which is not the nearest one to the 1.1 it is compared with.
 //! When both sides have a known number of digits behind the point, they are equal if they differ by less than half a

@@ -21,7 +21,8 @@ pub enum Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// Nothing is done, and the operation fails with this error number. What a failed sync of a file should have made
-    /// durable may be lost from then on, whatever later syncs say: a kernel reports a failed write once, and forgets it.
+    /// durable may be lost from then on, whatever later syncs say: a kernel reports a failed write once, and forgets
+    /// it.
     Error(i32),
     /// A write or read ends after half of its bytes, and says so.
     Short,

@@ -44,8 +44,8 @@ impl Loss {
         Loss { seed, way }
     }
 
-    /// The position of the candidate that is left at a place; `None` if the durable state is. Candidates are given oldest
-    /// first: the operation that made each, and whether a failed sync has given it up.
+    /// The position of the candidate that is left at a place; `None` if the durable state is. Candidates are given
+    /// oldest first: the operation that made each, and whether a failed sync has given it up.
     pub fn choose(&self, place: &[u64], candidates: impl Iterator<Item = (u64, bool)>) -> Option<usize> {
         let at_place = mix(self.seed, place);
         if self.way == Way::Places {

@@ -11,10 +11,10 @@
 //! ```
 //!
 //! Readers see what was written at once. [`SimulatedDisk::after_power_cut`] gives the disk that a restarted process
-//! would find: all that was synced, and of the rest whatever a seed draws. A sector may hold any version that was written
-//! since it was last synced, or the synced one; so writes are dropped, torn and reordered. Bytes that were allocated are
-//! zeros where their writes are lost. A name that was made, removed or changed is durable with the sync of its directory
-//! alone. The same calls and the same seed give the same disk.
+//! would find: all that was synced, and of the rest whatever a seed draws. A sector may hold any version that was
+//! written since it was last synced, or the synced one; so writes are dropped, torn and reordered. Bytes that were
+//! allocated are zeros where their writes are lost. A name that was made, removed or changed is durable with the sync
+//! of its directory alone. The same calls and the same seed give the same disk.
 //!
 //! Directories are durable when they are made, and a file may be opened in one that nobody made.
 
@@ -114,8 +114,8 @@ impl SimulatedDisk {
         self.state.lock().operations
     }
 
-    /// Lets so many operations more go well. In the next one the power goes: what it writes may be on the disk or not, and
-    /// it fails like all calls after it.
+    /// Lets so many operations more go well. In the next one the power goes: what it writes may be on the disk or not,
+    /// and it fails like all calls after it.
     pub fn cut_power_after(&self, operations: u64) {
         let mut state = self.state.lock();
         state.power_cut = Some(state.operations + operations + 1);
@@ -126,8 +126,8 @@ impl SimulatedDisk {
         self.state.lock().is_off
     }
 
-    /// The disk that a restarted process would find if the power went now, or when it went. It is as large, has no faults
-    /// and is durable as it is.
+    /// The disk that a restarted process would find if the power went now, or when it went. It is as large, has no
+    /// faults and is durable as it is.
     pub fn after_power_cut(&self, seed: u64) -> SimulatedDisk {
         let operations = self.operations();
         // Names and content go their own ways: file systems write them apart.

@@ -1,4 +1,5 @@
-//! The simulated disk fails as told, and a power cut takes what was not synced in every way it should, and nothing else.
+//! The simulated disk fails as told, and a power cut takes what was not synced in every way it should, and nothing
+//! else.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! Evidence for a comparison that fails: what was done to the tables in the last life, and what the log on the disk says of it.
+//! Evidence for a comparison that fails: what was done to the tables in the last life, and what the log on the disk
+//! says of it.
 
 use super::{
     catalog::{Catalog, schema_of},

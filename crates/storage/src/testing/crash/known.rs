@@ -15,8 +15,8 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(super) struct Known {
     /// Tables with the rows that survive for certain.
     pub durable: BTreeMap<u64, Model>,
-    /// The changes of transactions that have committed since, in the order of their commits: what survives of them are the
-    /// first so many.
+    /// The changes of transactions that have committed since, in the order of their commits: what survives of them are
+    /// the first so many.
     since: Vec<Vec<(u64, Delta)>>,
     /// Tables with all committed changes.
     pub now: BTreeMap<u64, Model>,
@@ -74,8 +74,8 @@ impl Known {
         }
     }
 
-    /// Finds after how many of the commits since all tables are as a view sees them, and takes that for what survives. Returns
-    /// how many commits were lost.
+    /// Finds after how many of the commits since all tables are as a view sees them, and takes that for what survives.
+    /// Returns how many commits were lost.
     pub fn settle(&mut self, tables: &BTreeMap<u64, Arc<Table>>, view: &Arc<ReadView>) -> Result<u64, String> {
         let mut found = BTreeMap::new();
         for (id, table) in tables {

@@ -174,8 +174,8 @@ impl Lives {
         }
     }
 
-    /// Compares the tables with what is known: first what a view sees while transactions that the power has cut off are not
-    /// rolled back yet, and then all trees when nothing is left of them.
+    /// Compares the tables with what is known: first what a view sees while transactions that the power has cut off are
+    /// not rolled back yet, and then all trees when nothing is left of them.
     fn compare(&mut self, store: &Arc<Store>, tables: &BTreeMap<u64, Arc<Table>>) -> Result<(), String> {
         let lost = self.known.settle(tables, &store.read_view())?;
         self.hit("commits lost", lost);

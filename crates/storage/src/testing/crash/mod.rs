@@ -1,5 +1,5 @@
-//! Tables that lose their power while rows change in place, files are loaded and dropped, and logs are repeated: what was
-//! acknowledged is there after each start, nothing is there by half, and every tree is whole.
+//! Tables that lose their power while rows change in place, files are loaded and dropped, and logs are repeated: what
+//! was acknowledged is there after each start, nothing is there by half, and every tree is whole.
 //!
 //! ```text
 //!   catalog.rs           which tables there are, in a small file
@@ -12,9 +12,9 @@
 //!   tests.rs             many lives, and what they met
 //! ```
 //!
-//! Tables and rows are drawn as for the tests in [`super::table_model`]. One thread changes rows; those of the log, of the
-//! checkpoints and of the cleaner are at work beside it. So a seed gives the same changes each time, while the moment in which
-//! the power goes may differ by some operations.
+//! Tables and rows are drawn as for the tests in [`super::table_model`]. One thread changes rows; those of the log, of
+//! the checkpoints and of the cleaner are at work beside it. So a seed gives the same changes each time, while the
+//! moment in which the power goes may differ by some operations.
 
 mod catalog;
 mod change;

@@ -72,8 +72,8 @@ impl OpenTransaction {
         Ok(undone as u64)
     }
 
-    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it. There is nothing to wait for if no row was
-    /// changed.
+    /// Commits. `is_waited_for`: until the commit is durable, and with it all before it. There is nothing to wait for
+    /// if no row was changed.
     pub fn commit(self, known: &mut Known, is_waited_for: bool) -> Result<(), Broken> {
         known.history.note(format!("{:?} commits", self.trx));
         let is_in_log = self.trx.changed_rows() > 0;

@@ -80,7 +80,8 @@ fn assert_whole(seeds: Range<u64>) {
     assert_eq!(missed(&met), None, "is what no seed has met: {met:?}");
 }
 
-/// Threads beside the one that changes rows decide what a seed meets: when ten seeds have missed something, more of them follow.
+/// Threads beside the one that changes rows decide what a seed meets: when ten seeds have missed something, more of
+/// them follow.
 #[test]
 fn tables_are_whole_after_power_cuts() {
     let (mut met, failed) = run(0..10, Faults::default());

@@ -1,5 +1,5 @@
-//! Eight threads work on the rows of one table by key, and each key's history must be linearizable: every operation seems to
-//! happen in one moment between its start and its end (Herlihy and Wing, 1990).
+//! Eight threads work on the rows of one table by key, and each key's history must be linearizable: every operation
+//! seems to happen in one moment between its start and its end (Herlihy and Wing, 1990).
 //!
 //! ```text
 //!   operation.rs  operations on a row, and what each may come to
@@ -8,8 +8,8 @@
 //!   tests.rs      many tables, what they met, and the faults found
 //! ```
 //!
-//! Keys are independent of each other, so that each one's history is searched for itself. Tables and rows are drawn as for the
-//! tests in [`super::table_model`]. Other indexes are compared with the rows when all threads have ended.
+//! Keys are independent of each other, so that each one's history is searched for itself. Tables and rows are drawn as
+//! for the tests in [`super::table_model`]. Other indexes are compared with the rows when all threads have ended.
 
 mod operation;
 mod search;

@@ -1,5 +1,5 @@
-//! A search for an order of the operations on one key that explains all outcomes (Wing and Gong, 1993, with Lowe's memory of
-//! what has been tried).
+//! A search for an order of the operations on one key that explains all outcomes (Wing and Gong, 1993, with Lowe's
+//! memory of what has been tried).
 
 use super::operation::{Operation, Version};
 use std::collections::HashSet;
@@ -23,8 +23,8 @@ impl Prefix {
     }
 }
 
-/// Returns true if the operations, which are sorted by their starts, can have happened one after the other, beginning without a
-/// row.
+/// Returns true if the operations, which are sorted by their starts, can have happened one after the other, beginning
+/// without a row.
 pub(super) fn is_linearizable(operations: &[Operation]) -> bool {
     debug_assert!(operations.is_sorted_by_key(|operation| operation.start));
     let first = Prefix { done: vec![0; operations.len().div_ceil(64)], row: None };

@@ -106,7 +106,8 @@ fn requests_that_wait_are_part_of_circles() {
     first.join().unwrap().unwrap();
 }
 
-/// A transaction that waits inherits a lock for which another one waits then: nobody begins to wait, and still there is a circle.
+/// A transaction that waits inherits a lock for which another one waits then: nobody begins to wait, and still there is
+/// a circle.
 #[test]
 fn a_lock_that_is_inherited_can_close_a_circle() {
     let locks = table();
@@ -124,7 +125,8 @@ fn a_lock_that_is_inherited_can_close_a_circle() {
     waits_for_second.join().unwrap().unwrap();
 }
 
-/// Many that want one row wait in a line, which is no circle, and is searched in a number of steps that grows with the line only.
+/// Many that want one row wait in a line, which is no circle, and is searched in a number of steps that grows with the
+/// line only.
 #[test]
 fn a_long_line_is_no_deadlock() {
     let locks = table();

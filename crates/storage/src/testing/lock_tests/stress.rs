@@ -15,7 +15,8 @@ use std::{
 
 const KEYS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// One transaction: some locks, one after the other; gaps split and joined among them. Returns whether it came to its end.
+/// One transaction: some locks, one after the other; gaps split and joined among them. Returns whether it came to its
+/// end.
 fn transaction(locks: &Arc<LockTable>, trx_id: u64, random: &mut Random) -> bool {
     let owner = locks.begin(trx_id);
     let mut committed = true;

@@ -12,8 +12,8 @@ fn number(value: &Value) -> i64 {
     if let Value::Int(value) = value { *value } else { panic!("{value:?}") }
 }
 
-/// Moves money from one account to another, which it finds by different indexes; sometimes an account is closed and another one
-/// opened with its money.
+/// Moves money from one account to another, which it finds by different indexes; sometimes an account is closed and
+/// another one opened with its money.
 fn transfer(bench: &Bench, trx: &mut Transaction, random: &mut Random) -> crate::Result<()> {
     let (from, to) = (random.below(ACCOUNTS as usize) as i64, random.below(ACCOUNTS as usize) as i64);
     if from == to {

@@ -66,7 +66,8 @@ fn an_insert_waits_for_a_row_that_is_not_yet_gone() {
     }
 }
 
-/// A duplicate that was found stays until the transaction ends, as MySQL has it: in the mode that the statement asks for.
+/// A duplicate that was found stays until the transaction ends, as MySQL has it: in the mode that the statement asks
+/// for.
 #[test]
 fn a_duplicate_is_locked() {
     for (index, twin) in twins() {
@@ -107,8 +108,8 @@ fn a_transaction_meets_its_own_rows_only() {
     check(&bench);
 }
 
-/// Two threads insert the same unique value at the same moment, again and again, in rows that are far from each other. Returns true if
-/// both ever could.
+/// Two threads insert the same unique value at the same moment, again and again, in rows that are far from each other.
+/// Returns true if both ever could.
 fn both_insert(rounds: i64, is_planted: bool) -> bool {
     let (bench, barrier) = (Arc::new(Bench::with(100_000..101_000)), Arc::new(Barrier::new(2)));
     if is_planted {

@@ -3,7 +3,7 @@
 //! ```text
 //!   reads.rs       what locking reads wait for, and what they deliver after it
 //!   duplicates.rs  unique keys whose rows are not committed
-//!   phantoms.rs    gaps that were read stay as they were, and what is outside of them does not; faults that must be found
+//!   phantoms.rs    gaps that were read stay as they were, what is outside does not; faults that must be found
 //!   bank.rs        many threads: money that moves is not lost, and no two rows have the same unique value
 //! ```
 

@@ -96,8 +96,8 @@ fn an_insert_goes_on_when_the_gap_is_free() {
     check(&bench);
 }
 
-/// Many leaves, of which entries come and go: the reader's own inserts split gaps that it has locked, and rows that others
-/// delete and purge join them. At every step nobody can add a row to what was read, and everybody can elsewhere.
+/// Many leaves, of which entries come and go: the reader's own inserts split gaps that it has locked, and rows that
+/// others delete and purge join them. At every step nobody can add a row to what was read, and everybody can elsewhere.
 fn gaps_stay_locked(seed: u64, fault: Option<Fault>) {
     let bench = Bench::with((0..400).map(|n| n * 10));
     if let Some(fault) = fault {

@@ -166,8 +166,8 @@ fn rows_that_do_not_match_can_be_unlocked() {
     }
 }
 
-/// A row that a transaction has changed needs no place in the lock table as long as nobody waits for it: a transaction may change
-/// more rows than there is memory for locks.
+/// A row that a transaction has changed needs no place in the lock table as long as nobody waits for it: a transaction
+/// may change more rows than there is memory for locks.
 #[test]
 fn changed_rows_take_little_memory_for_locks() {
     const ROWS: i64 = 20_000;

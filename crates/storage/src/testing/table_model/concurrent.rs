@@ -1,5 +1,5 @@
-//! Readers beside writers: within one view all ways of reading give the same rows, again and again, whatever transactions do
-//! meanwhile.
+//! Readers beside writers: within one view all ways of reading give the same rows, again and again, whatever
+//! transactions do meanwhile.
 
 use super::{
     compare::compare_view,
@@ -54,8 +54,8 @@ fn seen(table: &Table, view: &Arc<ReadView>) -> Model {
     model
 }
 
-/// Transactions, one after the other, until they are told to stop: some of them roll back. In between one reads what it has
-/// written itself. Counts those that have committed.
+/// Transactions, one after the other, until they are told to stop: some of them roll back. In between one reads what it
+/// has written itself. Counts those that have committed.
 fn write(table: &Arc<Table>, seed: u64, stop: &AtomicBool, committed: &AtomicU64) {
     let mut draw = Random(seed);
     let counters = Counters::default();
@@ -111,8 +111,8 @@ fn write(table: &Arc<Table>, seed: u64, stop: &AtomicBool, committed: &AtomicU64
     }
 }
 
-/// Reads views by all ways, some of them when they are old. Returns how many rows were seen, which are some once a transaction has
-/// committed.
+/// Reads views by all ways, some of them when they are old. Returns how many rows were seen, which are some once a
+/// transaction has committed.
 fn read(table: &Arc<Table>, seed: u64) -> usize {
     let mut draw = Random(seed);
     let mut old: Option<(Arc<ReadView>, Model)> = None;

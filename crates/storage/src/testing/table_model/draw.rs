@@ -27,8 +27,8 @@ const KEY_TYPES: [SqlType; 7] = [
 
 const COLLATIONS: [Collation; 3] = [Collation::Utf8mb4_0900AiCi, Collation::Utf8mb4GeneralCi, Collation::Utf8mb4Bin];
 
-/// Draws a table: two texts, some other columns, and bytes that may be too long for a page; a primary key (or none) and one
-/// to four indexes.
+/// Draws a table: two texts, some other columns, and bytes that may be too long for a page; a primary key (or none) and
+/// one to four indexes.
 pub(crate) fn schema(draw: &mut Random) -> TableSchema {
     let mut types: Vec<SqlType> = [*draw.pick(&[50, LONG]), 50].map(|n| text(n, *draw.pick(&COLLATIONS))).to_vec();
     types.extend((0..2 + draw.below(3)).map(|_| *draw.pick(&KEY_TYPES)));

@@ -1,4 +1,5 @@
-//! The life of one table, drawn from a seed: rows come, change and go, pages leave memory, the table is closed and opened.
+//! The life of one table, drawn from a seed: rows come, change and go, pages leave memory, the table is closed and
+//! opened.
 
 use super::{
     compare::{Compare, Verdict, compare},

@@ -1,8 +1,8 @@
-//! Transactions that interleave, and views of every age: each view sees the rows that had been committed when it was published,
-//! by every way of reading.
+//! Transactions that interleave, and views of every age: each view sees the rows that had been committed when it was
+//! published, by every way of reading.
 //!
-//! Versions are kept by an undo log in memory, and rows are changed in the trees as transactions change them: a row or an entry
-//! that goes is marked, one that comes is put in, all with the transaction's number.
+//! Versions are kept by an undo log in memory, and rows are changed in the trees as transactions change them: a row or
+//! an entry that goes is marked, one that comes is put in, all with the transaction's number.
 
 use super::{
     compare::{Verdict, compare_view},
@@ -99,7 +99,8 @@ impl Versions {
         (0..self.views.len()).try_for_each(|which| self.look(which))
     }
 
-    /// Compares what a view sees with what it should: the view itself, or that of a transaction that began when it was newest.
+    /// Compares what a view sees with what it should: the view itself, or that of a transaction that began when it was
+    /// newest.
     fn look(&mut self, which: usize) -> Verdict {
         let Seen { view, rows } = &self.views[which];
         let (mut view, mut rows) = (Arc::clone(view), rows.clone());

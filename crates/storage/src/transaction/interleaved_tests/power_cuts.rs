@@ -1,11 +1,12 @@
-//! Power cuts at any moment: within changes, commits, rollback and purge, within recovery, and while what was cut off is rolled back.
+//! Power cuts at any moment: within changes, commits, rollback and purge, within recovery, and while what was cut off
+//! is rolled back.
 
 use super::*;
 use std::collections::BTreeSet;
 
 impl Life {
-    /// Works until the power is gone, then opens the store until nothing is left of what was cut off. The power may go again on
-    /// the way.
+    /// Works until the power is gone, then opens the store until nothing is left of what was cut off. The power may go
+    /// again on the way.
     pub(super) fn lose_power(&mut self, context: &str) {
         let table = self.table();
         let files = table.files().to_vec();

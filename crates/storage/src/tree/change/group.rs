@@ -55,14 +55,14 @@ pub(crate) fn group_bytes_max(page_size: usize) -> u64 {
 }
 
 impl Tree {
-    /// Room in the log for a group of this tree. To be asked for before anything is latched, since this waits while the log
-    /// is at its capacity. Errors: `DiskFull`, `LogFull`, I/O.
+    /// Room in the log for a group of this tree. To be asked for before anything is latched, since this waits while the
+    /// log is at its capacity. Errors: `DiskFull`, `LogFull`, I/O.
     pub(crate) fn room(&self) -> Result<Room> {
         self.room_with(|log, bytes| log.reserve(bytes))
     }
 
-    /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page, and for posts, which may
-    /// come while leaves of other trees are latched. Errors: `DiskFull`, I/O.
+    /// As [`Tree::room`], without waiting for a checkpoint: for what makes room on a latched page, and for posts, which
+    /// may come while leaves of other trees are latched. Errors: `DiskFull`, I/O.
     pub(crate) fn room_at_once(&self) -> Result<Room> {
         self.room_with(|log, bytes| log.reserve_at_once(bytes))
     }

@@ -18,10 +18,10 @@ use std::borrow::Cow;
 type Coming = (Vec<u8>, Vec<u8>);
 
 impl Change<'_> {
-    /// Inserts rows, given as values of the stored columns, into a clustered tree: the first, and those that follow as long as they come
-    /// in the order of keys, with no row between them, and the leaf has room. Returns the keys of the rows that were inserted. It
-    /// is none if the first row has to come by itself: for its key is taken, it is long, or room must be made. `bytes`: at most so
-    /// many bytes of the log. Errors: those of locks, and of reading pages.
+    /// Inserts rows, given as values of the stored columns, into a clustered tree: the first, and those that follow as
+    /// long as they come in the order of keys, with no row between them, and the leaf has room. Returns the keys of the
+    /// rows that were inserted. It is none if the first row has to come by itself: for its key is taken, it is long, or
+    /// room must be made. `bytes`: at most so many bytes of the log. Errors: those of locks, and of reading pages.
     pub(crate) fn insert_together<'r>(
         &mut self,
         rows: impl Iterator<Item = Cow<'r, [Value]>>,

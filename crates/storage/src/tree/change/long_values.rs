@@ -31,7 +31,8 @@ impl Tree {
         }
     }
 
-    /// The pages of the long values in a record of a row are free from now on, for nobody needs that version of the row any more.
+    /// The pages of the long values in a record of a row are free from now on, for nobody needs that version of the row
+    /// any more.
     pub(crate) fn free_long_values(&self, record: &[u8], counters: &Counters) -> Result<()> {
         if !self.spills {
             return Ok(());

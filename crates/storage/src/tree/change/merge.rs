@@ -23,8 +23,8 @@ const JOINED_SPARE: usize = 8;
 
 impl Tree {
     /// Merges the page of a level that has `key` with its right neighbour or its left one, if it is too empty, and the
-    /// pages above it that become too empty by that. Errors: those of reading pages; the tree is sound all the same, and a
-    /// later call does what is left.
+    /// pages above it that become too empty by that. Errors: those of reading pages; the tree is sound all the same,
+    /// and a later call does what is left.
     pub(in crate::tree) fn merge(&self, key: &[u8], level: u8, counters: &Counters) -> Result<()> {
         let (mut key, mut level) = (key.to_vec(), level);
         while let Some(separator) = self.merge_once(&key, level, counters)? {

@@ -1,5 +1,5 @@
-//! Changing a tree: each change latches the pages that it changes, has done all that can fail, and then changes them as one
-//! group of the log.
+//! Changing a tree: each change latches the pages that it changes, has done all that can fail, and then changes them as
+//! one group of the log.
 //!
 //! ```text
 //!   modify.rs           insert, replace, mark, delete

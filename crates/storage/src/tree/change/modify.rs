@@ -8,9 +8,9 @@
 //!                             empty merged
 //! ```
 //!
-//! A change that is dropped before it is committed leaves the rows of the tree as they were. Several trees change together
-//! if the changes of all are made ready before the first is committed, and all are committed before the rest of the first
-//! is done ([`crate::Table::update`]).
+//! A change that is dropped before it is committed leaves the rows of the tree as they were. Several trees change
+//! together if the changes of all are made ready before the first is committed, and all are committed before the rest
+//! of the first is done ([`crate::Table::update`]).
 
 use super::{
     group::{FirstRecord, Group, Made, Room, commit_all},
@@ -95,8 +95,8 @@ pub struct Rest<'a> {
 }
 
 impl Tree {
-    /// Begins a change. The leaves that it changes are latched until it is committed or dropped. `room` was asked for before
-    /// any page was latched.
+    /// Begins a change. The leaves that it changes are latched until it is committed or dropped. `room` was asked for
+    /// before any page was latched.
     pub fn begin<'a>(&'a self, trx_id: u64, room: Room, counters: &'a Counters) -> Change<'a> {
         self.free_unlinked(counters);
         Change {
@@ -135,8 +135,8 @@ impl Tree {
         Ok(found)
     }
 
-    /// Marks the row with this key as deleted. Returns whether there was one that was not marked. On an error the rows are
-    /// as they were.
+    /// Marks the row with this key as deleted. Returns whether there was one that was not marked. On an error the rows
+    /// are as they were.
     pub fn mark(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<bool> {
         let mut change = self.begin(trx_id, self.room()?, counters);
         let found = change.mark(key)?;
@@ -144,7 +144,8 @@ impl Tree {
         Ok(found)
     }
 
-    /// Removes the row with this key for good, marked or not; returns its values. On an error the rows are as they were.
+    /// Removes the row with this key for good, marked or not; returns its values. On an error the rows are as they
+    /// were.
     pub fn delete(&self, key: &[u8], trx_id: u64, counters: &Counters) -> Result<Option<Vec<Value>>> {
         let mut change = self.begin(trx_id, self.room()?, counters);
         let values = change.values(key)?;
@@ -189,8 +190,8 @@ impl<'a> Change<'a> {
         self.before.take()
     }
 
-    /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need it, and
-    /// its long values go with it if not. `after`: the record that comes in its place; `None` if it stays.
+    /// Looks at the row that will change: it is left alone if it is another's, its version is noted if views may need
+    /// it, and its long values go with it if not. `after`: the record that comes in its place; `None` if it stays.
     fn record_undo_image(&mut self, place: Place, key: &[u8], kind: UndoKind, after: Option<&[u8]>) -> Result<()> {
         self.check_owner(place, key)?;
         if !self.keeps_versions() {
@@ -283,8 +284,8 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Makes two steps that change the leaves of two keys, of which the first is the lower one. The steps return false if room had
-    /// to be made first, and are then made again.
+    /// Makes two steps that change the leaves of two keys, of which the first is the lower one. The steps return false
+    /// if room had to be made first, and are then made again.
     pub(crate) fn together(
         &mut self,
         lower: &[u8],
@@ -424,8 +425,8 @@ impl<'a> Change<'a> {
         self.into_rest()
     }
 
-    /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Returns the position
-    /// of `first`, which the group begins with, too. Error: `GroupTooLarge`, and nothing is changed.
+    /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Returns the
+    /// position of `first`, which the group begins with, too. Error: `GroupTooLarge`, and nothing is changed.
     pub(crate) fn commit_all(
         mut changes: Vec<Change<'a>>,
         first: Option<&FirstRecord>,
@@ -460,8 +461,8 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Adds a row, for whose key there is none or a marked one. Returns false if room had to be made first: then nothing
-    /// is latched any more, and the change begins anew. Error: `Duplicate`.
+    /// Adds a row, for whose key there is none or a marked one. Returns false if room had to be made first: then
+    /// nothing is latched any more, and the change begins anew. Error: `Duplicate`.
     fn put_in(&mut self, key: &[u8], new: &NewRow<'_>, record: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
         if !self.may_add(place, key)? {

@@ -54,8 +54,8 @@ impl Tree {
     }
 
     /// Makes the parent know all pages that have come between the child that it has for `key` and the next one. `level`
-    /// is that of the children. Splits the parent if need be. Errors: those of reading and allocating pages; the tree is
-    /// sound all the same, and a later call does what is left.
+    /// is that of the children. Splits the parent if need be. Errors: those of reading and allocating pages; the tree
+    /// is sound all the same, and a later call does what is left.
     pub(in crate::tree) fn post(&self, key: &[u8], level: u8, counters: &Counters) -> Result<()> {
         let mut parent_unknown = false;
         let rows = loop {
@@ -95,8 +95,9 @@ impl Tree {
         self.recount(key, level + 1, rows, counters)
     }
 
-    /// The pages behind a node's child for `key` that the node does not know. Each is looked at on the way from the child,
-    /// while the node is latched, so that none of them can go. Counts the child's rows anew if there are such pages.
+    /// The pages behind a node's child for `key` that the node does not know. Each is looked at on the way from the
+    /// child, while the node is latched, so that none of them can go. Counts the child's rows anew if there are such
+    /// pages.
     fn count_unposted(&self, node: &mut InnerNode, key: &[u8], level: u8, counters: &Counters) -> Result<Vec<Child>> {
         let child = node.find(key);
         let bound = node.key_behind(child).map(<[u8]>::to_vec);
@@ -155,8 +156,8 @@ impl Tree {
         self.post_new(&new, level, counters)
     }
 
-    /// Tells the pages above the page of `level` that has `key` how many rows there are below it, where what they say is
-    /// far from that.
+    /// Tells the pages above the page of `level` that has `key` how many rows there are below it, where what they say
+    /// is far from that.
     pub(in crate::tree) fn recount(&self, key: &[u8], level: u8, rows: u64, counters: &Counters) -> Result<()> {
         let is_far = |inner: &Inner<'_>| inner.rows(inner.find(key)).abs_diff(rows) > rows / COUNT_ERROR;
         let above = self.descend(crate::tree::read::descent::Target::Key(key), level + 1, counters)?;

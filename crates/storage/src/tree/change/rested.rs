@@ -1,5 +1,5 @@
-//! Leaves that have rested: their slots become part of their base, so that scans of them cost what they cost before the changes.
-//! No row changes, nor what a view sees.
+//! Leaves that have rested: their slots become part of their base, so that scans of them cost what they cost before the
+//! changes. No row changes, nor what a view sees.
 
 use crate::tree::{btree::Tree, page::leaf::encode::encode};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl Tree {
-    /// Encodes a leaf anew that nobody has changed for a while, as a group of its own. Returns whether it did: it leaves alone
-    /// what is no leaf any more or not in memory, and leaves that would not lose a slot or a record. One of whose slots some
-    /// transaction may still be needed is noted again. Waits for room in the log and for the page, so nothing may be latched.
-    /// Errors: `Corrupt`, `DiskFull`, `LogFull`, I/O.
+    /// Encodes a leaf anew that nobody has changed for a while, as a group of its own. Returns whether it did: it
+    /// leaves alone what is no leaf any more or not in memory, and leaves that would not lose a slot or a record. One
+    /// of whose slots some transaction may still be needed is noted again. Waits for room in the log and for the page,
+    /// so nothing may be latched. Errors: `Corrupt`, `DiskFull`, `LogFull`, I/O.
     pub(crate) fn encode_rested(&self, page_no: u32, counters: &Counters) -> Result<bool> {
         if self.file.is_deleted() || !self.pool.is_resident(&self.file, page_no) {
             return Ok(false);

@@ -20,7 +20,8 @@ impl<'a> Change<'a> {
         Resource::entry(self.tree.file.id().0, key)
     }
 
-    /// Returns true if another transaction has changed an entry and has not ended; its lock of the entry is visible then.
+    /// Returns true if another transaction has changed an entry and has not ended; its lock of the entry is visible
+    /// then.
     pub(in crate::tree) fn is_changed_by_other(&self, version: Version, key: &[u8]) -> bool {
         self.locks.is_some_and(|locks| locks.is_changed_by_other(version.trx_id, || self.resource(key)))
     }
@@ -41,8 +42,9 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Asks for the addition of an entry at its place: for the lock of its key, which whoever has changed the key last may still have,
-    /// and for the gap that it comes to. Returns false if room had to be made, as [`Change::edit`] does. Error: `WouldWait`.
+    /// Asks for the addition of an entry at its place: for the lock of its key, which whoever has changed the key last
+    /// may still have, and for the gap that it comes to. Returns false if room had to be made, as [`Change::edit`]
+    /// does. Error: `WouldWait`.
     pub(in crate::tree) fn may_add(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         let Some(locks) = self.locks else { return Ok(true) };
         let is_changed = self.is_changed_by_other(place.version, key);
@@ -65,7 +67,8 @@ impl<'a> Change<'a> {
         Ok(true)
     }
 
-    /// Passes the locks of the gap before an entry that goes to its successor. Returns false as [`Change::may_add`] does.
+    /// Passes the locks of the gap before an entry that goes to its successor. Returns false as [`Change::may_add`]
+    /// does.
     pub(in crate::tree) fn join_gaps(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         let Some(locks) = self.tree.locks.get().filter(|locks| locks.has_gaps()) else { return Ok(true) };
         match self.successor(place, place.found.position + 1)? {
@@ -75,8 +78,8 @@ impl<'a> Change<'a> {
         Ok(true)
     }
 
-    /// The first entry from a position of a leaf on, which may be in a leaf to the right. Those leaves stay latched until the change is
-    /// made or dropped, so that nobody locks the gap from there meanwhile.
+    /// The first entry from a position of a leaf on, which may be in a leaf to the right. Those leaves stay latched
+    /// until the change is made or dropped, so that nobody locks the gap from there meanwhile.
     fn successor(&mut self, place: Place, position: usize) -> Result<Successor> {
         let (tree, file) = (self.tree, self.tree.file.id().0);
         let is_last = self.group.members().last() == Some(place.leaf);

@@ -1,5 +1,5 @@
-//! Leaves that become too full: they are encoded anew, or their rows move to more pages. Both are groups of their own, which
-//! change no row.
+//! Leaves that become too full: they are encoded anew, or their rows move to more pages. Both are groups of their own,
+//! which change no row.
 
 use super::{
     group::{Group, Room},
@@ -34,11 +34,12 @@ use crate::{
 const SPARE: usize = 8;
 /// The same for the last leaf of a tree, of which rows that come in key order leave a full one behind.
 const SPARE_AT_END: usize = 16;
-/// A leaf whose rows would take more than so many pages if they were all as long as the one that comes, and not packed, is split instead of
-/// being encoded: few such rows fit beside the base as they are, and each time all of the others would have to be packed again.
+/// A leaf whose rows would take more than so many pages if they were all as long as the one that comes, and not packed,
+/// is split instead of being encoded: few such rows fit beside the base as they are, and each time all of the others
+/// would have to be packed again.
 const UNPACKED_MAX: usize = 16;
-/// A row that comes to the last leaf before less than this share of its rows counts as one at its end: threads that take numbers in turn
-/// do not bring them quite in their order.
+/// A row that comes to the last leaf before less than this share of its rows counts as one at its end: threads that
+/// take numbers in turn do not bring them quite in their order.
 const LATE: usize = 8;
 
 /// Returns true for a place at the end of the tree, where rows come in key order.
@@ -47,8 +48,8 @@ fn is_at_end(leaf: &Leaf<'_>, found: Found) -> bool {
 }
 
 impl Tree {
-    /// Makes room on a leaf for a row with this key that takes so many bytes: encodes the leaf anew, or splits it. It may
-    /// take several calls. Errors: those of allocating pages; the leaf is then as it was.
+    /// Makes room on a leaf for a row with this key that takes so many bytes: encodes the leaf anew, or splits it. It
+    /// may take several calls. Errors: those of allocating pages; the leaf is then as it was.
     pub(in crate::tree) fn make_room(
         &self,
         page: PageGuardMut,
@@ -102,8 +103,8 @@ impl Tree {
         image().map_err(|e| self.corrupt(header.page_no(), e))
     }
 
-    /// Moves the upper half of a leaf's rows to a new page, with room for a row with this key, and posts that. Half of what
-    /// the root has moves to either of two new pages.
+    /// Moves the upper half of a leaf's rows to a new page, with room for a row with this key, and posts that. Half of
+    /// what the root has moves to either of two new pages.
     fn split_leaf(&self, page: PageGuardMut, found: Found, key: &[u8], room: Room, counters: &Counters) -> Result<()> {
         let mut group = Group::new(self, counters);
         let old = group.add(page);

@@ -19,9 +19,9 @@ impl Change<'_> {
         layout.unique && !declared.is_empty() && !declared.iter().any(|p| p.nullable && new.is_null(p.column))
     }
 
-    /// Error: `Duplicate` if there is an entry with the same declared parts in a unique tree, other than the one with the
-    /// key `except`; until the change is made or dropped, nobody else adds one. Entries with the same key are seen when the
-    /// row is put in. To be called before leaves of the tree are latched.
+    /// Error: `Duplicate` if there is an entry with the same declared parts in a unique tree, other than the one with
+    /// the key `except`; until the change is made or dropped, nobody else adds one. Entries with the same key are seen
+    /// when the row is put in. To be called before leaves of the tree are latched.
     pub(in crate::tree) fn check_unique(&mut self, new: &NewRow<'_>, except: Option<&[u8]>) -> Result<()> {
         let layout = &self.tree.layout;
         if layout.declared_parts == layout.key.parts.len() || !self.is_unique(new) {
@@ -52,8 +52,8 @@ impl Change<'_> {
         StorageError::Duplicate { entry: entry.collect::<Vec<_>>().join("-"), index: layout.index }
     }
 
-    /// Returns true if there is a row in a range, not marked, with another key than `except`. Error: `WouldWait`, if another
-    /// transaction has such a row, or has marked it, and has not ended.
+    /// Returns true if there is a row in a range, not marked, with another key than `except`. Error: `WouldWait`, if
+    /// another transaction has such a row, or has marked it, and has not ended.
     pub(in crate::tree) fn has_other_than(&self, range: &ByteRange, except: Option<&[u8]>) -> Result<bool> {
         let tree = self.tree;
         let mut page = tree.descend(Target::Key(&range.lower), 0, self.counters)?;

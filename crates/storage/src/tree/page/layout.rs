@@ -162,7 +162,8 @@ impl TreeLayout {
         })
     }
 
-    /// The stored column that holds a column of the table wholly; the hidden row number stands behind the declared ones.
+    /// The stored column that holds a column of the table wholly; the hidden row number stands behind the declared
+    /// ones.
     pub fn column_of(&self, table_column: usize) -> Option<usize> {
         if table_column == self.table_columns {
             return self.row_number();

@@ -1,8 +1,8 @@
 //! The change of one page: made by writers, told to the log, and made again from there. Drawn in `docs/format.md`,
 //! "Records".
 //!
-//! Writers and redo call the same function, [`PageChange::apply`], on the same bytes. So a page that redo has changed is the
-//! page that the writer had.
+//! Writers and redo call the same function, [`PageChange::apply`], on the same bytes. So a page that redo has changed
+//! is the page that the writer had.
 
 use super::{
     leaf::{
@@ -35,7 +35,8 @@ mod kind {
 pub enum PageChange<'a> {
     /// The whole page, without its identity.
     Image(Cow<'a, [u8]>),
-    /// The whole page, told by what it has in common with the page before, whose bytes behind the header have this checksum.
+    /// The whole page, told by what it has in common with the page before, whose bytes behind the header have this
+    /// checksum.
     Difference { checksum: u32, pieces: &'a [u8] },
     /// A slot of a leaf, for which there is room.
     Slot(SlotChange<'a>),
@@ -46,9 +47,9 @@ pub enum PageChange<'a> {
 }
 
 impl PageChange<'_> {
-    /// Changes a page of an index. The page gets `trx_id` as its largest transaction id if it has a smaller one; a page that
-    /// was free, or was none, begins with those of its new content. Errors: what cannot be, with which a log is damaged; for a
-    /// change that was made for this page there are none.
+    /// Changes a page of an index. The page gets `trx_id` as its largest transaction id if it has a smaller one; a page
+    /// that was free, or was none, begins with those of its new content. Errors: what cannot be, with which a log is
+    /// damaged; for a change that was made for this page there are none.
     pub fn apply(&self, page: &mut [u8], page_no: u32, index_id: u32, trx_id: u64) -> Result<(), String> {
         let before = match PageHeader(page).page_type() {
             Some(PageType::Leaf | PageType::Inner) => PageHeader(page).max_trx_id(),
@@ -129,8 +130,8 @@ impl PageChange<'_> {
         }
     }
 
-    /// The change that a record of the log is, for pages of this size, and the transaction id that the page gets at least.
-    /// `None` for records that change no page. Errors: the record is damaged.
+    /// The change that a record of the log is, for pages of this size, and the transaction id that the page gets at
+    /// least. `None` for records that change no page. Errors: the record is damaged.
     pub(crate) fn of_record<'a>(
         record: &Record<'a>,
         page_size: usize,

@@ -1,9 +1,9 @@
-//! What a page has become, told by what it still has of the page before. A leaf that is encoded anew or split keeps nearly all of its
-//! bytes, though in other places; so do inner pages. The log has this instead of an image. Drawn in `docs/format.md`, "Changes of
-//! pages", kind 6.
+//! What a page has become, told by what it still has of the page before. A leaf that is encoded anew or split keeps
+//! nearly all of its bytes, though in other places; so do inner pages. The log has this instead of an image. Drawn in
+//! `docs/format.md`, "Changes of pages", kind 6.
 //!
-//! Bytes in common are looked for in blocks, as rsync does: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization",
-//! 1999, chapter 3. Blocks here are short and compared at once, so no checksum is rolled.
+//! Bytes in common are looked for in blocks, as rsync does: A. Tridgell, "Efficient Algorithms for Sorting and
+//! Synchronization", 1999, chapter 3. Blocks here are short and compared at once, so no checksum is rolled.
 
 use crate::page::{PAGE_HEADER, u16_at};
 
@@ -16,8 +16,8 @@ const PIECE: usize = 6;
 /// A place within the header, of which nothing is copied, stands for zeros.
 const ZEROS: u16 = 0;
 
-/// Tells `after` by its pieces: bytes of its own, then bytes of the page before, or zeros. `None` if that takes more than `limit`
-/// bytes. The header of the page before does not count.
+/// Tells `after` by its pieces: bytes of its own, then bytes of the page before, or zeros. `None` if that takes more
+/// than `limit` bytes. The header of the page before does not count.
 pub(in crate::tree) fn difference(before: &[u8], after: &[u8], limit: usize) -> Option<Vec<u8>> {
     let blocks = Blocks::of(before);
     let mut pieces = Pieces { after, told: 0, bytes: Vec::with_capacity(limit.min(1024)), limit };
@@ -65,8 +65,8 @@ fn block_at(page: &[u8], at: usize) -> Option<[u64; 2]> {
     Some([u64::from_le_bytes(*low), u64::from_le_bytes(*high.first_chunk()?)])
 }
 
-/// The bytes that two pages have in common around two places: where they begin in `after`, how many they are, and where they
-/// begin in `before`. They do not begin before `told`.
+/// The bytes that two pages have in common around two places: where they begin in `after`, how many they are, and where
+/// they begin in `before`. They do not begin before `told`.
 fn common(before: &[u8], after: &[u8], from: usize, at: usize, told: usize) -> (usize, usize, u16) {
     let back = (from - PAGE_HEADER).min(at - told);
     let earlier = before[from - back..from].iter().rev().zip(after[at - back..at].iter().rev());
@@ -112,7 +112,8 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Tells the bytes up to `start` as they are, and then some of the page before. Returns where they end; `None` if that is too much.
+    /// Tells the bytes up to `start` as they are, and then some of the page before. Returns where they end; `None` if
+    /// that is too much.
     fn push(&mut self, start: usize, length: usize, from: u16) -> Option<usize> {
         // Numbers have 16 bits, and a page may have a byte more.
         let length = length.min(usize::from(u16::MAX));

@@ -71,8 +71,8 @@ impl<'a> RowOnPage<'a> {
         self.leaf.single_keys(self.layout, codec)?.append(codec, self.row, key)
     }
 
-    /// Returns true if a row that a view sees in the clustered tree is that of an entry of a secondary tree which was read before
-    /// with the same view. `None` if a page would have to be waited for.
+    /// Returns true if a row that a view sees in the clustered tree is that of an entry of a secondary tree which was
+    /// read before with the same view. `None` if a page would have to be waited for.
     pub fn is_row_of(
         &self,
         entry: &[u8],
@@ -91,8 +91,8 @@ impl<'a> RowOnPage<'a> {
 impl Tree {
     /// Calls `visit` with the rows of a range that `view` sees, in the order of the key.
     ///
-    /// From a row on whose newest version the view does not see, a leaf is visited in a copy of its bytes, with nothing latched,
-    /// unless nothing is waited for. Only versions of rows that are visited are looked for.
+    /// From a row on whose newest version the view does not see, a leaf is visited in a copy of its bytes, with nothing
+    /// latched, unless nothing is waited for. Only versions of rows that are visited are looked for.
     pub(crate) fn visit_range(
         &self,
         range: &ByteRange,
@@ -165,8 +165,8 @@ enum LeafEnd {
 }
 
 impl Visit<'_, '_> {
-    /// Visits the rows of a leaf that are in the range, from a position on. `all_versions`: versions that are not in the page
-    /// are looked for.
+    /// Visits the rows of a leaf that are in the range, from a position on. `all_versions`: versions that are not in
+    /// the page are looked for.
     fn leaf(&mut self, page: &[u8], from: usize, all_versions: bool) -> Result<LeafEnd> {
         let Visit { tree, range, view, .. } = *self;
         let leaf = tree.leaf(page)?;
@@ -209,8 +209,8 @@ impl Visit<'_, '_> {
         })
     }
 
-    /// Visits a row whose newest version the view does not see, if it sees another one. `None` if that would have to be waited
-    /// for.
+    /// Visits a row whose newest version the view does not see, if it sees another one. `None` if that would have to be
+    /// waited for.
     fn version(&mut self, page: &[u8], position: usize) -> Result<Option<ControlFlow<()>>> {
         let tree = self.tree;
         let Some(copy) = tree.copied(page, position..position + 1, self.view, self.pages)? else { return Ok(None) };

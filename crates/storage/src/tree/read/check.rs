@@ -1,5 +1,5 @@
-//! Checks that a tree is what it should be: order, unique values, fences, right links, levels, slots and records, long values,
-//! every page used once.
+//! Checks that a tree is what it should be: order, unique values, fences, right links, levels, slots and records, long
+//! values, every page used once.
 
 use super::descent::Target;
 use crate::tree::{
@@ -57,8 +57,8 @@ impl Tree {
         self.check_with(counters, &mut |_, _| Ok(()))
     }
 
-    /// The same; `visit_row` gets all rows that are not marked, in key order: a block, and a row of it. Its errors end the
-    /// check.
+    /// The same; `visit_row` gets all rows that are not marked, in key order: a block, and a row of it. Its errors end
+    /// the check.
     pub fn check_with(
         &self,
         counters: &Counters,

@@ -35,7 +35,8 @@ impl Tree {
         Ok(Some(CurrentRow { version, marked, record }))
     }
 
-    /// The values of the stored columns in a record that are wanted, long ones read from their pages; NULL for the others.
+    /// The values of the stored columns in a record that are wanted, long ones read from their pages; NULL for the
+    /// others.
     pub(crate) fn some_values_of_record(
         &self,
         record: &[u8],

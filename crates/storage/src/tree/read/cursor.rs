@@ -59,8 +59,8 @@ impl RowCursor<'_> {
                 let block =
                     leaf.to_block_of(self.tree.layout(), &if self.run.is_reverse() { rows.reversed() } else { rows });
                 let block = block.map_err(corrupt)?;
-                // Long values too are read while the leaf is latched: a writer frees their pages after it. Those of a copy are
-                // kept for the view.
+                // Long values too are read while the leaf is latched: a writer frees their pages after it. Those of a
+                // copy are kept for the view.
                 for row in 0..block.rows() {
                     self.rows.push_back(self.tree.row_values(&block, row, Some(&self.view), self.counters)?);
                 }

@@ -102,8 +102,8 @@ impl Tree {
     }
 
     /// Descends from the root to the page of a level (or to the root, if the tree is not that high) that has the
-    /// target; each page is latched before its parent is let go. `fetch` may refuse: then there is no page. Calls `visit`
-    /// with the inner pages on the way and the child that is taken of each.
+    /// target; each page is latched before its parent is let go. `fetch` may refuse: then there is no page. Calls
+    /// `visit` with the inner pages on the way and the child that is taken of each.
     pub(in crate::tree) fn descend_with(
         &self,
         target: Target<'_>,
@@ -140,8 +140,8 @@ impl Tree {
         page.ok_or_else(|| self.corrupt(ROOT_PAGE, BadPage("not to be had")))
     }
 
-    /// Descends to the page of a level that has the key, and latches it exclusively; `None` if the tree is not that high.
-    /// The second part: a link was followed on this level, so that a page may be unknown to the level above.
+    /// Descends to the page of a level that has the key, and latches it exclusively; `None` if the tree is not that
+    /// high. The second part: a link was followed on this level, so that a page may be unknown to the level above.
     pub(in crate::tree) fn descend_mut(
         &self,
         key: &[u8],
@@ -170,8 +170,8 @@ impl Tree {
         }
     }
 
-    /// The leaf that has a key, latched exclusively, for who holds a leaf to the left of it. Inner pages are above that leaf, so
-    /// they are not waited for: `None` if one of them would have to be. The second part is that of
+    /// The leaf that has a key, latched exclusively, for who holds a leaf to the left of it. Inner pages are above that
+    /// leaf, so they are not waited for: `None` if one of them would have to be. The second part is that of
     /// [`Tree::descend_mut`].
     pub(in crate::tree) fn descend_from(
         &self,

@@ -1,7 +1,7 @@
 //! Current reads: the newest version of an entry, marked or not, committed or not, in its leaf.
 //!
-//! Whoever looks at an entry to lock it, or the gap before it, does so while the leaf is latched, so that nobody adds an entry to the
-//! gap meanwhile: a gap is known by both its ends.
+//! Whoever looks at an entry to lock it, or the gap before it, does so while the leaf is latched, so that nobody adds
+//! an entry to the gap meanwhile: a gap is known by both its ends.
 
 use super::descent::Target;
 use crate::tree::{
@@ -65,8 +65,8 @@ impl<'a> CurrentEntry<'a> {
 }
 
 impl Tree {
-    /// Calls `visit` with the first entry whose key is not less than `from`, or with nothing at the end of the tree. The leaves from
-    /// the one that `from` belongs to up to that of the entry are latched meanwhile.
+    /// Calls `visit` with the first entry whose key is not less than `from`, or with nothing at the end of the tree.
+    /// The leaves from the one that `from` belongs to up to that of the entry are latched meanwhile.
     pub(crate) fn visit_first<R>(
         &self,
         from: &[u8],
@@ -90,8 +90,9 @@ impl Tree {
         }
     }
 
-    /// Calls `visit` with the last entry whose key is less than `below`, or with the last one of the tree; with nothing if there is none.
-    /// Its leaf is latched meanwhile. Whoever has locked the gap above it before finds no other entry later.
+    /// Calls `visit` with the last entry whose key is less than `below`, or with the last one of the tree; with nothing
+    /// if there is none. Its leaf is latched meanwhile. Whoever has locked the gap above it before finds no other entry
+    /// later.
     pub(crate) fn visit_last<R>(
         &self,
         below: Option<&[u8]>,

@@ -42,8 +42,8 @@ const AHEAD_LEAVES: usize = 128;
 /// How keys are looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching {
-    /// Keys ascend: inner pages are read once for neighbours. Otherwise they come in any order, and each is looked up by
-    /// itself, from the root.
+    /// Keys ascend: inner pages are read once for neighbours. Otherwise they come in any order, and each is looked up
+    /// by itself, from the root.
     pub batched: bool,
     /// Leaves are asked for ahead, if keys ascend.
     pub read_ahead: bool,
@@ -111,8 +111,9 @@ impl PrefixRun {
 }
 
 impl Tree {
-    /// Gives leaves that hold entries beginning with `keys`, as a view sees them, to `take` until it breaks or all keys are
-    /// done; the next call goes on behind. A copied leaf that takes several pages is given as a whole even if `take` breaks.
+    /// Gives leaves that hold entries beginning with `keys`, as a view sees them, to `take` until it breaks or all keys
+    /// are done; the next call goes on behind. A copied leaf that takes several pages is given as a whole even if
+    /// `take` breaks.
     ///
     /// Do not hold latches when calling; `take` must not use the tree either, but may keep the latches.
     pub fn read_prefixes(
@@ -203,8 +204,8 @@ impl Tree {
         }
     }
 
-    /// The positions from `first` on between which entries of a leaf are that begin with some of the keys, if the leaf must be
-    /// copied for them.
+    /// The positions from `first` on between which entries of a leaf are that begin with some of the keys, if the leaf
+    /// must be copied for them.
     fn found_unseen(
         &self,
         leaf: &Leaf<'_>,

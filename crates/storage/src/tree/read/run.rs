@@ -215,8 +215,8 @@ impl Tree {
         Ok((run, rest))
     }
 
-    /// The next leaves of a run as a view sees them, at most `max` or, of a leaf that is copied, its copy. None at the end. Do
-    /// not hold latches when calling.
+    /// The next leaves of a run as a view sees them, at most `max` or, of a leaf that is copied, its copy. None at the
+    /// end. Do not hold latches when calling.
     pub fn next_leaves(
         &self,
         run: &mut LeafRun,
@@ -342,8 +342,8 @@ impl Tree {
         Ok(run)
     }
 
-    /// Returns true if a page that was planned is still a leaf that has the target, or is to the left of the leaf that has
-    /// it. `low`: the low fence that it had, as far as that is known.
+    /// Returns true if a page that was planned is still a leaf that has the target, or is to the left of the leaf that
+    /// has it. `low`: the low fence that it had, as far as that is known.
     pub(in crate::tree) fn is_planned(&self, page: &[u8], target: Target<'_>, low: Option<&[u8]>) -> Result<bool> {
         if PageHeader(page).page_type() != Some(PageType::Leaf) {
             return Ok(false);

@@ -8,8 +8,8 @@ use crate::tree::{
 use crate::{Counters, ReadView, Result, file::ROOT_PAGE, key::ByteRange};
 
 impl Tree {
-    /// The range of keys of a leaf: of the one that has the row before which this share of all rows stands (0 to 1), about, as the
-    /// counts in inner pages say.
+    /// The range of keys of a leaf: of the one that has the row before which this share of all rows stands (0 to 1),
+    /// about, as the counts in inner pages say.
     pub(crate) fn leaf_range_at(&self, share: f64, counters: &Counters) -> Result<ByteRange> {
         let (mut share, mut range) = (share, ByteRange { lower: Vec::new(), upper: None });
         let mut page = self.fetch(ROOT_PAGE, counters)?;
@@ -37,8 +37,8 @@ impl Tree {
         }
     }
 
-    /// Reads the rows of a range leaf by leaf, in their newest versions, whether they are committed or not. Holds no latch while
-    /// `read` runs.
+    /// Reads the rows of a range leaf by leaf, in their newest versions, whether they are committed or not. Holds no
+    /// latch while `read` runs.
     pub(crate) fn read_blocks(
         &self,
         range: ByteRange,

@@ -2,9 +2,9 @@
 
 use super::{BadPage, Leaf, slot::Slots};
 
-/// The position of the first row from `from` on that is not less than what is looked for; the number of rows if there is none.
-/// `less` says of a row number whether the row is. Where there are slots the base is searched first, whose rows are in the order
-/// of the keys too, those removed among them: most rows then need no look at the slots.
+/// The position of the first row from `from` on that is not less than what is looked for; the number of rows if there
+/// is none. `less` says of a row number whether the row is. Where there are slots the base is searched first, whose
+/// rows are in the order of the keys too, those removed among them: most rows then need no look at the slots.
 pub(super) fn lower_bound(
     leaf: &Leaf<'_>,
     from: usize,
@@ -34,9 +34,9 @@ pub(super) fn lower_bound(
     Ok(low)
 }
 
-/// The positions between which a key belongs that is greater than those of all rows of the base before `base`, and not greater than
-/// that of row `base`: the first position behind the rows before, and the position of the next row of the base that is not removed.
-/// A row that came when row `base` was removed stands behind it, whatever its key.
+/// The positions between which a key belongs that is greater than those of all rows of the base before `base`, and not
+/// greater than that of row `base`: the first position behind the rows before, and the position of the next row of the
+/// base that is not removed. A row that came when row `base` was removed stands behind it, whatever its key.
 fn positions_before(slots: &Slots<'_>, base: usize, base_rows: usize) -> Result<(i64, i64), BadPage> {
     let first = base as i64 + i64::from(slots.shift_before(slots.before_row(base))?);
     let mut next = base;

@@ -1,5 +1,5 @@
-//! Changes of a leaf's slots, as they are made by a writer and repeated from the log: bytes of the page move, and nothing is
-//! asked of the tree's layout.
+//! Changes of a leaf's slots, as they are made by a writer and repeated from the log: bytes of the page move, and
+//! nothing is asked of the tree's layout.
 
 use super::{
     BadPage, MINIPAGES_END, RECORDS_DEAD, RECORDS_START, SLOT, SLOT_COUNT,
@@ -284,7 +284,8 @@ fn free_record(page: &mut [u8], areas: &Areas, at: usize, wanted: usize) -> Resu
     Ok(None)
 }
 
-/// Puts a record among the others, which move if they must; `slots`: bytes that slots will need as well. Returns its offset.
+/// Puts a record among the others, which move if they must; `slots`: bytes that slots will need as well. Returns its
+/// offset.
 fn put_record(page: &mut [u8], record: &[u8], slots: usize) -> Result<u16, BadPage> {
     let mut areas = Areas::of(page)?;
     if areas.gap() < record.len() + slots {

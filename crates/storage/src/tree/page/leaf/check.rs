@@ -3,8 +3,8 @@
 use super::{BadPage, Leaf, changes::Areas, record::record_at};
 
 impl Leaf<'_> {
-    /// Checks that the slots are in order, that each record belongs to one slot, and that all other bytes among the records
-    /// are known to be free.
+    /// Checks that the slots are in order, that each record belongs to one slot, and that all other bytes among the
+    /// records are known to be free.
     pub fn check_changes(&self) -> Result<(), BadPage> {
         self.all_rows()?;
         let areas = Areas::of(self.page())?;

@@ -234,7 +234,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Returns true if a row that has a number behind those of the base has the value of the row of the base that it stands for.
+    /// Returns true if a row that has a number behind those of the base has the value of the row of the base that it
+    /// stands for.
     pub(super) fn is_of_base(&self, row: usize) -> bool {
         matches!(self.place(row), Outside::Base(_))
     }

@@ -255,8 +255,8 @@ impl ColumnSink {
         Ok(())
     }
 
-    /// The same for rows in runs with few rows between them, which are decoded as well and then dropped. There is at least
-    /// one run.
+    /// The same for rows in runs with few rows between them, which are decoded as well and then dropped. There is at
+    /// least one run.
     pub fn append_runs(
         &mut self,
         column: &Column<'_>,

@@ -1,5 +1,5 @@
-//! Changes of one row of a leaf, as changes of its slots: where a key is, and what slot says that a row came, was replaced, marked
-//! or removed. [`super::changes`] makes them in the page.
+//! Changes of one row of a leaf, as changes of its slots: where a key is, and what slot says that a row came, was
+//! replaced, marked or removed. [`super::changes`] makes them in the page.
 
 use super::{
     BadPage, Leaf,
@@ -52,7 +52,8 @@ impl<'a> Leaf<'a> {
         }
     }
 
-    /// Puts a row where its key was looked for: in the place of the row that has the key, marked or not, or between others.
+    /// Puts a row where its key was looked for: in the place of the row that has the key, marked or not, or between
+    /// others.
     pub fn put<'r>(&self, found: Found, record: &'r [u8], version: Version) -> Result<SlotChange<'r>, BadPage> {
         if !found.exact {
             let record = Cow::Borrowed(record);

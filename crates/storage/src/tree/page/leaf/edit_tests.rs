@@ -466,7 +466,8 @@ fn changed_leaves(layout: &TreeLayout, rows: &[Vec<Value>], steps: &[(u16, bool,
     leaves
 }
 
-/// Pages with slots of every kind, for `fuzz/seeds`: what `page_decode` takes for a schema, and a leaf of it behind that.
+/// Pages with slots of every kind, for `fuzz/seeds`: what `page_decode` takes for a schema, and a leaf of it behind
+/// that.
 #[test]
 #[ignore = "writes fuzz/seeds/page_decode"]
 fn fuzz_seeds() {

@@ -22,8 +22,8 @@ use std::{borrow::Cow, ops::Range};
 /// The version of the encoder, which redo asks for: the same page, layout and horizon give the same bytes.
 pub const ENCODER_VERSION: u16 = 1;
 
-/// Encodes a leaf anew over the whole of `out`. `horizon`: the oldest transaction whose changes some view may not see, or that
-/// may be rolled back. Returns false if the rows do not fit as a base; `out` is then of no use.
+/// Encodes a leaf anew over the whole of `out`. `horizon`: the oldest transaction whose changes some view may not see,
+/// or that may be rolled back. Returns false if the rows do not fit as a base; `out` is then of no use.
 pub fn encode(page: &[u8], layout: &TreeLayout, horizon: u64, out: &mut [u8]) -> Result<bool, BadPage> {
     let leaf = Leaf::of(page, layout)?;
     let rows = NewRows::of(&leaf, layout, 0..leaf.rows(), Records::Encoded, horizon)?;
@@ -100,8 +100,8 @@ impl NewRows {
         self.block.append_block(&behind.block, 0..behind.block.rows());
     }
 
-    /// Writes the rows as a leaf over the whole of `page`, with what the header of another says of number, right link, LSN and
-    /// transactions. Returns false if they do not fit.
+    /// Writes the rows as a leaf over the whole of `page`, with what the header of another says of number, right link,
+    /// LSN and transactions. Returns false if they do not fit.
     pub fn write(
         &self,
         layout: &TreeLayout,

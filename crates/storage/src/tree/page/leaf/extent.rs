@@ -51,8 +51,8 @@ impl Distinct {
     }
 }
 
-/// Mixes eight bytes at a time; only spreads values over the table above. What is left at the end is taken with bytes before it,
-/// or in overlapping pieces, so that no bytes are copied one by one.
+/// Mixes eight bytes at a time; only spreads values over the table above. What is left at the end is taken with bytes
+/// before it, or in overlapping pieces, so that no bytes are copied one by one.
 fn hash(value: &[u8]) -> usize {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let n = value.len();

@@ -1,5 +1,5 @@
-//! Measures changes of leaves and scans of changed ones, on rows shaped like lineitem's. Ignored: run with `--release --
-//! --ignored --nocapture`.
+//! Measures changes of leaves and scans of changed ones, on rows shaped like lineitem's. Ignored: run with `--release
+//! -- --ignored --nocapture`.
 
 use super::{
     changes::{apply, free_bytes, has_room},

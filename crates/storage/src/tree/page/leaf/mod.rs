@@ -3,7 +3,9 @@
 //! ```text
 //!   read.rs     page -> columns, rows by position; column.rs: one column
 //!   fences.rs   the bounds of a page's keys
-//!   slot.rs     what was changed since the base was written; record.rs: rows that lie in a page as rows; patch.rs: parts of rows
+//!   slot.rs     what was changed since the base was written
+//!   record.rs   rows that lie in a page as rows
+//!   patch.rs    parts of rows
 //!   edit.rs     where a key is, and a change of a row as one of its slot; changes.rs makes it in the page
 //!   check.rs    whether the slots and records of a page are what they should be
 //!   encode.rs   slots and base -> a new base; split.rs: one page -> two, two -> one

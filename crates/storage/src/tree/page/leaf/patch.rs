@@ -1,7 +1,8 @@
-//! Patches: what a row has in other columns than the row of the base that it stands for. Drawn in `docs/format.md`, "Patch".
+//! Patches: what a row has in other columns than the row of the base that it stands for. Drawn in `docs/format.md`,
+//! "Patch".
 //!
-//! An UPDATE changes a few columns. A patch has their values only, so that a leaf takes many of them before its base has to be
-//! written anew, and the log is told no more than what has changed.
+//! An UPDATE changes a few columns. A patch has their values only, so that a leaf takes many of them before its base
+//! has to be written anew, and the log is told no more than what has changed.
 
 use super::{
     BadPage, Leaf, bitmap_bytes,
@@ -105,8 +106,8 @@ pub(super) fn value<'a>(
     values.next(column)
 }
 
-/// The patch that makes a row of a leaf's base the row of a record; empty if they are the same. `None` if it would not be shorter
-/// than the record.
+/// The patch that makes a row of a leaf's base the row of a record; empty if they are the same. `None` if it would not
+/// be shorter than the record.
 pub(super) fn of(
     leaf: &Leaf<'_>,
     layout: &RecordLayout,
@@ -173,8 +174,8 @@ fn build(
 }
 
 impl RecordLayout {
-    /// The patch that makes the row of one record that of another, which has the values of the other in all columns of `always`.
-    /// `None` if it would not be shorter than the other record.
+    /// The patch that makes the row of one record that of another, which has the values of the other in all columns of
+    /// `always`. `None` if it would not be shorter than the other record.
     pub fn patch(&self, from: &[u8], to: &[u8], always: impl Fn(usize) -> bool) -> Result<Option<Vec<u8>>, BadPage> {
         build(self, to, |column| {
             column.check(from)?;
@@ -191,7 +192,8 @@ impl RecordLayout {
         })
     }
 
-    /// The record of a row with the values of a patch in the place of its own. Without a row, all other values are NULL.
+    /// The record of a row with the values of a patch in the place of its own. Without a row, all other values are
+    /// NULL.
     pub fn patched(&self, patch: &[u8], row: Option<&[u8]>) -> Result<Vec<u8>, BadPage> {
         let mut values = Values::of(self, patch)?;
         let mut record = self.begin(row.map_or(self.fixed_bytes(), <[u8]>::len) + patch.len());

@@ -1,4 +1,5 @@
-//! Faults that tests plant in the changes of leaves, to see that some test finds them. A fault is planted for one thread.
+//! Faults that tests plant in the changes of leaves, to see that some test finds them. A fault is planted for one
+//! thread.
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

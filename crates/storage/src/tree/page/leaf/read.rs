@@ -1,5 +1,5 @@
-//! Reading leaves: minipages, slots, rows. Nothing here trusts the page: whatever its bytes are, the outcome is values or
-//! [`BadPage`].
+//! Reading leaves: minipages, slots, rows. Nothing here trusts the page: whatever its bytes are, the outcome is values
+//! or [`BadPage`].
 
 use super::{
     BadPage, ENTRY, Encoding, FLAG_ALL_NULL, FLAG_NULLS, FLAG_OVERFLOW, Fences, MINIPAGES_END, SLOT_COUNT,

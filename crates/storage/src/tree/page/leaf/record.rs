@@ -1,5 +1,5 @@
-//! Records: rows that lie in a leaf as rows, each on its own. Drawn in `docs/format.md`, "Record". A tree's records have one
-//! layout, which is computed once.
+//! Records: rows that lie in a leaf as rows, each on its own. Drawn in `docs/format.md`, "Record". A tree's records
+//! have one layout, which is computed once.
 
 use super::{BadPage, bitmap_bytes, decode::le_int};
 use crate::{

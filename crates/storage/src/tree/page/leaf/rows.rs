@@ -1,7 +1,8 @@
 //! Rows of one leaf, by their row numbers, in the forms that decode them fastest.
 //!
-//! Rows of the base are decoded in loops over neighbours or over lists. Rows that lie in records are decoded one by one: where
-//! there are few of them among rows of the base, others are decoded in their place first, so that the loops stay whole.
+//! Rows of the base are decoded in loops over neighbours or over lists. Rows that lie in records are decoded one by
+//! one: where there are few of them among rows of the base, others are decoded in their place first, so that the loops
+//! stay whole.
 
 use super::column::Column;
 use std::ops::Range;

@@ -43,8 +43,8 @@ impl PrefixSearch {
         }
     }
 
-    /// Calls `found` with each of the prefixes `which` of `keys`, ascending, that rows from position `from` on begin with,
-    /// and with the positions of those rows.
+    /// Calls `found` with each of the prefixes `which` of `keys`, ascending, that rows from position `from` on begin
+    /// with, and with the positions of those rows.
     pub fn find(
         &mut self,
         leaf: &Leaf<'_>,

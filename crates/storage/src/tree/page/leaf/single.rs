@@ -1,5 +1,5 @@
-//! Single rows of a leaf. Only what is read of the page is checked, so that one row costs the same however many rows the page
-//! has.
+//! Single rows of a leaf. Only what is read of the page is checked, so that one row costs the same however many rows
+//! the page has.
 
 use super::{
     BadPage, Leaf,
@@ -14,7 +14,8 @@ use muster_types::{Decimal, SqlType, ValueRef};
 use std::cell::Cell;
 
 impl<'a> Leaf<'a> {
-    /// The value of stored column `column` in the row with this number; `None` if it lies outside of the page or is no valid text.
+    /// The value of stored column `column` in the row with this number; `None` if it lies outside of the page or is no
+    /// valid text.
     pub fn value(&self, layout: &TreeLayout, column: usize, row: usize) -> Result<Option<ValueRef<'a>>, BadPage> {
         let stored = layout.columns.get(column).ok_or(BadPage("no such column"))?;
         if row >= self.base_rows() + self.slots().len() {
@@ -85,8 +86,8 @@ impl SingleKeys<'_> {
         columns.try_for_each(|column| column.check_row(row))
     }
 
-    /// The position of the first row from `from` on whose key of the tree is not less than `key`; the number of rows if there is none.
-    /// The columns are those of the tree's whole key.
+    /// The position of the first row from `from` on whose key of the tree is not less than `key`; the number of rows if
+    /// there is none. The columns are those of the tree's whole key.
     pub fn lower_bound(
         &self,
         layout: &TreeLayout,

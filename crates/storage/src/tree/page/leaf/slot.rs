@@ -1,7 +1,8 @@
-//! Slots: what was changed in a leaf since its base was written, one row each, in key order. Drawn in `docs/format.md`, "Slot".
+//! Slots: what was changed in a leaf since its base was written, one row each, in key order. Drawn in `docs/format.md`,
+//! "Slot".
 //!
-//! Rows of a leaf have *positions*, 0 and up in key order, and *row numbers*, by which their values are found: a row of the base
-//! has its number there, the record of slot `s` the number of rows of the base and `s`.
+//! Rows of a leaf have *positions*, 0 and up in key order, and *row numbers*, by which their values are found: a row of
+//! the base has its number there, the record of slot `s` the number of rows of the base and `s`.
 
 use super::{BadPage, SLOT};
 use crate::page::u16_at;
@@ -57,7 +58,8 @@ pub struct Version {
     pub roll_pointer: u64,
 }
 
-/// A roll pointer to the first record of the group of the log that the slot's change belongs to, whose position is not known yet.
+/// A roll pointer to the first record of the group of the log that the slot's change belongs to, whose position is not
+/// known yet.
 pub const PENDING: u64 = 1 << 63;
 
 /// One slot.

@@ -14,8 +14,8 @@ use crate::{
 pub enum Cut<'k> {
     /// Both halves have about the same bytes.
     Middle,
-    /// Before the row at a position, for a new row with this key that belongs there: the right half has the new row's place; at
-    /// position 0 the left half has it. A half may then be empty.
+    /// Before the row at a position, for a new row with this key that belongs there: the right half has the new row's
+    /// place; at position 0 the left half has it. A half may then be empty.
     For { position: usize, key: &'k [u8] },
 }
 
@@ -66,8 +66,8 @@ pub fn split(
     }
 }
 
-/// The rows of two neighbours as one leaf, with the left one's number and the right one's link. `None` if they do not fit, or
-/// leave less than `free` bytes.
+/// The rows of two neighbours as one leaf, with the left one's number and the right one's link. `None` if they do not
+/// fit, or leave less than `free` bytes.
 pub fn join(
     left: &[u8],
     right: &[u8],

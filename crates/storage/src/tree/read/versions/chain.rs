@@ -14,8 +14,8 @@ use crate::{
 const STEPS_AT_ONCE: usize = 32;
 
 impl Tree {
-    /// The version that a view sees of a row of this clustered tree whose newest version, which the view does not see, is
-    /// given, as its record. Errors: `SnapshotTooOld`, and those of reading the log.
+    /// The version that a view sees of a row of this clustered tree whose newest version, which the view does not see,
+    /// is given, as its record. Errors: `SnapshotTooOld`, and those of reading the log.
     pub(super) fn seen_before(
         &self,
         newest: Version,

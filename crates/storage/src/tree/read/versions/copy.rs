@@ -27,9 +27,9 @@ enum Copied {
 }
 
 impl Tree {
-    /// The rows at some positions of a leaf, given as bytes, as a view sees them: in one page or, if they do not fit, in
-    /// several, in the order of the key. `None` if something would have to be waited for and `pages` does not allow it. If it
-    /// does, nothing may be latched.
+    /// The rows at some positions of a leaf, given as bytes, as a view sees them: in one page or, if they do not fit,
+    /// in several, in the order of the key. `None` if something would have to be waited for and `pages` does not allow
+    /// it. If it does, nothing may be latched.
     pub(in crate::tree) fn copied(
         &self,
         page: &[u8],
@@ -38,8 +38,8 @@ impl Tree {
         pages: &Pages<'_>,
     ) -> Result<Option<Vec<LeafPage>>> {
         let copied = self.copy_of(page, positions, view, pages);
-        // Rows, undo records and long values were read one after the other. If the view has expired meanwhile, some of them may have
-        // been gone, or others in their places: what looks damaged then is not.
+        // Rows, undo records and long values were read one after the other. If the view has expired meanwhile, some of
+        // them may have been gone, or others in their places: what looks damaged then is not.
         self.check_view(view)?;
         copied
     }

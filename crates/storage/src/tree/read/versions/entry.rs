@@ -1,5 +1,5 @@
-//! Entries of secondary trees in doubt: the view does not see their last change, which may have made or marked them. What they
-//! were follows from the row, whose versions are known.
+//! Entries of secondary trees in doubt: the view does not see their last change, which may have made or marked them.
+//! What they were follows from the row, whose versions are known.
 
 use super::Seen;
 use crate::{
@@ -50,8 +50,8 @@ impl Tree {
         Ok(if self.key_of_values(&entry)? == key { SeenEntry::Entry(entry) } else { SeenEntry::Nothing })
     }
 
-    /// Returns true if the entry in this secondary tree of a row of a leaf has this key; `None` if a long value would have to be
-    /// waited for.
+    /// Returns true if the entry in this secondary tree of a row of a leaf has this key; `None` if a long value would
+    /// have to be waited for.
     pub(crate) fn is_entry_of(
         &self,
         key: &[u8],

@@ -16,7 +16,8 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 #[derive(Default)]
 pub(crate) struct FakeUndo {
     records: Mutex<Vec<Option<Before>>>,
-    /// A view that expires when a record is read that is forgotten, and whose place in the log others have taken by then.
+    /// A view that expires when a record is read that is forgotten, and whose place in the log others have taken by
+    /// then.
     pub expires: Mutex<Option<Arc<ReadView>>>,
 }
 

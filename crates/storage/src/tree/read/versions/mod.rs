@@ -1,4 +1,5 @@
-//! Rows as a view sees them, where the newest version is not the one that it sees. See "Views" in `docs/transactions.md`.
+//! Rows as a view sees them, where the newest version is not the one that it sees. See "Views" in
+//! `docs/transactions.md`.
 //!
 //! ```text
 //!   page.rs    a leaf as a view sees it: the latched page, or a copy
@@ -35,8 +36,8 @@ use std::{
 
 /// Where undo records are read.
 pub trait UndoSource: Send + Sync {
-    /// The version of a row before one that has this roll pointer, which is not 0. `None` if a file would have to be read
-    /// for it and `may_wait` is false. Errors: `SnapshotTooOld`, `Corrupt`, I/O.
+    /// The version of a row before one that has this roll pointer, which is not 0. `None` if a file would have to be
+    /// read for it and `may_wait` is false. Errors: `SnapshotTooOld`, `Corrupt`, I/O.
     fn before(&self, roll_pointer: u64, may_wait: bool) -> Result<Option<Before>>;
 }
 
@@ -89,20 +90,21 @@ pub(in crate::tree) enum Seen {
 }
 
 impl Tree {
-    /// Tells the tree where versions of its rows are found that are not in its pages. To be called once, before anybody reads
-    /// with a view that does not see everything.
+    /// Tells the tree where versions of its rows are found that are not in its pages. To be called once, before anybody
+    /// reads with a view that does not see everything.
     pub(crate) fn set_history(&self, history: History) {
         let first = self.history.set(history).is_ok();
         debug_assert!(first, "a tree has one history");
     }
 
-    /// Says that the tree is right for views that see what this transaction has done only: it was built from the rows that there were then.
+    /// Says that the tree is right for views that see what this transaction has done only: it was built from the rows
+    /// that there were then.
     pub(crate) fn set_since(&self, trx_id: u64) {
         self.since.store(trx_id, Ordering::Release);
     }
 
-    /// Error `SnapshotTooOld`: versions that the view needs are not kept any more, or never were in this tree. To be asked after
-    /// reading something and before it is used.
+    /// Error `SnapshotTooOld`: versions that the view needs are not kept any more, or never were in this tree. To be
+    /// asked after reading something and before it is used.
     #[inline]
     pub(in crate::tree) fn check_view(&self, view: &ReadView) -> Result<()> {
         let since = self.since.load(Ordering::Acquire);
@@ -112,9 +114,8 @@ impl Tree {
         view.check_kept()
     }
 
-    /// Returns true if a leaf has a row at these positions whose newest version the view does not see. A leaf without slots
-    /// costs two tests.
-    /// Error `SnapshotTooOld`: the leaf may lack versions that the view needs.
+    /// Returns true if a leaf has a row at these positions whose newest version the view does not see. A leaf without
+    /// slots costs two tests. Error `SnapshotTooOld`: the leaf may lack versions that the view needs.
     #[inline]
     pub(in crate::tree) fn has_unseen(
         &self,

@@ -3,8 +3,8 @@
 use crate::{buffer_pool::PageGuard, page::PageHeader};
 use std::{ops::Deref, sync::Arc};
 
-/// A leaf page, or a copy of some of its rows in a page that only its readers know: without slots, fences and neighbours. All that
-/// reads leaves for a view reads one of the two and sees no difference.
+/// A leaf page, or a copy of some of its rows in a page that only its readers know: without slots, fences and
+/// neighbours. All that reads leaves for a view reads one of the two and sees no difference.
 #[derive(Debug)]
 pub enum LeafPage {
     Latched(PageGuard),

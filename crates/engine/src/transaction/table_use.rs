@@ -1,0 +1,82 @@
+//! The tables that a transaction has locked as a whole: those that its statements use, and those of LOCK TABLES.
+
+use super::{LockedTable, SessionTransaction};
+use crate::metadata_locks::{Patience, TableUse, Until};
+use muster_algebra::TableId;
+use muster_types::{ErrorCode, Result, SqlError};
+use std::collections::HashMap;
+
+impl SessionTransaction {
+    /// Locks a table that a statement uses, until the transaction ends, or with autocommit the statement. A statement
+    /// outside of a transaction that only reads locks nothing. Returns true if it had to wait, so that the table may be
+    /// another one now. Errors 1205, 1213, 1317.
+    pub fn use_table(&self, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
+        self.note_use();
+        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
+        match (of, until) {
+            (TableUse::Read, Until::Statement) => self.locks.wait_to_read(self.owner, &[table], patience),
+            _ => self.locks.lock(self.owner, table, of, until, patience),
+        }
+    }
+
+    /// Locks a table as [`SessionTransaction::use_table`] does, if nobody has to be waited for. Returns whether it is
+    /// locked.
+    pub fn try_use_table(&self, table: TableId, of: TableUse) -> bool {
+        self.note_use();
+        let until = if self.is_open() { Until::Transaction } else { Until::Statement };
+        self.locks.try_lock(self.owner, table, of, until)
+    }
+
+    /// LOCK TABLES: puts these tables in the place of those before. Errors 1205, 1213, 1317.
+    pub fn lock_tables(&self, tables: &[LockedTable], patience: &Patience<'_>) -> Result<()> {
+        self.unlock_tables();
+        let mut sorted = tables.to_vec();
+        sorted.sort_by_key(|table| table.id);
+        for table in &sorted {
+            let of = if table.write { TableUse::Alone } else { TableUse::ReadOnly };
+            if let Err(e) = self.locks.lock(self.owner, table.id, of, Until::Unlocked, patience) {
+                self.locks.release(self.owner, Until::Unlocked);
+                return Err(e);
+            }
+        }
+        let mut locked = HashMap::new();
+        for table in sorted {
+            *locked.entry(table.id).or_default() |= table.write;
+        }
+        *self.locked.lock() = Some(locked);
+        Ok(())
+    }
+
+    /// UNLOCK TABLES, which ends FLUSH TABLES WITH READ LOCK, too. Returns true if tables were locked.
+    pub fn unlock_tables(&self) -> bool {
+        self.locks.unlock_globally(self.owner);
+        let was_locked = self.locked.lock().take().is_some();
+        if was_locked {
+            self.locks.release(self.owner, Until::Unlocked);
+        }
+        was_locked
+    }
+
+    /// Returns true while LOCK TABLES is in effect.
+    pub fn has_locked_tables(&self) -> bool {
+        self.locked.lock().is_some()
+    }
+
+    /// Errors 1099 and 1100: while LOCK TABLES is in effect, a statement uses the tables that are locked, as they are
+    /// locked.
+    pub fn check_locked(&self, table: TableId, name: &str, write: bool) -> Result<()> {
+        let locked = self.locked.lock();
+        let Some(locked) = &*locked else { return Ok(()) };
+        match locked.get(&table) {
+            None => {
+                let message = format!("Table '{name}' was not locked with LOCK TABLES");
+                Err(SqlError::new(ErrorCode::TableNotLocked, message))
+            }
+            Some(false) if write => {
+                let message = format!("Table '{name}' was locked with a READ lock and can't be updated");
+                Err(SqlError::new(ErrorCode::TableNotLockedForWrite, message))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
