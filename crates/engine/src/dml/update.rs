@@ -181,9 +181,13 @@ impl UpdatedRows<'_> {
         let number = self.counts.matched;
         let mut row = changed(place, old, &self.bound.assignments, self.evaluation, &self.conversion, number, value)?;
         self.images.complete(at, &key, &mut row);
-        if !row.differs
-            || !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)?
-        {
+        if !row.differs {
+            return Ok(match self.writers[at].lock_unchanged(&key)? {
+                Written::Stale => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
+        }
+        if !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)? {
             return Ok(ControlFlow::Continue(()));
         }
         match self.writers[at].update(&key, locked, &row.new)? {

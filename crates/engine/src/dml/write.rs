@@ -4,8 +4,8 @@ use super::{generated::keep_above, target::Target};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_exec::counters::OperatorCounter;
 use muster_storage::{
-    Counters, Fetch, LockedRow, ReadView, Scan, ScanRequest, Steering, StorageError, Transaction, mutex::Mutex,
-    value_at,
+    Counters, Fetch, LockMode, LockedRow, LockingScan, LockingScanRequest, ReadView, Scan, ScanRequest, Steering,
+    StorageError, Transaction, mutex::Mutex, value_at,
 };
 use muster_types::{KeyRange, Result, SqlError, Value, collation::TextTraits};
 use std::sync::Arc;
@@ -154,6 +154,26 @@ impl<'a> Writer<'a> {
             keep_above(self.target, &new[column])?;
         }
         Ok(written)
+    }
+
+    /// Locks a row that the statement has met and leaves as it is, if rows were not locked before they were read and the
+    /// transaction goes on after the statement.
+    pub fn lock_unchanged(&self, key: &[Value]) -> Result<Written> {
+        if self.context.locks_gaps() || !self.context.transaction.is_open() || self.seen.lock().is_none() {
+            return Ok(Written::Yes);
+        }
+        let request = LockingScanRequest {
+            index: 0,
+            ranges: vec![KeyRange::prefix(key.to_vec())],
+            reverse: false,
+            mode: LockMode::Exclusive,
+            gaps: false,
+            skip_locked: false,
+        };
+        let mut rows = LockingScan::new(&self.target.storage, request)?;
+        let store = self.target.storage.store();
+        let row = self.context.transaction.change(store, |transaction| rows.next(transaction, self.counters()));
+        self.unless_stale(key, row.map(|row| row.is_some()))
     }
 
     pub fn delete(&self, key: &[Value]) -> Result<Written> {
