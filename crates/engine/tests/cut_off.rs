@@ -22,7 +22,7 @@ use tokio::{task::JoinHandle, time::sleep};
 
 const EIO: i32 = 5;
 /// The name of the thread that rolls back what was cut off.
-const BACKGROUND: &str = "purge";
+const BACKGROUND: &str = "rollback";
 
 /// A disk on which the background reads nothing until it is let: so nothing is rolled back.
 #[derive(Debug)]

@@ -183,6 +183,7 @@ case_files! {
     locks
     lost_update
     metadata_locks
+    moved_rows
     observed_transaction_vanishes
     predicate_many_preceders
     read_skew
