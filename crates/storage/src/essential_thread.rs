@@ -13,22 +13,26 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Ends the process as a failed sync does ([`Disk::fail_stop`]) if a panic drops it.
+/// Ends the process as a failed sync does ([`Disk::fail_stop`]) if a panic drops it. A transaction that a panic drops is
+/// rolled
+/// back while the thread unwinds: what is done then has not panicked itself.
 pub(crate) struct EndsProcess<D: Deref<Target = dyn Disk>> {
     disk: D,
     work: &'static str,
+    /// True if the thread was unwinding already when the work began.
+    was_panicking: bool,
 }
 
 impl<D: Deref<Target = dyn Disk>> EndsProcess<D> {
     /// `work`: what must not panic from now on until this is dropped.
     pub fn if_panics(disk: D, work: &'static str) -> EndsProcess<D> {
-        EndsProcess { disk, work }
+        EndsProcess { disk, work, was_panicking: thread::panicking() }
     }
 }
 
 impl<D: Deref<Target = dyn Disk>> Drop for EndsProcess<D> {
     fn drop(&mut self) {
-        if thread::panicking() {
+        if !self.was_panicking && thread::panicking() {
             self.disk.fail_stop(&format!("{} has panicked", self.work));
         }
     }

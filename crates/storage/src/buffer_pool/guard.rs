@@ -27,6 +27,8 @@ pub struct PageGuardMut {
     held: Option<Held>,
     /// True from the first byte that changes until the change is in the log.
     is_amid_change: bool,
+    /// True if the thread was unwinding already when it got the page: a transaction that a panic drops is rolled back.
+    was_panicking: bool,
 }
 
 impl PageGuard {
@@ -89,7 +91,7 @@ impl PageGuardMut {
     /// The caller holds the latch exclusively and hands it over.
     pub(super) fn new(pool: Arc<BufferPool>, frame: u32) -> PageGuardMut {
         let held = Held::page(pool.frames.get(frame).key().0, true);
-        PageGuardMut { pool, frame, held: Some(held), is_amid_change: false }
+        PageGuardMut { pool, frame, held: Some(held), is_amid_change: false, was_panicking: std::thread::panicking() }
     }
 
     /// Tells the place of the latch, which would have been waited for, among others.
@@ -179,7 +181,7 @@ impl Drop for PageGuardMut {
     fn drop(&mut self) {
         if self.held.is_some() {
             // Before anybody else gets the page.
-            if self.is_amid_change && std::thread::panicking() {
+            if self.is_amid_change && !self.was_panicking && std::thread::panicking() {
                 self.pool.write_order.change_was_cut_off(&format!(
                     "page {} of file {}",
                     self.page_no(),
