@@ -14,8 +14,7 @@ use std::{
 };
 
 /// Ends the process as a failed sync does ([`Disk::fail_stop`]) if a panic drops it. A transaction that a panic drops is
-/// rolled
-/// back while the thread unwinds: what is done then has not panicked itself.
+/// rolled back while the thread unwinds: what is done then has not panicked itself.
 pub(crate) struct EndsProcess<D: Deref<Target = dyn Disk>> {
     disk: D,
     work: &'static str,

@@ -55,8 +55,8 @@ struct Pending {
 
 impl Pending {
     fn of(content: LoggedContent, from: Lsn, end: Lsn) -> Pending {
-        let mut pending = Pending::default();
-        pending.whole = content.whole.map(|value| Logged { value, from, end });
+        let whole = content.whole.map(|value| Logged { value, from, end });
+        let mut pending = Pending { whole, ..Pending::default() };
         pending.change(content.changes, from, end);
         pending
     }

@@ -81,7 +81,6 @@ impl Home {
 /// the statement is undone.
 #[test]
 fn a_statement_that_is_undone_in_part_is_undone_before_anything_else() {
-    let mut failures = 0;
     for after in 0.. {
         let home = Home::new(false);
         let (table, counters) = (&home.table, Counters::default());
@@ -96,10 +95,9 @@ fn a_statement_that_is_undone_in_part_is_undone_before_anything_else() {
         let undone = trx.roll_back_to(statement);
         home.disk.clear_faults();
         if undone.is_ok() {
-            assert!(failures > 10 && !trx.is_half_undone(), "{failures} failures");
+            assert!(after > 10 && !trx.is_half_undone(), "{after} failures");
             break;
         }
-        failures += 1;
         assert!(matches!(undone, Err(StorageError::Io { .. })), "{after}: {undone:?}");
         assert!(trx.is_half_undone(), "{after}");
         let refused = table.insert(&mut trx, &row(8, "no", 50), &counters);
