@@ -107,7 +107,7 @@ pub fn update_rows(
     })?;
     let warnings = context.diagnostics.counts().0;
     let affected_rows = if context.session.counts_found_rows { matched } else { changed };
-    let info = format!("UpdatedRows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+    let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
     Ok(Done { affected_rows, last_insert_id: context.process.said_insert_id().unwrap_or(0), info, ..Done::default() })
 }
 
