@@ -13,8 +13,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Ends the process as a failed sync does ([`Disk::fail_stop`]) if a panic drops it. A transaction that a panic drops is
-/// rolled back while the thread unwinds: what is done then has not panicked itself.
+/// Ends the process as a failed sync does ([`Disk::fail_stop`]) if a panic drops it. A transaction that a panic drops
+/// is rolled back while the thread unwinds: what is done then has not panicked itself.
 pub(crate) struct EndsProcess<D: Deref<Target = dyn Disk>> {
     disk: D,
     work: &'static str,

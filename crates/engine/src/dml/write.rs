@@ -156,8 +156,8 @@ impl<'a> Writer<'a> {
         Ok(written)
     }
 
-    /// Locks a row that the statement has met and leaves as it is, if rows were not locked before they were read and the
-    /// transaction goes on after the statement.
+    /// Locks a row that the statement has met and leaves as it is, if rows were not locked before they were read and
+    /// the transaction goes on after the statement.
     pub fn lock_unchanged(&self, key: &[Value]) -> Result<Written> {
         if self.context.locks_gaps() || !self.context.transaction.is_open() || self.seen.lock().is_none() {
             return Ok(Written::Yes);
