@@ -52,7 +52,7 @@ impl StatementContext {
 
     /// Locks what the subqueries of a plan read that run by themselves. Which keys they look up is known only when they
     /// run, so such a table is locked as a whole.
-    fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
+    pub(super) fn lock_subplans(&self, planned: &Planned, plan: &Plan, locks: &RowLocks<'_>) -> Result<()> {
         let mut subplans = Vec::new();
         for expr in plan.exprs() {
             expr.visit(&mut |expr| {

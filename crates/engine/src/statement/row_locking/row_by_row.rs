@@ -25,6 +25,9 @@ impl StatementContext {
     /// Locks the rows that the scans of a plan want, and puts scans of these rows in their places. Errors: 1205, 1206,
     /// 1213, 1317, 3572.
     pub(super) fn lock_row_by_row(&self, planned: &mut Planned, all: &[RowLocks<'_>]) -> Result<()> {
+        for locks in all.iter().filter(|locks| locks.subplans && !locks.skip_locked) {
+            self.lock_subplans(planned, &planned.plan, locks)?;
+        }
         let mut scans = Vec::new();
         if self.locks_gaps() {
             self.lock_wanted(&Round { view: None, gaps: true }, planned, &planned.plan, all, &mut scans)?;
