@@ -20,7 +20,7 @@ mod claims;
 mod held;
 mod pause;
 
-pub use claims::{Change, LockReport};
+pub use claims::{ChangePhase, LockReport};
 pub use held::Owner;
 
 use claims::{Claims, GlobalLock, Waiting, Wish};
@@ -372,7 +372,7 @@ impl MetadataLocks {
 
     /// Begins a statement or a commit that changes something; ended by [`MetadataLocks::end_change`]. Error 1223 under
     /// the session's own global read lock.
-    pub fn begin_change(&self, owner: Owner, change: Change, patience: &Patience<'_>) -> Result<()> {
+    pub fn begin_change(&self, owner: Owner, change: ChangePhase, patience: &Patience<'_>) -> Result<()> {
         if self.begin_change_unclaimed(owner) {
             return Ok(());
         }

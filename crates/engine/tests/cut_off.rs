@@ -8,7 +8,7 @@ use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, Session,
     io::{
         Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp,
-        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     types::ErrorCode,
 };
@@ -266,7 +266,7 @@ async fn a_rollback_that_fails_keeps_its_tables() {
     run(&mut writer, "DELETE FROM t").await;
     database.checkpoint().unwrap();
     assert_eq!(database.clear_buffer_pool().unwrap(), 0);
-    disk.inject_for(".mus", Fault { on: Operation::Read, after: 0, kind: FaultKind::Error(EIO), forever: true });
+    disk.inject_for(".mus", DiskFault { on: Operation::Read, after: 0, kind: FaultKind::Error(EIO), forever: true });
     rows(&mut writer, "ROLLBACK").await.unwrap_err();
     let (_, locking) = waiting(&database, "LOCK TABLES t WRITE").await;
     disk.clear_faults();

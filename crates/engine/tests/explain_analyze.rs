@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 use std::{io::Cursor, path::Path};
 
 /// Every file has a hundred rows: `i, i % 10, i, i`.
-struct Rows;
+struct RowsSource;
 
-impl LocalFiles for Rows {
+impl LocalFiles for RowsSource {
     fn open(&self, _name: &str) -> Result<InfileSource, SqlError> {
         let text: String = (0..100).map(|i| format!("{i}\t{}\t{i}\t{i}\n", i % 10)).collect();
         Ok(Box::new(Cursor::new(text.into_bytes())))
@@ -19,7 +19,7 @@ impl LocalFiles for Rows {
 async fn session(directory: &Path) -> Session {
     let options = DatabaseOptions { page_size: 4096, threads: 2, ..fixture::options() };
     let database = Database::open(directory, options).expect("a new data directory opens");
-    let mut session = fixture::session_with(&database, "root", Rows);
+    let mut session = fixture::session_with(&database, "root", RowsSource);
     for sql in [
         "create database d",
         "use d",
@@ -120,5 +120,5 @@ async fn json_has_the_same_numbers() {
     assert_eq!(join["inputs"].as_array().map(Vec::len), Some(2), "{text}");
     let json: Json = serde_json::from_str(&one(&mut session, "explain format=json select 1").await).expect("JSON");
     let operation = &json["query_plan"]["operation"];
-    assert_eq!(operation, "Rows fetched before execution", "the same shape without ANALYZE");
+    assert_eq!(operation, "RowsSource fetched before execution", "the same shape without ANALYZE");
 }

@@ -5,7 +5,7 @@ mod fixture;
 use fixture::{rows, session};
 use muster_engine::{
     Database, Session,
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     types::ErrorCode,
 };
 use std::{path::Path, sync::Arc};
@@ -26,7 +26,7 @@ impl Home {
     /// No page is in memory, and none can be read.
     fn break_reads(&self) {
         self.database.clear_buffer_pool().unwrap();
-        let fault = Fault { on: Operation::Read, after: 0, kind: FaultKind::Error(EIO), forever: true };
+        let fault = DiskFault { on: Operation::Read, after: 0, kind: FaultKind::Error(EIO), forever: true };
         self.disk.inject_for(".mus", fault);
     }
 

@@ -8,7 +8,7 @@ use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, Session,
     io::{
         Disk,
-        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     types::ErrorCode,
 };
@@ -51,7 +51,7 @@ impl Home {
     }
 
     fn fault(&self, on: Operation, after: u64) {
-        self.disk.inject(Fault { on, after, kind: FaultKind::Error(EIO), forever: false });
+        self.disk.inject(DiskFault { on, after, kind: FaultKind::Error(EIO), forever: false });
     }
 
     /// Files with this extension.
@@ -182,7 +182,7 @@ async fn a_log_that_cannot_be_made_durable_ends_the_process() {
         for on in [Operation::Write, Operation::Sync] {
             let home = Home::new();
             let (database, mut session) = home.with_table().await;
-            let fault = Fault { on, after: 0, kind: FaultKind::Error(EIO), forever: false };
+            let fault = DiskFault { on, after: 0, kind: FaultKind::Error(EIO), forever: false };
             home.disk.inject_for(".log", fault);
             let e = rows(&mut session, sql).await.unwrap_err();
             assert!(home.disk.is_off(), "{sql}, {on:?}: the process goes on after {}", e.message);
@@ -212,7 +212,7 @@ async fn definitions_that_cannot_be_written_to_their_files_stay_in_the_log() {
         let database = home.open();
         session = fixture::session(&database, "root");
         for on in [Operation::WriteSmall, Operation::Rename, Operation::SyncDirectory] {
-            home.disk.inject(Fault { on, after: 0, kind: FaultKind::Error(EIO), forever: true });
+            home.disk.inject(DiskFault { on, after: 0, kind: FaultKind::Error(EIO), forever: true });
         }
         for sql in ["USE d", "RENAME TABLE t TO u", "DROP INDEX kb ON u", "CREATE USER u"] {
             run(&mut session, sql).await;
@@ -228,7 +228,12 @@ async fn definitions_that_cannot_be_written_to_their_files_stay_in_the_log() {
         // A start goes on without writing them.
         home.disk.clear_faults();
         if !can_write {
-            home.disk.inject(Fault { on: Operation::WriteSmall, after: 0, kind: FaultKind::Error(EIO), forever: true });
+            home.disk.inject(DiskFault {
+                on: Operation::WriteSmall,
+                after: 0,
+                kind: FaultKind::Error(EIO),
+                forever: true,
+            });
         }
         let database = home.open();
         session = fixture::session(&database, "root");

@@ -8,7 +8,7 @@ use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, Session,
     io::{
         Disk,
-        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     types::ErrorCode,
 };
@@ -141,7 +141,7 @@ async fn no_file_stays_after_a_fault_of_the_disk() {
             for after in 0..200 {
                 let before = home.files();
                 home.database.clear_buffer_pool().unwrap();
-                home.disk.inject_for(names_end, Fault { on, after, kind: FaultKind::Error(error), forever: false });
+                home.disk.inject_for(names_end, DiskFault { on, after, kind: FaultKind::Error(error), forever: false });
                 let done = rows(&mut session, sql).await;
                 home.disk.clear_faults();
                 if done.is_ok() {

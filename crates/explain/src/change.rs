@@ -36,7 +36,7 @@ impl ChangeKind {
 }
 
 /// A statement that changes rows.
-pub struct Change<'a> {
+pub struct ChangePlan<'a> {
     pub kind: ChangeKind,
     /// The tables that change, by their names in the statement.
     pub targets: Vec<&'a str>,
@@ -44,7 +44,7 @@ pub struct Change<'a> {
     pub plan: Option<(&'a Plan, &'a Columns)>,
 }
 
-impl Change<'_> {
+impl ChangePlan<'_> {
     fn head(&self) -> String {
         format!("{} {}", self.kind.verb(), self.targets.join(", "))
     }

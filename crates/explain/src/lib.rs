@@ -26,6 +26,6 @@ pub mod traditional;
 mod tree;
 
 pub use access::{Entries, ScanMode, TableAccess};
-pub use change::{Change, ChangeKind};
+pub use change::{ChangeKind, ChangePlan};
 pub use json::json;
 pub use tree::{ExplainLine, figure, lines, tree, tree_with};

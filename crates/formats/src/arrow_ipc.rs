@@ -26,7 +26,7 @@ use muster_storage::arrow_type;
 use muster_types::{
     BytesKind, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
-    store::{Fault, decimal_max, temporal::to_utc, text},
+    store::{StoreFault, decimal_max, temporal::to_utc, text},
     time_zone::TimeZone,
 };
 use std::{
@@ -139,7 +139,7 @@ enum CastError {
 }
 
 fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, CastError> {
-    let problem = |row: usize, fault: Fault| {
+    let problem = |row: usize, fault: StoreFault| {
         let value = ArrayFormatter::try_new(array, &FormatOptions::default())
             .map(|f| f.value(row).to_string())
             .unwrap_or_default();
@@ -171,13 +171,13 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
     }
     if !column.nullable && cast_array.null_count() > 0 {
         let row = (0..cast_array.len()).find(|&row| cast_array.is_null(row)).unwrap_or(0);
-        return Err(problem(row, Fault::NullForNotNull));
+        return Err(problem(row, StoreFault::NullForNotNull));
     }
     if let Some((row, fault)) = out_of_bounds(&cast_array, &column.ty) {
         return Err(problem(row, fault));
     }
     let cast_array = match column.digits {
-        Some(digits) => with_digits(&cast_array, digits).map_err(|row| problem(row, Fault::OutOfRange))?,
+        Some(digits) => with_digits(&cast_array, digits).map_err(|row| problem(row, StoreFault::OutOfRange))?,
         None => cast_array,
     };
     let is_moment = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
@@ -191,7 +191,7 @@ fn cast_column(array: &ArrayRef, column: &TargetColumn) -> Result<ArrayRef, Cast
 }
 
 /// Local times of `zone` as the moments they are; error: the first one that no TIMESTAMP holds.
-fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, Fault)> {
+fn timestamps(array: &ArrayRef, zone: TimeZone) -> Result<ArrayRef, (usize, StoreFault)> {
     let locals = array.as_primitive::<TimestampMicrosecondType>();
     let moment = |(row, local): (usize, Option<i64>)| {
         local.map(|t| to_utc(t, zone).map_err(|unfit| (row, unfit.fault))).transpose()
@@ -217,18 +217,18 @@ fn with_digits(array: &ArrayRef, digits: FloatDigits) -> Result<ArrayRef, usize>
     }
 }
 
-fn lost_kind(ty: &SqlType) -> Fault {
+fn lost_kind(ty: &SqlType) -> StoreFault {
     match ty {
-        SqlType::Date => Fault::Incorrect("date"),
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => Fault::Incorrect("datetime"),
-        SqlType::Time { .. } => Fault::Incorrect("time"),
-        SqlType::Text { .. } => Fault::Incorrect("string"),
-        _ => Fault::OutOfRange,
+        SqlType::Date => StoreFault::Incorrect("date"),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => StoreFault::Incorrect("datetime"),
+        SqlType::Time { .. } => StoreFault::Incorrect("time"),
+        SqlType::Text { .. } => StoreFault::Incorrect("string"),
+        _ => StoreFault::OutOfRange,
     }
 }
 
 /// The first value that its Arrow type can hold and the column cannot.
-fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, Fault)> {
+fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, StoreFault)> {
     let find = |bad: &dyn Fn(usize) -> bool| (0..array.len()).find(|&row| array.is_valid(row) && bad(row));
     match *ty {
         SqlType::Int { width: IntWidth::Medium, unsigned } => {
@@ -240,7 +240,7 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, Fault)> {
                 let values = array.as_primitive::<Int32Type>().values();
                 find(&|row| !(min..=max).contains(&(values[row] as i128)))
             };
-            Some((row?, Fault::OutOfRange))
+            Some((row?, StoreFault::OutOfRange))
         }
         SqlType::Decimal { precision, .. } => {
             let max = decimal_max(precision);
@@ -250,7 +250,7 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, Fault)> {
                 let values = array.as_primitive::<Decimal128Type>().values();
                 find(&|row| values[row].unsigned_abs() > max as u128)
             };
-            Some((row?, Fault::OutOfRange))
+            Some((row?, StoreFault::OutOfRange))
         }
         SqlType::Text { kind, length, .. } => {
             let texts: &StringViewArray = array.as_string_view();
@@ -260,11 +260,11 @@ fn out_of_bounds(array: &ArrayRef, ty: &SqlType) -> Option<(usize, Fault)> {
                     kind == TextKind::Char || kept.len() == value.len()
                 })
             };
-            Some((find(&|row| !fits(texts.value(row)))?, Fault::TooLong))
+            Some((find(&|row| !fits(texts.value(row)))?, StoreFault::TooLong))
         }
         SqlType::Bytes { length, .. } => {
             let bytes: &BinaryViewArray = array.as_binary_view();
-            Some((find(&|row| bytes.value(row).len() > length as usize)?, Fault::TooLong))
+            Some((find(&|row| bytes.value(row).len() > length as usize)?, StoreFault::TooLong))
         }
         _ => None,
     }

@@ -20,11 +20,11 @@ use muster_types::{
     BytesKind, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     sql_type::DECIMAL64_MAX_PRECISION,
-    store::{Fault, Unfit, decimal_max, number, temporal, text},
+    store::{StoreFault, Unfit, decimal_max, number, temporal, text},
 };
 use std::sync::Arc;
 
-const NULL_FOR_NOT_NULL: ProblemKind = ProblemKind::Value(Fault::NullForNotNull);
+const NULL_FOR_NOT_NULL: ProblemKind = ProblemKind::Value(StoreFault::NullForNotNull);
 
 /// The position of a field in the bytes of its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use muster_types::{
     ErrorCode, SqlError,
-    store::{Fault, text::printable},
+    store::{StoreFault, text::printable},
 };
 
 /// Warnings kept of one chunk; more are counted only.
@@ -11,7 +11,7 @@ const WARNINGS_MAX: usize = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProblemKind {
     /// A value does not fit its column.
-    Value(Fault),
+    Value(StoreFault),
     TooFewFields,
     TooManyFields,
 }
@@ -50,7 +50,7 @@ impl Problem {
     /// The error, with the place in the file and the value behind MySQL's words.
     pub fn into_error(self, row: u64, line: u64, file: &str) -> SqlError {
         let mut message = format!("{} ({file}, line {line}", self.message(row));
-        if !self.value.is_empty() && !matches!(self.kind, ProblemKind::Value(Fault::Incorrect(_))) {
+        if !self.value.is_empty() && !matches!(self.kind, ProblemKind::Value(StoreFault::Incorrect(_))) {
             message.push_str(&format!(": '{}'", self.value));
         }
         message.push(')');

@@ -12,7 +12,7 @@ use memchr::{memchr, memchr2, memmem};
 
 /// The rows of a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RowSpans {
     /// `stride` for every row.
     pub spans: Vec<Span>,
     /// The position of each row in the chunk as it was read.
@@ -22,7 +22,7 @@ pub(super) struct Rows {
 }
 
 /// Cuts a chunk of whole records into `stride` fields for every row.
-pub(super) fn tokenize(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> Rows {
+pub(super) fn tokenize(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> RowSpans {
     let escape_free = format.fields_escaped_by.is_none_or(|e| memchr(e, chunk).is_none());
     if format.is_plain() && escape_free {
         plain(format, chunk, stride, problems)
@@ -31,9 +31,9 @@ pub(super) fn tokenize(format: &DelimitedFormat, chunk: &[u8], stride: usize, pr
     }
 }
 
-fn plain(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> Rows {
+fn plain(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> RowSpans {
     let (separator, line_end) = (format.fields_terminated_by[0], format.lines_terminated_by[0]);
-    let mut rows = Rows { spans: Vec::with_capacity(chunk.len() / 8), ..Rows::default() };
+    let mut rows = RowSpans { spans: Vec::with_capacity(chunk.len() / 8), ..RowSpans::default() };
     let span = |start: usize, end: usize| {
         if start == end && format.empty_is_null { Span::NULL } else { Span::new(start, end) }
     };
@@ -70,7 +70,7 @@ fn plain(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut P
     rows
 }
 
-fn end_row(rows: &mut Rows, fields: usize, stride: usize, problems: &mut Problems) {
+fn end_row(rows: &mut RowSpans, fields: usize, stride: usize, problems: &mut Problems) {
     if fields < stride {
         problems.add(rows.starts.len() - 1, "", ProblemKind::TooFewFields, b"");
         rows.spans.resize(rows.starts.len() * stride, Span::MISSING);
@@ -93,7 +93,7 @@ impl FieldSink for NoFields {
 
 struct Collect<'a> {
     format: &'a DelimitedFormat,
-    rows: Rows,
+    rows: RowSpans,
     buffer: Vec<u8>,
     field_start: usize,
     stride: usize,
@@ -124,10 +124,10 @@ impl FieldSink for Collect<'_> {
     }
 }
 
-fn general(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> Rows {
+fn general(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut Problems) -> RowSpans {
     let buffer = Vec::with_capacity(chunk.len());
     let mut sink =
-        Collect { format, rows: Rows::default(), buffer, field_start: 0, stride, fields: 0, too_many: false };
+        Collect { format, rows: RowSpans::default(), buffer, field_start: 0, stride, fields: 0, too_many: false };
     let mut at = 0;
     while let Some(start) = record_start(format, chunk, at) {
         if start == chunk.len() {
@@ -144,7 +144,7 @@ fn general(format: &DelimitedFormat, chunk: &[u8], stride: usize, problems: &mut
         }
         end_row(&mut sink.rows, sink.fields, stride, problems);
     }
-    Rows { unescaped: Some(sink.buffer), ..sink.rows }
+    RowSpans { unescaped: Some(sink.buffer), ..sink.rows }
 }
 
 /// The position of the fields of the record at `at`: behind the line prefix, if there is one. `None`: no prefix is

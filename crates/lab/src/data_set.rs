@@ -31,12 +31,12 @@ pub struct DataTable {
     pub name: Cow<'static, str>,
     /// For a progress bar; lineitem and lineorder have about this many.
     pub rows: u64,
-    pub(crate) source: Source,
+    pub(crate) source: RowSource,
 }
 
 /// What makes the rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum RowSource {
     Dbt3(dbt3::Table, f64),
     Dbt3Skewed(dbt3::Table, f64, dbt3::Skew),
     Ssb(ssb::Table, ssb::Scale),
@@ -49,8 +49,8 @@ impl DataSet {
         let mut data = Workload::Dbt3.data_set(scale)?;
         data.name = "dbt3_skewed";
         for table in &mut data.tables {
-            if let Source::Dbt3(generator, scale) = table.source {
-                table.source = Source::Dbt3Skewed(generator, scale, skew);
+            if let RowSource::Dbt3(generator, scale) = table.source {
+                table.source = RowSource::Dbt3Skewed(generator, scale, skew);
             }
         }
         Ok(data)
@@ -62,9 +62,9 @@ impl DataTable {
     pub fn rows_are_exact(&self) -> bool {
         !matches!(
             self.source,
-            Source::Dbt3(dbt3::Table::Lineitem, _)
-                | Source::Dbt3Skewed(dbt3::Table::Lineitem, ..)
-                | Source::Ssb(ssb::Table::Lineorder, _)
+            RowSource::Dbt3(dbt3::Table::Lineitem, _)
+                | RowSource::Dbt3Skewed(dbt3::Table::Lineitem, ..)
+                | RowSource::Ssb(ssb::Table::Lineorder, _)
         )
     }
 
@@ -76,12 +76,12 @@ impl DataTable {
             // The receiver is gone when the load was stopped.
             let mut send = |batch| sender.send(batch).is_ok();
             match source {
-                Source::Dbt3(table, scale) => table.batches(scale, &mut send),
-                Source::Dbt3Skewed(table, scale, skew) => skew.batches(table, scale, &mut send),
-                Source::Ssb(table, scale) => {
+                RowSource::Dbt3(table, scale) => table.batches(scale, &mut send),
+                RowSource::Dbt3Skewed(table, scale, skew) => skew.batches(table, scale, &mut send),
+                RowSource::Ssb(table, scale) => {
                     pieces(table.units(scale), SSB_UNITS).all(|units| send(table.batch(scale, units)));
                 }
-                Source::Sysbench(table) => {
+                RowSource::Sysbench(table) => {
                     pieces(table.rows, sysbench::BATCH_ROWS).all(|rows| send(table.batch(rows)));
                 }
             }
@@ -92,9 +92,9 @@ impl DataTable {
     /// Writes the rows as text: values each followed by `|`, one row a line.
     pub fn write_tbl(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.source {
-            Source::Dbt3(table, scale) => table.write_tbl(scale, out),
-            Source::Dbt3Skewed(table, scale, skew) => skew.write_tbl(table, scale, out),
-            Source::Ssb(table, scale) => {
+            RowSource::Dbt3(table, scale) => table.write_tbl(scale, out),
+            RowSource::Dbt3Skewed(table, scale, skew) => skew.write_tbl(table, scale, out),
+            RowSource::Ssb(table, scale) => {
                 let mut text = String::new();
                 for units in pieces(table.units(scale), SSB_UNITS) {
                     text.clear();
@@ -103,7 +103,7 @@ impl DataTable {
                 }
                 Ok(())
             }
-            Source::Sysbench(table) => {
+            RowSource::Sysbench(table) => {
                 pieces(table.rows, sysbench::BATCH_ROWS).try_for_each(|rows| table.write_tbl(rows, out))
             }
         }

@@ -76,12 +76,12 @@ pub struct Lab {
 }
 
 /// The rows of all queries of a run, each query's sorted.
-pub(crate) type Rows = Vec<Vec<Vec<Option<String>>>>;
+pub(crate) type ResultRows = Vec<Vec<Vec<Option<String>>>>;
 
 /// A run's time and rows.
-pub(crate) struct Run {
+pub(crate) struct BenchmarkRun {
     pub ms: f64,
-    pub rows: Rows,
+    pub rows: ResultRows,
 }
 
 impl Lab {
@@ -155,7 +155,7 @@ impl Lab {
             preload: self.options.preload,
             strategies: Vec::new(),
         };
-        let mut expected: Option<Rows> = None;
+        let mut expected: Option<ResultRows> = None;
         for strategy in experiment.strategies {
             let bench = Bench { lab: self, database: &database, trace: &trace, experiment, strategy };
             let (measured, rows) = bench.run().await?;
@@ -185,7 +185,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    async fn run(&self) -> Result<(StrategyReport, Rows)> {
+    async fn run(&self) -> Result<(StrategyReport, ResultRows)> {
         let mut session = session(self.database);
         session.use_database(self.experiment.workload.name())?;
         for setting in self.strategy.settings {
@@ -216,10 +216,10 @@ impl Bench<'_> {
     }
 
     /// Runs until times agree. Counters and accesses are those of the first run.
-    async fn measure(&self, session: &mut Session, texts: &[String], cold: bool) -> Result<(Measurement, Rows)> {
+    async fn measure(&self, session: &mut Session, texts: &[String], cold: bool) -> Result<(Measurement, ResultRows)> {
         let options = &self.lab.options;
         let (mut sample, began) = (Sample::default(), Instant::now());
-        let mut first: Option<(Record, BTreeMap<String, u64>, Rows)> = None;
+        let mut first: Option<(Record, BTreeMap<String, u64>, ResultRows)> = None;
         loop {
             if cold {
                 empty_pool(self.database).await?;
@@ -293,7 +293,7 @@ pub(crate) async fn empty_pool(database: &Database) -> Result<()> {
 }
 
 /// All queries once.
-pub(crate) async fn once(session: &mut Session, texts: &[String]) -> Result<Run> {
+pub(crate) async fn once(session: &mut Session, texts: &[String]) -> Result<BenchmarkRun> {
     let since = Instant::now();
     let mut results = Vec::new();
     for text in texts {
@@ -305,7 +305,7 @@ pub(crate) async fn once(session: &mut Session, texts: &[String]) -> Result<Run>
         rows.sort();
         Ok(rows)
     });
-    Ok(Run { ms, rows: rows.collect::<Result<_>>()? })
+    Ok(BenchmarkRun { ms, rows: rows.collect::<Result<_>>()? })
 }
 
 pub(crate) async fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>> {

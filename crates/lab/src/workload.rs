@@ -1,7 +1,7 @@
 //! A workload that has queries: its schema, its data at a scale, its queries.
 
 use crate::{
-    data_set::{DataSet, DataTable, Source},
+    data_set::{DataSet, DataTable, RowSource},
     dbt3, ssb,
 };
 
@@ -67,14 +67,21 @@ impl Workload {
         match self {
             Workload::Dbt3 => Some(
                 (dbt3::Table::ALL.into_iter())
-                    .map(|t| DataTable { name: t.name().into(), rows: t.rows(scale), source: Source::Dbt3(t, scale) })
+                    .map(|t| DataTable {
+                        name: t.name().into(),
+                        rows: t.rows(scale),
+                        source: RowSource::Dbt3(t, scale),
+                    })
                     .collect(),
             ),
             Workload::Ssb => {
                 let scale = ssb::Scale::new(scale, false)?;
                 let rows = |t: ssb::Table| t.units(scale) * if t == ssb::Table::Lineorder { 4 } else { 1 };
-                let table =
-                    |t: ssb::Table| DataTable { name: t.name().into(), rows: rows(t), source: Source::Ssb(t, scale) };
+                let table = |t: ssb::Table| DataTable {
+                    name: t.name().into(),
+                    rows: rows(t),
+                    source: RowSource::Ssb(t, scale),
+                };
                 Some(ssb::Table::ALL.into_iter().map(table).collect())
             }
         }

@@ -8,11 +8,11 @@ use crate::{
             block::OverflowPointer,
             inner::Inner,
             leaf::{
-                Found, Leaf,
+                Leaf, LeafPosition,
                 changes::{apply, has_room},
                 decode::{ColumnSink, DecodeError, OverflowReader},
                 encode::encode,
-                rows::Rows,
+                rows::RowSelection,
                 slot::Version,
                 split::{Cut, join, split},
                 visible::visible,
@@ -142,7 +142,7 @@ fn changes(layout: &TreeLayout, leaf: &Leaf<'_>) {
     let mut made = Vec::new();
     for position in [0, leaf.rows() / 2, leaf.rows().saturating_sub(1)] {
         for exact in [true, false] {
-            made.push(leaf.put(Found { position, exact }, &record, version));
+            made.push(leaf.put(LeafPosition { position, exact }, &record, version));
         }
         made.extend([leaf.mark(position, version), leaf.unmark(position, Version::default()), leaf.remove(position)]);
     }
@@ -187,7 +187,7 @@ fn ranges(layout: &TreeLayout, leaf: &Leaf<'_>) {
 }
 
 /// The columns of some rows of a leaf.
-pub(crate) fn arrays(layout: &TreeLayout, leaf: &Leaf<'_>, rows: &Rows) -> Result<Vec<ArrayRef>, DecodeError> {
+pub(crate) fn arrays(layout: &TreeLayout, leaf: &Leaf<'_>, rows: &RowSelection) -> Result<Vec<ArrayRef>, DecodeError> {
     let column = |(i, c): (usize, &crate::tree::page::layout::StoredColumn)| {
         let mut sink = ColumnSink::new(c.ty, rows.len());
         sink.append(&leaf.column(i, c.physical)?, rows, &NoOverflow)?;

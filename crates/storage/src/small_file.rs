@@ -51,7 +51,7 @@ pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8], sync: bool) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::simulated::{Fault, FaultKind, Operation, SimulatedDisk};
+    use crate::io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk};
 
     #[test]
     fn what_is_there_after_each_fault() {
@@ -61,13 +61,18 @@ mod tests {
         for (on, replaced) in
             [(Operation::WriteSmall, false), (Operation::Rename, false), (Operation::SyncDirectory, true)]
         {
-            disk.inject(Fault { on, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
+            disk.inject(DiskFault { on, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
             let e = replace(&disk, path, b"new", true).unwrap_err();
             assert_eq!(matches!(e, ReplaceError::DurabilityUnknown(_)), replaced, "{e}");
             assert_eq!(disk.read_small(path, 3).unwrap(), if replaced { b"new" } else { b"old" });
             assert_eq!(disk.list(directory).unwrap(), [path], "nothing else stays");
         }
-        disk.inject(Fault { on: Operation::SyncDirectory, after: 0, kind: FaultKind::Error(libc::EIO), forever: true });
+        disk.inject(DiskFault {
+            on: Operation::SyncDirectory,
+            after: 0,
+            kind: FaultKind::Error(libc::EIO),
+            forever: true,
+        });
         replace(&disk, path, b"newer", false).unwrap();
     }
 

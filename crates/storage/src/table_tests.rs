@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     ColumnSchema, IndexSchema, Scan, ScanRequest,
     buffer_pool::PageGuard,
-    io::simulated::{Fault, FaultKind, Operation},
+    io::simulated::{DiskFault, FaultKind, Operation},
     rows::fixtures::{empty_table, home, home_with_faults, scan_request, sortable},
 };
 use muster_types::{BytesKind, Collation, KeyPart, SqlType};
@@ -119,7 +119,7 @@ fn survive(faults: &[(Operation, FaultKind)], forever: bool, every: usize) {
             for after in 0.. {
                 // Nothing in memory, so that pages must be read, and changed pages written.
                 home.store.buffer_pool().clear(home.store.counters()).unwrap();
-                io.inject(Fault { on: *on, after, kind: *kind, forever });
+                io.inject(DiskFault { on: *on, after, kind: *kind, forever });
                 let result = op.apply(&table);
                 io.clear_faults();
                 let context = format!("change {i}, fault at {on:?} {after}: {result:?}");

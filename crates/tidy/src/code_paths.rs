@@ -1,12 +1,12 @@
 //! What documents put between backticks exists if it looks like a place in this repository: `crates/storage/src/io`, or
 //! `storage::reserve`, a module or an item of a crate.
 
-use crate::{Checkout, Fault, source};
+use crate::{Checkout, Finding, source};
 
 /// The keywords that declare items of a module.
 const ITEMS: [&str; 9] = ["fn", "struct", "enum", "trait", "mod", "type", "const", "static", "macro_rules"];
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, text) in checkout.documents() {
         for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with("```")) {
@@ -19,7 +19,7 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
                     continue;
                 };
                 if !there {
-                    faults.push(Fault::new(path, i + 1, format!("`{quoted}` does not exist")));
+                    faults.push(Finding::new(path, i + 1, format!("`{quoted}` does not exist")));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The commands that documents tell readers to type. Those of cargo are checked here; those of `muster` are returned by
 //! [`muster`], so that the crate of that command can ask its own parser.
 
-use crate::{Checkout, Fault, source};
+use crate::{Checkout, Finding, source};
 
 /// A command of a document, without variables before it and comments after it.
 #[derive(Debug)]
@@ -14,11 +14,11 @@ pub struct Command {
 /// Cargo's own commands that are in use here, and those of tools that the documents tell how to install.
 const CARGO: [&str; 9] = ["build", "check", "clippy", "doc", "fmt", "install", "run", "test", "tree"];
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let aliases = aliases(checkout);
     let mut faults = Vec::new();
     for command in commands(checkout).filter(|c| c.words[0] == "cargo" && c.words.len() > 1) {
-        let mut report = |what: String| faults.push(Fault::new(&command.file, command.line, what));
+        let mut report = |what: String| faults.push(Finding::new(&command.file, command.line, what));
         let name = command.words[1].as_str();
         let packages = packages(checkout, &command.words);
         if name == "fuzz" {

@@ -1,7 +1,7 @@
 //! Which crate depends on which. The table of crates in `docs/design.md` says it, from the ground up; each `Cargo.toml`
 //! must say the same, so that no dependency is added without a look at the map.
 
-use crate::{Checkout, Fault};
+use crate::{Checkout, Finding};
 use std::collections::BTreeSet;
 
 const MAP: &str = "docs/design.md";
@@ -22,32 +22,32 @@ struct Row<'a> {
     needs: BTreeSet<&'a str>,
 }
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
-    let Some(rows) = checkout.text(MAP).map(rows) else { return vec![Fault::new(MAP, 1, "the file does not exist")] };
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
+    let Some(rows) = checkout.text(MAP).map(rows) else { return vec![Finding::new(MAP, 1, "the file does not exist")] };
     let mut faults = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         for above in row.needs.iter().filter(|need| !rows[..i].iter().any(|r| r.name == **need)) {
-            faults.push(Fault::new(
+            faults.push(Finding::new(
                 MAP,
                 row.line,
                 format!("`{}` depends on `{above}`, which stands no lower", row.name),
             ));
         }
         if checkout.text(&format!("crates/{}/Cargo.toml", row.name)).is_none() {
-            faults.push(Fault::new(MAP, row.line, format!("there is no crate `{}`", row.name)));
+            faults.push(Finding::new(MAP, row.line, format!("there is no crate `{}`", row.name)));
         }
     }
     for (path, text) in checkout.below("crates/") {
         let Some(name) = path.strip_prefix("crates/").and_then(|p| p.strip_suffix("/Cargo.toml")) else { continue };
         let Some(row) = rows.iter().find(|row| row.name == name) else {
-            faults.push(Fault::new(path, 1, format!("the table of crates in {MAP} does not have `{name}`")));
+            faults.push(Finding::new(path, 1, format!("the table of crates in {MAP} does not have `{name}`")));
             continue;
         };
         for (line, dependency) in dependencies(text) {
             match dependency.strip_prefix("muster-") {
                 Some(need) if !row.needs.contains(need) => {
                     let what = format!("`{name}` depends on `{need}`, which the table of crates in {MAP} does not say");
-                    faults.push(Fault::new(path, line, what));
+                    faults.push(Finding::new(path, line, what));
                 }
                 Some(_) => {}
                 None => faults.extend(library(path, line, name, dependency)),
@@ -55,16 +55,16 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
         }
         let real: BTreeSet<_> = dependencies(text).filter_map(|(_, d)| d.strip_prefix("muster-")).collect();
         for need in row.needs.difference(&real) {
-            faults.push(Fault::new(MAP, row.line, format!("`{name}` does not depend on `{need}`")));
+            faults.push(Finding::new(MAP, row.line, format!("`{name}` does not depend on `{need}`")));
         }
     }
     faults
 }
 
-fn library(path: &str, line: usize, name: &str, dependency: &str) -> Option<Fault> {
+fn library(path: &str, line: usize, name: &str, dependency: &str) -> Option<Finding> {
     let (library, known_by) = LIBRARIES.iter().find(|(library, _)| dependency.starts_with(library))?;
     let what = format!("`{name}` must not know {library}: only {} may", known_by.join(", "));
-    (!known_by.contains(&name)).then(|| Fault::new(path, line, what))
+    (!known_by.contains(&name)).then(|| Finding::new(path, line, what))
 }
 
 /// The rows of the table under the heading "Crates".

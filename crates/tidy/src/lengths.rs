@@ -1,6 +1,6 @@
 //! How long a file and a function may be, and how wide a comment. What is longer holds more than one idea.
 
-use crate::{Checkout, Fault, long_functions::LONG_FUNCTIONS, source::functions};
+use crate::{Checkout, Finding, long_functions::LONG_FUNCTIONS, source::functions};
 
 /// The most lines of a file.
 pub const FILE_LINES: usize = 600;
@@ -9,19 +9,19 @@ pub const FUNCTION_LINES: usize = 70;
 /// The most columns of a line of a comment.
 pub const COMMENT_COLUMNS: usize = 120;
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, text) in checkout.rust() {
         let lines = text.lines().count();
         if lines > FILE_LINES {
-            faults.push(Fault::new(path, lines, format!("the file has {lines} lines, more than {FILE_LINES}")));
+            faults.push(Finding::new(path, lines, format!("the file has {lines} lines, more than {FILE_LINES}")));
         }
         for function in functions(text).iter() {
             let known = LONG_FUNCTIONS.iter().find(|(file, name, _)| *file == path && *name == function.name);
             let most = known.map_or(FUNCTION_LINES, |(_, _, lines)| *lines);
             if function.lines() > most {
                 let what = format!("`{}` has {} lines, more than {most}", function.name, function.lines());
-                faults.push(Fault::new(path, function.first, what));
+                faults.push(Finding::new(path, function.first, what));
             }
         }
     }
@@ -29,28 +29,28 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
 }
 
 /// Exceptions that are none any more: the list may only shrink.
-pub fn needless_exceptions(checkout: &Checkout) -> Vec<Fault> {
+pub fn needless_exceptions(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, name, most) in LONG_FUNCTIONS {
         let text = checkout.text(path).unwrap_or_default();
         let longest = functions(text).iter().filter(|f| f.name == *name).map(|f| f.lines()).max().unwrap_or(0);
         if longest < *most || longest <= FUNCTION_LINES {
             let what = format!("`{name}` has {longest} lines, and {most} stand in the list of long functions");
-            faults.push(Fault::new(path, 1, what));
+            faults.push(Finding::new(path, 1, what));
         }
     }
     faults
 }
 
 /// Lines of comments that are wider than [`COMMENT_COLUMNS`].
-pub fn comment_faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn comment_faults(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, text) in checkout.rust() {
         for (i, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//")) {
             let columns = line.chars().count();
             // A link or a table cannot be broken.
             if columns > COMMENT_COLUMNS && !line.contains("://") && !line.contains('|') {
-                faults.push(Fault::new(path, i + 1, format!("a comment of {columns} columns")));
+                faults.push(Finding::new(path, i + 1, format!("a comment of {columns} columns")));
             }
         }
     }

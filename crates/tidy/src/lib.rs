@@ -1,4 +1,4 @@
-//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Fault`]s it
+//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Finding`]s it
 //! found. The test `repository` applies all of them to the checkout that it stands in.
 //!
 //! ```text
@@ -35,7 +35,7 @@ pub struct Checkout {
 
 /// A place where a rule is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Finding {
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
@@ -83,13 +83,13 @@ impl Checkout {
     }
 }
 
-impl Fault {
-    fn new(file: &str, line: usize, what: impl Into<String>) -> Fault {
-        Fault { file: file.to_string(), line, what: what.into() }
+impl Finding {
+    fn new(file: &str, line: usize, what: impl Into<String>) -> Finding {
+        Finding { file: file.to_string(), line, what: what.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.what)
     }

@@ -1,8 +1,8 @@
 //! Documents link to files and headings that exist.
 
-use crate::{Checkout, Fault};
+use crate::{Checkout, Finding};
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, text) in checkout.documents() {
         for (line, target) in links(text) {
@@ -12,9 +12,9 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
             let (file, heading) = target.split_once('#').unwrap_or((target, ""));
             let file = if file.is_empty() { path.to_string() } else { resolve(path, file) };
             if !checkout.exists(&file) {
-                faults.push(Fault::new(path, line, format!("the link `{target}` leads to no file")));
+                faults.push(Finding::new(path, line, format!("the link `{target}` leads to no file")));
             } else if !heading.is_empty() && !headings(checkout.text(&file)).any(|h| h == heading) {
-                faults.push(Fault::new(path, line, format!("the link `{target}` leads to no heading")));
+                faults.push(Finding::new(path, line, format!("the link `{target}` leads to no heading")));
             }
         }
     }

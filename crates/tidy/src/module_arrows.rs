@@ -3,7 +3,7 @@
 //!
 //! Modules that still know each other stand on one floor. Such floors may lose modules and must not gain any.
 
-use crate::{Checkout, Fault, source};
+use crate::{Checkout, Finding, source};
 use std::collections::BTreeMap;
 
 /// The modules of `engine` from the ground up, as docs/design.md explains them.
@@ -109,7 +109,7 @@ pub const OPTIMIZER: &[&[&str]] = &[
 pub const SQL: &[&[&str]] = &[&["typing"], &["hints"], &["statement"], &["parse"], &["bind"], &["fuzz"]];
 
 /// Looks at all files below `crates/NAME/src` but the root of the crate and tests.
-pub fn faults(checkout: &Checkout, name: &str, floors: &[&[&str]]) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout, name: &str, floors: &[&[&str]]) -> Vec<Finding> {
     let folder = format!("crates/{name}/src/");
     let root = source::code(checkout.text(&format!("{folder}lib.rs")).unwrap_or_default());
     let exported = exports(&root);
@@ -121,14 +121,14 @@ pub fn faults(checkout: &Checkout, name: &str, floors: &[&[&str]]) -> Vec<Fault>
         let module: Vec<&str> = module.trim_end_matches("/mod").split('/').collect();
         let Some(place) = floor_of(floors, module[0]) else {
             let what = format!("the floors of `{name}` do not have `{}`", module[0]);
-            faults.push(Fault::new(path, 1, what));
+            faults.push(Finding::new(path, 1, what));
             continue;
         };
         for (line, seen) in references(&without_tests(&source::code(text)), module.len()) {
             let seen = exported.get(seen).copied().unwrap_or(seen);
             if floor_of(floors, seen).is_some_and(|other| other > place) {
                 let what = format!("`{}` must not know `{seen}`, which stands above it", module[0]);
-                faults.push(Fault::new(path, line, what));
+                faults.push(Finding::new(path, line, what));
             }
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     fn found(path: &str, text: &str) -> Vec<String> {
         let root = "mod catalog;\npub use session::{Session, variables::Scope};\npub use muster_types as types;\n";
         let files = [("crates/engine/src/lib.rs", root), (path, text)];
-        faults(&Checkout::of(files), "engine", FLOORS).iter().map(Fault::to_string).collect()
+        faults(&Checkout::of(files), "engine", FLOORS).iter().map(Finding::to_string).collect()
     }
 
     #[test]

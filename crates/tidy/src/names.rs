@@ -1,6 +1,6 @@
 //! Words that may not be part of a name: they say that something is used, not what it is.
 
-use crate::{Checkout, Fault, source};
+use crate::{Checkout, Finding, source};
 
 pub const BANNED: [&str; 7] = ["util", "utils", "helper", "helpers", "manager", "misc", "stuff"];
 /// Words that may not be part of the name of a file, a folder or a module, but of others: a prefix may be common to two
@@ -16,22 +16,22 @@ const TYPES: [&str; 4] = ["struct", "enum", "trait", "type"];
 /// The keywords that declare a name which others see. Local variables are not looked at.
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "mod", "type", "const", "static"];
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let mut faults = Vec::new();
     for (path, text) in checkout.rust() {
         for part in path.split('/').map(|part| part.trim_end_matches(".rs")) {
             let found = [banned(part, &BANNED), banned(part, &BANNED_OF_MODULES)].concat().into_iter();
-            faults.extend(found.map(|word| Fault::new(path, 1, format!("the path has `{word}` in it"))));
+            faults.extend(found.map(|word| Finding::new(path, 1, format!("the path has `{word}` in it"))));
         }
         for (i, line) in source::code(text).lines().enumerate() {
             let Some(name) = source::declared(line, &KEYWORDS) else { continue };
             let is_module = source::declared(line, &["mod"]).is_some();
             if source::declared(line, &TYPES).is_some_and(|ty| BANNED_AS_TYPES.contains(&ty)) {
-                faults.push(Fault::new(path, i + 1, format!("a type is only called `{name}`")));
+                faults.push(Finding::new(path, i + 1, format!("a type is only called `{name}`")));
             }
             let of_modules = if is_module { banned(name, &BANNED_OF_MODULES) } else { Vec::new() };
             let found = banned(name, &BANNED).into_iter().chain(of_modules);
-            faults.extend(found.map(|word| Fault::new(path, i + 1, format!("`{name}` has `{word}` in it"))));
+            faults.extend(found.map(|word| Finding::new(path, i + 1, format!("`{name}` has `{word}` in it"))));
         }
     }
     faults

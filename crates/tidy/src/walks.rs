@@ -3,7 +3,7 @@
 //! that it passes: the module itself or something public that the module declares.
 
 use crate::{
-    Checkout, Fault,
+    Checkout, Finding,
     source::{code, declared},
 };
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const AS_THE_FIRST: &str = "as a SELECT";
 const COMMON: [&str; 12] =
     ["new", "of", "from", "default", "fmt", "read", "open", "len", "is_empty", "next", "name", "names"];
 
-pub fn faults(checkout: &Checkout) -> Vec<Fault> {
+pub fn faults(checkout: &Checkout) -> Vec<Finding> {
     let text = checkout.text(PAGE).unwrap_or_default();
     let lines = text.lines().enumerate().skip_while(|(_, line)| *line != SECTION).skip(1);
     let mut faults = Vec::new();
@@ -43,11 +43,11 @@ pub fn faults(checkout: &Checkout) -> Vec<Fault> {
                 continue;
             }
             if passed.contains(&module) {
-                faults.push(Fault::new(PAGE, i + 1, format!("the walk enters `{module}` twice")));
+                faults.push(Finding::new(PAGE, i + 1, format!("the walk enters `{module}` twice")));
             }
             let before = common.iter().chain(&passed).chain(first.iter().filter(|_| is_as_the_first));
             if !before.into_iter().any(|caller| calls(checkout, caller, module)) {
-                faults.push(Fault::new(PAGE, i + 1, format!("no module of the walk before it names `{module}`")));
+                faults.push(Finding::new(PAGE, i + 1, format!("no module of the walk before it names `{module}`")));
             }
             passed.push(module);
         }
@@ -103,7 +103,7 @@ mod tests {
             ("crates/a/src/d/mod.rs", "pub fn h() {}\n"),
             ("crates/a/src/e.rs", "pub fn i() {}\n"),
         ];
-        faults(&Checkout::of(files)).iter().map(Fault::to_string).collect()
+        faults(&Checkout::of(files)).iter().map(Finding::to_string).collect()
     }
 
     #[test]

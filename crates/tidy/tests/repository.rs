@@ -1,6 +1,6 @@
 //! The rules applied to the checkout that this test stands in.
 
-use muster_tidy::{Checkout, Fault, code_paths, commands, crate_arrows, lengths, links, module_arrows, names, walks};
+use muster_tidy::{Checkout, Finding, code_paths, commands, crate_arrows, lengths, links, module_arrows, names, walks};
 use std::path::Path;
 
 fn checkout() -> Checkout {
@@ -11,8 +11,8 @@ fn checkout() -> Checkout {
 }
 
 #[track_caller]
-fn none(faults: Vec<Fault>) {
-    let list: Vec<String> = faults.iter().map(Fault::to_string).collect();
+fn none(faults: Vec<Finding>) {
+    let list: Vec<String> = faults.iter().map(Finding::to_string).collect();
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), list.join("\n"));
 }
 

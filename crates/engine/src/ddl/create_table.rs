@@ -7,7 +7,7 @@ use crate::{
     charset,
     metadata_locks::TableUse,
     statement::{Done, StatementContext},
-    tables::{Content, Rows},
+    tables::{Content, UnpublishedRows},
 };
 use muster_algebra::{IndexDef, TableDef, TableId};
 use muster_sql::{CreateTable, IndexKind, TableName};
@@ -152,7 +152,7 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
     let made = tables.new_files(files.clone());
     let content = Content { statistics: TableStatistics::of_no_rows(&schema), ..Content::default() };
     // A table without rows needs no statistics, but it may begin with another value than 1.
-    let rows = Rows { files: &files, content: &content, auto_increment: Some(auto_increment) };
+    let rows = UnpublishedRows { files: &files, content: &content, auto_increment: Some(auto_increment) };
     let rows = (auto_increment > 1).then_some(&rows);
     let published = tables.publish(rows, made, |next| {
         if exists(context, next, &def.database, &def.name, if_not_exists)? {

@@ -7,7 +7,7 @@ use crate::{
     charset,
     metadata_locks::TableUse,
     statement::{Done, StatementContext, enter_to_build},
-    tables::{Content, Rows, storage_error},
+    tables::{Content, UnpublishedRows, storage_error},
     threads,
 };
 use muster_algebra::{IndexDef, TableDef};
@@ -108,7 +108,7 @@ fn add(context: &StatementContext, name: &(String, String), spec: &IndexSpec) ->
         next.extras.index_comments.insert(id, spec.comment.clone());
     }
     let files = next.files.clone();
-    let rows = Rows { files: &files, content: &content, auto_increment: None };
+    let rows = UnpublishedRows { files: &files, content: &content, auto_increment: None };
     context.lock_named(&name.0, &name.1, TableUse::Alone)?;
     tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(&entry, next))
 }

@@ -1,6 +1,6 @@
 //! Assignments: the new values of a row, from left to right.
 
-use super::{convert::Conversion, evaluation::Evaluation, target::Target};
+use super::{convert::Conversion, evaluation::Evaluation, target::OpenTarget};
 use muster_algebra::ColId;
 use muster_sql::bind::{self, BoundAssignment, NewValue, ViewCheck};
 use muster_types::{Result, Value};
@@ -17,7 +17,7 @@ pub struct ChangedRow {
 /// The row as the assignments to `position`, the place of its table among the targets, leave it. `columns`: the columns
 /// of the row, which see what the assignments before have stored; `value`: all others.
 pub fn changed(
-    (target, columns, position): (&Target, &[ColId], usize),
+    (target, columns, position): (&OpenTarget, &[ColId], usize),
     old: &[Value],
     assignments: &[BoundAssignment],
     evaluation: &Evaluation<'_>,
@@ -72,6 +72,6 @@ pub fn passes_view(
 }
 
 /// The columns of a target, with its hidden row number behind them.
-pub fn row_columns(target: &bind::Target) -> Vec<ColId> {
+pub fn row_columns(target: &bind::ChangeTarget) -> Vec<ColId> {
     target.columns.iter().copied().chain(target.row_number).collect()
 }

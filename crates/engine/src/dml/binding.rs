@@ -24,7 +24,7 @@ pub fn bind<B>(
     context: &Arc<StatementContext>,
     parameters: &[Value],
     bind: impl Fn(&BindEnv) -> Result<B>,
-    targets: impl Fn(&B) -> Vec<&bind::Target>,
+    targets: impl Fn(&B) -> Vec<&bind::ChangeTarget>,
 ) -> Result<Binding<B>> {
     loop {
         let tables = StatementTables::to_change(context);
@@ -44,7 +44,7 @@ pub fn bind<B>(
 pub fn check_privileges(
     context: &StatementContext,
     surroundings: &Surroundings,
-    targets: &[&bind::Target],
+    targets: &[&bind::ChangeTarget],
     needed: &[(Privilege, &str)],
 ) -> Result<()> {
     for (database, name) in &surroundings.tables {

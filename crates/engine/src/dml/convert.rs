@@ -5,7 +5,7 @@ use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
 use muster_types::{
     ErrorCode, Result, SqlError, Value,
-    store::{Fault, StoredType, Unfit, implicit_default, store, text::printable},
+    store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
 };
 
 /// What becomes of values that do not fit.
@@ -107,7 +107,7 @@ impl<'a> Conversion<'a> {
             None => Err(SqlError::new(unfit.fault.code(), message)),
             Some(instead) => {
                 // As a warning, a text that is too long is one that was cut.
-                let fault = if unfit.fault == Fault::TooLong { Fault::Truncated } else { unfit.fault };
+                let fault = if unfit.fault == StoreFault::TooLong { StoreFault::Truncated } else { unfit.fault };
                 self.context.warn(fault.code(), fault.message(&column.name, &shown, row));
                 Ok(instead)
             }

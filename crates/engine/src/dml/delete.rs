@@ -6,7 +6,7 @@ use super::{
     convert::Conversion,
     evaluation::Evaluation,
     search::{self, ByKey},
-    target::Target,
+    target::OpenTarget,
     write::{Writer, Written},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub fn delete_rows(
     let opened = bound
         .targets
         .iter()
-        .map(|target| Target::open(context, tables.set(), &target.table))
+        .map(|target| OpenTarget::open(context, tables.set(), &target.table))
         .collect::<Result<Vec<_>>>()?;
     if let Some(by) = by_key {
         return delete_by_key(context, &opened[0], &bound.targets[0], by.key);
@@ -91,7 +91,12 @@ pub fn delete_rows(
 }
 
 /// Deletes the row with a primary key.
-fn delete_by_key(context: &StatementContext, opened: &Target, target: &bind::Target, key: &[Value]) -> Result<Done> {
+fn delete_by_key(
+    context: &StatementContext,
+    opened: &OpenTarget,
+    target: &bind::ChangeTarget,
+    key: &[Value],
+) -> Result<Done> {
     let found = search::find_by_key(context, opened, target, key)?;
     let Some(row) = found.locked() else { return Ok(Done::rows(0)) };
     Writer::new(context, opened, None).delete_locked(row)?;

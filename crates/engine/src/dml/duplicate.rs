@@ -4,7 +4,7 @@ use super::{
     assign::{ChangedRow, changed, passes_view},
     convert::Conversion,
     evaluation::Evaluation,
-    target::Target,
+    target::OpenTarget,
     write::{Writer, Written},
 };
 use muster_algebra::ColId;
@@ -39,8 +39,8 @@ pub enum Resolved {
 
 /// The row that is to be inserted, and what else expressions may mention.
 pub struct Met<'a> {
-    pub target: &'a Target,
-    pub bound: &'a bind::Target,
+    pub target: &'a OpenTarget,
+    pub bound: &'a bind::ChangeTarget,
     pub row: &'a [Value],
     pub number: u64,
     /// Columns of the query that the row comes from.
@@ -110,6 +110,6 @@ impl OnDuplicate<'_> {
 }
 
 /// Returns true if no unique key follows an index.
-fn is_last_unique(target: &Target, index: usize) -> bool {
+fn is_last_unique(target: &OpenTarget, index: usize) -> bool {
     target.entry.def.indexes[index + 1..].iter().all(|later| !later.unique)
 }

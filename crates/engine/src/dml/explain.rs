@@ -7,10 +7,10 @@ use crate::{
     statement::{StatementContext, explain, query},
 };
 use muster_algebra::Rel;
-use muster_explain::{Change, ChangeKind};
+use muster_explain::{ChangeKind, ChangePlan};
 use muster_sql::{
     Delete, Explain, Insert, Statement, Update,
-    bind::{RowSource, Search, Surroundings, Target, bind_delete, bind_insert, bind_update},
+    bind::{ChangeTarget, RowSource, Search, Surroundings, bind_delete, bind_insert, bind_update},
 };
 use muster_types::{Result, SqlError, Value};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn delete(
 }
 
 /// The relation that finds the rows of a search.
-fn rel(search: &Search, targets: &[Target]) -> Rel {
+fn rel(search: &Search, targets: &[ChangeTarget]) -> Rel {
     match search {
         Search::Table(table) => table.rel(&targets[0]),
         Search::Query(rel) => rel.clone(),
@@ -83,7 +83,7 @@ fn show<B>(
     context: &Arc<StatementContext>,
     binding: &Binding<B>,
     (kind, needed): (ChangeKind, (Privilege, &str)),
-    (targets, surroundings): (Vec<&Target>, &Surroundings),
+    (targets, surroundings): (Vec<&ChangeTarget>, &Surroundings),
     rel: Option<Rel>,
     explain: &Explain,
 ) -> Result<Outcome> {
@@ -96,6 +96,6 @@ fn show<B>(
         None => None,
     };
     let plan = planned.as_ref().map(|p| (&p.plan, &p.columns));
-    let change = Change { kind, targets: targets.iter().map(|t| t.alias.as_str()).collect(), plan };
+    let change = ChangePlan { kind, targets: targets.iter().map(|t| t.alias.as_str()).collect(), plan };
     explain::change(context, explain, &change)
 }

@@ -1,7 +1,7 @@
 //! Values of the AUTO_INCREMENT column that a statement makes. They are taken in intervals, as MySQL takes them (manual
 //! 17.6.1.6): at first as many as the statement has rows, then twice as many each time.
 
-use super::target::Target;
+use super::target::OpenTarget;
 use crate::{statement::StatementContext, tables::Steps};
 use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range};
 
@@ -9,7 +9,7 @@ use muster_types::{ErrorCode, Result, SqlError, SqlType, Value, cast::int_range}
 const INTERVAL_MAX: u64 = 65_535;
 
 pub struct Generated<'a> {
-    target: &'a Target,
+    target: &'a OpenTarget,
     /// The position of the column; `None`: the table has none.
     pub column: Option<usize>,
     steps: Steps,
@@ -27,7 +27,7 @@ pub struct Generated<'a> {
 }
 
 impl<'a> Generated<'a> {
-    pub fn new(context: &StatementContext, target: &'a Target, rows: u64) -> Generated<'a> {
+    pub fn new(context: &StatementContext, target: &'a OpenTarget, rows: u64) -> Generated<'a> {
         let settings = context.session.variables.settings();
         let (increment, offset) = settings.auto_increment;
         Generated {
@@ -107,7 +107,7 @@ impl<'a> Generated<'a> {
 }
 
 /// Lets the table give only numbers above a value that a row has.
-pub fn keep_above(target: &Target, value: &Value) -> Result<()> {
+pub fn keep_above(target: &OpenTarget, value: &Value) -> Result<()> {
     match number_of(value) {
         0 => Ok(()),
         number => target.set.auto_increment(target.entry.def.id)?.raise(number.saturating_add(1)),

@@ -7,7 +7,7 @@ use super::{
     evaluation::Evaluation,
     row_insert::RowInsert,
     search,
-    target::Target,
+    target::OpenTarget,
 };
 use crate::{
     accounts::Privilege,
@@ -35,7 +35,7 @@ pub fn insert_bound(
     parameters: &[Value],
 ) -> Result<Done> {
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed(bound))?;
-    let target = Target::open(context, tables.set(), &bound.target.table)?;
+    let target = OpenTarget::open(context, tables.set(), &bound.target.table)?;
     // The query of INSERT ... SELECT reads what has been committed by now, not what the transaction saw first.
     let seen = context.read_newest();
     let rows = match &bound.source {

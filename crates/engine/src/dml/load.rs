@@ -7,7 +7,7 @@ use super::{
     duplicate::OnDuplicate,
     evaluation::Evaluation,
     row_insert::{LoadCounts, RowInsert},
-    target::Target,
+    target::OpenTarget,
 };
 use crate::{accounts::Privilege, statement::StatementContext};
 use arrow_array::RecordBatch;
@@ -39,7 +39,7 @@ pub fn load_rows<R>(
         needed.push((Privilege::Delete, "DELETE"));
     }
     check_privileges(context, &bound.surroundings, &[&bound.target], &needed)?;
-    let target = Target::open(context, binding.tables.set(), &bound.target.table)?;
+    let target = OpenTarget::open(context, binding.tables.set(), &bound.target.table)?;
     let seen = context.read_newest();
     let conversion = Conversion::new(context, duplicates == DuplicatePolicy::Ignore);
     let evaluation = Evaluation::new(context, conversion, &bound.surroundings, &binding.tables, &[])?;

@@ -6,7 +6,7 @@ use super::{
     duplicate::{Met, OnDuplicate, Resolved},
     evaluation::Evaluation,
     generated::Generated,
-    target::Target,
+    target::OpenTarget,
     write::{Writer, Written},
 };
 use crate::statement::{Done, StatementContext};
@@ -62,8 +62,8 @@ pub struct LoadCounts {
 /// Inserts the rows of one statement.
 pub struct RowInsert<'a> {
     pub context: &'a StatementContext,
-    pub target: &'a Target,
-    pub bound: &'a bind::Target,
+    pub target: &'a OpenTarget,
+    pub bound: &'a bind::ChangeTarget,
     pub conversion: Conversion<'a>,
     pub evaluation: &'a Evaluation<'a>,
     pub generated: Generated<'a>,
@@ -77,7 +77,7 @@ pub struct RowInsert<'a> {
 impl<'a> RowInsert<'a> {
     /// `rows`: as many as the statement has, 0: not known; `seen`: what had been committed when it began.
     pub fn new(
-        (target, bound): (&'a Target, &'a bind::Target),
+        (target, bound): (&'a OpenTarget, &'a bind::ChangeTarget),
         conversion: Conversion<'a>,
         evaluation: &'a Evaluation<'a>,
         on_duplicate: OnDuplicate<'a>,

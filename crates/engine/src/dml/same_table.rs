@@ -4,7 +4,7 @@
 use super::assign::ChangedRow;
 use muster_algebra::TableId;
 use muster_exec::{Reserved, Runtime};
-use muster_sql::bind::{BoundUpdate, Target};
+use muster_sql::bind::{BoundUpdate, ChangeTarget};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::collections::HashMap;
 
@@ -27,8 +27,9 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    pub fn new(runtime: &'a Runtime, targets: &[Target]) -> Images<'a> {
-        let shared = |target: &Target| targets.iter().filter(|other| other.table.id == target.table.id).count() > 1;
+    pub fn new(runtime: &'a Runtime, targets: &[ChangeTarget]) -> Images<'a> {
+        let shared =
+            |target: &ChangeTarget| targets.iter().filter(|other| other.table.id == target.table.id).count() > 1;
         let tables = targets.iter().map(|target| shared(target).then_some(target.table.id)).collect();
         Images { runtime, reserved: Vec::new(), room: 0, tables, rows: HashMap::new() }
     }

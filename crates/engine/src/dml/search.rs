@@ -1,7 +1,7 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met
 //! again where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
 
-use super::target::Target;
+use super::target::OpenTarget;
 use crate::{
     statement::{RowLocks, StatementContext, StatementTables, query},
     tables::storage_error,
@@ -22,10 +22,10 @@ pub struct FoundRows {
     /// The view that saw the rows when they were read; `None` if they had been locked before they were read.
     pub seen: Option<Arc<ReadView>>,
     columns: Vec<ColId>,
-    rows: Rows,
+    rows: HeldRows,
 }
 
-enum Rows {
+enum HeldRows {
     Kept(KeptRows),
     /// At most one, which is locked.
     Single(Option<LockedRow>),
@@ -45,7 +45,7 @@ pub fn find(
     columns: Vec<ColId>,
     surroundings: &Surroundings,
     tables: &Arc<StatementTables>,
-    targets: &[bind::Target],
+    targets: &[bind::ChangeTarget],
 ) -> Result<FoundRows> {
     let bound = Bound {
         rel,
@@ -90,15 +90,15 @@ pub fn find(
     while let Some(batch) = crate::threads::wait(result.rows.next())? {
         keeper.push(&batch?)?;
     }
-    Ok(FoundRows { seen: Some(seen), columns, rows: Rows::Kept(keeper.finish()?) })
+    Ok(FoundRows { seen: Some(seen), columns, rows: HeldRows::Kept(keeper.finish()?) })
 }
 
 /// Locks and reads the row with a primary key. If there is none, nobody else may add it, unless the isolation level
 /// says otherwise.
 pub fn find_by_key(
     context: &StatementContext,
-    opened: &Target,
-    target: &bind::Target,
+    opened: &OpenTarget,
+    target: &bind::ChangeTarget,
     key: &[Value],
 ) -> Result<FoundRows> {
     let request = LockingScanRequest {
@@ -116,16 +116,16 @@ pub fn find_by_key(
         rows.next_to_change(transaction, counters)
     });
     let row = row.map_err(|e| storage_error(&opened.entry.def, e))?;
-    Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: Rows::Single(row) })
+    Ok(FoundRows { seen: None, columns: target.columns.clone(), rows: HeldRows::Single(row) })
 }
 
 impl FoundRows {
     /// The values of each row, in the order of the columns that were asked for, until `row` breaks off.
     pub fn each(&self, mut row: impl FnMut(&[Value]) -> Result<ControlFlow<()>>) -> Result<ControlFlow<()>> {
         let kept = match &self.rows {
-            Rows::Kept(kept) => kept,
-            Rows::Single(None) => return Ok(ControlFlow::Continue(())),
-            Rows::Single(Some(locked)) => return row(&locked.values()[..self.columns.len()]),
+            HeldRows::Kept(kept) => kept,
+            HeldRows::Single(None) => return Ok(ControlFlow::Continue(())),
+            HeldRows::Single(Some(locked)) => return row(&locked.values()[..self.columns.len()]),
         };
         let mut values = Vec::with_capacity(self.columns.len());
         for batch in kept.batches()? {
@@ -146,8 +146,8 @@ impl FoundRows {
     /// The one row that was locked before it was read.
     pub fn locked(&self) -> Option<&LockedRow> {
         match &self.rows {
-            Rows::Kept(_) => None,
-            Rows::Single(row) => row.as_ref(),
+            HeldRows::Kept(_) => None,
+            HeldRows::Single(row) => row.as_ref(),
         }
     }
 
@@ -156,8 +156,8 @@ impl FoundRows {
     pub fn first_rows(&self, columns: &[ColId]) -> Result<Option<FirstRows>> {
         let positions: Vec<usize> = columns.iter().filter_map(|id| self.position(*id)).collect();
         match &self.rows {
-            Rows::Kept(kept) => kept.first_rows(&positions).map(Some),
-            Rows::Single(_) => Ok(None),
+            HeldRows::Kept(kept) => kept.first_rows(&positions).map(Some),
+            HeldRows::Single(_) => Ok(None),
         }
     }
 

@@ -8,19 +8,19 @@ use muster_types::{Result, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
 /// A table whose rows are changed. Nobody changes its definition before the transaction ends.
-pub struct Target {
+pub struct OpenTarget {
     pub entry: Arc<TableEntry>,
     pub storage: Arc<Table>,
     /// The tables as they are: what belongs to the table beside its rows is found there.
     pub set: Arc<TableSet>,
 }
 
-impl Target {
+impl OpenTarget {
     /// Opens a table that is locked.
-    pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<Target> {
+    pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<OpenTarget> {
         let entry = set.definitions.table(&def.database, &def.name)?.clone();
         let storage = set.storage(def.id, context.database.tables().store())?;
-        Ok(Target { entry, storage, set: set.clone() })
+        Ok(OpenTarget { entry, storage, set: set.clone() })
     }
 
     pub fn columns(&self) -> &[ColumnDef] {

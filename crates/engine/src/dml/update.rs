@@ -8,7 +8,7 @@ use super::{
     evaluation::Evaluation,
     same_table::{self, Images},
     search::{self, ByKey},
-    target::Target,
+    target::OpenTarget,
     write::{Writer, Written},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub fn update_rows(
     let opened = bound
         .targets
         .iter()
-        .map(|target| Target::open(context, tables.set(), &target.table))
+        .map(|target| OpenTarget::open(context, tables.set(), &target.table))
         .collect::<Result<Vec<_>>>()?;
     let find = || match (by_key, &bound.search) {
         (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
@@ -142,7 +142,7 @@ fn wanted(bound: &BoundUpdate) -> Vec<ColId> {
 /// Changes rows.
 struct UpdatedRows<'a> {
     bound: &'a BoundUpdate,
-    opened: &'a [Target],
+    opened: &'a [OpenTarget],
     /// One for each of them.
     writers: Vec<Writer<'a>>,
     conversion: Conversion<'a>,

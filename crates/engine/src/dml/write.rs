@@ -1,6 +1,6 @@
 //! The calls to storage of statements that change rows.
 
-use super::{generated::keep_above, target::Target};
+use super::{generated::keep_above, target::OpenTarget};
 use crate::{statement::StatementContext, tables::storage_error};
 use muster_exec::counters::OperatorCounter;
 use muster_storage::{
@@ -27,7 +27,7 @@ pub enum Written {
 /// Changes the rows of a table.
 pub struct Writer<'a> {
     context: &'a StatementContext,
-    target: &'a Target,
+    target: &'a OpenTarget,
     /// The view that saw the rows that are changed; `None` if they had been locked before they were read.
     seen: Mutex<Option<Arc<ReadView>>>,
     /// The position of the AUTO_INCREMENT column.
@@ -37,7 +37,7 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// Changes wait for locks of others as long as the statement's settings say. `seen`: what had been committed when
     /// the rows were read that are changed, unless they were locked before.
-    pub fn new(context: &'a StatementContext, target: &'a Target, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
+    pub fn new(context: &'a StatementContext, target: &'a OpenTarget, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
         context.transaction.change(target.storage.store(), |transaction| context.ready_to_lock(transaction, waits));
         let auto_increment = target.entry.auto_increment_column();

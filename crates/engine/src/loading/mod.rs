@@ -21,7 +21,7 @@ use crate::{
     metadata_locks::TableUse,
     statement::{StatementContext, enter_to_build},
     system_schema,
-    tables::{Content, Rows, TableSet, least_auto_increment, storage_error},
+    tables::{Content, TableSet, UnpublishedRows, least_auto_increment, storage_error},
     threads,
 };
 use muster_exec::counters::OperatorCounter;
@@ -95,7 +95,7 @@ pub fn load_into<R>(
         Some(column) => Some(next.max(least_auto_increment(&content.statistics, column))),
         None => Some(next),
     };
-    let rows = Rows { files: &loaded.files, content: &content, auto_increment };
+    let rows = UnpublishedRows { files: &loaded.files, content: &content, auto_increment };
     context.lock_named(&entry.def.database, &entry.def.name, TableUse::Alone)?;
     let loaded_entry = entry.with_files(loaded.files.clone());
     tables.publish(Some(&rows), made, |snapshot| snapshot.replace_table(&entry, loaded_entry))?;

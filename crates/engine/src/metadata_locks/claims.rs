@@ -17,14 +17,14 @@ pub(super) enum Wish {
         of: TableUse,
     },
     /// To begin a change, which nobody may under a global read lock.
-    Change(Change),
+    Change(ChangePhase),
     /// The global read lock: nobody makes a change.
     Global,
 }
 
 /// What the global read lock keeps from beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangePhase {
     /// A statement that changes something. It waits for those who wait for the global read lock, too.
     Statement,
     /// The commit of what was changed. Statements that the global read lock waits for may wait for it, so it waits only
@@ -95,7 +95,7 @@ impl MetadataLocks {
         match waiting.wish {
             Wish::Table { table, of } => self.blockers_of_table(claims, owner, (table, of), waiting.place),
             Wish::Change(change) => {
-                let locks = claims.global.iter().filter(|lock| lock.is_granted || change == Change::Statement);
+                let locks = claims.global.iter().filter(|lock| lock.is_granted || change == ChangePhase::Statement);
                 locks.map(|lock| lock.owner).filter(is_other).collect()
             }
             Wish::Global => self.held.changing().into_iter().filter(is_other).collect(),

@@ -76,14 +76,14 @@ fn a_circle_is_found() {
 #[test]
 fn changes_and_the_global_lock_exclude_each_other() {
     let locks = MetadataLocks::default();
-    locks.begin_change(ONE, Change::Statement, &at_once()).unwrap();
+    locks.begin_change(ONE, ChangePhase::Statement, &at_once()).unwrap();
     assert_eq!(locks.lock_globally(TWO, &at_once()).unwrap_err().code.number(), 1205);
     locks.end_change(ONE);
     locks.lock_globally(TWO, &at_once()).unwrap();
-    assert_eq!(locks.begin_change(ONE, Change::Statement, &at_once()).unwrap_err().code.number(), 1205);
-    assert_eq!(locks.begin_change(TWO, Change::Statement, &at_once()).unwrap_err().code.number(), 1223);
+    assert_eq!(locks.begin_change(ONE, ChangePhase::Statement, &at_once()).unwrap_err().code.number(), 1205);
+    assert_eq!(locks.begin_change(TWO, ChangePhase::Statement, &at_once()).unwrap_err().code.number(), 1223);
     locks.unlock_globally(TWO);
-    locks.begin_change(ONE, Change::Statement, &at_once()).unwrap();
+    locks.begin_change(ONE, ChangePhase::Statement, &at_once()).unwrap();
 }
 
 /// Several sessions begin and end something often, while another excludes them now and then.
@@ -136,7 +136,7 @@ fn nobody_writes_below_one_who_is_alone() {
 fn nobody_changes_below_the_global_lock() {
     many_against_one(
         |locks, owner, change| {
-            locks.begin_change(owner, Change::Statement, &long()).unwrap();
+            locks.begin_change(owner, ChangePhase::Statement, &long()).unwrap();
             change();
             locks.end_change(owner);
         },

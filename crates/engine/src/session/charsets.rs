@@ -1,11 +1,11 @@
 //! The character sets of a session: what the client speaks, what it wants to read, what its literals are. Text is UTF-8
 //! inside; whoever talks to the client converts (manual 12.4, "Connection Character Sets and Collations").
 
-use super::state::State;
+use super::state::SessionState;
 use crate::charset;
 use muster_types::{Collation, Result, Value, charset::Charset};
 
-impl State {
+impl SessionState {
     pub fn client_charset(&self) -> Charset {
         Charset::from_name(&self.variables.text("character_set_client")).unwrap_or(Charset::Utf8mb4)
     }

@@ -1,6 +1,6 @@
 //! Which statement does what: a table from the kind of a statement to its handler.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::{
     Outcome, ddl, dml, loading,
     processes::{INSERTING, UPDATING},
@@ -15,7 +15,7 @@ fn done(done: Result<Done>) -> Result<Outcome> {
     done?.outcome()
 }
 
-impl State {
+impl SessionState {
     /// Runs a parsed statement.
     pub fn run(
         &mut self,

@@ -1,8 +1,8 @@
 //! Statements that end the transaction before them (manual 15.3.3), those that need one, and those that change
 //! something.
 
-use super::{state::State, transaction::NextTransaction};
-use crate::{metadata_locks::Change, statement::StatementContext};
+use super::{state::SessionState, transaction::NextTransaction};
+use crate::{metadata_locks::ChangePhase, statement::StatementContext};
 use muster_sql::Statement;
 use muster_types::{Result, SqlError};
 
@@ -50,7 +50,7 @@ fn is_for_half_undone(statement: &Statement) -> bool {
     matches!(statement, Rollback(_) | RollbackToSavepoint(_) | Commit(_) | Show(_) | Kill { .. } | Shutdown)
 }
 
-impl State {
+impl SessionState {
     /// What happens to the transaction before a statement runs. Errors: 1181 if the transaction is half undone; 1290,
     /// 1792 and 1223 for statements that may change nothing; 1205 and 1317 of the wait for a global read lock; those of
     /// the commit.
@@ -73,7 +73,7 @@ impl State {
         self.enter(context, effect(statement))
     }
 
-    /// What happens to the transaction before rows are changed, as [`State::enter_transaction`] does it.
+    /// What happens to the transaction before rows are changed, as [`SessionState::enter_transaction`] does it.
     pub fn enter_to_write(&mut self, context: &StatementContext) -> Result<()> {
         self.transaction.check_whole()?;
         self.enter(context, Effect::Writes)
@@ -93,7 +93,7 @@ impl State {
         }
         if changes {
             let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-            context.with_patience(|patience| locks.begin_change(owner, Change::Statement, patience))?;
+            context.with_patience(|patience| locks.begin_change(owner, ChangePhase::Statement, patience))?;
         }
         if matches!(effect, Effect::Reads | Effect::Writes) {
             self.open_implicitly();

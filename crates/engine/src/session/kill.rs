@@ -1,6 +1,6 @@
 //! KILL and FLUSH.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::{
     accounts::Privilege,
     statement::{Done, StatementContext, evaluate},
@@ -9,7 +9,7 @@ use muster_sql::{FlushOption, ScalarExpr};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
-impl State {
+impl SessionState {
     /// Own sessions without further rights, those of others with SUPER. Errors 1094, 1095.
     pub fn kill(
         &self,

@@ -1,13 +1,13 @@
 //! Batches and files of embedding programs, loaded as statements without a text.
 
-use super::{state::State, statement::Begun};
+use super::{state::SessionState, statement::Begun};
 use crate::loading;
 use arrow_array::RecordBatch;
 use muster_storage::LoadProgress;
 use muster_types::Result;
 use std::{path::Path, sync::Arc};
 
-impl State {
+impl SessionState {
     pub fn load_batches(
         &mut self,
         table: &str,

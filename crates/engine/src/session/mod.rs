@@ -49,7 +49,7 @@ use muster_algebra::{Statistics, TableDef};
 use muster_exec::{QueryCounters, Warning};
 use muster_storage::{LoadProgress, mutex::Mutex};
 use muster_types::{Result, Value, charset::Charset};
-use state::State;
+use state::SessionState;
 use statement::Begun;
 use std::{borrow::Cow, path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ pub struct Session {
     database: Arc<Database>,
     process: Arc<SessionShared>,
     /// Locked while a statement runs.
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SessionState>>,
     /// The statement that the short path has begun and left to the general one.
     begun_short: Option<Begun>,
     transaction: Arc<SessionTransaction>,
@@ -76,7 +76,7 @@ pub struct Session {
 impl Database {
     /// A new session. Embedded callers are `root`; the server says who it has authenticated.
     pub fn session(self: &Arc<Self>, options: SessionOptions) -> Session {
-        let state = State::new(self.clone(), options);
+        let state = SessionState::new(self.clone(), options);
         let (process, transaction) = (state.process.clone(), state.transaction.clone());
         let state = Arc::new(Mutex::new(state));
         Session { database: self.clone(), process, state, begun_short: None, transaction }
@@ -97,7 +97,7 @@ impl Session {
     /// Runs work on the session's state, on a thread for statements.
     async fn on_statement_thread<R: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut State) -> Result<R> + Send + 'static,
+        work: impl FnOnce(&mut SessionState) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         let state = self.state.clone();
         threads::blocking(move || work(&mut state.lock())).await

@@ -1,6 +1,6 @@
 //! Prepared statements: parsed once, bound with each execution's values.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::{
     Outcome, Prepared,
     command_counters::Command,
@@ -99,7 +99,7 @@ impl Drop for PreparedStatements {
     }
 }
 
-impl State {
+impl SessionState {
     /// The protocol's PREPARE.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared> {
         self.begin_diagnostics();

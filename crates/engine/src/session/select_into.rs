@@ -1,12 +1,12 @@
 //! `SELECT .. INTO @a, @b`.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::statement::{Done, StatementContext, first_values, query};
 use muster_sql::Query;
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::sync::Arc;
 
-impl State {
+impl SessionState {
     /// At most one row. Errors 1172, 1222; warning 1329 without a row.
     pub fn select_into(
         &mut self,

@@ -1,6 +1,6 @@
 //! SET.
 
-use super::{state::State, transaction::NextTransaction};
+use super::{state::SessionState, transaction::NextTransaction};
 use crate::{
     accounts::Privilege,
     statement::{Done, StatementContext, evaluate},
@@ -13,7 +13,7 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 /// Most user variables of a session, and bytes of one: they are kept until the session ends.
 const USER_VARIABLES_MAX: usize = 10_000;
 
-impl State {
+impl SessionState {
     /// The value as a variable takes it, with warning 1292 when it was cut to the variable's bounds.
     pub fn checked(&self, definition: &Definition, value: Value, current: &Variables) -> Result<Value> {
         let shown = value.to_text(6).unwrap_or_default();

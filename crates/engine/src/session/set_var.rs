@@ -1,6 +1,6 @@
 //! Variables that a statement's `SET_VAR` hints change for as long as it runs.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::variables::{self, Variables};
 use muster_sql::Statement;
 use muster_types::{ErrorCode, SqlError};
@@ -53,7 +53,7 @@ const HINT_UPDATABLE: &[&str] = &[
     "windowing_use_high_precision",
 ];
 
-impl State {
+impl SessionState {
     /// The session's variables as the statement's `SET_VAR` hints change them. Warnings: 3128 for an unknown variable,
     /// 3637 for one that hints cannot set, 3126 for one that is set twice, and what SET would answer.
     pub fn hinted_variables(&self, statement: &Statement) -> Variables {

@@ -1,6 +1,6 @@
 //! Statements on the short path: the search for a plan, its first making, its run, and what the statement counts.
 
-use super::{Session, state::State, statement::Begun};
+use super::{Session, state::SessionState, statement::Begun};
 use crate::{
     Outcome,
     command_counters::Command,
@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     /// The settings as they are now.
     fn settings(&mut self) -> &Settings {
         let known = self.short_path.settings.take().filter(|s| {

@@ -1,6 +1,6 @@
 //! BEGIN, COMMIT and ROLLBACK on the short path: in the task of their connection, which waits for nothing but the log.
 
-use super::{Session, ShortStatement, short_write::Ended, state::State};
+use super::{Session, ShortStatement, short_write::Ended, state::SessionState};
 use crate::{Outcome, command_counters::Command, statement::Done};
 use muster_sql::Completion;
 use muster_types::Result;
@@ -53,7 +53,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     fn find_transaction_statement(&mut self, statement: ShortStatement<'_>) -> Option<TransactionStatement> {
         let text = match statement {
             ShortStatement::Text(text) => text,

@@ -1,7 +1,7 @@
 //! A change of one row by its key on the short path: begun, run, ended and counted in the task of its connection, which
 //! waits for nothing but the log.
 
-use super::{Session, short_path::ShortAnswer, state::State, statement::Begun};
+use super::{Session, short_path::ShortAnswer, state::SessionState, statement::Begun};
 use crate::{
     Outcome,
     command_counters::Command,
@@ -77,7 +77,7 @@ impl Session {
     }
 }
 
-impl State {
+impl SessionState {
     /// Returns true if the row that the statement which was looked for last changes is in memory, or not known yet.
     fn is_in_memory(&self, write: &ShortWrite, key: Option<&[Value]>) -> bool {
         let Some(key) = key else { return true };

@@ -21,7 +21,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub struct State {
+pub struct SessionState {
     pub database: Arc<Database>,
     pub process: Arc<SessionShared>,
     pub local_files: Arc<dyn LocalFiles>,
@@ -48,8 +48,8 @@ pub struct State {
     pub condition_counts: (u64, u64),
 }
 
-impl State {
-    pub fn new(database: Arc<Database>, options: SessionOptions) -> State {
+impl SessionState {
+    pub fn new(database: Arc<Database>, options: SessionOptions) -> SessionState {
         let SessionOptions { user, host, database: current, local_files } = options;
         let counters = QueryCounters::with_parent(database.counters());
         let process = database.sessions().add(&user, &host, counters);
@@ -60,7 +60,7 @@ impl State {
         transaction.set_autocommit(variables.is_on("autocommit"));
         let seen: Arc<dyn SeenTransaction> = transaction.clone();
         let _ = process.transaction.set(Arc::downgrade(&seen));
-        let mut state = State {
+        let mut state = SessionState {
             database,
             process,
             local_files,
@@ -168,7 +168,7 @@ impl State {
         self.context_in(self.current_database.clone(), cancel, variables)
     }
 
-    /// Makes a context as [`State::context`] does, with another current database than the session's.
+    /// Makes a context as [`SessionState::context`] does, with another current database than the session's.
     pub fn context_in(
         &self,
         current_database: Option<String>,

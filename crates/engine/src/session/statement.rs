@@ -1,6 +1,6 @@
 //! A statement from its text to its end: counted, parsed, run; its warnings kept, its panics survived.
 
-use super::{prepared::PreparedStatement, state::State};
+use super::{prepared::PreparedStatement, state::SessionState};
 use crate::{
     Outcome, ResultSet, RowStream, command_counters::Command, processes::SessionShared, statement::StatementContext,
     threads::panic_error, virtual_tables::show::latest_deadlock,
@@ -57,7 +57,7 @@ impl Drop for RowsOfStatement {
     }
 }
 
-impl State {
+impl SessionState {
     pub fn execute(&mut self, sql: &str, begun: Begun) -> Result<Outcome> {
         self.statement(begun, |state, cancel| {
             let parsed = state.memory_for(sql).and_then(|memory| Ok((memory, muster_sql::parse(sql)?)));
@@ -124,7 +124,7 @@ impl State {
     fn statement(
         &mut self,
         (number, cancel): Begun,
-        run: impl FnOnce(&mut State, CancellationToken) -> Result<Outcome>,
+        run: impl FnOnce(&mut SessionState, CancellationToken) -> Result<Outcome>,
     ) -> Result<Outcome> {
         self.count_question();
         // Whatever becomes of it, it leaves the transaction's changes before it alone, also if it is no statement at

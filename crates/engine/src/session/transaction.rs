@@ -2,11 +2,11 @@
 
 use super::{
     set::{check_variables_admin, locked_or_in_transaction},
-    state::State,
+    state::SessionState,
 };
 use crate::{
     accounts::Privilege,
-    metadata_locks::Change,
+    metadata_locks::ChangePhase,
     statement::{BindEnvironment, Done, StatementContext, StatementTables},
     transaction::{Characteristics, LockedTable},
     variables::Variables,
@@ -50,7 +50,7 @@ fn characteristics_of(variables: &Variables) -> Characteristics {
     }
 }
 
-impl State {
+impl SessionState {
     /// The characteristics of the transaction that is open, or of the one that would begin now.
     pub fn characteristics(&self) -> Characteristics {
         let begun = self.transaction.characteristics().filter(|_| self.transaction.has_begun());
@@ -120,7 +120,7 @@ impl State {
         // The end of a transaction that has only read changes nothing, and the session's own global read lock is not in
         // its way.
         if self.transaction.changed_rows() > 0 {
-            match context.with_patience(|patience| locks.begin_change(owner, Change::Commit, patience)) {
+            match context.with_patience(|patience| locks.begin_change(owner, ChangePhase::Commit, patience)) {
                 Err(e) if e.code == ErrorCode::CantUpdateWithReadLock => {}
                 begun => begun?,
             }

@@ -8,7 +8,7 @@ use super::{
 use crate::{command_counters::Command, tables::TableSet};
 use muster_algebra::{Expr, Hints, TableDef, TableId};
 use muster_sql::bind::{
-    BoundDelete, BoundInsert, BoundUpdate, NewValue, RowSource, Search, Surroundings, TableSearch, Target,
+    BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewValue, RowSource, Search, Surroundings, TableSearch,
 };
 use muster_storage::{Pages, ReadView, RowVisit, Table, VisitCounts, VisitEnd};
 use muster_types::{KeyRange, Value};
@@ -60,7 +60,7 @@ impl ShortWrite {
         self.tables.as_ptr() == Arc::as_ptr(tables)
     }
 
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &ChangeTarget {
         match &self.change {
             ShortChange::Insert(bound) => &bound.target,
             ShortChange::Update { bound, .. } => &bound.targets[0],
@@ -131,7 +131,7 @@ impl ShortChange {
 }
 
 /// Returns true if a statement is of its target only, a base table, and has nothing else to be looked at.
-fn is_one_table(target: &Target, surroundings: &Surroundings) -> bool {
+fn is_one_table(target: &ChangeTarget, surroundings: &Surroundings) -> bool {
     let def: &TableDef = &target.table;
     !def.id.is_virtual()
         && target.check.is_none()
@@ -156,7 +156,7 @@ fn is_short_value(value: &NewValue) -> bool {
 }
 
 /// The access to the one row that a search finds, by all columns of the primary key and nothing else.
-fn key_of(target: &Target, search: &Search) -> Option<KeyAccess> {
+fn key_of(target: &ChangeTarget, search: &Search) -> Option<KeyAccess> {
     let Search::Table(search @ TableSearch { order, limit: None, hints, .. }) = search else { return None };
     if !order.is_empty() || !hints.is_empty() || target.row_number.is_some() {
         return None;

@@ -9,7 +9,7 @@ use crate::{
 use futures::StreamExt;
 use muster_algebra::{Columns, Plan};
 use muster_exec::Profile;
-use muster_explain::{Change, analyze::Analyzed};
+use muster_explain::{ChangePlan, analyze::Analyzed};
 use muster_sql::{Explain, ExplainFormat, Statement};
 use muster_types::{IntWidth, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn explain(context: &Arc<StatementContext>, explain: &Explain, parameters: &
 }
 
 /// EXPLAIN of a statement that changes rows.
-pub fn change(context: &StatementContext, explain: &Explain, change: &Change<'_>) -> Result<Outcome> {
+pub fn change(context: &StatementContext, explain: &Explain, change: &ChangePlan<'_>) -> Result<Outcome> {
     match format(context, explain) {
         ExplainFormat::Tree => one(change.tree()),
         ExplainFormat::Json => one(change.json().map_err(SqlError::internal)?),

@@ -31,7 +31,7 @@ pub use auto_increment::{AutoIncrement, Steps, least_auto_increment};
 pub use content::Content;
 pub use fresh::data_and_index_bytes;
 use handle::Handle;
-pub use publish::Rows;
+pub use publish::UnpublishedRows;
 pub use renewal::Renewal;
 pub use set::TableSet;
 pub use storage_error::storage_error;
@@ -119,7 +119,7 @@ fn take_over(companions: &Companions, catalog: &Catalog, former: Former) -> Resu
     for (entry, former) in former {
         let content = Content { statistics: former.statistics, changed_rows: 0, loaded: former.updated };
         let auto_increment = Some(former.auto_increment);
-        Rows { files: &entry.files, content: &content, auto_increment }.write(companions)?;
+        UnpublishedRows { files: &entry.files, content: &content, auto_increment }.write(companions)?;
     }
     Ok(catalog.change(|_| Ok(()))?)
 }

@@ -41,7 +41,7 @@ impl Tables {
     /// the catalog names the files; `None`: there are no rows. If the change is not made, the new files are deleted.
     pub fn publish<R>(
         &self,
-        rows: Option<&Rows<'_>>,
+        rows: Option<&UnpublishedRows<'_>>,
         made: NewFiles<'_>,
         f: impl FnOnce(&mut Snapshot) -> Result<R>,
     ) -> Result<R> {
@@ -122,7 +122,7 @@ impl Drop for NewFiles<'_> {
 }
 
 /// The rows in files of a table that the catalog does not name yet.
-pub struct Rows<'a> {
+pub struct UnpublishedRows<'a> {
     /// All files of the table, the clustered tree's first.
     pub files: &'a [FileId],
     pub content: &'a Content,
@@ -130,7 +130,7 @@ pub struct Rows<'a> {
     pub auto_increment: Option<u64>,
 }
 
-impl Rows<'_> {
+impl UnpublishedRows<'_> {
     pub(super) fn write(&self, companions: &Companions) -> Result<(), ChangeError> {
         if let Some(next) = self.auto_increment {
             AutoIncrement::write(companions, self.files[0], next)?;

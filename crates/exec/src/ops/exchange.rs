@@ -295,16 +295,17 @@ mod tests {
             });
             let values: Arc<dyn ExecutionPlan> = Arc::new(ValuesExec::new(schema.clone(), batches.collect(), 1));
             let Some(change) = change else { return values };
-            let column = KernelExpr::build(Change(change), vec![Arc::new(Column::new("n", 0))], DataType::Int64, false);
+            let column =
+                KernelExpr::build(ChangedBy(change), vec![Arc::new(Column::new("n", 0))], DataType::Int64, false);
             Arc::new(ProjectionExec::try_new([(column, "n".to_string())], values).unwrap())
         });
         let union = UnionExec::try_new(inputs.collect()).unwrap();
         ExchangeExec::new(union, vec![Arc::new(Column::new("n", 0))], PARTITIONS)
     }
 
-    struct Change(fn(i64) -> Result<i64>);
+    struct ChangedBy(fn(i64) -> Result<i64>);
 
-    impl Kernel for Change {
+    impl Kernel for ChangedBy {
         fn label(&self) -> String {
             "change".into()
         }

@@ -2,17 +2,17 @@ use super::*;
 use muster_algebra::{CompareOp, JoinKind, Side};
 use std::collections::HashMap;
 
-type Rows = Vec<(Option<i64>, i64)>;
+type JoinedRows = Vec<(Option<i64>, i64)>;
 
-fn rows(rows: &Rows) -> Vec<Vec<Value>> {
+fn rows(rows: &JoinedRows) -> Vec<Vec<Value>> {
     rows.iter().map(|(k, v)| vec![opt(*k), int(*v)]).collect()
 }
 
 /// The rows of a join by definition: the condition of each pair is TRUE, FALSE or unknown.
 fn by_definition(
     kind: JoinKind,
-    left: &Rows,
-    right: &Rows,
+    left: &JoinedRows,
+    right: &JoinedRows,
     condition: impl Fn(&(Option<i64>, i64), &(Option<i64>, i64)) -> Option<bool>,
 ) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
@@ -43,11 +43,11 @@ fn by_definition(
 const KINDS: [JoinKind; 5] = [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti, JoinKind::NullAwareAnti];
 
 /// Pairs of inputs: NULL keys, duplicates, nothing on one side.
-fn inputs() -> Vec<(Rows, Rows)> {
-    let left: Rows = vec![(Some(1), 10), (Some(1), 11), (Some(2), 20), (None, 30), (Some(4), 40)];
-    let right: Rows = vec![(Some(1), 5), (Some(2), 25), (Some(2), 15), (Some(3), 1)];
-    let with_null: Rows = right.iter().copied().chain([(None, 7)]).collect();
-    let full: Rows = left.iter().copied().filter(|r| r.0.is_some()).collect();
+fn inputs() -> Vec<(JoinedRows, JoinedRows)> {
+    let left: JoinedRows = vec![(Some(1), 10), (Some(1), 11), (Some(2), 20), (None, 30), (Some(4), 40)];
+    let right: JoinedRows = vec![(Some(1), 5), (Some(2), 25), (Some(2), 15), (Some(3), 1)];
+    let with_null: JoinedRows = right.iter().copied().chain([(None, 7)]).collect();
+    let full: JoinedRows = left.iter().copied().filter(|r| r.0.is_some()).collect();
     vec![
         (left.clone(), right.clone()),
         (left.clone(), with_null.clone()),

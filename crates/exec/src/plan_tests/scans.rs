@@ -4,7 +4,7 @@ use super::*;
 use muster_algebra::{ColumnDef, CompareOp, IndexDef, JoinKind, Scan, Side, TableDef};
 use muster_storage::{
     ColumnSchema, Counters, IndexSchema, Store, StoreOptions, TableSchema, TableStatistics,
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
 };
 use muster_types::{KeyPart, KeyRange};
 use std::ops::Bound;
@@ -454,7 +454,7 @@ fn a_fault_of_the_disk_is_an_error_of_the_query() {
         for after in std::iter::successors(Some(0), |after| Some(after * 2 + 3)) {
             let stored = stored();
             let (q, ids) = stored.query();
-            stored.io.inject(Fault { on: Operation::Read, after, kind, forever: true });
+            stored.io.inject(DiskFault { on: Operation::Read, after, kind, forever: true });
             let Some(error) = q.try_run(&scan_plan(stored.scan(&ids))).err() else {
                 assert!(after >= 8, "{kind:?} after {after} is not noticed");
                 break;

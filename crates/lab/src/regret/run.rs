@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Query,
     load::LoadObserver,
-    runner::{Lab, Rows, data_bytes, empty_pool, once, preload, rows_of, session},
+    runner::{Lab, ResultRows, data_bytes, empty_pool, once, preload, rows_of, session},
 };
 use muster_engine::{
     Database, Session,
@@ -108,7 +108,7 @@ struct Track<'a> {
     session: &'a mut Session,
     regime: Regime,
     /// The rows of the chosen plan.
-    expected: Option<Rows>,
+    expected: Option<ResultRows>,
     /// Hints of plans that gave other rows.
     wrong: Vec<String>,
     /// Hints of plans that ended with an error, and the error.

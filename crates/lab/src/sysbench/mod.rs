@@ -5,7 +5,7 @@ pub mod special;
 
 use crate::{
     batch::BatchBuilder,
-    data_set::{DataSet, DataTable, Source},
+    data_set::{DataSet, DataTable, RowSource},
 };
 use arrow_array::RecordBatch;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
@@ -61,7 +61,7 @@ pub fn data_set(tables: u32, rows: u64) -> Result<DataSet, NoSuchSize> {
     let table = |number| DataTable {
         name: format!("sbtest{number}").into(),
         rows,
-        source: Source::Sysbench(Table { number, rows }),
+        source: RowSource::Sysbench(Table { number, rows }),
     };
     Ok(DataSet { name: DATABASE, schema: schema.into(), tables: numbers.map(table).collect() })
 }

@@ -34,8 +34,8 @@ mod updatable;
 
 use crate::{Query, ScalarExpr, ShowFilter, VariableScope};
 pub use dml::{
-    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, NewRows, NewValue, OnDuplicateUpdate,
-    RowSource, Search, Surroundings, TableSearch, Target, ViewCheck, bind_delete, bind_insert, bind_update,
+    Assignment as BoundAssignment, BoundDelete, BoundInsert, BoundUpdate, ChangeTarget, NewRows, NewValue,
+    OnDuplicateUpdate, RowSource, Search, Surroundings, TableSearch, ViewCheck, bind_delete, bind_insert, bind_update,
     replace_columns,
 };
 pub use star::{Star, without_stars};

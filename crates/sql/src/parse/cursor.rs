@@ -2,7 +2,7 @@
 
 use super::{
     dialect::MusterDialect,
-    source::{LITERAL_ROWS, ON_DUPLICATE, Source},
+    source::{LITERAL_ROWS, ON_DUPLICATE, SourceText},
 };
 use crate::{InsertRows, Query, ScalarExpr, TableName};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -19,12 +19,12 @@ static DIALECT: MusterDialect = MusterDialect;
 
 /// A place in the tokens of one statement. Words compare without case; a quoted identifier is never a word.
 pub(crate) struct Cursor<'s, 'a> {
-    pub source: &'s Source<'a>,
+    pub source: &'s SourceText<'a>,
     parser: Parser<'static>,
 }
 
 impl<'s, 'a> Cursor<'s, 'a> {
-    pub fn new(source: &'s Source<'a>) -> Cursor<'s, 'a> {
+    pub fn new(source: &'s SourceText<'a>) -> Cursor<'s, 'a> {
         let parser =
             Parser::new(&DIALECT).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(source.tokens.clone());
         Cursor { source, parser }

@@ -1,6 +1,6 @@
 //! `TABLE t` as a query: it becomes `SELECT * FROM t`, which MySQL documents to mean the same (15.2.16).
 
-use super::source::Source;
+use super::source::SourceText;
 use muster_types::Result;
 use sqlparser::{
     keywords::Keyword,
@@ -9,7 +9,7 @@ use sqlparser::{
 
 /// Puts the words of a SELECT in place of each TABLE that begins a query. Error 1064 for a clause behind the name that
 /// only SELECT has.
-pub(super) fn rewrite(source: &mut Source) -> Result<()> {
+pub(super) fn rewrite(source: &mut SourceText) -> Result<()> {
     let significant = source.significant();
     if !significant.iter().any(|at| source.keyword(*at) == Keyword::TABLE) {
         return Ok(());
@@ -32,7 +32,7 @@ pub(super) fn rewrite(source: &mut Source) -> Result<()> {
 }
 
 /// Returns true if a query may begin behind these tokens.
-fn begins_query(source: &Source, before: &[usize]) -> bool {
+fn begins_query(source: &SourceText, before: &[usize]) -> bool {
     let before = without_explain(source, before);
     let Some((&last, front)) = before.split_last() else { return true };
     let first = word(source, before[0]);
@@ -57,7 +57,7 @@ fn begins_query(source: &Source, before: &[usize]) -> bool {
 }
 
 /// The tokens behind `EXPLAIN [ANALYZE] [FORMAT = name]`.
-fn without_explain<'a>(source: &Source, tokens: &'a [usize]) -> &'a [usize] {
+fn without_explain<'a>(source: &SourceText, tokens: &'a [usize]) -> &'a [usize] {
     let is = |n: usize, name: &str| tokens.get(n).is_some_and(|at| word(source, *at) == name);
     if !["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|name| is(0, name)) {
         return tokens;
@@ -71,13 +71,13 @@ fn without_explain<'a>(source: &Source, tokens: &'a [usize]) -> &'a [usize] {
 }
 
 /// The place behind the name `t` or `d.t`; `None` at the end of the text.
-fn behind_name(source: &Source, rest: &[usize]) -> Option<usize> {
+fn behind_name(source: &SourceText, rest: &[usize]) -> Option<usize> {
     let qualified = rest.get(1).is_some_and(|at| source.tokens[*at].token == Token::Period);
     rest.get(if qualified { 3 } else { 1 }).copied()
 }
 
 /// Returns true if this token may stand behind `TABLE t`.
-fn may_follow(source: &Source, at: usize) -> bool {
+fn may_follow(source: &SourceText, at: usize) -> bool {
     match &source.tokens[at].token {
         Token::RParen | Token::SemiColon => true,
         Token::CustomBinaryOperator(name) => name == super::source::ON_DUPLICATE,
@@ -96,7 +96,7 @@ fn may_follow(source: &Source, at: usize) -> bool {
 }
 
 /// The word at a place in upper case, empty for anything else.
-fn word(source: &Source, at: usize) -> String {
+fn word(source: &SourceText, at: usize) -> String {
     match &source.tokens[at].token {
         Token::Word(Word { value, quote_style: None, .. }) => value.to_ascii_uppercase(),
         _ => String::new(),

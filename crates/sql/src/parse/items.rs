@@ -1,10 +1,10 @@
 //! The text of SELECT items: MySQL names a result column by its expression as written.
 
-use super::source::Source;
+use super::source::SourceText;
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 /// Returns the written texts of select items in order, for each SELECT keyword by its line and column.
-pub(crate) fn select_items(source: &Source) -> Vec<((u64, u64), Vec<String>)> {
+pub(crate) fn select_items(source: &SourceText) -> Vec<((u64, u64), Vec<String>)> {
     let significant = source.significant();
     let mut found = Vec::new();
     for (n, &at) in significant.iter().enumerate() {
@@ -17,7 +17,7 @@ pub(crate) fn select_items(source: &Source) -> Vec<((u64, u64), Vec<String>)> {
     found
 }
 
-fn items_after(source: &Source, rest: &[usize]) -> Vec<String> {
+fn items_after(source: &SourceText, rest: &[usize]) -> Vec<String> {
     let skipped = rest.iter().take_while(|i| is_modifier(source, **i)).count();
     let mut items = Vec::new();
     let mut depth = 0usize;
@@ -42,11 +42,11 @@ fn items_after(source: &Source, rest: &[usize]) -> Vec<String> {
     items
 }
 
-fn text(source: &Source, first: usize, last: usize) -> String {
+fn text(source: &SourceText, first: usize, last: usize) -> String {
     source.text[source.starts[first]..source.ends[last]].to_string()
 }
 
-fn is_modifier(source: &Source, at: usize) -> bool {
+fn is_modifier(source: &SourceText, at: usize) -> bool {
     if matches!(source.keyword(at), Keyword::ALL | Keyword::DISTINCT | Keyword::STRAIGHT_JOIN) {
         return true;
     }

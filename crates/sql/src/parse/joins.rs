@@ -5,7 +5,7 @@
 //! `a LEFT JOIN b JOIN c ON .. ON ..` the second one is that of `a` with `b JOIN c`. sqlparser knows one of the two
 //! ways at a time. It is told to group from the left, and parentheses are put around what an ON has to reach over.
 
-use super::source::Source;
+use super::source::SourceText;
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 /// The joins of one FROM clause up to some token.
@@ -17,7 +17,7 @@ struct Joins {
 }
 
 /// Puts parentheses around `b JOIN c ON ..` where it is the right side of a join whose ON follows.
-pub(super) fn group(source: &mut Source) {
+pub(super) fn group(source: &mut SourceText) {
     let significant = source.significant();
     let mut clauses = vec![Joins::default()];
     let mut inserted: Vec<(usize, Token)> = Vec::new();

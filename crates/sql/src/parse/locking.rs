@@ -1,13 +1,13 @@
 //! Locking clauses of queries, in the form that sqlparser reads: `FOR UPDATE | SHARE [OF table] [NOWAIT | SKIP LOCKED]`.
 
-use super::source::Source;
+use super::source::SourceText;
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Token, Whitespace},
 };
 
 /// `LOCK IN SHARE MODE` becomes `FOR SHARE`, and `FOR UPDATE OF a, b NOWAIT` two clauses of one table each.
-pub(super) fn rewrite(source: &mut Source) {
+pub(super) fn rewrite(source: &mut SourceText) {
     let significant = source.significant();
     for w in significant.windows(4) {
         let words = w.iter().map(|i| source.keyword(*i));
@@ -30,7 +30,7 @@ pub(super) fn rewrite(source: &mut Source) {
 }
 
 /// Puts the clause's words in place of each comma of the list of tables that begins at `list[0]`.
-fn split_list(source: &mut Source, list: &[usize], kind: usize) {
+fn split_list(source: &mut SourceText, list: &[usize], kind: usize) {
     let (mut commas, mut end) = (Vec::new(), 0);
     // Names, with a period or a comma between two of them.
     while let Some(at) = list.get(end) {

@@ -50,7 +50,7 @@ pub(crate) use source::offset_of;
 use crate::{ScalarExpr, Statement};
 use cursor::Cursor;
 use muster_types::{ErrorCode, Result, SqlError};
-use source::Source;
+use source::SourceText;
 use sqlparser::{keywords::Keyword, tokenizer::Token};
 
 /// Longest run of operators of one expression without AND, OR or parentheses: what recurses over the tree needs stack
@@ -80,7 +80,7 @@ pub fn parse_expression(sql: &str) -> Result<ScalarExpr> {
 
 fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
     let readable = scan::uncover(sql);
-    let source = Source::new(sql, &readable)?;
+    let source = SourceText::new(sql, &readable)?;
     if source.significant().iter().all(|i| source.tokens[*i].token == Token::SemiColon) {
         return Err(SqlError::empty_query());
     }
@@ -89,7 +89,7 @@ fn with_cursor<T>(sql: &str, read: impl FnOnce(&mut Cursor) -> Result<T>) -> Res
 }
 
 /// Bounds what sqlparser builds without recursion but as deep trees: long chains of operators and of set operations.
-fn check_length(source: &Source) -> Result<()> {
+fn check_length(source: &SourceText) -> Result<()> {
     let (mut chain, mut set_operations, mut betweens) = (0, 0, 0);
     for at in source.significant() {
         match &source.tokens[at].token {

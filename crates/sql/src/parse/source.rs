@@ -13,7 +13,7 @@ use std::cell::Cell;
 const NEAR_CHARS: usize = 80;
 
 /// One statement's text and tokens. Every token knows its bytes; the vectors run in parallel.
-pub(crate) struct Source<'a> {
+pub(crate) struct SourceText<'a> {
     pub text: &'a str,
     /// The text with version comments uncovered, byte for byte in place.
     pub readable: &'a str,
@@ -33,10 +33,10 @@ pub(super) const LITERAL_ROWS: &str = "VALUES (..)";
 /// The token in place of these words. No join takes its ON for its own.
 pub(super) const ON_DUPLICATE: &str = "ON DUPLICATE KEY UPDATE";
 
-impl<'a> Source<'a> {
+impl<'a> SourceText<'a> {
     /// Cuts the text into tokens.
-    pub fn new(text: &'a str, readable: &'a str) -> Result<Source<'a>> {
-        let mut source = Source {
+    pub fn new(text: &'a str, readable: &'a str) -> Result<SourceText<'a>> {
+        let mut source = SourceText {
             text,
             readable,
             tokens: Vec::new(),

@@ -1,6 +1,6 @@
 //! Whenever the power goes, a page that counted as clean is on the disk.
 
-use super::{planted::Fault as PlantedFault, pool_tests::Fixture, write_fixtures::*, *};
+use super::{planted::PlantedFault, pool_tests::Fixture, write_fixtures::*, *};
 use crate::io::simulated::SimulatedDisk;
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 
 use super::{write_fixtures::*, *};
 use crate::{
-    io::simulated::{Fault, FaultKind, Operation},
+    io::simulated::{DiskFault, FaultKind, Operation},
     page::PageHeader,
 };
 use std::{
@@ -126,7 +126,7 @@ fn what_cannot_be_written_stays_dirty_and_is_tried_again() {
     for code in [libc::ENOSPC, libc::EIO] {
         let f = fixture();
         f.pool.set_dirty_max(3);
-        f.io.inject(Fault { on: Operation::Write, after: 0, kind: FaultKind::Error(code), forever: true });
+        f.io.inject(DiskFault { on: Operation::Write, after: 0, kind: FaultKind::Error(code), forever: true });
         change_each(&f, 1..=8);
         let failures = || f.pool.counters.page_write_failures();
         wait_until("the cleaner tries again and again", || failures() > 3);
@@ -147,7 +147,7 @@ fn who_needs_a_frame_is_told_why_there_is_none() {
     let f = fixture();
     f.pool.set_frame_wait_ms(20);
     f.pool.set_dirty_max(FRAMES);
-    f.io.inject(Fault { on: Operation::Write, after: 0, kind: FaultKind::Error(libc::ENOSPC), forever: true });
+    f.io.inject(DiskFault { on: Operation::Write, after: 0, kind: FaultKind::Error(libc::ENOSPC), forever: true });
     change_each(&f, 1..=FRAMES as u32);
     assert!(matches!(f.get(PAGES), Err(StorageError::DiskFull { .. })));
     assert!(f.counters.frame_waits() > 0);
@@ -164,7 +164,7 @@ fn a_full_disk_is_told_at_once_and_so_is_its_end() {
     f.pool.set_frame_wait_ms(minute);
     f.pool.set_cleaner_retry_ms(minute);
     f.pool.set_dirty_max(FRAMES);
-    f.io.inject(Fault { on: Operation::Write, after: 0, kind: FaultKind::Error(libc::ENOSPC), forever: true });
+    f.io.inject(DiskFault { on: Operation::Write, after: 0, kind: FaultKind::Error(libc::ENOSPC), forever: true });
     change_each(&f, 1..=FRAMES as u32);
     let start = Instant::now();
     for _ in 0..3 {

@@ -59,7 +59,7 @@ use dirty::DirtyPages;
 use frames::{Frames, PageKey};
 use page_table::PageTable;
 #[cfg(test)]
-pub(crate) use planted::Fault as PlantedFault;
+pub(crate) use planted::PlantedFault;
 use replacement::Replacement;
 use rested::RestList;
 use std::{
@@ -123,7 +123,7 @@ pub struct BufferPool {
     flushed: AtomicU64,
     doublewrite_pages: AtomicU64,
     doublewrite_batches: AtomicU64,
-    planted: Planted<planted::Fault>,
+    planted: Planted<planted::PlantedFault>,
     /// Counters of the cleaner's work.
     counters: Arc<Counters>,
     /// The pool itself, for the cleaner.

@@ -2,7 +2,7 @@
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PlantedFault {
     /// Pages are written before the log that changed them.
     PageBeforeLog,
     /// Pages count as clean before their files are synced.
@@ -14,7 +14,7 @@ pub(crate) enum Fault {
 #[cfg(test)]
 impl super::BufferPool {
     /// Plants a fault, once.
-    pub(crate) fn plant(&self, fault: Fault) {
+    pub(crate) fn plant(&self, fault: PlantedFault) {
         self.planted.plant(fault);
     }
 }

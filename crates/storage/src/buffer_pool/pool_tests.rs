@@ -4,7 +4,7 @@ use super::{watched_disk::WatchedDisk, *};
 use crate::{
     FileId,
     io::{
-        simulated::{Fault, FaultKind, Operation},
+        simulated::{DiskFault, FaultKind, Operation},
         threads::ThreadsIo,
     },
     page::{PAGE_HEADER, PageHeader, PageType},
@@ -74,7 +74,7 @@ impl Fixture {
     }
 
     fn fault(&self, on: Operation, kind: FaultKind, forever: bool) {
-        self.io.inject(Fault { on, after: 0, kind, forever });
+        self.io.inject(DiskFault { on, after: 0, kind, forever });
     }
 
     /// All frames are free or in a list, none is lost. A page that was read ahead is in a list a moment before it stops
@@ -391,7 +391,7 @@ fn threads_survive_failing_reads_and_writes() {
                     let page_no = (x % u64::from(PAGES)) as u32 + 1;
                     let on = if x >> 32 & 1 == 0 { Operation::Read } else { Operation::Write };
                     if x >> 40 & 15 == 0 {
-                        f.io.inject(Fault { on, after: 3, kind: FaultKind::Error(libc::EIO), forever: false });
+                        f.io.inject(DiskFault { on, after: 3, kind: FaultKind::Error(libc::EIO), forever: false });
                     }
                     if x >> 48 & 3 == 0 {
                         f.pool.prefetch(&f.file, &[page_no + 1, page_no + 2], &f.counters);

@@ -11,7 +11,7 @@
 //!
 //! Writers and readers go on meanwhile. A page on which anything failed stays dirty, since when it was.
 
-use super::{BufferPool, frames::PageKey, planted::Fault, write_order::PageCopy};
+use super::{BufferPool, frames::PageKey, planted::PlantedFault, write_order::PageCopy};
 use crate::{
     Counters, FileId, Result, StorageError,
     counters::Counter,
@@ -60,7 +60,7 @@ impl BufferPool {
         let result = self.make_durable(&batch, memory, &mut durable);
         for (copied, &durable) in batch.iter().zip(&durable) {
             let state = &self.frames.get(copied.frame).state;
-            if self.planted.has(Fault::ForgetChangesSinceCopy) {
+            if self.planted.has(PlantedFault::ForgetChangesSinceCopy) {
                 self.dirty.forget(copied.frame, state);
             }
             let is_clean = self.dirty.finish(copied.frame, state, durable);
@@ -122,7 +122,7 @@ impl BufferPool {
             .collect();
         self.write_order.check(copies[0].file)?;
         let lsn = copies.iter().map(|copy| PageHeader(copy.bytes).lsn()).max().unwrap_or(0);
-        if !self.planted.has(Fault::PageBeforeLog) {
+        if !self.planted.has(PlantedFault::PageBeforeLog) {
             self.write_order.make_log_durable(lsn)?;
         }
         let doublewrite = self.write_order.doublewrite();
@@ -174,7 +174,7 @@ impl BufferPool {
 
     /// Syncs the files of the pages that were written. If that fails, none of the pages counts as durable.
     fn sync_files(&self, batch: &[Copied], durable: &mut [bool]) -> Result<()> {
-        if self.planted.has(Fault::CleanBeforeSync) {
+        if self.planted.has(PlantedFault::CleanBeforeSync) {
             return Ok(());
         }
         let written = batch.iter().zip(&*durable).filter(|(_, written)| **written);

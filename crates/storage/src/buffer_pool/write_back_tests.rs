@@ -1,9 +1,9 @@
 //! Tests of the order of writing: the log and the copy are durable before a page is written, the page is clean after
 //! it.
 
-use super::{planted::Fault as PlantedFault, write_fixtures::*, *};
+use super::{planted::PlantedFault, write_fixtures::*, *};
 use crate::{
-    io::simulated::{Fault, FaultKind, Operation},
+    io::simulated::{DiskFault, FaultKind, Operation},
     page::PageHeader,
 };
 use std::sync::atomic::Ordering::SeqCst;
@@ -150,7 +150,7 @@ fn a_failed_sync_is_the_end() {
     f.pool.set_on_failure(Arc::new(move |_| {
         hook.fetch_add(1, SeqCst);
     }));
-    f.io.inject(Fault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
+    f.io.inject(DiskFault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
     change(&f, 5);
     assert!(f.pool.flush_file(&f.file, &f.counters).is_err());
     assert_eq!((told.load(SeqCst), dirty_pages(&f)), (1, vec![5]));

@@ -198,7 +198,7 @@ mod tests {
         FileId,
         io::{
             Disk, ReadOp,
-            simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+            simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
             trace::{AccessKind, TraceIo},
         },
         page::{PAGE_HEADER, PageType, verify},
@@ -256,7 +256,7 @@ mod tests {
         for after in [0, 1, 4] {
             let io = Arc::new(SimulatedDisk::new());
             let (mut w, _) = writer(Arc::clone(&io) as _);
-            io.inject(Fault { on: Operation::Write, after, kind: FaultKind::Error(libc::ENOSPC), forever: true });
+            io.inject(DiskFault { on: Operation::Write, after, kind: FaultKind::Error(libc::ENOSPC), forever: true });
             let appended = (1..=300u32).try_for_each(|n| w.append(&page(n)).map(drop));
             let result = appended.and_then(|()| w.finish(None, |_| ()).map(drop));
             assert!(matches!(result, Err(StorageError::DiskFull { .. })), "{result:?}");

@@ -14,7 +14,7 @@ use super::{
     DuplicatePolicy, LoadProgress, duplicate,
     files::NewFiles,
     prefix_counts::PrefixCounter,
-    reader::{Source, TreeReader},
+    reader::{LoadSource, TreeReader},
     row::{RowBuffer, RowLayout},
     sort::{SortOptions, Sorter},
     statistics::StatisticsThread,
@@ -79,7 +79,7 @@ struct Sorting {
 
 impl ClusteredBuild {
     /// `old`: the table's tree, unless it is empty.
-    pub fn new(layout: Arc<TreeLayout>, old: Option<Source>, options: ClusteredOptions) -> Result<ClusteredBuild> {
+    pub fn new(layout: Arc<TreeLayout>, old: Option<LoadSource>, options: ClusteredOptions) -> Result<ClusteredBuild> {
         let mut base = Base::default();
         if let Some(tree) = old {
             base.runs.push_back(BaseRun::Reader(all_columns(tree, &options.counters)?));
@@ -136,7 +136,7 @@ impl ClusteredBuild {
         if rows > 0 {
             let tree =
                 Tree::open(Arc::clone(&self.options.pool), None, Arc::clone(&streamed.file), Arc::clone(&self.layout))?;
-            let reader = all_columns(Source::Built(Arc::new(tree)), &self.options.counters)?;
+            let reader = all_columns(LoadSource::Built(Arc::new(tree)), &self.options.counters)?;
             let base = &mut self.merge.base;
             // The batch under way comes after it.
             if let Some(batch) = base.batch.take() {
@@ -195,7 +195,7 @@ impl ClusteredBuild {
     }
 }
 
-fn all_columns(tree: Source, counters: &Arc<Counters>) -> Result<TreeReader> {
+fn all_columns(tree: LoadSource, counters: &Arc<Counters>) -> Result<TreeReader> {
     let columns = (0..tree.layout().columns.len()).collect();
     TreeReader::new(tree, columns, Arc::clone(counters))
 }

@@ -1,7 +1,7 @@
 //! K-way merge of sorted runs, in several passes when there are more runs than one merge may read.
 
 use super::{
-    run_file::{Record, Run, RunReader, RunWriter},
+    run_file::{Record, RunReader, RunWriter, SortedRun},
     sort::{SortOptions, prefix_of},
 };
 use crate::Result;
@@ -26,7 +26,7 @@ pub(super) struct Merge {
 
 impl Merge {
     /// Merges runs, which stand in order of arrival; makes fewer of them first if they are too many.
-    pub fn of_runs(mut runs: Vec<Run>, options: &SortOptions) -> Result<Merge> {
+    pub fn of_runs(mut runs: Vec<SortedRun>, options: &SortOptions) -> Result<Merge> {
         let fan_in = options.fan_in();
         while runs.len() > fan_in {
             // Neighbours are merged, so that earlier records stay in earlier runs.
@@ -50,7 +50,7 @@ impl Merge {
         Merge::new(runs)
     }
 
-    fn new(runs: Vec<Run>) -> Result<Merge> {
+    fn new(runs: Vec<SortedRun>) -> Result<Merge> {
         let mut merge = Merge { sources: Vec::with_capacity(runs.len()), heap: Vec::new(), taken: false };
         for run in runs {
             let mut reader = RunReader::new(run);

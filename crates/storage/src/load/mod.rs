@@ -35,7 +35,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use clustered::{Clustered, ClusteredBuild, ClusteredOptions};
 use files::NewFiles;
 use muster_types::Value;
-use reader::Source;
+use reader::LoadSource;
 use secondary::IndexBuilder;
 use sort::SortOptions;
 use std::{
@@ -112,7 +112,7 @@ impl TableLoader {
     pub fn new(table: Arc<Table>, options: LoadOptions) -> Result<TableLoader> {
         let store = Arc::clone(table.store());
         let layout = Arc::new(TreeLayout::new(table.schema(), 0));
-        let old = Source::Table { table: Arc::clone(&table), index: 0 };
+        let old = LoadSource::Table { table: Arc::clone(&table), index: 0 };
         let next_row_number = (old.file().header().next_row_id as i64).max(1);
         let files = Arc::new(NewFiles::new(Arc::clone(&store)));
         let build_options = ClusteredOptions {
@@ -191,7 +191,7 @@ impl TableLoader {
         let secondary: Vec<usize> = (1..schema.indexes.len()).collect();
         let tree =
             Tree::open(Arc::clone(store.buffer_pool()), None, Arc::clone(&clustered.file), Arc::clone(&self.layout))?;
-        let built = index_builder(store, Source::Built(Arc::new(tree)), &schema, &self.files, &self.options)
+        let built = index_builder(store, LoadSource::Built(Arc::new(tree)), &schema, &self.files, &self.options)
             .build_all(&secondary)?;
         let (mut files, mut indexes) = (vec![clustered.file.id()], vec![clustered.index]);
         for (file, stats) in built {
@@ -220,7 +220,7 @@ impl Drop for TableLoader {
 
 fn index_builder<'a>(
     store: &Arc<Store>,
-    clustered: Source,
+    clustered: LoadSource,
     schema: &'a TableSchema,
     files: &'a NewFiles,
     options: &LoadOptions,
@@ -245,7 +245,7 @@ pub fn build_index(
     index: usize,
     options: &LoadOptions,
 ) -> Result<(FileId, IndexStats)> {
-    let clustered = Source::Table { table: Arc::clone(table), index: 0 };
+    let clustered = LoadSource::Table { table: Arc::clone(table), index: 0 };
     let files = NewFiles::new(Arc::clone(table.store()));
     let built = index_builder(table.store(), clustered, schema, &files, options).build_all(&[index])?;
     files.keep();

@@ -21,23 +21,23 @@ const READ_AHEAD_LEAVES: usize = 128;
 
 /// A tree that is read: one of a table, or one that was just built.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum LoadSource {
     Table { table: Arc<Table>, index: usize },
     Built(Arc<Tree>),
 }
 
-impl Deref for Source {
+impl Deref for LoadSource {
     type Target = Tree;
     fn deref(&self) -> &Tree {
         match self {
-            Source::Table { table, index } => table.tree(*index),
-            Source::Built(tree) => tree,
+            LoadSource::Table { table, index } => table.tree(*index),
+            LoadSource::Built(tree) => tree,
         }
     }
 }
 
 pub(super) struct TreeReader {
-    tree: Source,
+    tree: LoadSource,
     run: LeafRun,
     /// Positions among the tree's stored columns.
     columns: Vec<usize>,
@@ -45,7 +45,7 @@ pub(super) struct TreeReader {
 }
 
 impl TreeReader {
-    pub fn new(tree: Source, columns: Vec<usize>, counters: Arc<Counters>) -> Result<TreeReader> {
+    pub fn new(tree: LoadSource, columns: Vec<usize>, counters: Arc<Counters>) -> Result<TreeReader> {
         let (mut run, rest) = tree.plan(ByteRange::default(), false, READ_AHEAD_LEAVES, &counters)?;
         run.continue_with(rest);
         Ok(TreeReader { tree, run, columns, counters })

@@ -29,7 +29,7 @@ pub(super) struct Record<'a> {
 
 /// A finished run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: File,
     path: PathBuf,
     records: u64,
@@ -37,7 +37,7 @@ pub(super) struct Run {
 
 /// Writes a run.
 pub(super) struct RunWriter {
-    run: Run,
+    run: SortedRun,
     block: Vec<u8>,
     block_bytes: usize,
     written: u64,
@@ -56,7 +56,7 @@ impl RunWriter {
             .map_err(|e| StorageError::io(&path, e))?;
         std::fs::remove_file(&path).map_err(|e| StorageError::io(&path, e))?;
         let block = vec![0; BLOCK_HEADER_BYTES];
-        Ok(RunWriter { run: Run { file, path, records: 0 }, block, block_bytes, written: 0 })
+        Ok(RunWriter { run: SortedRun { file, path, records: 0 }, block, block_bytes, written: 0 })
     }
 
     pub fn push(&mut self, record: &Record) -> Result<()> {
@@ -81,7 +81,7 @@ impl RunWriter {
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Run> {
+    pub fn finish(mut self) -> Result<SortedRun> {
         if self.block.len() > BLOCK_HEADER_BYTES {
             self.flush()?;
         }
@@ -91,7 +91,7 @@ impl RunWriter {
 
 /// Reads a run from its beginning, one block in memory.
 pub(super) struct RunReader {
-    run: Run,
+    run: SortedRun,
     block: Vec<u8>,
     block_number: u32,
     /// File offset of the next block.
@@ -104,7 +104,7 @@ pub(super) struct RunReader {
 }
 
 impl RunReader {
-    pub fn new(run: Run) -> RunReader {
+    pub fn new(run: SortedRun) -> RunReader {
         let left = run.records;
         RunReader { run, block: Vec::new(), block_number: 0, next: 0, at: 0, key_end: 0, end: 0, left }
     }
@@ -173,7 +173,7 @@ impl RunReader {
 mod tests {
     use super::*;
 
-    fn run_of(n: u32, directory: &Path) -> Run {
+    fn run_of(n: u32, directory: &Path) -> SortedRun {
         let mut writer = RunWriter::create(directory, 4096).unwrap();
         for i in 0..n {
             let key = i.to_be_bytes();
@@ -182,7 +182,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    fn read_all(run: Run) -> Result<u32> {
+    fn read_all(run: SortedRun) -> Result<u32> {
         let mut reader = RunReader::new(run);
         let mut n = 0u32;
         while reader.advance()? {

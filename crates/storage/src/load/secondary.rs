@@ -4,7 +4,7 @@ use super::{
     LoadProgress, duplicate,
     files::NewFiles,
     prefix_counts::{PrefixCounter, has_null},
-    reader::{Source, TreeReader},
+    reader::{LoadSource, TreeReader},
     row::{RowBuffer, RowLayout},
     sort::{SortOptions, Sorter},
 };
@@ -30,7 +30,7 @@ const BLOCK_RECORDS: usize = 8192;
 /// The table, memory and counters that building an index needs.
 pub(super) struct IndexBuilder<'a> {
     /// The table's rows.
-    pub clustered: Source,
+    pub clustered: LoadSource,
     pub schema: &'a TableSchema,
     pub files: &'a NewFiles,
     pub memory_bytes: usize,

@@ -12,7 +12,7 @@
 use super::{
     LoadProgress,
     merge::Merge,
-    run_file::{Record, Run, RunWriter},
+    run_file::{Record, RunWriter, SortedRun},
 };
 use crate::{Result, StorageError};
 use std::{
@@ -151,7 +151,7 @@ fn record_at<'a>(arena: &'a [u8], entry: &MergeEntry) -> Record<'a> {
 pub(super) struct Sorter {
     options: SortOptions,
     memory: Memory,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     records: u64,
 }
 

@@ -4,7 +4,7 @@
 use super::{
     LockError,
     owner::LockOwner,
-    planted::Fault,
+    planted::PlantedFault,
     request::{LockMode, Resource, Wanted},
     table::LockTable,
 };
@@ -22,7 +22,7 @@ impl LockTable {
         if self.try_acquire(owner, successor, Wanted::insert_intention()) == Err(LockError::WouldWait) {
             return Err((successor.clone(), Wanted::insert_intention()));
         }
-        if !self.has_fault(Fault::SplitUnlocked) {
+        if !self.has_fault(PlantedFault::SplitUnlocked) {
             self.inherit(successor, entry);
         }
         Ok(())
@@ -31,7 +31,7 @@ impl LockTable {
     /// To be called when `entry` goes for good: who has locked the gap before it has locked the gap before `successor`
     /// then, which reaches as far down.
     pub fn join_gaps(&self, entry: &Resource, successor: &Resource) {
-        if !self.has_fault(Fault::JoinUnlocked) {
+        if !self.has_fault(PlantedFault::JoinUnlocked) {
             self.inherit(entry, successor);
         }
     }

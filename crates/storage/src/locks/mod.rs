@@ -39,7 +39,7 @@ mod wait;
 pub use deadlock::{Deadlock, DeadlockParty};
 pub use other_waits::{OtherWaits, Party, StoppedWaits};
 pub use owner::LockOwner;
-pub(crate) use planted::Fault;
+pub(crate) use planted::PlantedFault;
 pub use report::{LockReport, OwnerReport, WaitReport};
 pub use request::{LockKind, LockMode, Resource, Wanted};
 pub use table::{Acquired, LockTable};

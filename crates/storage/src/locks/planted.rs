@@ -4,7 +4,7 @@ use super::LockTable;
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PlantedFault {
     /// A new entry does not inherit the locks of the gap that it splits.
     SplitUnlocked,
     /// The locks of the gap before an entry that goes are forgotten.
@@ -15,12 +15,12 @@ pub(crate) enum Fault {
 
 impl LockTable {
     #[cfg(test)]
-    pub(crate) fn plant(&self, fault: Fault) {
+    pub(crate) fn plant(&self, fault: PlantedFault) {
         self.planted.plant(fault);
     }
 
     #[inline]
-    pub(crate) fn has_fault(&self, fault: Fault) -> bool {
+    pub(crate) fn has_fault(&self, fault: PlantedFault) -> bool {
         self.planted.has(fault)
     }
 }

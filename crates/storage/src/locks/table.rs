@@ -5,7 +5,7 @@ use super::{
     deadlock::WaitsFor,
     other_waits::OtherWaits,
     owner::LockOwner,
-    planted::Fault,
+    planted::PlantedFault,
     queue::{Effect, Queue},
     request::{LockMode, Resource, Wanted},
     wait::WaitTimes,
@@ -41,7 +41,7 @@ pub struct LockTable {
     gaps: AtomicU64,
     /// Waits of sessions for something else than keys.
     other_waits: OnceLock<Weak<dyn OtherWaits>>,
-    pub(super) planted: Planted<Fault>,
+    pub(super) planted: Planted<PlantedFault>,
 }
 
 /// How a lock was acquired.

@@ -4,7 +4,7 @@ use super::{
     Lsn,
     group::{self, Group, Stamp},
     options::FlushAtCommit,
-    planted::Fault,
+    planted::PlantedFault,
     room::Room,
     shared::Shared,
     status::LogStatus,
@@ -130,7 +130,7 @@ impl Shared {
             return start..end;
         }
         let flushed = self.flushed.load(Ordering::Acquire);
-        let early = self.options.planted.has(Fault::SyncedTooEarly);
+        let early = self.options.planted.has(PlantedFault::SyncedTooEarly);
         let stamp = |lsn| Stamp { lsn, synced: if early { lsn } else { flushed }, epoch: self.epoch };
         if let Some(at) = fill {
             let rest = self.geometry().rest(at) as u32;

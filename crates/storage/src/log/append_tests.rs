@@ -3,7 +3,7 @@ use crate::{
     StorageError,
     io::{
         Disk,
-        simulated::{Fault as DiskFault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     log::{
         FlushAtCommit,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     log::fixtures::Fixture,
 };
 use proptest::prelude::*;
@@ -42,13 +42,13 @@ fn a_write_that_fails_leaves_the_one_before() {
     let mut file = CheckpointFile::open(&fixture.files).unwrap();
     let first = file.last();
     let kind = FaultKind::Error(libc::EIO);
-    disk.inject_for("CHECKPOINT", Fault { on: Operation::Write, after: 0, kind, forever: false });
+    disk.inject_for("CHECKPOINT", DiskFault { on: Operation::Write, after: 0, kind, forever: false });
     assert!(file.write(Checkpoint { synced: 1024, ..first }).is_err());
     assert_eq!(CheckpointFile::open(&fixture.files).unwrap().last(), first);
     assert_eq!(fixture.failures.load(Ordering::Relaxed), 0);
     file.write(Checkpoint { synced: 2048, ..first }).unwrap();
     assert_eq!(CheckpointFile::open(&fixture.files).unwrap().last().synced, 2048);
-    disk.inject_for("CHECKPOINT", Fault { on: Operation::Sync, after: 0, kind, forever: false });
+    disk.inject_for("CHECKPOINT", DiskFault { on: Operation::Sync, after: 0, kind, forever: false });
     assert!(file.write(first).is_err());
     assert_eq!(fixture.failures.load(Ordering::Relaxed), 1, "a failed sync ends the process");
 }

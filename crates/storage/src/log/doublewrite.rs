@@ -2,7 +2,7 @@
 //! torn at its place by a power cut is whole here.
 
 use super::{
-    planted::{Fault, Planted},
+    planted::{Planted, PlantedFault},
     segments::LogFiles,
 };
 use crate::{
@@ -105,7 +105,7 @@ impl buffer_pool::Doublewrite for Doublewrite {
         self.files.disk.write(&mut ops);
         let [op] = ops;
         op.result.map_err(|e| StorageError::io(self.file.path(), e))?;
-        if self.planted.has(Fault::SkipDoublewriteSync) { Ok(()) } else { self.files.sync_file(&self.file) }
+        if self.planted.has(PlantedFault::SkipDoublewriteSync) { Ok(()) } else { self.files.sync_file(&self.file) }
     }
 
     fn written(&self, pages: &[PageCopy<'_>], durable: &[bool]) {

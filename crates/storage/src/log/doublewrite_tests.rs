@@ -70,7 +70,7 @@ fn write(fixture: &Fixture, doublewrite: &Doublewrite, pages: &[PageCopy<'_>]) -
 }
 
 /// Batches of pages are written until the power goes. Returns how many pages were repaired. Errors: what is wrong then.
-fn survive(seed: u64, fault: Option<Fault>) -> Result<usize, String> {
+fn survive(seed: u64, fault: Option<PlantedFault>) -> Result<usize, String> {
     let disk = Arc::new(SimulatedDisk::new());
     let fixture = create(&disk);
     let planted = Planted { fault };
@@ -124,7 +124,7 @@ fn no_page_is_torn_after_a_power_cut() {
 
 #[test]
 fn a_skipped_sync_is_found() {
-    assert!((0..300).any(|seed| survive(seed, Some(Fault::SkipDoublewriteSync)).is_err()));
+    assert!((0..300).any(|seed| survive(seed, Some(PlantedFault::SkipDoublewriteSync)).is_err()));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_page_that_was_not_written_is_kept() {
     let copy = |page_no, bytes| PageCopy { file: &file, id: FileId(1), page_no, bytes };
     disk.inject_for(
         "01.mus",
-        simulated::Fault { on: Operation::Write, after: 0, kind: FaultKind::Short, forever: false },
+        simulated::DiskFault { on: Operation::Write, after: 0, kind: FaultKind::Short, forever: false },
     );
     assert!(write(&fixture, &doublewrite, &[copy(3, &torn)]).is_err());
     assert!(versions(&disk).is_err());

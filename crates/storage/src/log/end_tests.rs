@@ -5,7 +5,7 @@ use super::{
         Recovery,
         checkpoint::CheckpointFile,
         fixtures::{Fixture, groups_of},
-        planted::Fault,
+        planted::PlantedFault,
     },
     *,
 };
@@ -122,7 +122,7 @@ fn what_the_checkpoint_knows_to_be_durable_is_there() {
 
 /// After a torn tail the log goes on over what was behind it. Its groups end exactly where a lost group begins that is
 /// still on the disk.
-fn ends_before_a_ghost(fault: Option<Fault>) -> usize {
+fn ends_before_a_ghost(fault: Option<PlantedFault>) -> usize {
     let (disk, fixture) = written(100);
     let before = Arc::new(std::sync::Mutex::new(Vec::new()));
     disk.tamper(Path::new(FIRST), |bytes| {
@@ -144,7 +144,7 @@ fn ends_before_a_ghost(fault: Option<Fault>) -> usize {
 #[test]
 fn groups_of_an_older_epoch_do_not_come_back() {
     assert_eq!(ends_before_a_ghost(None), 20 * 8);
-    assert_ne!(ends_before_a_ghost(Some(Fault::SameEpoch)), 20 * 8);
+    assert_ne!(ends_before_a_ghost(Some(PlantedFault::SameEpoch)), 20 * 8);
 }
 
 /// Redo begins at the end of the log, and right there lies a whole group of an epoch before: only the checkpoint knows.

@@ -5,7 +5,7 @@ use super::{
     geometry::{Geometry, SEGMENT_MIN},
     group::Group,
     options::OnFailure,
-    planted::{Fault, Planted},
+    planted::{Planted, PlantedFault},
     recovery,
     segment_header::SegmentFormat,
     segments::LogFiles,
@@ -44,7 +44,7 @@ impl Fixture {
         Fixture { files, planted: Planted::default(), failures }
     }
 
-    pub fn with_fault(mut self, fault: Option<Fault>) -> Fixture {
+    pub fn with_fault(mut self, fault: Option<PlantedFault>) -> Fixture {
         self.planted.fault = fault;
         self
     }

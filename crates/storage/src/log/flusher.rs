@@ -4,7 +4,7 @@ use super::{
     Lsn,
     geometry::SEGMENT_HEADER,
     group::{GROUP_HEADER, GroupHeader},
-    planted::Fault,
+    planted::PlantedFault,
     shared::Shared,
 };
 use crate::{
@@ -78,7 +78,7 @@ impl Flusher {
     /// Makes durable what was written.
     pub fn sync(&mut self, shared: &Shared) -> Result<()> {
         for number in std::mem::take(&mut self.unsynced) {
-            if !shared.options.planted.has(Fault::SkipSync) {
+            if !shared.options.planted.has(PlantedFault::SkipSync) {
                 let file = shared.segments.existing(number)?;
                 shared.segments.files.sync_file(&file)?;
             }

@@ -51,9 +51,9 @@ pub(crate) use group::{GROUP_HEADER, Group, GroupView, Record};
 pub use options::FlushAtCommit;
 pub(crate) use options::{LogOptions, OnFailure};
 pub(crate) use page_log::RepeatedLog;
-#[cfg(test)]
-pub(crate) use planted::Fault;
 pub(crate) use planted::Planted;
+#[cfg(test)]
+pub(crate) use planted::PlantedFault;
 pub(crate) use read::NearbyRecords;
 pub(crate) use reader::Next;
 pub(crate) use recovery::{Recovery, create};

@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Planted {
     #[cfg(test)]
-    pub fault: Option<Fault>,
+    pub fault: Option<PlantedFault>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PlantedFault {
     /// The log thread tells that bytes are durable without a sync.
     SkipSync,
     /// Groups say that all before them is durable.
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
 }
 
 impl Planted {
-    pub fn has(self, fault: Fault) -> bool {
+    pub fn has(self, fault: PlantedFault) -> bool {
         #[cfg(test)]
         return self.fault == Some(fault);
         #[cfg(not(test))]

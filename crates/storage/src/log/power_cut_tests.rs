@@ -4,7 +4,7 @@
 use super::{
     Lsn,
     fixtures::{Fixture, Stepped, groups_of},
-    planted::Fault,
+    planted::PlantedFault,
     reader::Next,
 };
 use crate::{io::simulated::SimulatedDisk, page::u64_at, testing::random::Random};
@@ -157,7 +157,7 @@ impl CutRun {
 }
 
 /// Lives of one log until it fails or `crashes` are survived. Errors: what is wrong with it.
-fn survive(seed: u64, crashes: u32, fault: Option<Fault>) -> Result<Met, String> {
+fn survive(seed: u64, crashes: u32, fault: Option<PlantedFault>) -> Result<Met, String> {
     let mut run = CutRun::new(seed);
     let mut disk = Arc::new(SimulatedDisk::new());
     Fixture::new(Arc::clone(&disk) as _).create().map_err(|e| e.to_string())?;
@@ -192,7 +192,7 @@ fn survive(seed: u64, crashes: u32, fault: Option<Fault>) -> Result<Met, String>
     Ok(run.met)
 }
 
-fn survive_all(seeds: Range<u64>, fault: Option<Fault>) -> (Met, Vec<String>) {
+fn survive_all(seeds: Range<u64>, fault: Option<PlantedFault>) -> (Met, Vec<String>) {
     let mut met = Met::default();
     let mut failed = Vec::new();
     for seed in seeds {
@@ -238,7 +238,7 @@ fn what_was_acknowledged_is_there_after_any_of_many_cuts() {
 
 #[test]
 fn each_planted_fault_is_found() {
-    use Fault::{RecycleEarly, SameEpoch, SkipSync, SkipSyncOfRecovery, SyncedTooEarly};
+    use PlantedFault::{RecycleEarly, SameEpoch, SkipSync, SkipSyncOfRecovery, SyncedTooEarly};
     for fault in [SkipSync, SyncedTooEarly, SameEpoch, SkipSyncOfRecovery, RecycleEarly] {
         let found = (0..60).any(|seed| survive(seed, 12, Some(fault)).is_err());
         assert!(found, "no seed finds {fault:?}");

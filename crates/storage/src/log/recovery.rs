@@ -10,7 +10,7 @@ use super::{
     geometry::{Geometry, SEGMENT_HEADER},
     group::Identity,
     options::LogOptions,
-    planted::Fault,
+    planted::PlantedFault,
     reader::{Groups, Window},
     ring::Ring,
     segment_header::SegmentFormat,
@@ -124,10 +124,10 @@ impl Recovery {
         let last = self.checkpoint();
         let geometry = last.geometry;
         let end = self.end.lsn;
-        if !options.planted.has(Fault::SkipSyncOfRecovery) {
+        if !options.planted.has(PlantedFault::SkipSyncOfRecovery) {
             self.sync()?;
         }
-        let raised = if options.planted.has(Fault::SameEpoch) { 0 } else { 1 };
+        let raised = if options.planted.has(PlantedFault::SameEpoch) { 0 } else { 1 };
         let epoch =
             self.end.epoch.checked_add(raised).ok_or_else(|| self.segments.damaged(end, "all epochs are used up"))?;
         self.checkpoint.write(Checkpoint { synced: end, epoch, ..last })?;

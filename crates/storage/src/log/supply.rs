@@ -1,6 +1,6 @@
 //! Segments to come: made of zeros, or of segments that nobody needs any more. Checkpoints, which tell that.
 
-use super::{Lsn, append::Log, checkpoint::Checkpoint, planted::Fault, segments::Segments, shared::Shared};
+use super::{Lsn, append::Log, checkpoint::Checkpoint, planted::PlantedFault, segments::Segments, shared::Shared};
 use crate::Result;
 use std::{collections::VecDeque, sync::atomic::Ordering, time::Duration};
 
@@ -80,7 +80,7 @@ impl Shared {
         let mut file = self.checkpoint.lock();
         let last = file.last();
         debug_assert!(last.redo <= redo && last.oldest <= oldest && oldest <= redo);
-        if self.options.planted.has(Fault::RecycleEarly) {
+        if self.options.planted.has(PlantedFault::RecycleEarly) {
             self.recycle(redo, oldest)?;
         }
         let synced = self.flushed.load(Ordering::Acquire);

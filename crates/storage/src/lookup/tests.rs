@@ -3,7 +3,7 @@ use crate::{
     ColumnSchema, IndexSchema, Scan, ScanRequest, Store, StoreOptions, TableSchema, TableStatistics,
     io::{
         Disk,
-        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     key::KeyPartCodec,
     rows::fixtures::{
@@ -17,7 +17,7 @@ use muster_types::{KeyPart, SqlType, Value};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
-type Found = Vec<(u32, Vec<Value>)>;
+type FoundRows = Vec<(u32, Vec<Value>)>;
 
 fn request(index: usize, columns: Vec<usize>) -> LookupRequest {
     LookupRequest {
@@ -34,7 +34,7 @@ fn request(index: usize, columns: Vec<usize>) -> LookupRequest {
 }
 
 /// All that is left of the keys begun with.
-fn drain(table: &Table, lookup: &mut Lookup) -> Result<Found> {
+fn drain(table: &Table, lookup: &mut Lookup) -> Result<FoundRows> {
     let columns = lookup.access.output.columns.clone();
     let types: Vec<_> = columns.iter().map(|c| table.schema().columns[*c].clone()).collect();
     let mut found = Vec::new();
@@ -132,7 +132,7 @@ fn checked_keys(table: &Table, index: usize, columns: &[usize], rows: &[Vec<Valu
 }
 
 /// Rows with the numbers of the keys that found them, as texts that can be compared in any order.
-fn in_any_order(found: &Found) -> Vec<String> {
+fn in_any_order(found: &FoundRows) -> Vec<String> {
     sortable(&found.iter().map(|(o, row)| [&[Value::Int(*o as i64)], &row[..]].concat()).collect::<Vec<_>>())
 }
 
@@ -292,7 +292,7 @@ proptest! {
         };
         let mut lookup = Lookup::new(Arc::clone(&table), request).unwrap();
         let values: ArrayRef = Arc::new(Int32Array::from_iter_values((0..3000).step_by(7)));
-        io.inject(Fault { on: Operation::Read, after, kind, forever });
+        io.inject(DiskFault { on: Operation::Read, after, kind, forever });
         lookup.begin(table.lookup_keys(index, &[Arc::clone(&values)]).unwrap());
         let faulty = drain(&table, &mut lookup);
         io.clear_faults();

@@ -13,7 +13,7 @@ use crate::{
         page::leaf::{
             Leaf,
             decode::{ColumnSink, DecodeError},
-            rows::Rows,
+            rows::RowSelection,
         },
     },
 };
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// A leaf as a view sees it and rows of it, in the order they are wanted.
 pub(crate) struct LeafRows {
     pub page: LeafPage,
-    pub rows: Rows,
+    pub rows: RowSelection,
 }
 
 /// Collects some columns of rows.

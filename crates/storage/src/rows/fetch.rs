@@ -10,7 +10,7 @@ use crate::{
     Counters, Result,
     counters::Counter,
     key::{KeyList, Keys},
-    tree::{LeafPage, PrefixRun, Tree, page::leaf::rows::Rows},
+    tree::{LeafPage, PrefixRun, Tree, page::leaf::rows::RowSelection},
 };
 use arrow_array::RecordBatch;
 use std::{ops::Range, sync::Arc};
@@ -102,7 +102,7 @@ impl Fetcher {
     }
 
     /// Takes in entries of a secondary leaf, and their tags (one per entry, or none at all).
-    pub fn add_entries(&mut self, secondary: &Tree, page: &LeafPage, rows: &Rows, tags: &[u32]) -> Result<()> {
+    pub fn add_entries(&mut self, secondary: &Tree, page: &LeafPage, rows: &RowSelection, tags: &[u32]) -> Result<()> {
         if self.done > 0 && self.pass.is_empty() {
             self.keys.drain(self.done);
             self.tags.drain(..self.done.min(self.tags.len()));

@@ -6,7 +6,7 @@ use crate::{
     key::KeyList,
     tree::{
         Batching, PrefixLeaf, PrefixRun, Tree,
-        page::leaf::{rows::Rows, search::PrefixSearch},
+        page::leaf::{rows::RowSelection, search::PrefixSearch},
     },
 };
 use std::{ops::ControlFlow, sync::Arc};
@@ -97,7 +97,7 @@ impl Matcher {
             })
             .and(seen)
             .map_err(corrupt)?;
-        let rows = Rows::of(list, content.base_rows());
+        let rows = RowSelection::of(list, content.base_rows());
         Ok(LeafRows { page, rows })
     }
 }

@@ -6,7 +6,7 @@ use super::{LeafRows, RowAccess};
 use crate::{
     Counters, ReadView, Result,
     key::Keys,
-    tree::{LeafPage, Pages, Tree, page::leaf::rows::Rows},
+    tree::{LeafPage, Pages, Tree, page::leaf::rows::RowSelection},
 };
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Recheck {
     }
 
     /// Takes in entries of a leaf.
-    pub fn add(&mut self, page: &LeafPage, rows: &Rows) -> Result<()> {
+    pub fn add(&mut self, page: &LeafPage, rows: &RowSelection) -> Result<()> {
         let layout = self.secondary.layout();
         let keys = self.secondary.leaf(page)?.key_rows(layout, &layout.key);
         let keys = keys.map_err(|e| self.secondary.corrupt(page.page_no(), e))?;

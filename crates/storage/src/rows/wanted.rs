@@ -1,6 +1,6 @@
 //! Which rows of a leaf are decoded, in the form that decodes them fastest.
 
-use crate::tree::page::leaf::rows::Rows;
+use crate::tree::page::leaf::rows::RowSelection;
 use arrow_buffer::BooleanBuffer;
 use std::{borrow::Cow, ops::Range};
 
@@ -11,18 +11,18 @@ const RUN_ROWS_MIN: usize = 8;
 
 /// Rows of one leaf.
 pub(super) enum Wanted<'a> {
-    Rows(Cow<'a, Rows>),
+    Rows(Cow<'a, RowSelection>),
     /// Neighbouring rows with few gaps between them. The runs ascend, and there is at least one.
     Runs(Vec<Range<usize>>),
 }
 
 impl<'a> Wanted<'a> {
-    pub fn all(rows: &'a Rows) -> Wanted<'a> {
+    pub fn all(rows: &'a RowSelection) -> Wanted<'a> {
         Wanted::Rows(Cow::Borrowed(rows))
     }
 
     /// Those of `rows` whose bit is set; `None` if there are none.
-    pub fn of(rows: &'a Rows, passed: &BooleanBuffer) -> Option<Wanted<'a>> {
+    pub fn of(rows: &'a RowSelection, passed: &BooleanBuffer) -> Option<Wanted<'a>> {
         let count = passed.count_set_bits();
         if count == 0 {
             return None;
@@ -30,7 +30,7 @@ impl<'a> Wanted<'a> {
         if count == passed.len() {
             return Some(Wanted::all(rows));
         }
-        if let Rows::Range(range) = rows
+        if let RowSelection::Range(range) = rows
             && (passed.len() - count) * DROPPED_ONE_IN <= passed.len()
         {
             let runs = passed.set_slices().map(|(start, end)| range.start + start..range.start + end);
@@ -72,7 +72,7 @@ mod tests {
             start in 0usize..50,
         ) {
             let passed: BooleanBuffer = bits.iter().enumerate().map(|(i, bit)| *bit && (!sparse || i % 3 == 0)).collect();
-            let rows = Rows::Range(start..start + bits.len());
+            let rows = RowSelection::Range(start..start + bits.len());
             let want: Vec<usize> = passed.set_indices().map(|i| start + i).collect();
             let found: Vec<usize> = match Wanted::of(&rows, &passed) {
                 None => Vec::new(),

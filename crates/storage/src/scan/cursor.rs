@@ -4,7 +4,7 @@ use super::{
     Scan,
     queue::Morsel,
     skip::{Skipper, further},
-    steering::Target,
+    steering::SteeringTarget,
 };
 use crate::{
     Counters, Result,
@@ -12,7 +12,7 @@ use crate::{
     rows::{FIRST_BATCH_ROWS, Fetcher, LeafRows, Output, Tester, all_resident, count_delivered, max_latched},
     tree::{
         LeafSlice, Skipped,
-        page::leaf::{BadPage, rows::Rows, visible::visible},
+        page::leaf::{BadPage, rows::RowSelection, visible::visible},
     },
 };
 use arrow_array::RecordBatch;
@@ -34,7 +34,7 @@ pub struct ScanCursor {
     /// Entries to leave out.
     skipper: Option<Skipper>,
     /// The place to continue at, if that is not the next entry.
-    onward: Option<Target>,
+    onward: Option<SteeringTarget>,
     /// What was read of a leaf and not looked at, where entries are left out: a copied leaf may have several pages.
     slices: VecDeque<LeafSlice>,
     /// Leaves read one behind the other.
@@ -246,7 +246,7 @@ impl ScanCursor {
         let chosen = skipper.choose(&leaf, rows).map_err(corrupt)?;
         self.onward = chosen.onward;
         let mut read = chosen.read;
-        let mut leaves = vec![LeafRows { page, rows: Rows::of(chosen.rows, base_rows) }];
+        let mut leaves = vec![LeafRows { page, rows: RowSelection::of(chosen.rows, base_rows) }];
         let tested = self.index_tester.is_some() || self.row_tester.is_some();
         for tester in [&mut self.index_tester, &mut self.row_tester].into_iter().flatten() {
             tester.narrow(&mut leaves, &mut Vec::new(), counters)?;
@@ -267,8 +267,8 @@ impl ScanCursor {
     }
 
     /// Leaves out what stands before the target. Holds no latch.
-    fn go_on(&mut self, scan: &Scan, target: Target, counters: &Counters) -> Result<()> {
-        let Target::Key(key) = target else {
+    fn go_on(&mut self, scan: &Scan, target: SteeringTarget, counters: &Counters) -> Result<()> {
+        let SteeringTarget::Key(key) = target else {
             self.slices.clear();
             self.current = None;
             scan.queue.lock().end();

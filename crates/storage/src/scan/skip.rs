@@ -1,7 +1,7 @@
 //! Reading leaves in part: the entries that steering lets through, the first entry of each group, and how far a cursor
 //! may go from there without reading.
 
-use super::steering::{Sets, Target};
+use super::steering::{Sets, SteeringTarget};
 use crate::{
     Result,
     key::{KeyCodec, prefix_end},
@@ -10,7 +10,7 @@ use crate::{
         Tree,
         page::{
             gallop::first_not,
-            leaf::{BadPage, Leaf, rows::Rows},
+            leaf::{BadPage, Leaf, rows::RowSelection},
         },
     },
 };
@@ -44,7 +44,7 @@ pub(super) struct Chosen {
     /// Entries that were looked at.
     pub read: usize,
     /// The place to continue at, if that is not the next entry.
-    pub onward: Option<Target>,
+    pub onward: Option<SteeringTarget>,
 }
 
 impl Skipper {
@@ -106,8 +106,8 @@ impl Skipper {
             }
             let target = sets.target(&columns.row(row), part, reverse);
             let next = match &target {
-                Target::End => count,
-                Target::Key(key) => first_not(place + 1, count, 1, |place| {
+                SteeringTarget::End => count,
+                SteeringTarget::Key(key) => first_not(place + 1, count, 1, |place| {
                     scratch.clear();
                     sets.codec().append_row(&columns.row(row_at(place)), scratch);
                     (*scratch < *key) != reverse
@@ -125,7 +125,7 @@ impl Skipper {
     /// Keeps, of the rows of a leaf that have passed all conditions, the first of each group that was not delivered
     /// yet. Returns where to go on, if the rest of the last group is to be left out; `last`: the position of the last
     /// row of the leaf that the scan comes to.
-    pub fn keep_first(&mut self, leaf: &mut LeafRows, last_row: usize) -> Result<Option<Target>> {
+    pub fn keep_first(&mut self, leaf: &mut LeafRows, last_row: usize) -> Result<Option<SteeringTarget>> {
         let Some(groups) = &mut self.groups else { return Ok(None) };
         let corrupt = |e| self.tree.corrupt(leaf.page.page_no(), e);
         let content = self.tree.leaf(&leaf.page)?;
@@ -149,7 +149,7 @@ impl Skipper {
             place = first_not(place + 1, rows.len(), 1, |place| is_of(rows.get(place), &group));
             groups.last = Some(group);
         }
-        leaf.rows = Rows::of(kept, content.base_rows());
+        leaf.rows = RowSelection::of(kept, content.base_rows());
         Ok(match &groups.last {
             Some(last) if is_of(last_row, last) => Some(behind(last, self.reverse)),
             _ => None,
@@ -158,18 +158,20 @@ impl Skipper {
 }
 
 /// Behind all keys that begin with `group`.
-fn behind(group: &[u8], reverse: bool) -> Target {
+fn behind(group: &[u8], reverse: bool) -> SteeringTarget {
     match reverse {
-        true => Target::Key(group.to_vec()),
-        false => prefix_end(group).map_or(Target::End, Target::Key),
+        true => SteeringTarget::Key(group.to_vec()),
+        false => prefix_end(group).map_or(SteeringTarget::End, SteeringTarget::Key),
     }
 }
 
 /// The one of two places that is further on.
-pub(super) fn further(a: Option<Target>, b: Option<Target>, reverse: bool) -> Option<Target> {
+pub(super) fn further(a: Option<SteeringTarget>, b: Option<SteeringTarget>, reverse: bool) -> Option<SteeringTarget> {
     match (a, b) {
-        (Some(Target::Key(a)), Some(Target::Key(b))) => Some(Target::Key(if reverse { a.min(b) } else { a.max(b) })),
-        (Some(Target::End), _) | (_, Some(Target::End)) => Some(Target::End),
+        (Some(SteeringTarget::Key(a)), Some(SteeringTarget::Key(b))) => {
+            Some(SteeringTarget::Key(if reverse { a.min(b) } else { a.max(b) }))
+        }
+        (Some(SteeringTarget::End), _) | (_, Some(SteeringTarget::End)) => Some(SteeringTarget::End),
         (a, b) => a.or(b),
     }
 }

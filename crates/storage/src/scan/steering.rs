@@ -54,7 +54,7 @@ struct PartRange {
 
 /// The place to continue at behind an entry that steering leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum SteeringTarget {
     /// At the first key that is not less; in a reverse scan, at the last key that is less.
     Key(Vec<u8>),
     /// No other entry can match.
@@ -94,7 +94,7 @@ impl Sets {
     }
 
     /// The place to continue at behind a row whose `part` is the first that fails.
-    pub fn target(&self, row: &impl KeyRow, mut part: usize, reverse: bool) -> Target {
+    pub fn target(&self, row: &impl KeyRow, mut part: usize, reverse: bool) -> SteeringTarget {
         let mut key = Vec::new();
         let mut starts = Vec::with_capacity(part + 1);
         for i in 0..=part {
@@ -110,12 +110,12 @@ impl Sets {
             };
             if let Some(next) = next {
                 key.extend_from_slice(&next);
-                return Target::Key(key);
+                return SteeringTarget::Key(key);
             }
             // Nothing is left for this part, so the one before it has to change.
             loop {
                 if part == 0 {
-                    return Target::End;
+                    return SteeringTarget::End;
                 }
                 part -= 1;
                 bound = key.split_off(starts[part]);

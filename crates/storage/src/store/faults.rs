@@ -4,7 +4,7 @@ use crate::{buffer_pool::PlantedFault, log, transaction};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
-    pub log: Option<log::Fault>,
+    pub log: Option<log::PlantedFault>,
     pub pool: Option<PlantedFault>,
-    pub transactions: Option<transaction::Fault>,
+    pub transactions: Option<transaction::PlantedFault>,
 }

@@ -10,7 +10,7 @@ use crate::{
     log::Lsn,
     transaction::{ChainPlace, Transaction, UndoRecord, UndoRow, kind, link_of, undo_bytes_of},
     tree::UndoKind,
-    tree::{Change, FirstRecord, Rest, Room, Tree, page::leaf::slot::Version},
+    tree::{FirstRecord, Rest, Room, Tree, TreeChange, page::leaf::slot::Version},
 };
 use muster_types::{KeyRange, Value};
 use std::sync::{Arc, atomic::Ordering};
@@ -206,7 +206,7 @@ impl Table {
         trx: &mut Transaction,
         row: Option<&[u8]>,
         counters: &Counters,
-        mut change: impl FnMut(&mut Change<'_>, &Tree) -> Result<()>,
+        mut change: impl FnMut(&mut TreeChange<'_>, &Tree) -> Result<()>,
     ) -> Result<()> {
         let rooms = self.room_in_log()?;
         let _changing = self.changing();
@@ -261,8 +261,8 @@ impl Table {
     }
 
     /// Commits changes of all trees as one group of the log. Returns the position of its first record.
-    pub(super) fn commit_changes(&self, changes: Vec<Change<'_>>, first: Option<&FirstRecord>) -> Result<Lsn> {
-        let (rests, lsn) = Change::commit_all(changes, first)?;
+    pub(super) fn commit_changes(&self, changes: Vec<TreeChange<'_>>, first: Option<&FirstRecord>) -> Result<Lsn> {
+        let (rests, lsn) = TreeChange::commit_all(changes, first)?;
         // The transaction does not know of the undo record yet: if this panics, it cannot be rolled back.
         let _ends_process = first.map(|_| EndsProcess::if_panics(self.store.disk().as_ref(), "a change of rows"));
         rests.into_iter().for_each(Rest::finish);

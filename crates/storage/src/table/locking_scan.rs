@@ -15,7 +15,7 @@
 use crate::{
     Counters, ReadView, Result, StorageError, Table, Transaction,
     key::ByteRange,
-    locks::{Acquired, Fault, LockMode, Resource, TransactionLocks, Wanted},
+    locks::{Acquired, LockMode, PlantedFault, Resource, TransactionLocks, Wanted},
     tree::{CurrentEntry, TreeLayout},
 };
 use muster_types::{KeyRange, Value};
@@ -253,7 +253,8 @@ impl LockingScan {
             at.clone_from(&inside.key);
             let resource = Resource::entry(file, &inside.key);
             let is_changed = locks.is_changed_by_other(inside.trx_id(), || resource.clone());
-            let leaves_nothing = inside.is_marked() && !is_changed && !locks.table().has_fault(Fault::TrustEntries);
+            let leaves_nothing =
+                inside.is_marked() && !is_changed && !locks.table().has_fault(PlantedFault::TrustEntries);
             let mut compare = || *met_unseen |= view.as_ref().is_some_and(|view| !view.sees(inside.trx_id()));
             let wanted = match request.gaps {
                 true if range.is_point && !inside.is_marked() => Wanted::record(request.mode),
@@ -299,7 +300,7 @@ impl LockingScan {
         let (values, number) = table.split_stored(&row);
         let tree = table.tree(request.index);
         let makes_entry = tree.key_of_values(&tree.layout().stored_values(values, number))? == *at;
-        Ok((makes_entry || locks.table().has_fault(Fault::TrustEntries)).then_some(row))
+        Ok((makes_entry || locks.table().has_fault(PlantedFault::TrustEntries)).then_some(row))
     }
 }
 

@@ -9,9 +9,9 @@ use crate::{
     Counters, Result, StorageError,
     latch_order::Rank,
     log::Lsn,
-    transaction::{Fault, SeenByAll, UndoRecord, kind},
+    transaction::{PlantedFault, SeenByAll, UndoRecord, kind},
     tree::UndoKind,
-    tree::{Change, CurrentRow, FirstRecord, Tree},
+    tree::{CurrentRow, FirstRecord, Tree, TreeChange},
 };
 use muster_types::Value;
 
@@ -29,7 +29,7 @@ struct UndoneEntry {
 }
 
 impl UndoneEntry {
-    fn undo(&self, change: &mut Change<'_>) -> Result<()> {
+    fn undo(&self, change: &mut TreeChange<'_>) -> Result<()> {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) if before == after => Ok(()),
             (Some((values, key)), Some((_, after))) if key == after => change.put_entry(values),
@@ -37,7 +37,7 @@ impl UndoneEntry {
                 // Leaves are latched in the order of keys.
                 let (lower, upper) = if key < after { (key, after) } else { (after, key) };
                 change.together(lower, upper, |change| {
-                    let goes = |change: &mut Change<'_>| self.take_out(change, after);
+                    let goes = |change: &mut TreeChange<'_>| self.take_out(change, after);
                     match key < after {
                         true => Ok(change.try_put_entry(key, values)? && goes(change)?),
                         false => Ok(goes(change)? && change.try_put_entry(key, values)?),
@@ -52,7 +52,7 @@ impl UndoneEntry {
     }
 
     /// Removes the entry that the change has made, or marks it. Returns false if room had to be made first.
-    fn take_out(&self, change: &mut Change<'_>, key: &[u8]) -> Result<bool> {
+    fn take_out(&self, change: &mut TreeChange<'_>, key: &[u8]) -> Result<bool> {
         if self.is_needed { change.mark_at(key) } else { change.take_out(key) }
     }
 }
@@ -97,7 +97,7 @@ impl Table {
             let mut change = tree.begin(undo.trx_id, room, counters);
             match (index.checked_sub(1).map(|at| &entries[at]), &gone) {
                 (None, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
-                _ if self.store.transactions().has(Fault::ForgetEntries) => {}
+                _ if self.store.transactions().has(PlantedFault::ForgetEntries) => {}
                 (Some(_), Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 (Some(entry), None) => entry.undo(&mut change)?,
             }
@@ -117,7 +117,7 @@ impl Table {
         FirstRecord { kind: kind::UNDONE, file: self.trees[0].file().id(), payload }
     }
 
-    fn undo_row(&self, change: &mut Change<'_>, undo: &UndoRecord, record: &[u8], is_purged: bool) -> Result<()> {
+    fn undo_row(&self, change: &mut TreeChange<'_>, undo: &UndoRecord, record: &[u8], is_purged: bool) -> Result<()> {
         match undo.kind {
             _ if is_purged => change.delete(&undo.key),
             UndoKind::Insert | UndoKind::Inserts => change.delete(&undo.key),
@@ -132,7 +132,7 @@ impl Table {
     fn remove_entries(
         &self,
         tree: &Tree,
-        change: &mut Change<'_>,
+        change: &mut TreeChange<'_>,
         gone: &[Value],
         after: Option<&[Value]>,
     ) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::{
     definitions::{DefinitionChanges, Definitions},
     io::{
         Disk,
-        simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+        simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     rows::fixtures::{batch_of, rows_of, scan_request, small_load},
     small_file::ReplaceError,
@@ -268,7 +268,7 @@ fn a_lost_sync_is_found() {
     let scenario = Scenario::new();
     for on in [Operation::Sync, Operation::SyncDirectory] {
         let disk = Arc::new(SimulatedDisk::new());
-        disk.inject(Fault { on, after: 0, kind: FaultKind::Lost, forever: true });
+        disk.inject(DiskFault { on, after: 0, kind: FaultKind::Lost, forever: true });
         assert_eq!(scenario.run(&disk).0.step, 4);
         let lost = |seed| {
             let left = Arc::new(disk.after_power_cut(seed));

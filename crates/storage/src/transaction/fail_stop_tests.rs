@@ -5,7 +5,7 @@ use super::tests::{compare, open_table, rows_by, schema};
 use crate::{
     Counters, LogSettings, ReadView, Store, StoreOptions,
     file::ROOT_PAGE,
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
 };
 use muster_types::Value;
 use std::{
@@ -41,7 +41,7 @@ fn a_failed_sync_of_a_file_that_grows_ends_the_process() {
     let store = quiet_store(&disk, false);
     let files = store.create_table(&schema()).unwrap();
     let table = open_table(&store, &files);
-    let fault = Fault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false };
+    let fault = DiskFault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false };
     disk.inject_for(&format!("{:08}.mus", files[0].0), fault);
     let failed = (0..10_000).find_map(|id| table.insert_now(&row(id, 500), &Counters::default()).err());
     assert!(failed.is_some(), "the file has not grown");

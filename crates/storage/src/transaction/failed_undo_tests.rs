@@ -3,7 +3,7 @@
 use super::tests::{Model, compare, compare_at_rest, open_table, schema};
 use crate::{
     Counters, FileId, FlushAtCommit, LockMode, StorageError, Store, StoreOptions, Table,
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
 };
 use muster_types::Value;
 use std::{
@@ -72,7 +72,7 @@ impl Home {
     /// Empties the buffer pool, and has reads of pages fail from the n-th on.
     fn break_reads(&self, after: u64) {
         self.store().buffer_pool().clear(&Counters::default()).unwrap();
-        let fault = Fault { on: Operation::Read, after, kind: FaultKind::Error(EIO), forever: true };
+        let fault = DiskFault { on: Operation::Read, after, kind: FaultKind::Error(EIO), forever: true };
         self.disk.inject_for(".mus", fault);
     }
 }

@@ -4,7 +4,7 @@
 use super::tests::{Model, change_or_fail, compare, compare_at_rest, open_table, schema};
 use crate::{
     FlushAtCommit, LogSettings, StorageError, Store, StoreOptions,
-    io::simulated::{Fault, FaultKind, Operation, SimulatedDisk},
+    io::simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     testing::random::Random,
 };
 use std::{path::Path, sync::Arc};
@@ -28,11 +28,11 @@ impl Full {
         match self {
             Full::After(bytes) => disk.set_capacity(Some(disk.used() + bytes)),
             Full::PageWrites(after) => {
-                disk.inject_for(".mus", Fault { on: Operation::Write, after, kind, forever: true })
+                disk.inject_for(".mus", DiskFault { on: Operation::Write, after, kind, forever: true })
             }
-            Full::Allocations(after) => disk.inject(Fault { on: Operation::Allocate, after, kind, forever: true }),
+            Full::Allocations(after) => disk.inject(DiskFault { on: Operation::Allocate, after, kind, forever: true }),
             Full::Segments(after) => {
-                disk.inject_for(".new", Fault { on: Operation::Write, after, kind, forever: true })
+                disk.inject_for(".new", DiskFault { on: Operation::Write, after, kind, forever: true })
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One transaction: it begins with its first change, and ends with commit or rollback.
 
-use super::{Fault, UndoRecord, kind};
+use super::{PlantedFault, UndoRecord, kind};
 use crate::{
     FileId, LockMode, ReadView, Result, StorageError, Store, Waits,
     locks::TransactionLocks,
@@ -257,7 +257,7 @@ impl Transaction {
         }
         let log = Arc::clone(self.store.log());
         let end = self.append_end(&log, kind::COMMIT);
-        let is_durable = self.store.transactions().has(Fault::CommitNotWaitedFor);
+        let is_durable = self.store.transactions().has(PlantedFault::CommitNotWaitedFor);
         let to_purge = (self.last != 0).then_some(if self.leaves_garbage { self.last } else { 0 });
         self.store.transactions().end(self.id, to_purge, self.changed_rows, log.current());
         self.id = 0;

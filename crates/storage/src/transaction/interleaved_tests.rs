@@ -11,7 +11,7 @@ use crate::{
 use muster_types::{BytesKind, Collation, KeyPart, SqlType, Value};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-type Rows = BTreeMap<i64, Vec<Value>>;
+type RowsByKey = BTreeMap<i64, Vec<Value>>;
 
 fn schema() -> TableSchema {
     let part = |column: usize| KeyPart { column, prefix: None, descending: false };
@@ -49,7 +49,7 @@ fn seen_by(table: &Table, index: usize, view: &Arc<ReadView>) -> Vec<Vec<Value>>
 }
 
 /// All indexes show a view these rows.
-fn assert_sees(table: &Table, view: &Arc<ReadView>, rows: &Rows, context: &str) {
+fn assert_sees(table: &Table, view: &Arc<ReadView>, rows: &RowsByKey, context: &str) {
     let want: Vec<_> = rows.values().cloned().collect();
     assert_eq!(seen_by(table, 0, view), want, "{context}");
     for index in 1..table.trees().len() {
@@ -102,11 +102,11 @@ struct Life {
     draw: Random,
     disk: Arc<SimulatedDisk>,
     table: Option<Arc<Table>>,
-    committed: Rows,
+    committed: RowsByKey,
     /// The rows after the last commit that is known to be durable, then after each commit that is not.
-    perhaps: Vec<Rows>,
+    perhaps: Vec<RowsByKey>,
     writers: Vec<Writer>,
-    views: Vec<(Arc<ReadView>, Rows)>,
+    views: Vec<(Arc<ReadView>, RowsByKey)>,
     faults: Faults,
     met: Met,
 }
@@ -121,8 +121,8 @@ impl Life {
         let store = store_on(&disk, faults);
         let files = store.create_table(&schema()).unwrap();
         let table = Some(store.open_table(schema(), files, TableStatistics::default()).unwrap());
-        let (committed, writers, views) = (Rows::new(), Vec::new(), Vec::new());
-        let perhaps = vec![Rows::new()];
+        let (committed, writers, views) = (RowsByKey::new(), Vec::new(), Vec::new());
+        let perhaps = vec![RowsByKey::new()];
         Life { draw: Random(seed), disk, table, committed, perhaps, writers, views, faults, met: Met::default() }
     }
 
@@ -358,7 +358,7 @@ fn views_that_keep_too_much_of_the_log_fail() {
         }
         assert!(matches!(table.get(&[Value::Int(9)], view, &counters), Err(StorageError::SnapshotTooOld)));
     }
-    life.committed = Rows::from([(1, row(1, 1, "second", 10)), (2, row(2, 2, "first", 10))]);
+    life.committed = RowsByKey::from([(1, row(1, 1, "second", 10)), (2, row(2, 2, "first", 10))]);
     assert_sees(&table, &young, &life.committed, "the young view");
     life.settle("after the old views");
 }
@@ -376,7 +376,7 @@ fn views_fail_for_what_they_keep_only() {
     let before_its_end = store.log_position();
     long.roll_back().unwrap();
     assert_eq!(store.transactions().expire_views(before_its_end), 0);
-    life.committed = Rows::from([(2, row(2, 2, "first", 10))]);
+    life.committed = RowsByKey::from([(2, row(2, 2, "first", 10))]);
     assert_sees(&table, &view, &life.committed, "the view");
     assert_eq!(store.transactions().expire_views(store.log_position()), 1);
     assert!(matches!(table.get(&[Value::Int(9)], &view, &counters), Err(StorageError::SnapshotTooOld)));

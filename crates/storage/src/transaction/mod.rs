@@ -37,7 +37,7 @@ pub(crate) use chain::ChainPlace;
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use history::Ended;
-pub(crate) use planted::Fault;
+pub(crate) use planted::PlantedFault;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoRecord, UndoRow, kind, link_of};
 pub(crate) use rollback::{UndoReader, UndoReserve, undo_of};
@@ -93,7 +93,7 @@ pub(crate) struct Transactions {
     rolling_back: Mutex<()>,
     retries: retry::Retries,
     locks: Arc<LockTable>,
-    planted: Planted<Fault>,
+    planted: Planted<PlantedFault>,
 }
 
 #[derive(Debug)]
@@ -157,7 +157,7 @@ impl Transactions {
     }
 
     /// Returns true if a test has planted this fault.
-    pub fn has(&self, fault: Fault) -> bool {
+    pub fn has(&self, fault: PlantedFault) -> bool {
         self.planted.has(fault)
     }
 

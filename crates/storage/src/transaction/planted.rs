@@ -2,7 +2,7 @@
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PlantedFault {
     /// Purge takes all that has committed, also what the oldest view does not see.
     PurgeUnseen,
     /// Undo leaves the entries of secondary trees as they are.
@@ -14,7 +14,7 @@ pub(crate) enum Fault {
 #[cfg(test)]
 impl super::Transactions {
     /// Plants a fault, once.
-    pub fn plant(&self, fault: Fault) {
+    pub fn plant(&self, fault: PlantedFault) {
         self.planted.plant(fault);
     }
 }

@@ -1,6 +1,6 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, Fault, Transactions, UndoReader, UndoRecord, history::History, kind};
+use super::{Ended, PlantedFault, Transactions, UndoReader, UndoRecord, history::History, kind};
 use crate::{
     FileId, ReadView, Result, StorageError, Store, Table,
     log::{Group, Lsn},
@@ -114,7 +114,7 @@ impl Transactions {
     fn take_to_purge(&self, who: Purger) -> Option<(Ended, SeenByAll)> {
         let mut state = self.state.lock();
         let mut seen = SeenByAll::of(&self.raise_horizon(&mut state));
-        if self.has(Fault::PurgeUnseen) {
+        if self.has(PlantedFault::PurgeUnseen) {
             seen.oldest = self.view();
         }
         let first = state.history.take(who == Purger::Helper, |id| seen.contains(id));

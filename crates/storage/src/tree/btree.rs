@@ -18,9 +18,9 @@ use super::{
         },
         overflow,
     },
-    planted::Fault,
+    planted::PlantedFault,
     probe::{Event, Probe},
-    read::{descent::Target, versions::History},
+    read::{descent::DescentTarget, versions::History},
 };
 use crate::{
     Counters, ReadView, Result, StorageError,
@@ -64,7 +64,7 @@ pub struct Tree {
     /// True if rows may be so long that some of their values go to pages of their own.
     pub(super) spills: bool,
     pub(super) probe: Probe,
-    pub(super) planted: Planted<Fault>,
+    pub(super) planted: Planted<PlantedFault>,
 }
 
 impl Tree {
@@ -224,7 +224,7 @@ impl Tree {
     }
 
     /// Rows below a bound, about: as the counts in inner pages say.
-    fn rows_before(&self, bound: Target<'_>, counters: &Counters) -> Result<u64> {
+    fn rows_before(&self, bound: DescentTarget<'_>, counters: &Counters) -> Result<u64> {
         let mut before = 0;
         let page = self.descend_with(
             bound,
@@ -235,16 +235,17 @@ impl Tree {
         let Some(page) = page else { return Ok(before) };
         let leaf = self.leaf(&page)?;
         let row = match bound {
-            Target::Key(key) | Target::Below(Some(key)) => leaf.lower_bound(&self.layout, key),
-            Target::Below(None) => Ok(leaf.rows()),
+            DescentTarget::Key(key) | DescentTarget::Below(Some(key)) => leaf.lower_bound(&self.layout, key),
+            DescentTarget::Below(None) => Ok(leaf.rows()),
         };
         Ok(before + row.map_err(|e| self.corrupt(page.page_no(), e))? as u64)
     }
 
     /// Rows in a range of keys, about: from the counts in inner pages. Two descents.
     pub fn count_range(&self, range: &crate::key::ByteRange, counters: &Counters) -> Result<u64> {
-        let before = if range.lower.is_empty() { 0 } else { self.rows_before(Target::Key(&range.lower), counters)? };
-        let upto = self.rows_before(Target::Below(range.upper.as_deref()), counters)?;
+        let before =
+            if range.lower.is_empty() { 0 } else { self.rows_before(DescentTarget::Key(&range.lower), counters)? };
+        let upto = self.rows_before(DescentTarget::Below(range.upper.as_deref()), counters)?;
         Ok(upto.saturating_sub(before))
     }
 

@@ -2,7 +2,7 @@
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum PlantedFault {
     /// A parent takes a page that came by a split as it was then, without looking whether it is still there.
     PostUnseen,
     /// A leaf with a remembered page number counts as the one that was meant, whatever its fences are.
@@ -19,11 +19,11 @@ pub(super) enum Fault {
 impl super::Tree {
     /// Lets two entries come at once that a unique tree must not have both.
     pub(crate) fn plant_unseen_additions(&self) {
-        self.planted.plant(Fault::AddUnseen);
+        self.planted.plant(PlantedFault::AddUnseen);
     }
 
     /// Lets the next change of a page panic before it is in the log.
     pub(crate) fn plant_panic_amid_change(&self) {
-        self.planted.plant(Fault::PanicAmidChange);
+        self.planted.plant(PlantedFault::PanicAmidChange);
     }
 }

@@ -136,7 +136,7 @@ impl super::Tree {
 
     /// The largest transaction id of the leaf that has a key, or would have it.
     pub(crate) fn largest_trx_id_at(&self, key: &[u8]) -> crate::Result<u64> {
-        let page = self.descend(super::read::descent::Target::Key(key), 0, &crate::Counters::default())?;
+        let page = self.descend(super::read::descent::DescentTarget::Key(key), 0, &crate::Counters::default())?;
         Ok(page.header().max_trx_id())
     }
 }

@@ -1,7 +1,7 @@
 //! The shape of trees that change: unposted pages, merges, roots that grow and shrink, on few frames.
 
 use super::{
-    planted::Fault,
+    planted::PlantedFault,
     probe::Event,
     tests::{Model, Op, any_ops, compare, empty_tree, home_of, number_row, number_schema, schema_and_rows, stored_row},
     *,
@@ -153,7 +153,7 @@ fn unposted_pages_are_read_and_then_posted() {
 }
 
 /// A split whose posting comes late: others have posted the page meanwhile, merged it and freed it.
-fn late_post(fault: Option<Fault>) -> crate::Result<TreeReport> {
+fn late_post(fault: Option<PlantedFault>) -> crate::Result<TreeReport> {
     let home = home_of(4096, FRAMES * 4096);
     let counters = Counters::default();
     let (tree, model) = unposted_tree(&home, 1000);
@@ -186,12 +186,12 @@ fn late_post(fault: Option<Fault>) -> crate::Result<TreeReport> {
 fn a_late_post_looks_whether_the_page_is_still_there() {
     late_post(None).unwrap();
     // Without the look the parent has a child that is another page by now.
-    late_post(Some(Fault::PostUnseen)).unwrap_err();
+    late_post(Some(PlantedFault::PostUnseen)).unwrap_err();
 }
 
 /// Reads a run whose leaves were planned long ago: since then rows amid it have gone, and others have come to their
 /// pages. Returns the rows that it finds among the first ones.
-fn late_run(fault: Option<Fault>) -> Vec<i64> {
+fn late_run(fault: Option<PlantedFault>) -> Vec<i64> {
     let home = home_of(4096, FRAMES * 4096);
     let counters = Counters::default();
     let tree = empty_tree(&home, &number_schema(&[0]), 0);
@@ -223,7 +223,7 @@ fn is_always_there(n: i64) -> bool {
 fn a_late_run_looks_whether_a_page_is_the_one_that_was_planned() {
     let always_there: Vec<i64> = (0..2000).filter(|n| is_always_there(*n)).collect();
     assert_eq!(late_run(None), always_there);
-    assert_ne!(late_run(Some(Fault::TrustPageNumbers)), always_there);
+    assert_ne!(late_run(Some(PlantedFault::TrustPageNumbers)), always_there);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::page::block::{RowBlock, cut_value};
 use super::{
     arbitrary::{any_schema, any_value},
     build::TreeShape,
-    page::leaf::{decode::ColumnSink, rows::Rows},
+    page::leaf::{decode::ColumnSink, rows::RowSelection},
     *,
 };
 use crate::{
@@ -66,7 +66,7 @@ fn arrays_of(layout: &TreeLayout, rows: &[Vec<Value>]) -> Vec<ArrayRef> {
         let leaf = super::page::leaf::Leaf::of(&page, layout).unwrap();
         for (i, sink) in sinks.iter_mut().enumerate() {
             let column = leaf.column(i, layout.columns[i].physical).unwrap();
-            sink.append(&column, &Rows::Range(0..leaf.rows()), &crate::fuzz::NoOverflow).unwrap();
+            sink.append(&column, &RowSelection::Range(0..leaf.rows()), &crate::fuzz::NoOverflow).unwrap();
         }
         start = extents.rows().end;
     }

@@ -18,7 +18,7 @@ const FRAMES: usize = 3;
 
 /// The step of the protocol that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum PlantedFault {
     None,
     /// A frame that was waited for counts as the one that was looked up.
     TrustFrames,
@@ -44,7 +44,7 @@ struct Pool {
     frames: [Frame; FRAMES],
     /// The frame to take next.
     hand: Mutex<usize>,
-    fault: Fault,
+    fault: PlantedFault,
 }
 
 /// The way to latch a frame: at once if that can be, or waiting.
@@ -72,7 +72,7 @@ impl<'a> Latch<'a> for RwLockWriteGuard<'a, Content> {
 }
 
 impl Pool {
-    fn new(fault: Fault) -> Arc<Pool> {
+    fn new(fault: PlantedFault) -> Arc<Pool> {
         let frames = [(); FRAMES].map(|()| Frame::default());
         Arc::new(Pool { table: Mutex::default(), frames, hand: Mutex::default(), fault })
     }
@@ -92,14 +92,14 @@ impl Pool {
             drop(table);
             let latched = L::waiting(frame);
             frame.waiting.fetch_sub(1, SeqCst);
-            if latched.key == Some(page) || self.fault == Fault::TrustFrames {
+            if latched.key == Some(page) || self.fault == PlantedFault::TrustFrames {
                 return latched;
             }
         }
     }
 
     fn is_waited_for(&self, at: usize) -> bool {
-        self.fault != Fault::IgnoreWaiting && self.frames[at].waiting.load(SeqCst) > 0
+        self.fault != PlantedFault::IgnoreWaiting && self.frames[at].waiting.load(SeqCst) > 0
     }
 
     /// Brings a page in the place of one that nobody holds.
@@ -128,7 +128,7 @@ impl Pool {
     }
 }
 
-fn run(fault: Fault, threads: &[fn(&Pool)]) {
+fn run(fault: PlantedFault, threads: &[fn(&Pool)]) {
     let pool = Pool::new(fault);
     let threads: Vec<_> = threads
         .iter()
@@ -146,7 +146,7 @@ fn read(pool: &Pool, pages: [usize; 3]) {
     }
 }
 
-fn readers(fault: Fault) {
+fn readers(fault: PlantedFault) {
     run(fault, &[|pool| read(pool, [0, 1, 2]), |pool| read(pool, [3, 4, 0]), |pool| read(pool, [2, 3, 1])]);
 }
 
@@ -156,18 +156,18 @@ fn change(pool: &Pool, first: usize, second: usize) {
     drop(pool.fetch::<RwLockWriteGuard<'_, Content>>(second));
 }
 
-fn writers(fault: Fault) {
+fn writers(fault: PlantedFault) {
     run(fault, &[|pool| change(pool, 1, 2), |pool| change(pool, 0, 1), |pool| read(pool, [2, 3, 4])]);
 }
 
 #[test]
 fn a_latched_frame_has_the_page_that_was_asked_for() {
-    check(3000, || readers(Fault::None));
-    assert!(fails(3000, || readers(Fault::TrustFrames)), "some thread must read another page");
+    check(3000, || readers(PlantedFault::None));
+    assert!(fails(3000, || readers(PlantedFault::TrustFrames)), "some thread must read another page");
 }
 
 #[test]
 fn who_waits_for_a_page_does_not_come_to_wait_for_another() {
-    check(10_000, || writers(Fault::None));
-    assert!(fails(10_000, || writers(Fault::IgnoreWaiting)), "a deadlock");
+    check(10_000, || writers(PlantedFault::None));
+    assert!(fails(10_000, || writers(PlantedFault::IgnoreWaiting)), "a deadlock");
 }

@@ -14,7 +14,7 @@ const MAX_KEYS: usize = 2;
 
 /// The step of the protocol that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum PlantedFault {
     None,
     /// A post does not look whether the page is still there.
     PostUnseen,
@@ -40,7 +40,7 @@ pub struct Tree {
     /// `None`: a free page.
     leaves: [RwLock<Option<Leaf>>; PAGES],
     free: Mutex<Vec<usize>>,
-    fault: Fault,
+    fault: PlantedFault,
 }
 
 fn child_of(root: &[Child], key: u8) -> usize {
@@ -56,7 +56,7 @@ fn leaf_mut(page: &mut Option<Leaf>) -> &mut Leaf {
 }
 
 impl Tree {
-    pub fn new(fault: Fault) -> Arc<Tree> {
+    pub fn new(fault: PlantedFault) -> Arc<Tree> {
         let leaves = [(); PAGES].map(|()| RwLock::new(None));
         *leaves[0].write().unwrap() = Some(Leaf { low: 0, high: END, right: 0, keys: Vec::new() });
         let free = Mutex::new((1..PAGES).rev().collect());
@@ -112,7 +112,7 @@ impl Tree {
             match posts {
                 None if crossed => return self.post((key, PAGES)),
                 None => return,
-                Some(child) if self.fault == Fault::PostUnseen => self.post_unseen(child),
+                Some(child) if self.fault == PlantedFault::PostUnseen => self.post_unseen(child),
                 Some(child) => self.post(child),
             }
         }
@@ -219,7 +219,7 @@ impl Tree {
     /// The leaf of a key, to the right of a leaf that the caller holds. The root is not waited for.
     fn leaf_from(&self, held: &Leaf, key: u8) -> Option<RwLockWriteGuard<'_, Option<Leaf>>> {
         let root = match self.fault {
-            Fault::WaitUpward => self.root.read().unwrap(),
+            PlantedFault::WaitUpward => self.root.read().unwrap(),
             _ => self.root.try_read().ok()?,
         };
         let (low, known) = root[child_of(&root, key)];
@@ -237,7 +237,7 @@ impl Tree {
             for (low, page) in plan.into_iter().filter(|(low, _)| *low >= first) {
                 let page: RwLockReadGuard<'_, Option<Leaf>> = self.leaves[page].read().unwrap();
                 let Some(planned) = &*page else { break };
-                if (planned.low != low || low != from) && self.fault != Fault::TrustPageNumbers {
+                if (planned.low != low || low != from) && self.fault != PlantedFault::TrustPageNumbers {
                     break;
                 }
                 keys.extend(planned.keys.iter().filter(|key| **key >= from));

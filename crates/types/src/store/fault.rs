@@ -5,12 +5,12 @@ use crate::ErrorCode;
 /// A value that cannot be stored as it is: what is wrong, and what IGNORE stores instead (`None`: nothing can be).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unfit<N> {
-    pub fault: Fault,
+    pub fault: StoreFault,
     pub instead: Option<N>,
 }
 
 impl<N> Unfit<N> {
-    pub fn new(fault: Fault, instead: N) -> Unfit<N> {
+    pub fn new(fault: StoreFault, instead: N) -> Unfit<N> {
         Unfit { fault, instead: Some(instead) }
     }
 
@@ -22,7 +22,7 @@ impl<N> Unfit<N> {
 
 /// A problem of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     /// 1366 for numbers and text, 1292 for dates and times; the type's name in the message.
     Incorrect(&'static str),
     OutOfRange,
@@ -32,26 +32,26 @@ pub enum Fault {
     NullForNotNull,
 }
 
-impl Fault {
+impl StoreFault {
     pub fn code(self) -> ErrorCode {
         match self {
-            Fault::Incorrect("date" | "datetime" | "time") => ErrorCode::TruncatedWrongValue,
-            Fault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
-            Fault::OutOfRange => ErrorCode::OutOfRange,
-            Fault::Truncated => ErrorCode::DataTruncated,
-            Fault::TooLong => ErrorCode::DataTooLong,
-            Fault::NullForNotNull => ErrorCode::WarnNullToNotNull,
+            StoreFault::Incorrect("date" | "datetime" | "time") => ErrorCode::TruncatedWrongValue,
+            StoreFault::Incorrect(_) => ErrorCode::TruncatedWrongValueForField,
+            StoreFault::OutOfRange => ErrorCode::OutOfRange,
+            StoreFault::Truncated => ErrorCode::DataTruncated,
+            StoreFault::TooLong => ErrorCode::DataTooLong,
+            StoreFault::NullForNotNull => ErrorCode::WarnNullToNotNull,
         }
     }
 
     /// MySQL's message. `value` is the value as text, [`printable`](super::text::printable); rows count from 1.
     pub fn message(self, column: &str, value: &str, row: u64) -> String {
         match self {
-            Fault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
-            Fault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
-            Fault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
-            Fault::TooLong => format!("Data too long for column '{column}' at row {row}"),
-            Fault::NullForNotNull => {
+            StoreFault::Incorrect(ty) => format!("Incorrect {ty} value: '{value}' for column '{column}' at row {row}"),
+            StoreFault::OutOfRange => format!("Out of range value for column '{column}' at row {row}"),
+            StoreFault::Truncated => format!("Data truncated for column '{column}' at row {row}"),
+            StoreFault::TooLong => format!("Data too long for column '{column}' at row {row}"),
+            StoreFault::NullForNotNull => {
                 format!("Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}")
             }
         }

@@ -26,5 +26,5 @@ pub mod temporal;
 pub mod text;
 mod value;
 
-pub use fault::{Fault, Unfit};
+pub use fault::{StoreFault, Unfit};
 pub use value::{StoredType, decimal_max, implicit_default, store, store_text};

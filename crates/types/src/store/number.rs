@@ -1,7 +1,7 @@
 //! Text to the number that a column stores, by MySQL's rules: digits that the column does not have are rounded away, a
 //! number beyond its range is the nearest in it, and what stands behind a number does not belong to it.
 
-use super::{Fault, Unfit};
+use super::{StoreFault, Unfit};
 use crate::{FloatDigits, decimal::pow10};
 
 /// An exact number read from text: `negative`, digits, and what was left.
@@ -104,17 +104,17 @@ pub fn integer(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
 fn integer_slow(text: &[u8], min: i128, max: i128) -> Result<i128, Unfit<i128>> {
     let number = read_number(text);
     if number.digits == 0 {
-        return Err(Unfit::new(Fault::Incorrect("integer"), 0));
+        return Err(Unfit::new(StoreFault::Incorrect("integer"), 0));
     }
     match number.rescale(0) {
         Some((n, _)) if min <= n && n <= max => {
             if number.rest {
-                Err(Unfit::new(Fault::Truncated, n))
+                Err(Unfit::new(StoreFault::Truncated, n))
             } else {
                 Ok(n)
             }
         }
-        _ => Err(Unfit::new(Fault::OutOfRange, if number.negative { min } else { max })),
+        _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { min } else { max })),
     }
 }
 
@@ -145,17 +145,17 @@ pub fn decimal(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
 fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> {
     let number = read_number(text);
     if number.digits == 0 {
-        return Err(Unfit::new(Fault::Incorrect("decimal"), 0));
+        return Err(Unfit::new(StoreFault::Incorrect("decimal"), 0));
     }
     match number.rescale(scale as i32) {
         Some((n, _)) if n.abs() <= max => {
             if number.rest {
-                Err(Unfit::new(Fault::Incorrect("decimal"), n))
+                Err(Unfit::new(StoreFault::Incorrect("decimal"), n))
             } else {
                 Ok(n)
             }
         }
-        _ => Err(Unfit::new(Fault::OutOfRange, if number.negative { -max } else { max })),
+        _ => Err(Unfit::new(StoreFault::OutOfRange, if number.negative { -max } else { max })),
     }
 }
 
@@ -163,7 +163,7 @@ fn decimal_slow(text: &[u8], scale: u8, max: i128) -> Result<i128, Unfit<i128>> 
 pub fn float(text: &[u8], max: f64, digits: Option<FloatDigits>) -> Result<f64, Unfit<f64>> {
     let fitted = |x: f64| digits.map_or(Ok(x), |d| d.fit(x));
     match any_float(text, max) {
-        Ok(x) => fitted(x).map_err(|largest| Unfit::new(Fault::OutOfRange, largest)),
+        Ok(x) => fitted(x).map_err(|largest| Unfit::new(StoreFault::OutOfRange, largest)),
         Err(unfit) => Err(unfit.map(|x| fitted(x).unwrap_or_else(|largest| largest))),
     }
 }
@@ -178,10 +178,10 @@ fn any_float(text: &[u8], max: f64) -> Result<f64, Unfit<f64>> {
         None => (0..numeric).rev().find_map(|n| longest(n).map(|v| (v, n))).unwrap_or((0.0, 0)),
     };
     if value.abs() > max {
-        return Err(Unfit::new(Fault::OutOfRange, max.copysign(value)));
+        return Err(Unfit::new(StoreFault::OutOfRange, max.copysign(value)));
     }
     if used == 0 || used < text.len() {
-        return Err(Unfit::new(Fault::Truncated, value));
+        return Err(Unfit::new(StoreFault::Truncated, value));
     }
     Ok(value)
 }

@@ -1,7 +1,7 @@
 use super::*;
-use Fault::{Incorrect, OutOfRange, Truncated};
+use StoreFault::{Incorrect, OutOfRange, Truncated};
 
-fn unfit<N>(fault: Fault, instead: impl Into<Option<N>>) -> Result<N, Unfit<N>> {
+fn unfit<N>(fault: StoreFault, instead: impl Into<Option<N>>) -> Result<N, Unfit<N>> {
     Err(Unfit { fault, instead: instead.into() })
 }
 

@@ -1,6 +1,6 @@
 //! Text to the date or time that a column stores.
 
-use super::{Fault, Unfit};
+use super::{StoreFault, Unfit};
 use crate::{
     temporal::{self, MICROS_PER_DAY, TIME_MAX_MICROS},
     time_zone::{self, TimeZone},
@@ -36,7 +36,7 @@ fn moment(text: &[u8], what: &'static str) -> Result<i64, Unfit<i64>> {
     let micros = read.and_then(|read| read.moment.micros());
     match (micros, read.is_some_and(|read| read.is_cut)) {
         (Some(t), false) => Ok(t),
-        (instead, _) => Err(Unfit { fault: Fault::Incorrect(what), instead }),
+        (instead, _) => Err(Unfit { fault: StoreFault::Incorrect(what), instead }),
     }
 }
 
@@ -48,7 +48,7 @@ pub fn timestamp(text: &[u8], fsp: u8, zone: TimeZone) -> Result<i64, Unfit<i64>
 
 /// The moment of a local time, for a TIMESTAMP.
 pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
-    let unfit = |instead| Unfit { fault: Fault::Incorrect("datetime"), instead };
+    let unfit = |instead| Unfit { fault: StoreFault::Incorrect("datetime"), instead };
     let utc = zone.to_utc(local).map_err(|after| unfit(Some(after)))?;
     if time_zone::is_timestamp(utc) { Ok(utc) } else { Err(unfit(None)) }
 }
@@ -56,7 +56,7 @@ pub fn to_utc(local: i64, zone: TimeZone) -> Result<i64, Unfit<i64>> {
 /// Microseconds, rounded to `fsp` digits. IGNORE stores the time in front of a text that goes on with something else,
 /// and the end of TIME's range for a time that is out of it.
 pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
-    let unfit = |instead| Err(Unfit { fault: Fault::Incorrect("time"), instead: Some(instead) });
+    let unfit = |instead| Err(Unfit { fault: StoreFault::Incorrect("time"), instead: Some(instead) });
     let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return unfit(0) };
     let rounded = temporal::round_fraction(read.micros, fsp);
     let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);

@@ -1,6 +1,6 @@
 //! Texts and byte strings: how much of one a column holds, and the form in which it is stored.
 
-use super::{Fault, Unfit};
+use super::{StoreFault, Unfit};
 use crate::{BytesKind, TextKind};
 
 /// Most bytes of a value in a message (MySQL prints `%-.128s`).
@@ -18,7 +18,7 @@ pub fn fitted(bytes: &[u8], kind: TextKind, length: u32) -> Result<&[u8], Unfit<
     let (kept, rest) = bytes.split_at(cut(bytes, kind, length));
     match rest.iter().all(|b| *b == b' ') {
         true => Ok(kept),
-        false => Err(Unfit::new(Fault::TooLong, kept)),
+        false => Err(Unfit::new(StoreFault::TooLong, kept)),
     }
 }
 
@@ -26,7 +26,7 @@ pub fn fitted(bytes: &[u8], kind: TextKind, length: u32) -> Result<&[u8], Unfit<
 pub fn valid(bytes: &[u8]) -> Result<&str, Unfit<&str>> {
     std::str::from_utf8(bytes).map_err(|e| {
         let valid = std::str::from_utf8(&bytes[..e.valid_up_to()]).unwrap_or_default();
-        Unfit::new(Fault::Incorrect("string"), valid)
+        Unfit::new(StoreFault::Incorrect("string"), valid)
     })
 }
 
@@ -34,7 +34,7 @@ pub fn valid(bytes: &[u8]) -> Result<&str, Unfit<&str>> {
 #[inline]
 pub fn fitted_bytes(bytes: &[u8], length: u32) -> Result<&[u8], Unfit<&[u8]>> {
     match bytes.get(..length as usize) {
-        Some(kept) if kept.len() < bytes.len() => Err(Unfit::new(Fault::TooLong, kept)),
+        Some(kept) if kept.len() < bytes.len() => Err(Unfit::new(StoreFault::TooLong, kept)),
         _ => Ok(bytes),
     }
 }
@@ -100,15 +100,15 @@ mod tests {
 
     #[test]
     fn texts_are_cut_between_characters() {
-        let long = |kept: &'static str| Err(Unfit::new(Fault::TooLong, kept.as_bytes()));
+        let long = |kept: &'static str| Err(Unfit::new(StoreFault::TooLong, kept.as_bytes()));
         let varchar = |text: &'static str| fitted(text.as_bytes(), TextKind::VarChar, 3);
         assert_eq!(varchar("äöü"), Ok("äöü".as_bytes()));
         assert_eq!(varchar("äöüß"), long("äöü"));
         assert_eq!(varchar("abc  "), Ok(&b"abc"[..]));
         assert_eq!(fitted(b"ab ", TextKind::Char, 3), Ok(&b"ab"[..]));
         assert_eq!(fitted("äöü".as_bytes(), TextKind::TinyText, 5), long("äö"));
-        assert_eq!(valid(b"a\xFFb"), Err(Unfit::new(Fault::Incorrect("string"), "a")));
-        assert_eq!(fitted_bytes(b"abcd", 3), Err(Unfit::new(Fault::TooLong, &b"abc"[..])));
+        assert_eq!(valid(b"a\xFFb"), Err(Unfit::new(StoreFault::Incorrect("string"), "a")));
+        assert_eq!(fitted_bytes(b"abcd", 3), Err(Unfit::new(StoreFault::TooLong, &b"abc"[..])));
         assert_eq!(padding(b"a", BytesKind::Binary, 3), 2);
         assert_eq!(printable(b"a\xFF"), "a\\xFF");
     }

@@ -1,6 +1,6 @@
 //! One value into a column of any type.
 
-use super::{Fault, Unfit, number, temporal, text};
+use super::{StoreFault, Unfit, number, temporal, text};
 use crate::{
     Decimal, FloatDigits, SqlType, Value,
     cast::{cast, int_range},
@@ -111,7 +111,7 @@ fn store_moment(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unf
         _ => "datetime",
     };
     match (cast(value, ty), ty) {
-        ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: Fault::Incorrect(name), instead: None }),
+        ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: StoreFault::Incorrect(name), instead: None }),
         ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {
             temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }

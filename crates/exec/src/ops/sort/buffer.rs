@@ -4,7 +4,7 @@ use super::block::Block;
 
 /// A row of a buffer.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct BufferedRow {
     /// Eight bytes of the key behind those that all keys share, big endian, padded with zeros.
     prefix: u64,
     pub block: u32,
@@ -12,7 +12,7 @@ pub struct Entry {
 }
 
 /// Bytes of the array that is sorted, for each row.
-pub const ENTRY_BYTES: usize = size_of::<Entry>();
+pub const ENTRY_BYTES: usize = size_of::<BufferedRow>();
 
 /// See the module.
 #[derive(Default)]
@@ -32,17 +32,17 @@ impl Buffer {
     }
 
     /// The rows in the order of their keys; with a limit, so many of the first.
-    pub fn order(&self, limit: Option<usize>) -> Vec<Entry> {
+    pub fn order(&self, limit: Option<usize>) -> Vec<BufferedRow> {
         let keys = self.keys_in_common();
         let mut entries = Vec::with_capacity(self.rows);
         for (number, block) in self.blocks.iter().enumerate() {
             for row in 0..block.rows() {
                 let prefix = prefix_of(&block.key(row)[keys.shared_bytes..]);
-                entries.push(Entry { prefix, block: number as u32, row: row as u32 });
+                entries.push(BufferedRow { prefix, block: number as u32, row: row as u32 });
             }
         }
-        let key = |e: &Entry| &self.blocks[e.block as usize].key(e.row as usize)[keys.shared_bytes..];
-        let compare = |a: &Entry, b: &Entry| {
+        let key = |e: &BufferedRow| &self.blocks[e.block as usize].key(e.row as usize)[keys.shared_bytes..];
+        let compare = |a: &BufferedRow, b: &BufferedRow| {
             let by_prefix = a.prefix.cmp(&b.prefix);
             if keys.prefix_decides { by_prefix } else { by_prefix.then_with(|| key(a).cmp(key(b))) }
         };

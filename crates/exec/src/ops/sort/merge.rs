@@ -2,8 +2,8 @@
 
 use super::{
     block::Block,
-    buffer::{Buffer, Entry},
-    run::{Run, RunReader},
+    buffer::{Buffer, BufferedRow},
+    run::{RunReader, SortedRun},
 };
 use crate::{ops::compact::compact, runtime::BATCH_ROWS};
 use arrow_array::{Array, BinaryArray, RecordBatch, RecordBatchOptions, builder::BinaryBuilder};
@@ -12,9 +12,9 @@ use arrow_select::interleave::interleave;
 use datafusion_common::Result;
 
 /// Rows in order, from memory or from disk.
-pub enum Source {
-    Buffer(Buffer, Vec<Entry>),
-    Run(Run),
+pub enum MergeInput {
+    Buffer(Buffer, Vec<BufferedRow>),
+    Run(SortedRun),
 }
 
 /// A source and where it stands.
@@ -22,7 +22,7 @@ pub enum Source {
 enum Cursor {
     Buffer {
         first_block: usize,
-        order: Vec<Entry>,
+        order: Vec<BufferedRow>,
         at: usize,
     },
     /// `block`: among those held.
@@ -65,7 +65,7 @@ pub struct Merge {
 
 impl Merge {
     /// `limit`: of the rows delivered in all. Errors of the file system.
-    pub fn new(schema: SchemaRef, sources: Vec<Source>, limit: Option<usize>, delivery: Delivery) -> Result<Merge> {
+    pub fn new(schema: SchemaRef, sources: Vec<MergeInput>, limit: Option<usize>, delivery: Delivery) -> Result<Merge> {
         let mut merge = Merge {
             schema,
             delivery,
@@ -78,14 +78,14 @@ impl Merge {
         let mut runs = Vec::new();
         for source in sources {
             match source {
-                Source::Buffer(buffer, order) => {
+                MergeInput::Buffer(buffer, order) => {
                     let first_block = merge.blocks.len();
                     merge.blocks.extend(buffer.blocks);
                     if !order.is_empty() {
                         merge.cursors.push(Cursor::Buffer { first_block, order, at: 0 });
                     }
                 }
-                Source::Run(run) => runs.push(run),
+                MergeInput::Run(run) => runs.push(run),
             }
         }
         merge.buffer_blocks = merge.blocks.len();

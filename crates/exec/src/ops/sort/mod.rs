@@ -34,7 +34,7 @@ use datafusion_physical_plan::{
     stream::{EmptyRecordBatchStream, RecordBatchStreamAdapter},
 };
 use futures::TryStreamExt;
-use merge::{Delivery, Merge, Source};
+use merge::{Delivery, Merge, MergeInput};
 use sorter::{Shares, Sorted, Sorter};
 use std::{fmt, future::Future, sync::Arc};
 use tokio::task::JoinSet;
@@ -174,7 +174,7 @@ impl ExecutionPlan for SortExec {
                 memory.push(part.memory);
             }
             let counters = sorting.space.counters.clone();
-            if sources.iter().any(|source| matches!(source, Source::Run(_))) {
+            if sources.iter().any(|source| matches!(source, MergeInput::Run(_))) {
                 counters.add(OperatorCounter::merge_passes, 1);
             }
             let delivery = Delivery::new(sorting.space.block_bytes, false);

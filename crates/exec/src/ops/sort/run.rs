@@ -8,7 +8,7 @@ use datafusion_common::Result;
 use std::sync::Arc;
 
 /// A finished run.
-pub struct Run {
+pub struct SortedRun {
     file: SpillFile,
     /// The schema of the rows, without the key.
     schema: SchemaRef,
@@ -39,9 +39,9 @@ impl RunWriter {
     }
 
     /// Errors of the file system.
-    pub fn finish(self) -> Result<Run> {
+    pub fn finish(self) -> Result<SortedRun> {
         let file = self.writer.finish()?;
-        Ok(Run { block_bytes: file.batch_bytes, file, schema: self.schema })
+        Ok(SortedRun { block_bytes: file.batch_bytes, file, schema: self.schema })
     }
 }
 
@@ -53,7 +53,7 @@ pub struct RunReader {
 
 impl RunReader {
     /// Errors of the file system.
-    pub fn open(run: &Run) -> Result<RunReader> {
+    pub fn open(run: &SortedRun) -> Result<RunReader> {
         Ok(RunReader { reader: run.file.open()?, schema: run.schema.clone() })
     }
 

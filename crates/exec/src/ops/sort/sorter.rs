@@ -8,9 +8,9 @@
 use super::{
     Sorting,
     block::Block,
-    buffer::{Buffer, ENTRY_BYTES, Entry},
-    merge::{Delivery, Merge, Source},
-    run::{Run, RunWriter},
+    buffer::{Buffer, BufferedRow, ENTRY_BYTES},
+    merge::{Delivery, Merge, MergeInput},
+    run::{RunWriter, SortedRun},
 };
 use crate::counters::OperatorCounter;
 use crate::ops::compact::{compact, used_bytes};
@@ -73,14 +73,14 @@ pub struct Sorter {
     buffer: Buffer,
     /// Memory of the rows in the buffer.
     buffer_bytes: usize,
-    runs: VecDeque<Run>,
+    runs: VecDeque<SortedRun>,
     shares: Arc<Shares>,
     memory: Arc<MemoryReservation>,
 }
 
 /// The sorted rows of a partition, and the memory that reading them takes.
 pub struct Sorted {
-    pub sources: Vec<Source>,
+    pub sources: Vec<MergeInput>,
     pub memory: Arc<MemoryReservation>,
 }
 
@@ -113,13 +113,13 @@ impl Sorter {
         let mut sources = Vec::new();
         if self.runs.is_empty() {
             let order = self.buffer.order(self.sorting.limit);
-            sources.push(Source::Buffer(self.buffer, order));
+            sources.push(MergeInput::Buffer(self.buffer, order));
         } else {
             if self.buffer.rows() > 0 {
                 self.spill().await?;
             }
             self.merge_runs().await?;
-            sources.extend(self.runs.into_iter().map(Source::Run));
+            sources.extend(self.runs.into_iter().map(MergeInput::Run));
         }
         Ok(Sorted { sources, memory: self.memory })
     }
@@ -238,11 +238,11 @@ impl Sorter {
     fn keep_first(&mut self) -> Result<bool> {
         let Some(limit) = self.sorting.limit.filter(|limit| *limit < self.buffer.rows()) else { return Ok(false) };
         let order = self.buffer.order(Some(limit));
-        let row_bytes = |e: &Entry| self.buffer.blocks[e.block as usize].row_bytes(e.row as usize) + ENTRY_BYTES;
+        let row_bytes = |e: &BufferedRow| self.buffer.blocks[e.block as usize].row_bytes(e.row as usize) + ENTRY_BYTES;
         if self.reserve(order.iter().map(row_bytes).sum()).is_err() {
             return Ok(false);
         }
-        let source = Source::Buffer(std::mem::take(&mut self.buffer), order);
+        let source = MergeInput::Buffer(std::mem::take(&mut self.buffer), order);
         let mut merge = self.merge(vec![source])?;
         self.buffer_bytes = 0;
         while let Some((batch, keys)) = merge.next()? {
@@ -270,7 +270,7 @@ impl Sorter {
     /// Writes all rows that are in memory to disk as a sorted run.
     async fn spill(&mut self) -> Result<()> {
         let order = self.buffer.order(self.sorting.limit);
-        let source = Source::Buffer(std::mem::take(&mut self.buffer), order);
+        let source = MergeInput::Buffer(std::mem::take(&mut self.buffer), order);
         let run = self.write(vec![source]).await?;
         self.runs.push_back(run);
         self.buffer_bytes = 0;
@@ -296,7 +296,7 @@ impl Sorter {
             if mergeable == self.runs.len() {
                 return Ok(());
             }
-            let sources = self.runs.drain(..mergeable).map(Source::Run).collect();
+            let sources = self.runs.drain(..mergeable).map(MergeInput::Run).collect();
             self.sorting.space.counters.add(OperatorCounter::merge_passes, 1);
             let run = self.write(sources).await?;
             self.runs.push_back(run);
@@ -308,12 +308,12 @@ impl Sorter {
         blocks + MERGE_BLOCKS * self.sorting.space.block_bytes
     }
 
-    fn merge(&self, sources: Vec<Source>) -> Result<Merge> {
+    fn merge(&self, sources: Vec<MergeInput>) -> Result<Merge> {
         let delivery = Delivery::new(self.sorting.space.block_bytes, true);
         Merge::new(self.sorting.schema.clone(), sources, self.sorting.limit, delivery)
     }
 
-    async fn write(&self, sources: Vec<Source>) -> Result<Run> {
+    async fn write(&self, sources: Vec<MergeInput>) -> Result<SortedRun> {
         let mut merge = self.merge(sources)?;
         let mut writer = RunWriter::create(&self.sorting.space, &self.sorting.schema)?;
         let mut rows = 0;

@@ -2,7 +2,7 @@
 //! mentions the row sees what those before it have stored. Its value is computed with the row that the search finds, so
 //! the columns assigned before are replaced in it by what is assigned to them.
 
-use super::{Assignment, NewValue, Target, replace::replace_columns};
+use super::{Assignment, ChangeTarget, NewValue, replace::replace_columns};
 use muster_algebra::{ColId, DefaultValue, Expr};
 use muster_types::SqlType;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 type Assigned = HashMap<ColId, Expr>;
 
 /// Lets the subqueries of each assignment see the assignments before it.
-pub(super) fn see_assigned(assignments: &mut [Assignment], target: &Target) {
+pub(super) fn see_assigned(assignments: &mut [Assignment], target: &ChangeTarget) {
     let mut assigned = Assigned::new();
     for Assignment { column, value, .. } in assignments {
         let def = &target.table.columns[*column];

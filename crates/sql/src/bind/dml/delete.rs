@@ -1,6 +1,6 @@
 //! DELETE.
 
-use super::{BoundDelete, RelationSource, Target, target::not_updatable};
+use super::{BoundDelete, ChangeTarget, RelationSource, target::not_updatable};
 use crate::{
     Delete,
     bind::{BindEnv, binder::Binder, from::Joined, query::add_ctes, scope::Names},
@@ -53,7 +53,7 @@ fn target_relations(delete: &Delete, joined: &Joined) -> Result<Vec<usize>> {
 }
 
 impl Binder<'_> {
-    fn delete_target(&mut self, joined: &Joined, at: usize, targets: &mut Vec<Target>) -> Result<()> {
+    fn delete_target(&mut self, joined: &Joined, at: usize, targets: &mut Vec<ChangeTarget>) -> Result<()> {
         let relation = &joined.from.relations[at];
         let column = match &relation.source {
             RelationSource::Table => joined.from.columns.iter().find(|c| c.relation == at).map(|c| c.id),

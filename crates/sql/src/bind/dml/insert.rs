@@ -1,7 +1,8 @@
 //! INSERT and REPLACE.
 
 use super::{
-    Assignment, BoundInsert, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource, Surroundings, Target,
+    Assignment, BoundInsert, ChangeTarget, NewRows, NewValue, OnDuplicateUpdate, RelationSource, RowSource,
+    Surroundings,
     replace::replace_columns,
     target::{base_tables, computed_columns, refuse_virtual, replaced},
     update::not_updatable_column,
@@ -23,7 +24,7 @@ use std::collections::HashMap;
 /// The table that an INSERT names, bound once: the columns of one row.
 struct Destination {
     from: FromClause,
-    target: Target,
+    target: ChangeTarget,
     /// What other columns of the view or table are computed from.
     computed: HashMap<ColId, Expr>,
 }

@@ -7,7 +7,7 @@
 //!   assigned what subqueries in assignments see      replace  expressions for columns
 //! ```
 //!
-//! A row's values are columns of the statement ([`Target::columns`]): the values as they are stored, so that TIMESTAMP
+//! A row's values are columns of the statement ([`ChangeTarget::columns`]): the values as they are stored, so that TIMESTAMP
 //! columns are UTC there, and what an expression says of them is in terms of that. Values for columns are those of the
 //! expressions; converting them to the columns' types is left to who stores them.
 
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// A base table whose rows a statement changes.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct ChangeTarget {
     pub table: Arc<TableDef>,
     /// Its name in the statement, or that of the view through which it is changed.
     pub alias: String,
@@ -47,7 +47,7 @@ pub struct Target {
     pub named: (String, String),
 }
 
-impl Target {
+impl ChangeTarget {
     /// The columns that identify a row: those of the primary key, or the hidden row number.
     pub fn key(&self) -> Vec<ColId> {
         match self.row_number {
@@ -132,7 +132,7 @@ impl Surroundings {
 /// them, and the defaults of the others. `VALUES(column)` is that column, too.
 #[derive(Debug, Clone)]
 pub struct BoundInsert {
-    pub target: Target,
+    pub target: ChangeTarget,
     pub replace: bool,
     pub ignore: bool,
     /// Positions of the columns that values are given for, in their order.
@@ -171,7 +171,7 @@ pub struct OnDuplicateUpdate {
 #[derive(Debug, Clone)]
 pub struct BoundUpdate {
     pub ignore: bool,
-    pub targets: Vec<Target>,
+    pub targets: Vec<ChangeTarget>,
     /// Expressions mention the columns of the targets, and others of the search's rows.
     pub assignments: Vec<Assignment>,
     pub search: Search,
@@ -181,7 +181,7 @@ pub struct BoundUpdate {
 #[derive(Debug, Clone)]
 pub struct BoundDelete {
     pub ignore: bool,
-    pub targets: Vec<Target>,
+    pub targets: Vec<ChangeTarget>,
     pub search: Search,
     pub surroundings: Surroundings,
 }
@@ -207,7 +207,7 @@ pub struct TableSearch {
 
 impl TableSearch {
     /// The search as a query: the optimizer finds the access path.
-    pub fn rel(&self, target: &Target) -> Rel {
+    pub fn rel(&self, target: &ChangeTarget) -> Rel {
         let mut rel = search::get(target, self.hints.clone());
         if !self.conditions.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: self.conditions.clone() };

@@ -1,7 +1,7 @@
 //! The rows of an UPDATE or DELETE: conditions, order, limit, and the relation that finds them.
 
 use super::{
-    Search, Surroundings, TableSearch, Target,
+    ChangeTarget, Search, Surroundings, TableSearch,
     target::{base_tables, computed_columns, expose, one_table, replaced},
 };
 use crate::{
@@ -26,13 +26,13 @@ pub(super) struct Clauses {
 }
 
 /// The rows of the target.
-pub(super) fn get(target: &Target, hints: Vec<IndexHint>) -> Rel {
+pub(super) fn get(target: &ChangeTarget, hints: Vec<IndexHint>) -> Rel {
     let columns = target.columns.iter().enumerate().map(|(i, id)| (*id, i)).chain(row_number(target)).collect();
     Rel::Get { table: target.table.clone(), alias: target.alias.clone(), columns, hints }
 }
 
 /// The hidden row number as a column of the table: it stands behind the declared ones.
-fn row_number(target: &Target) -> Option<(ColId, usize)> {
+fn row_number(target: &ChangeTarget) -> Option<(ColId, usize)> {
     target.row_number.map(|id| (id, target.table.columns.len()))
 }
 
@@ -64,7 +64,7 @@ impl Binder<'_> {
 
     /// Error 1093 if a table that loses or changes rows is read by the statement, too, after its own tables: there were
     /// `own` of those. Derived tables that are computed before may do so.
-    pub(super) fn refuse_reading_targets(&self, own: usize, targets: &[Target]) -> Result<()> {
+    pub(super) fn refuse_reading_targets(&self, own: usize, targets: &[ChangeTarget]) -> Result<()> {
         for (table, sheltered) in &self.reads[own..] {
             if let Some(target) = targets.iter().find(|t| t.table.id == *table && !sheltered) {
                 let message = format!("You can't specify target table '{}' for update in FROM clause", target.alias);
@@ -79,7 +79,7 @@ impl Binder<'_> {
         &mut self,
         joined: &Joined,
         column: ColId,
-        targets: &mut Vec<Target>,
+        targets: &mut Vec<ChangeTarget>,
         statement: &str,
     ) -> Result<usize> {
         match joined.from.relation_of(column) {
@@ -94,7 +94,7 @@ impl Binder<'_> {
         joined: &Joined,
         relation: &Relation,
         column: ColId,
-        targets: &mut Vec<Target>,
+        targets: &mut Vec<ChangeTarget>,
         statement: &str,
     ) -> Result<usize> {
         let stored = self.stored_column(column);
@@ -123,7 +123,7 @@ impl Binder<'_> {
         &mut self,
         joined: Joined,
         clauses: Clauses,
-        targets: &[Target],
+        targets: &[ChangeTarget],
         mut values: Vec<&mut Expr>,
         all_columns: bool,
     ) -> Search {
@@ -156,7 +156,7 @@ impl Binder<'_> {
         &mut self,
         joined: Joined,
         clauses: Clauses,
-        targets: &[Target],
+        targets: &[ChangeTarget],
         values: Vec<&mut Expr>,
         all_columns: bool,
     ) -> Search {

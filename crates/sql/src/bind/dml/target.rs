@@ -1,6 +1,6 @@
 //! The base tables behind the names of a statement.
 
-use super::{Target, ViewCheck, replace::replace_columns};
+use super::{ChangeTarget, ViewCheck, replace::replace_columns};
 use crate::bind::{binder::Binder, from::Joined};
 use muster_algebra::{CheckOption, ColId, ColumnMeta, Expr, IndexHint, JoinKind, Rel, SqlType, TableDef, ViewDef};
 use muster_types::{ErrorCode, Result, SqlError};
@@ -146,7 +146,7 @@ impl Binder<'_> {
     }
 
     /// The base table as a target, with a column for each of the table's.
-    pub(super) fn target(&mut self, base: &BaseTable, alias: &str, named: (String, String)) -> Target {
+    pub(super) fn target(&mut self, base: &BaseTable, alias: &str, named: (String, String)) -> ChangeTarget {
         let mut columns = Vec::with_capacity(base.table.columns.len());
         for (i, column) in base.table.columns.iter().enumerate() {
             columns.push(match base.columns.iter().find(|(_, position)| *position == i) {
@@ -160,7 +160,7 @@ impl Binder<'_> {
             self.columns.add(meta)
         });
         let table = base.table.clone();
-        Target { table, alias: alias.to_string(), columns, row_number, check: None, named }
+        ChangeTarget { table, alias: alias.to_string(), columns, row_number, check: None, named }
     }
 
     /// The check of a view, in terms of the columns of its base tables.

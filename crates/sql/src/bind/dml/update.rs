@@ -1,6 +1,6 @@
 //! UPDATE.
 
-use super::{Assignment, BoundUpdate, NewValue, RelationSource, Target, assigned::see_assigned};
+use super::{Assignment, BoundUpdate, ChangeTarget, NewValue, RelationSource, assigned::see_assigned};
 use crate::{
     InsertValue, Update,
     bind::{
@@ -63,7 +63,7 @@ impl Binder<'_> {
         column: &[String],
         value: &InsertValue,
         names: &Names,
-        targets: &mut Vec<Target>,
+        targets: &mut Vec<ChangeTarget>,
     ) -> Result<Assignment> {
         let parts: Vec<&str> = column.iter().map(String::as_str).collect();
         let clause = Clause::FieldList.name();
@@ -109,7 +109,7 @@ pub(super) fn not_updatable_column(name: &[String]) -> SqlError {
 }
 
 /// Error 1393 if the last target is the second one of its view.
-fn refuse_second_table_of_view(targets: &[Target]) -> Result<()> {
+fn refuse_second_table_of_view(targets: &[ChangeTarget]) -> Result<()> {
     let Some((last, others)) = targets.split_last() else { return Ok(()) };
     if others.iter().any(|t| (&t.alias, &t.named) == (&last.alias, &last.named)) {
         return Err(SqlError::new(

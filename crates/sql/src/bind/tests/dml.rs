@@ -11,7 +11,7 @@ fn value(v: &NewValue, columns: &Columns) -> String {
     }
 }
 
-fn assignments(list: &[BoundAssignment], targets: &[&Target], columns: &Columns) -> String {
+fn assignments(list: &[BoundAssignment], targets: &[&ChangeTarget], columns: &Columns) -> String {
     let shown = list.iter().map(|a| {
         let target = targets[a.target];
         format!("set {}.{} = {}\n", target.alias, target.table.columns[a.column].name, value(&a.value, columns))

@@ -36,7 +36,7 @@ pub enum FaultKind {
 
 /// A fault that happens once, or from then on.
 #[derive(Debug, Clone, Copy)]
-pub struct Fault {
+pub struct DiskFault {
     pub on: Operation,
     /// How many operations of this kind go well before.
     pub after: u64,
@@ -48,11 +48,11 @@ pub struct Fault {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     /// Each with the ending of the names of the files that it is for; the empty one is for all files.
-    waiting: Vec<(String, Fault)>,
+    waiting: Vec<(String, DiskFault)>,
 }
 
 impl Faults {
-    pub fn add(&mut self, names_end: &str, fault: Fault) {
+    pub fn add(&mut self, names_end: &str, fault: DiskFault) {
         self.waiting.push((names_end.to_string(), fault));
     }
 

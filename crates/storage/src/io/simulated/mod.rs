@@ -7,7 +7,7 @@
 //!                   of a sector that was written between
 //!     Names         the files' names, in the same way                  names.rs
 //!     Loss          what a power cut takes of what was not synced      loss.rs
-//!     Fault         errors that a test injects                         fault.rs
+//!     DiskFault         errors that a test injects                         fault.rs
 //! ```
 //!
 //! Readers see what was written at once. [`SimulatedDisk::after_power_cut`] gives the disk that a restarted process
@@ -24,14 +24,14 @@ mod loss;
 mod names;
 mod state;
 
-pub use fault::{Fault, FaultKind, Operation};
+pub use fault::{DiskFault, FaultKind, Operation};
 
 use super::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, file::FileKind, lock::LockKind, write_whole};
 use content::{Content, SECTOR};
 use loss::Loss;
 use names::{Directory, NameChange, Names};
 use parking_lot::{Mutex, MutexGuard};
-use state::{State, power_is_off};
+use state::{DiskState, power_is_off};
 use std::{
     collections::HashSet,
     ffi::OsStr,
@@ -50,7 +50,7 @@ pub(super) struct SimulatedFile {
 
 #[derive(Debug, Default)]
 pub struct SimulatedDisk {
-    state: Mutex<State>,
+    state: Mutex<DiskState>,
     locks: Locks,
     /// Time that each batch of reads takes.
     read_delay: Mutex<Duration>,
@@ -76,12 +76,12 @@ impl SimulatedDisk {
         SimulatedDisk::default()
     }
 
-    pub fn inject(&self, fault: Fault) {
+    pub fn inject(&self, fault: DiskFault) {
         self.inject_for("", fault);
     }
 
     /// Injects a fault that only files meet whose name ends so. Operations on other files do not count for it.
-    pub fn inject_for(&self, names_end: &str, fault: Fault) {
+    pub fn inject_for(&self, names_end: &str, fault: DiskFault) {
         self.state.lock().faults.add(names_end, fault);
     }
 
@@ -150,12 +150,12 @@ impl SimulatedDisk {
                 (path, Arc::new(SimulatedFile { content: Mutex::new(Content::durable(bytes)) }))
             })
             .collect();
-        let state = State { names: Names::durable(left), capacity: state.capacity, ..State::default() };
+        let state = DiskState { names: Names::durable(left), capacity: state.capacity, ..DiskState::default() };
         SimulatedDisk { state: Mutex::new(state), ..SimulatedDisk::default() }
     }
 
     /// Begins a call: it fails if the power is gone or a fault is an error. Returns the fault otherwise.
-    fn begin(&self, on: Operation, path: &Path) -> io::Result<(MutexGuard<'_, State>, Option<FaultKind>)> {
+    fn begin(&self, on: Operation, path: &Path) -> io::Result<(MutexGuard<'_, DiskState>, Option<FaultKind>)> {
         let mut state = self.powered()?;
         match state.faults.meet(on, path) {
             Some(FaultKind::Error(code)) => Err(io::Error::from_raw_os_error(code)),
@@ -163,7 +163,7 @@ impl SimulatedDisk {
         }
     }
 
-    fn powered(&self) -> io::Result<MutexGuard<'_, State>> {
+    fn powered(&self) -> io::Result<MutexGuard<'_, DiskState>> {
         let state = self.state.lock();
         if state.is_off { Err(power_is_off()) } else { Ok(state) }
     }

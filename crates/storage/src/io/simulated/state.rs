@@ -8,7 +8,7 @@ use super::{
 use std::{io, path::Path, sync::Arc};
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct DiskState {
     pub names: Names,
     pub faults: Faults,
     /// Operations so far that change something or make it durable.
@@ -20,7 +20,7 @@ pub(super) struct State {
     pub capacity: Option<u64>,
 }
 
-impl State {
+impl DiskState {
     /// Counts an operation and does it. If the power goes in it, it is done, but not durable, and fails.
     pub fn operation(&mut self, change: impl FnOnce(&mut Names, u64)) -> io::Result<()> {
         self.operations += 1;

@@ -203,7 +203,7 @@ fn a_seed_gives_the_same_disk_in_any_directory() {
 fn faults_are_met_as_told() {
     let (old, new) = ([1; 4096], [2; 4096]);
     let (disk, file) = disk_with(&old);
-    let fault = |on, after, kind| disk.inject(Fault { on, after, kind, forever: false });
+    let fault = |on, after, kind| disk.inject(DiskFault { on, after, kind, forever: false });
 
     fault(Operation::Write, 1, FaultKind::Error(libc::EIO));
     write(&disk, &file, 0, &old).unwrap();
@@ -226,7 +226,7 @@ fn faults_are_met_as_told() {
     disk.sync(&file).unwrap();
     assert_eq!(sectors(&disk.only_synced()), [1; 8]);
 
-    disk.inject_for(".log", Fault { on: Operation::Write, after: 0, kind: FaultKind::Error(28), forever: true });
+    disk.inject_for(".log", DiskFault { on: Operation::Write, after: 0, kind: FaultKind::Error(28), forever: true });
     write(&disk, &file, 0, &new).unwrap();
     let log = disk.open(&path("1.log"), OpenMode::CreateNew).unwrap();
     assert_eq!(write(&disk, &log, 0, &new).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
@@ -249,7 +249,7 @@ fn a_disk_is_full_when_it_has_no_room() {
 fn a_sync_after_a_failed_one_does_not_make_up_for_it() {
     let (disk, file) = disk_with(&[1; 1024]);
     write(&disk, &file, 0, &[2; 1024]).unwrap();
-    disk.inject(Fault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
+    disk.inject(DiskFault { on: Operation::Sync, after: 0, kind: FaultKind::Error(libc::EIO), forever: false });
     disk.sync(&file).unwrap_err();
     disk.sync(&file).unwrap();
     assert_eq!(found(&disk, sectors), [vec![1, 1], vec![1, 2], vec![2, 1], vec![2, 2]].into());

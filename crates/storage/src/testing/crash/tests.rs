@@ -107,12 +107,12 @@ fn tables_are_whole_after_many_power_cuts() {
 #[test]
 fn each_rule_that_is_broken_is_found() {
     let faults = [
-        Faults { log: Some(log::Fault::SkipDoublewriteSync), ..Faults::default() },
-        Faults { log: Some(log::Fault::SkipSync), ..Faults::default() },
+        Faults { log: Some(log::PlantedFault::SkipDoublewriteSync), ..Faults::default() },
+        Faults { log: Some(log::PlantedFault::SkipSync), ..Faults::default() },
         Faults { pool: Some(buffer_pool::PlantedFault::PageBeforeLog), ..Faults::default() },
         Faults { pool: Some(buffer_pool::PlantedFault::CleanBeforeSync), ..Faults::default() },
-        Faults { transactions: Some(transaction::Fault::ForgetEntries), ..Faults::default() },
-        Faults { transactions: Some(transaction::Fault::CommitNotWaitedFor), ..Faults::default() },
+        Faults { transactions: Some(transaction::PlantedFault::ForgetEntries), ..Faults::default() },
+        Faults { transactions: Some(transaction::PlantedFault::CommitNotWaitedFor), ..Faults::default() },
     ];
     for fault in faults {
         let found = (0..200).any(|seed| !run(seed..seed + 1, fault).1.is_empty());

@@ -3,7 +3,7 @@
 use super::operation::Outcome;
 use super::{
     search::is_linearizable,
-    workload::{Fault, Workload},
+    workload::{PlantedFault, Workload},
 };
 use crate::testing::table_model::history::Met;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::ops::Range;
 const MUST_MEET: [&str; 8] =
     ["Split", "Post", "Encode", "done", "exists", "absent", "refused", "found at the same time"];
 
-fn run(seed: u64, fault: Option<Fault>) -> Result<Met, String> {
+fn run(seed: u64, fault: Option<PlantedFault>) -> Result<Met, String> {
     let (mut met, histories) = Workload::new(seed, fault).run()?;
     for operations in histories {
         for (i, operation) in operations.iter().enumerate() {
@@ -62,7 +62,7 @@ fn operations_by_key_are_linearizable_for_many_seeds() {
 
 #[test]
 fn each_fault_that_is_planted_in_operations_is_found() {
-    for fault in [Fault::StaleRead, Fault::LostUpdate, Fault::UpdateInTwoSteps] {
+    for fault in [PlantedFault::StaleRead, PlantedFault::LostUpdate, PlantedFault::UpdateInTwoSteps] {
         assert!((0..20).any(|seed| run(seed, Some(fault)).is_err()), "no seed finds {fault:?}");
     }
 }

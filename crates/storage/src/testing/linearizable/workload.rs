@@ -34,7 +34,7 @@ const FRAMES: usize = 32;
 
 /// A fault that is planted in the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum PlantedFault {
     /// Now and then a thread reads what it has read or written last with the same key.
     StaleRead,
     /// Now and then an update counts as done and is not made.
@@ -56,7 +56,7 @@ pub(super) struct Workload {
     table: Arc<Table>,
     keys: Vec<Key>,
     clock: AtomicU64,
-    fault: Option<Fault>,
+    fault: Option<PlantedFault>,
     seed: u64,
 }
 
@@ -82,7 +82,7 @@ fn open_table(draw: &mut Random) -> Arc<Table> {
 
 impl Workload {
     /// An empty table.
-    pub fn new(seed: u64, fault: Option<Fault>) -> Workload {
+    pub fn new(seed: u64, fault: Option<PlantedFault>) -> Workload {
         let mut draw = Random(seed);
         let table = open_table(&mut draw);
         let model = Model::new(table.schema().clone());
@@ -147,9 +147,9 @@ impl Workload {
             let planted = self.fault.filter(|_| draw.one_in(5));
             let start = self.now();
             let outcome = match (planted, kind, last.get(&at)) {
-                (Some(Fault::StaleRead), Kind::Get, Some(outcome)) => *outcome,
-                (Some(Fault::LostUpdate), Kind::Update(_), _) if self.is_there(key)? => Outcome::Done,
-                (Some(Fault::UpdateInTwoSteps), Kind::Update(new), _) => {
+                (Some(PlantedFault::StaleRead), Kind::Get, Some(outcome)) => *outcome,
+                (Some(PlantedFault::LostUpdate), Kind::Update(_), _) if self.is_there(key)? => Outcome::Done,
+                (Some(PlantedFault::UpdateInTwoSteps), Kind::Update(new), _) => {
                     self.perform(key, Kind::Delete)?;
                     self.perform(key, Kind::Insert(new))?
                 }

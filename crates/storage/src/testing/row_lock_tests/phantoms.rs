@@ -1,7 +1,7 @@
 //! Gaps that were read stay as they were, and others need not.
 
 use super::{Bench, between, check, int, row, waits, would_wait};
-use crate::{locks::Fault, testing::random::Random};
+use crate::{locks::PlantedFault, testing::random::Random};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ fn an_insert_goes_on_when_the_gap_is_free() {
 
 /// Many leaves, of which entries come and go: the reader's own inserts split gaps that it has locked, and rows that
 /// others delete and purge join them. At every step nobody can add a row to what was read, and everybody can elsewhere.
-fn gaps_stay_locked(seed: u64, fault: Option<Fault>) {
+fn gaps_stay_locked(seed: u64, fault: Option<PlantedFault>) {
     let bench = Bench::with((0..400).map(|n| n * 10));
     if let Some(fault) = fault {
         bench.home.store.locks().plant(fault);
@@ -169,7 +169,7 @@ fn gaps_stay_locked_while_entries_come_and_go() {
 /// A planted fault must turn a test red.
 #[test]
 fn a_gap_that_is_not_inherited_is_found() {
-    for fault in [Fault::SplitUnlocked, Fault::JoinUnlocked] {
+    for fault in [PlantedFault::SplitUnlocked, PlantedFault::JoinUnlocked] {
         let finds = |seed| catch_unwind(AssertUnwindSafe(|| gaps_stay_locked(seed, Some(fault)))).is_err();
         assert!((0..12).any(finds), "{fault:?}");
     }
@@ -178,7 +178,7 @@ fn a_gap_that_is_not_inherited_is_found() {
 #[test]
 fn a_row_that_is_not_tested_again_is_found() {
     let bench = Arc::new(Bench::with(1..=5));
-    bench.home.store.locks().plant(Fault::TrustEntries);
+    bench.home.store.locks().plant(PlantedFault::TrustEntries);
     // Purge leaves the entry for this view.
     let _view = bench.home.store.read_view();
     let mut writer = bench.begin();

@@ -11,7 +11,7 @@ use crate::{
     io::simulated::SimulatedDisk,
     key::ByteRange,
     testing::random::Random,
-    tree::{Change, Rest},
+    tree::{Rest, TreeChange},
 };
 use muster_types::Value;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -276,7 +276,7 @@ impl History {
         let Some(row) = self.any_row() else { return Ok(()) };
         let counters = Counters::default();
         let table = Arc::clone(self.table());
-        let mut changes: Vec<Change<'_>> = Vec::new();
+        let mut changes: Vec<TreeChange<'_>> = Vec::new();
         for (index, tree) in table.trees().iter().enumerate() {
             let stored = tree.layout().stored_values(&row.values, row.number).into_owned();
             let key = tree.key_of_values(&stored).map_err(|e| e.to_string())?;
@@ -289,7 +289,7 @@ impl History {
             self.model.marked[index].insert(entry.clone());
             self.graves.push(Grave { index, entry, key });
         }
-        let rests: Vec<Rest<'_>> = changes.into_iter().map(Change::commit).collect();
+        let rests: Vec<Rest<'_>> = changes.into_iter().map(TreeChange::commit).collect();
         rests.into_iter().for_each(Rest::finish);
         self.changed(Some(&row), None)?;
         self.model.rows.remove(&self.model.key(&row));

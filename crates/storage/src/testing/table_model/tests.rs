@@ -1,7 +1,7 @@
 //! Many histories, and what they met.
 
 use super::history::{History, Met};
-use crate::tree::page::leaf::planted::{self, Fault};
+use crate::tree::page::leaf::planted::{self, PlantedFault};
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -67,7 +67,7 @@ fn tables_do_what_the_model_does_for_many_seeds() {
 /// A fault in the changes of leaves is not hidden from the model.
 #[test]
 fn each_fault_that_is_planted_in_leaves_is_found() {
-    use Fault::{ForgetFreeBytes, KeepRecord, KeepShift, KeepTrxId, MarkedStays, RemovedStays};
+    use PlantedFault::{ForgetFreeBytes, KeepRecord, KeepShift, KeepTrxId, MarkedStays, RemovedStays};
     for fault in [KeepTrxId, KeepShift, RemovedStays, MarkedStays, ForgetFreeBytes, KeepRecord] {
         let fails = |seed: u64| {
             let run = || planted::with(fault, || History::new(seed).run());

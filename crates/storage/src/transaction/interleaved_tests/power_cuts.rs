@@ -66,11 +66,11 @@ impl Life {
     fn adopt(&mut self, context: &str) {
         let table = self.table();
         let found = seen_by(&table, 0, &table.store().read_view());
-        let found: Rows =
+        let found: RowsByKey =
             found.into_iter().map(|row| (if let Value::Int(id) = row[0] { id } else { panic!() }, row)).collect();
         let which = self.perhaps.iter().rposition(|rows| *rows == found);
         let which = which.unwrap_or_else(|| {
-            let keys = |rows: &Rows| {
+            let keys = |rows: &RowsByKey| {
                 let all: BTreeSet<_> = rows.keys().chain(found.keys()).copied().collect();
                 all.into_iter().filter(|key| rows.get(key) != found.get(key)).collect::<Vec<_>>()
             };

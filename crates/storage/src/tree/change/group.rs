@@ -16,7 +16,7 @@ use crate::tree::{
         leaf::{self, slot::PENDING},
         page_change::{PageChange, push_image},
     },
-    planted::Fault,
+    planted::PlantedFault,
     probe::Event,
 };
 use crate::{
@@ -243,7 +243,7 @@ impl<'a> Group<'a> {
             for change in &changes {
                 self.apply(change, &mut page, page_no);
             }
-            assert!(!self.tree.planted.has(Fault::PanicAmidChange), "a planted panic");
+            assert!(!self.tree.planted.has(PlantedFault::PanicAmidChange), "a planted panic");
             if let Some(record) = record {
                 // An image is that of the page as all changes leave it.
                 let (told, before) = (image.map_or(&changes[..], std::slice::from_ref), before.as_deref());

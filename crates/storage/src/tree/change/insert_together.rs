@@ -1,6 +1,6 @@
 //! Rows that come together to one place of a leaf, between the same two rows: one change puts them all in.
 
-use super::{modify::Change, new_row::Form, row_edit::Place};
+use super::{modify::TreeChange, new_row::Form, row_edit::Place};
 use crate::Result;
 use crate::tree::page::{
     leaf::{
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 /// A row that comes: its key and its record.
 type Coming = (Vec<u8>, Vec<u8>);
 
-impl Change<'_> {
+impl TreeChange<'_> {
     /// Inserts rows, given as values of the stored columns, into a clustered tree: the first, and those that follow as
     /// long as they come in the order of keys, with no row between them, and the leaf has room. Returns the keys of the
     /// rows that were inserted. It is none if the first row has to come by itself: for its key is taken, it is long, or

@@ -2,7 +2,7 @@
 
 use super::{
     group::Group,
-    modify::Change,
+    modify::TreeChange,
     new_row::{Form, NewRow},
     row_edit::Place,
 };
@@ -76,7 +76,7 @@ impl Tree {
     }
 }
 
-impl Change<'_> {
+impl TreeChange<'_> {
     /// The record of a row, which it takes; its long values go to pages of their own.
     pub(in crate::tree) fn record_of(&mut self, new: &mut NewRow<'_>) -> Result<Vec<u8>> {
         let block = match &mut new.form {
@@ -134,7 +134,7 @@ impl Change<'_> {
     }
 }
 
-impl Drop for Change<'_> {
+impl Drop for TreeChange<'_> {
     fn drop(&mut self) {
         // The pages of long values of a change that was not made.
         self.tree.unlinked.lock().append(&mut self.written);

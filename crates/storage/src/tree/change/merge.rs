@@ -8,7 +8,7 @@ use crate::tree::{
         leaf::{self, BadPage, Leaf, SLOT, changes::free_bytes, split::join},
     },
     probe::Event,
-    read::descent::Target,
+    read::descent::DescentTarget,
 };
 use crate::{
     Counters, Result,
@@ -40,7 +40,7 @@ impl Tree {
 
     /// Merges pages of one level. Returns the separator that is gone, if pages were merged.
     fn merge_once(&self, key: &[u8], level: u8, counters: &Counters) -> Result<Option<Vec<u8>>> {
-        if !self.is_sparse(&self.descend(Target::Key(key), level, counters)?)? {
+        if !self.is_sparse(&self.descend(DescentTarget::Key(key), level, counters)?)? {
             return Ok(None);
         }
         let room = self.room()?;

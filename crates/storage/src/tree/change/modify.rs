@@ -26,7 +26,7 @@ use crate::{
 use muster_types::Value;
 
 /// A change of one tree that is being put together.
-pub struct Change<'a> {
+pub struct TreeChange<'a> {
     pub(in crate::tree) tree: &'a Tree,
     pub(in crate::tree) counters: &'a Counters,
     pub(in crate::tree) trx_id: u64,
@@ -97,9 +97,9 @@ pub struct Rest<'a> {
 impl Tree {
     /// Begins a change. The leaves that it changes are latched until it is committed or dropped. `room` was asked for
     /// before any page was latched.
-    pub fn begin<'a>(&'a self, trx_id: u64, room: Room, counters: &'a Counters) -> Change<'a> {
+    pub fn begin<'a>(&'a self, trx_id: u64, room: Room, counters: &'a Counters) -> TreeChange<'a> {
         self.free_unlinked(counters);
-        Change {
+        TreeChange {
             tree: self,
             counters,
             trx_id,
@@ -167,10 +167,10 @@ impl Tree {
 }
 
 /// Changes of transactions.
-impl<'a> Change<'a> {
+impl<'a> TreeChange<'a> {
     /// Makes it the change of a transaction: rows and entries keep the versions that views need, and those that other
     /// transactions have changed and not committed, or have locked, are left alone (`WouldWait`).
-    pub(crate) fn of_transaction(mut self, locks: &'a TransactionLocks) -> Change<'a> {
+    pub(crate) fn of_transaction(mut self, locks: &'a TransactionLocks) -> TreeChange<'a> {
         self.locks = Some(locks);
         self
     }
@@ -213,7 +213,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// As [`Change::record_undo_image`], for a row that stays where it is and gets a mark.
+    /// As [`TreeChange::record_undo_image`], for a row that stays where it is and gets a mark.
     fn record_undo_image_marked(&mut self, place: Place, key: &[u8]) -> Result<()> {
         match self.keeps_versions() {
             true => self.record_undo_image(place, key, UndoKind::Mark, None),
@@ -257,7 +257,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// The same, of which the key is known. Returns false as [`Change::put_in`] does.
+    /// The same, of which the key is known. Returns false as [`TreeChange::put_in`] does.
     pub(crate) fn try_put_entry(&mut self, key: &[u8], values: &[Value]) -> Result<bool> {
         let mut new = self.tree.one_row(values)?;
         let record = self.record_of(&mut new)?;
@@ -290,7 +290,7 @@ impl<'a> Change<'a> {
         &mut self,
         lower: &[u8],
         upper: &[u8],
-        steps: impl Fn(&mut Change<'a>) -> Result<bool>,
+        steps: impl Fn(&mut TreeChange<'a>) -> Result<bool>,
     ) -> Result<()> {
         loop {
             self.latch_both(lower, upper)?;
@@ -310,7 +310,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Marks the row with the key, if there is one that is not marked. Returns false as [`Change::put_in`] does.
+    /// Marks the row with the key, if there is one that is not marked. Returns false as [`TreeChange::put_in`] does.
     pub(crate) fn mark_at(&mut self, key: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
         if place.is_live() { self.mark_place(place, key) } else { Ok(true) }
@@ -328,7 +328,7 @@ impl<'a> Change<'a> {
 }
 
 /// Steps of a change. After an error the change must be dropped, since a part of the step may be in it.
-impl<'a> Change<'a> {
+impl<'a> TreeChange<'a> {
     /// Inserts a row as [`Tree::insert`] does.
     pub fn insert(&mut self, values: &[Value]) -> Result<()> {
         let mut new = self.tree.one_row(values)?;
@@ -428,7 +428,7 @@ impl<'a> Change<'a> {
     /// Makes changes of several trees, as one group of the log: a power cut leaves all of them or none. Returns the
     /// position of `first`, which the group begins with, too. Error: `GroupTooLarge`, and nothing is changed.
     pub(crate) fn commit_all(
-        mut changes: Vec<Change<'a>>,
+        mut changes: Vec<TreeChange<'a>>,
         first: Option<&FirstRecord>,
     ) -> Result<(Vec<Rest<'a>>, Lsn)> {
         let log = changes.first().and_then(|change| change.tree.log.as_ref());
@@ -447,7 +447,7 @@ impl<'a> Change<'a> {
         #[cfg(test)]
         changes.iter().for_each(|change| change.tree.encode_if_always(&pages));
         drop(pages);
-        Ok((changes.into_iter().map(Change::into_rest).collect(), first))
+        Ok((changes.into_iter().map(TreeChange::into_rest).collect(), first))
     }
 
     fn into_rest(mut self) -> Rest<'a> {
@@ -479,7 +479,7 @@ impl<'a> Change<'a> {
         Ok(done)
     }
 
-    /// Removes the row with the key, if there is one. Returns false as [`Change::put_in`] does.
+    /// Removes the row with the key, if there is one. Returns false as [`TreeChange::put_in`] does.
     pub(crate) fn take_out(&mut self, key: &[u8]) -> Result<bool> {
         let place = self.find(key)?;
         if place.found.exact { self.take_out_at(place, key) } else { Ok(true) }

@@ -9,7 +9,7 @@ use crate::tree::{
         leaf::BadPage,
         page_change::PageChange,
     },
-    planted::Fault,
+    planted::PlantedFault,
     probe::Event,
 };
 use crate::{
@@ -32,13 +32,13 @@ pub(in crate::tree) fn note(outcome: Result<()>) {
 impl Tree {
     /// Posts a page of a level that has come by a split. Errors: as [`Tree::post`].
     pub(in crate::tree) fn post_new(&self, new: &Child, level: u8, counters: &Counters) -> Result<()> {
-        match self.planted.has(Fault::PostUnseen) {
+        match self.planted.has(PlantedFault::PostUnseen) {
             false => self.post(&new.key, level, counters),
             true => self.post_unseen(new, level, counters),
         }
     }
 
-    /// Posts without looking at the page, as [`Fault::PostUnseen`] asks.
+    /// Posts without looking at the page, as [`PlantedFault::PostUnseen`] asks.
     fn post_unseen(&self, new: &Child, level: u8, counters: &Counters) -> Result<()> {
         let room = self.room_at_once()?;
         let Some((parent, _)) = self.descend_mut(&new.key, level + 1, counters)? else { return Ok(()) };
@@ -160,7 +160,7 @@ impl Tree {
     /// is far from that.
     pub(in crate::tree) fn recount(&self, key: &[u8], level: u8, rows: u64, counters: &Counters) -> Result<()> {
         let is_far = |inner: &Inner<'_>| inner.rows(inner.find(key)).abs_diff(rows) > rows / COUNT_ERROR;
-        let above = self.descend(crate::tree::read::descent::Target::Key(key), level + 1, counters)?;
+        let above = self.descend(crate::tree::read::descent::DescentTarget::Key(key), level + 1, counters)?;
         if above.header().level() <= level || !is_far(&self.inner(&above)?) {
             return Ok(());
         }

@@ -2,13 +2,13 @@
 
 use super::{
     group::{Group, Member},
-    modify::Change,
+    modify::TreeChange,
 };
 use crate::tree::{
     page::{
         block::RowBlock,
         leaf::{
-            BadPage, Found, SLOT,
+            BadPage, LeafPosition, SLOT,
             changes::{bytes_needed, free_bytes},
             max_rows,
             slot::{PENDING, Version},
@@ -16,7 +16,7 @@ use crate::tree::{
         page_change::PageChange,
     },
     probe::Event,
-    read::descent::Target,
+    read::descent::DescentTarget,
 };
 use crate::{Result, buffer_pool::PageGuardMut, file::ROOT_PAGE};
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy)]
 pub(in crate::tree) struct Place {
     pub leaf: Member,
-    pub found: Found,
+    pub found: LeafPosition,
     /// True if there is a row with the key that is marked as deleted.
     pub marked: bool,
     /// The version of the row with the key, if there is one.
@@ -56,13 +56,13 @@ pub(in crate::tree) enum Edit<'r> {
     Remove,
 }
 
-impl<'a> Change<'a> {
+impl<'a> TreeChange<'a> {
     /// Latches the leaves of two keys, of which the first is the lower one. Latches no other leaf of the tree.
     pub(in crate::tree) fn latch_both(&mut self, lower: &[u8], upper: &[u8]) -> Result<()> {
         let tree = self.tree;
         loop {
             let left = self.latch_leaf(lower)?;
-            if !Target::Key(upper).is_right_of(tree.fences(self.group.page(left))?) {
+            if !DescentTarget::Key(upper).is_right_of(tree.fences(self.group.page(left))?) {
                 return Ok(());
             }
             let right = tree.descend_from(self.group.page(left), upper, self.counters)?;
@@ -72,13 +72,13 @@ impl<'a> Change<'a> {
             }
             // Somebody changes an inner page on the way: the wait for it comes without the leaf.
             self.release();
-            tree.descend(Target::Key(upper), 1, self.counters)?;
+            tree.descend(DescentTarget::Key(upper), 1, self.counters)?;
         }
     }
 
     /// Latches the leaf that a key belongs to, unless it is latched already; no other one may be.
     fn latch_leaf(&mut self, key: &[u8]) -> Result<Member> {
-        let (tree, target) = (self.tree, Target::Key(key));
+        let (tree, target) = (self.tree, DescentTarget::Key(key));
         for leaf in self.group.members() {
             let fences = tree.fences(self.group.page(leaf))?;
             if !target.is_left_of(fences) && !target.is_right_of(fences) {

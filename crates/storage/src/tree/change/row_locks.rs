@@ -1,6 +1,6 @@
 //! Locks of entries that come, and of gaps that entries come to and leave. All is asked for while the leaf is latched.
 
-use super::{modify::Change, row_edit::Place};
+use super::{modify::TreeChange, row_edit::Place};
 use crate::tree::page::leaf::slot::Version;
 use crate::{
     Result,
@@ -15,7 +15,7 @@ enum Successor {
     Refused,
 }
 
-impl<'a> Change<'a> {
+impl<'a> TreeChange<'a> {
     fn resource(&self, key: &[u8]) -> Resource {
         Resource::entry(self.tree.file.id().0, key)
     }
@@ -43,7 +43,7 @@ impl<'a> Change<'a> {
     }
 
     /// Asks for the addition of an entry at its place: for the lock of its key, which whoever has changed the key last
-    /// may still have, and for the gap that it comes to. Returns false if room had to be made, as [`Change::edit`]
+    /// may still have, and for the gap that it comes to. Returns false if room had to be made, as [`TreeChange::edit`]
     /// does. Error: `WouldWait`.
     pub(in crate::tree) fn may_add(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         let Some(locks) = self.locks else { return Ok(true) };
@@ -67,7 +67,7 @@ impl<'a> Change<'a> {
         Ok(true)
     }
 
-    /// Passes the locks of the gap before an entry that goes to its successor. Returns false as [`Change::may_add`]
+    /// Passes the locks of the gap before an entry that goes to its successor. Returns false as [`TreeChange::may_add`]
     /// does.
     pub(in crate::tree) fn join_gaps(&mut self, place: Place, key: &[u8]) -> Result<bool> {
         let Some(locks) = self.tree.locks.get().filter(|locks| locks.has_gaps()) else { return Ok(true) };

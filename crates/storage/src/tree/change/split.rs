@@ -11,7 +11,7 @@ use crate::tree::{
         block::RowBlock,
         inner::{self, Child, InnerNode},
         leaf::{
-            Found, Leaf, RowExtents,
+            Leaf, LeafPosition, RowExtents,
             changes::{SlotChange, apply, free_bytes},
             encode::encode,
             max_rows,
@@ -43,7 +43,7 @@ const UNPACKED_MAX: usize = 16;
 const LATE: usize = 8;
 
 /// Returns true for a place at the end of the tree, where rows come in key order.
-fn is_at_end(leaf: &Leaf<'_>, found: Found) -> bool {
+fn is_at_end(leaf: &Leaf<'_>, found: LeafPosition) -> bool {
     leaf.right() == NO_PAGE && !found.exact && (leaf.rows() - found.position) * LATE <= leaf.rows()
 }
 
@@ -105,7 +105,14 @@ impl Tree {
 
     /// Moves the upper half of a leaf's rows to a new page, with room for a row with this key, and posts that. Half of
     /// what the root has moves to either of two new pages.
-    fn split_leaf(&self, page: PageGuardMut, found: Found, key: &[u8], room: Room, counters: &Counters) -> Result<()> {
+    fn split_leaf(
+        &self,
+        page: PageGuardMut,
+        found: LeafPosition,
+        key: &[u8],
+        room: Room,
+        counters: &Counters,
+    ) -> Result<()> {
         let mut group = Group::new(self, counters);
         let old = group.add(page);
         let is_root = group.page_no(old) == ROOT_PAGE;

@@ -1,17 +1,17 @@
 //! Duplicates: entries of a unique tree with the same declared parts.
 
 use super::{
-    modify::{Change, fsp},
+    modify::{TreeChange, fsp},
     new_row::NewRow,
 };
-use crate::tree::{planted::Fault, read::descent::Target};
+use crate::tree::{planted::PlantedFault, read::descent::DescentTarget};
 use crate::{
     Result, StorageError,
     key::{ByteRange, prefix_end},
     latch_order::{InTree, Rank},
 };
 
-impl Change<'_> {
+impl TreeChange<'_> {
     /// Returns true if there must be no other entry with the same declared parts.
     pub(in crate::tree) fn is_unique(&self, new: &NewRow<'_>) -> bool {
         let layout = &self.tree.layout;
@@ -30,7 +30,7 @@ impl Change<'_> {
         let mut declared = Vec::new();
         new.append_key(self.tree, layout.declared_parts, &mut declared);
         let rank = Rank::Tree(layout.index as u32, InTree::Unique);
-        if !self.tree.planted.has(Fault::AddUnseen) {
+        if !self.tree.planted.has(PlantedFault::AddUnseen) {
             self.unique = Some(self.tree.unique.lock(&declared, rank));
         }
         let range = ByteRange { upper: prefix_end(&declared), lower: declared };
@@ -56,7 +56,7 @@ impl Change<'_> {
     /// another transaction has such a row, or has marked it, and has not ended.
     pub(in crate::tree) fn has_other_than(&self, range: &ByteRange, except: Option<&[u8]>) -> Result<bool> {
         let tree = self.tree;
-        let mut page = tree.descend(Target::Key(&range.lower), 0, self.counters)?;
+        let mut page = tree.descend(DescentTarget::Key(&range.lower), 0, self.counters)?;
         loop {
             let corrupt = |e| tree.corrupt(page.page_no(), e);
             let leaf = tree.leaf(&page)?;

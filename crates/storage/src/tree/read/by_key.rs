@@ -1,6 +1,6 @@
 //! The rows of a short range of keys, one by one, as they lie on their pages.
 
-use super::descent::Target;
+use super::descent::DescentTarget;
 use crate::tree::{
     btree::Tree,
     page::{
@@ -137,7 +137,7 @@ impl Tree {
 
     /// The leaf that has the first row whose key is not less than `key`, or ends before it.
     pub(in crate::tree) fn leaf_with(&self, key: &[u8], pages: &Pages<'_>) -> Result<Option<PageGuard>> {
-        self.descend_with(Target::Key(key), 0, |page_no| pages.fetch(self, page_no), |_, _| {})
+        self.descend_with(DescentTarget::Key(key), 0, |page_no| pages.fetch(self, page_no), |_, _| {})
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks that a tree is what it should be: order, unique values, fences, right links, levels, slots and records, long
 //! values, every page used once.
 
-use super::descent::Target;
+use super::descent::DescentTarget;
 use crate::tree::{
     btree::Tree,
     page::{
@@ -90,7 +90,7 @@ impl Tree {
 
     /// Damage that has to do with a key: names the leaf that has it, or should.
     pub(crate) fn corrupt_at(&self, key: &[u8], what: &'static str, counters: &Counters) -> Result<StorageError> {
-        let leaf = self.descend(Target::Key(key), 0, counters)?;
+        let leaf = self.descend(DescentTarget::Key(key), 0, counters)?;
         Ok(self.corrupt(leaf.page_no(), BadPage(what)))
     }
 }

@@ -1,6 +1,6 @@
 //! The newest version of a row, committed or not: for those who change it, and for who undoes or removes changes.
 
-use super::descent::Target;
+use super::descent::DescentTarget;
 use crate::tree::{
     btree::{Tree, TreeOverflow},
     page::{
@@ -22,7 +22,7 @@ pub(crate) struct CurrentRow {
 impl Tree {
     /// The row with this whole key, marked or not.
     pub(crate) fn current(&self, key: &[u8], counters: &Counters) -> Result<Option<CurrentRow>> {
-        let page = self.descend(Target::Key(key), 0, counters)?;
+        let page = self.descend(DescentTarget::Key(key), 0, counters)?;
         let corrupt = |e: BadPage| self.corrupt(page.page_no(), e);
         let leaf = self.leaf(&page)?;
         let found = leaf.find(&self.layout, key).map_err(corrupt)?;

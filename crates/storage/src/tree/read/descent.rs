@@ -16,7 +16,7 @@ use crate::{
 
 /// The target of a descent: one page of each level has it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::tree) enum Target<'k> {
+pub(in crate::tree) enum DescentTarget<'k> {
     /// The page that this key belongs to.
     Key(&'k [u8]),
     /// The last page that may have keys below the bound; the last of its level if there is no bound.
@@ -26,29 +26,29 @@ pub(in crate::tree) enum Target<'k> {
 /// Plans of leaves that turn out to be out of date, one after the other, before the tree counts as damaged.
 pub(in crate::tree) const STALE_PLANS_MAX: usize = 1000;
 
-impl Target<'_> {
+impl DescentTarget<'_> {
     /// Returns true if the target is on a page to the right of the one with these fences.
     pub fn is_right_of(self, fences: Fences<'_>) -> bool {
         match (self, fences.high) {
             (_, None) => false,
-            (Target::Key(key), Some(high)) => key >= high,
-            (Target::Below(bound), Some(high)) => bound.is_none_or(|bound| bound > high),
+            (DescentTarget::Key(key), Some(high)) => key >= high,
+            (DescentTarget::Below(bound), Some(high)) => bound.is_none_or(|bound| bound > high),
         }
     }
 
     /// Returns true if the target is on a page to the left of the one with these fences.
     pub fn is_left_of(self, fences: Fences<'_>) -> bool {
         match self {
-            Target::Key(key) => key < fences.low,
-            Target::Below(bound) => bound.is_some_and(|bound| bound <= fences.low && !fences.low.is_empty()),
+            DescentTarget::Key(key) => key < fences.low,
+            DescentTarget::Below(bound) => bound.is_some_and(|bound| bound <= fences.low && !fences.low.is_empty()),
         }
     }
 
     /// The child on the way.
     pub fn child(self, inner: &Inner<'_>) -> usize {
         match self {
-            Target::Key(key) => inner.find(key),
-            Target::Below(bound) => inner.find_last(bound),
+            DescentTarget::Key(key) => inner.find(key),
+            DescentTarget::Below(bound) => inner.find_last(bound),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Tree {
     pub(in crate::tree) fn move_right<P: std::ops::Deref<Target = [u8]>>(
         &self,
         mut page: P,
-        target: Target<'_>,
+        target: DescentTarget<'_>,
         mut fetch: impl FnMut(u32) -> Result<Option<P>>,
     ) -> Result<Option<(P, bool)>> {
         let mut moved = false;
@@ -106,7 +106,7 @@ impl Tree {
     /// `visit` with the inner pages on the way and the child that is taken of each.
     pub(in crate::tree) fn descend_with(
         &self,
-        target: Target<'_>,
+        target: DescentTarget<'_>,
         level: u8,
         mut fetch: impl FnMut(u32) -> Result<Option<PageGuard>>,
         mut visit: impl FnMut(&Inner<'_>, usize),
@@ -134,7 +134,12 @@ impl Tree {
     }
 
     /// Descends as [`Tree::descend_with`] does, and waits for pages.
-    pub(in crate::tree) fn descend(&self, target: Target<'_>, level: u8, counters: &Counters) -> Result<PageGuard> {
+    pub(in crate::tree) fn descend(
+        &self,
+        target: DescentTarget<'_>,
+        level: u8,
+        counters: &Counters,
+    ) -> Result<PageGuard> {
         let page = self.descend_with(target, level, |page| self.fetch(page, counters).map(Some), |_, _| {})?;
         // A fetch that waits does not refuse.
         page.ok_or_else(|| self.corrupt(ROOT_PAGE, BadPage("not to be had")))
@@ -148,7 +153,7 @@ impl Tree {
         level: u8,
         counters: &Counters,
     ) -> Result<Option<(PageGuardMut, bool)>> {
-        let target = Target::Key(key);
+        let target = DescentTarget::Key(key);
         loop {
             let above = self.descend(target, level + 1, counters)?;
             let at = above.header().level();
@@ -179,7 +184,7 @@ impl Tree {
         key: &[u8],
         counters: &Counters,
     ) -> Result<Option<(PageGuardMut, bool)>> {
-        let target = Target::Key(key);
+        let target = DescentTarget::Key(key);
         let try_fetch = |page_no| self.fetch_if(page_no, false, counters);
         let Some(above) = self.descend_with(target, 1, try_fetch, |_, _| {})? else { return Ok(None) };
         let inner = self.inner(&above)?;

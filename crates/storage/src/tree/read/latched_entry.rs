@@ -3,7 +3,7 @@
 //! Whoever looks at an entry to lock it, or the gap before it, does so while the leaf is latched, so that nobody adds
 //! an entry to the gap meanwhile: a gap is known by both its ends.
 
-use super::descent::Target;
+use super::descent::DescentTarget;
 use crate::tree::{
     btree::Tree,
     page::leaf::{BadPage, Leaf, slot::Slot},
@@ -73,7 +73,7 @@ impl Tree {
         counters: &Counters,
         visit: impl FnOnce(Option<&CurrentEntry<'_>>) -> Result<R>,
     ) -> Result<R> {
-        let mut latched = vec![self.descend(Target::Key(from), 0, counters)?];
+        let mut latched = vec![self.descend(DescentTarget::Key(from), 0, counters)?];
         loop {
             let page = latched.last().ok_or_else(|| self.corrupt(ROOT_PAGE, BadPage("no leaf")))?;
             let leaf = self.leaf(page)?;
@@ -101,7 +101,7 @@ impl Tree {
     ) -> Result<R> {
         let mut below = below.map(<[u8]>::to_vec);
         loop {
-            let page = self.descend(Target::Below(below.as_deref()), 0, counters)?;
+            let page = self.descend(DescentTarget::Below(below.as_deref()), 0, counters)?;
             let leaf = self.leaf(&page)?;
             let corrupt = |e| self.corrupt(page.page_no(), e);
             let position = match &below {

@@ -11,7 +11,7 @@
 
 use super::{
     by_key::Pages,
-    descent::{STALE_PLANS_MAX, Target},
+    descent::{DescentTarget, STALE_PLANS_MAX},
     versions::LeafPage,
 };
 use crate::tree::{
@@ -234,7 +234,7 @@ impl Tree {
         // The two are far from each other in memory: the processor waits for both at once.
         load_ahead(Leaf::directory(&page, &self.layout));
         load_ahead(Fences::expected(&page));
-        let target = Target::Key(low);
+        let target = DescentTarget::Key(low);
         if !self.is_planned(&page, target, None)? {
             self.probe.hit(Event::Stale);
             return Ok(None);
@@ -268,7 +268,7 @@ impl Tree {
                 // A parent that was read is let go before the way begins at the root again.
                 drop(parent.take());
                 let fetch = |page_no| self.fetch_if(page_no, wait, counters);
-                let Some(page) = self.descend_with(Target::Key(low), 1, fetch, |_, _| {})? else {
+                let Some(page) = self.descend_with(DescentTarget::Key(low), 1, fetch, |_, _| {})? else {
                     return Ok(!run.plan.is_empty());
                 };
                 if page.header().level() == 0 {

@@ -7,7 +7,7 @@
 
 use super::{
     by_key::Pages,
-    descent::{STALE_PLANS_MAX, Target},
+    descent::{DescentTarget, STALE_PLANS_MAX},
     versions::LeafPage,
 };
 use crate::tree::{
@@ -16,7 +16,7 @@ use crate::tree::{
         gallop::first_not,
         leaf::{self, BadPage, Fences, Leaf},
     },
-    planted::Fault,
+    planted::PlantedFault,
     probe::Event,
 };
 use crate::{
@@ -123,10 +123,10 @@ impl LeafRun {
     }
 
     /// The target of the descent to the next leaf: the leaf that has the first key still to be read, or the last one.
-    fn target(&self) -> Target<'_> {
+    fn target(&self) -> DescentTarget<'_> {
         match self.reverse {
-            false => Target::Key(&self.range.lower),
-            true => Target::Below(self.range.upper.as_deref()),
+            false => DescentTarget::Key(&self.range.lower),
+            true => DescentTarget::Below(self.range.upper.as_deref()),
         }
     }
 
@@ -344,13 +344,18 @@ impl Tree {
 
     /// Returns true if a page that was planned is still a leaf that has the target, or is to the left of the leaf that
     /// has it. `low`: the low fence that it had, as far as that is known.
-    pub(in crate::tree) fn is_planned(&self, page: &[u8], target: Target<'_>, low: Option<&[u8]>) -> Result<bool> {
+    pub(in crate::tree) fn is_planned(
+        &self,
+        page: &[u8],
+        target: DescentTarget<'_>,
+        low: Option<&[u8]>,
+    ) -> Result<bool> {
         if PageHeader(page).page_type() != Some(PageType::Leaf) {
             return Ok(false);
         }
         let fences = self.fences(page)?;
         let is_same = low.is_none_or(|low| fences.low == low) && !target.is_left_of(fences);
-        Ok(is_same || self.planted.has(Fault::TrustPageNumbers))
+        Ok(is_same || self.planted.has(PlantedFault::TrustPageNumbers))
     }
 
     /// Rows of a leaf that are in a range.

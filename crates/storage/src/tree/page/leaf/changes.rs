@@ -4,7 +4,7 @@
 use super::{
     BadPage, MINIPAGES_END, RECORDS_DEAD, RECORDS_START, SLOT, SLOT_COUNT,
     fences::Fences,
-    planted::{self, Fault},
+    planted::{self, PlantedFault},
     record::record_at,
     slot::{PENDING, Slot},
 };
@@ -202,7 +202,7 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
         SlotChange::Change { slot, record, .. } => {
             let offset = kept.map_or_else(|| put_record(page, record, 0), Ok)?;
             page[place..place + SLOT].copy_from_slice(&Slot { record: offset, ..*slot }.to_bytes());
-            if kept.is_none() || !planted::has(Fault::KeepRecord) {
+            if kept.is_none() || !planted::has(PlantedFault::KeepRecord) {
                 page[usize::from(offset)..][..record.len()].copy_from_slice(record);
             }
             place + SLOT
@@ -216,7 +216,7 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
         }
     };
     let end = Areas::of(page)?.slots_end();
-    if planted::has(Fault::KeepShift) {
+    if planted::has(PlantedFault::KeepShift) {
         shift = 0;
     }
     for slot in page[behind..end].as_chunks_mut::<SLOT>().0.iter_mut().filter(|_| shift != 0) {
@@ -231,7 +231,7 @@ pub fn apply(page: &mut [u8], change: &SlotChange<'_>) -> Result<(), BadPage> {
 
 /// Raises the page's largest transaction id, which never falls.
 pub fn raise_max_trx_id(page: &mut [u8], trx_id: u64) {
-    if PageHeader(page).max_trx_id() < trx_id && !planted::has(Fault::KeepTrxId) {
+    if PageHeader(page).max_trx_id() < trx_id && !planted::has(PlantedFault::KeepTrxId) {
         PageHeaderMut(page).set_max_trx_id(trx_id);
     }
 }
@@ -276,7 +276,7 @@ fn free_record(page: &mut [u8], areas: &Areas, at: usize, wanted: usize) -> Resu
     }
     if usize::from(offset) == areas.records {
         set_records(page, areas.records + length);
-    } else if !planted::has(Fault::ForgetFreeBytes) {
+    } else if !planted::has(PlantedFault::ForgetFreeBytes) {
         set_dead(page, areas.dead + length);
     }
     // The slot leads nowhere until it is written anew.

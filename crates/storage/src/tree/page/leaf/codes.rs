@@ -5,7 +5,7 @@ use super::{
     BadPage,
     column::{Column, Data},
     decode::{DecodeError, OverflowReader},
-    rows::Rows,
+    rows::RowSelection,
 };
 use crate::tree::page::block::OverflowPointer;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl Codes {
     pub fn append(
         &mut self,
         column: &Column<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
         match (column.data, rows) {
@@ -47,7 +47,7 @@ impl Codes {
                 let (start, by_byte) = (self.rows.len(), &self.by_byte);
                 let code = |byte: &u8| by_byte[usize::from(*byte)];
                 match rows.decoded() {
-                    Rows::Range(range) => self.rows.extend(data[range.clone()].iter().map(code)),
+                    RowSelection::Range(range) => self.rows.extend(data[range.clone()].iter().map(code)),
                     rows => self.rows.extend(rows.iter().map(|row| code(&data[row]))),
                 }
                 if self.rows[start..].contains(&UNKNOWN) {
@@ -66,7 +66,7 @@ impl Codes {
                 }
                 let code = |code: &u8| known[usize::from(*code)];
                 match rows.decoded() {
-                    Rows::Range(range) => self.rows.extend(codes[range.clone()].iter().map(code)),
+                    RowSelection::Range(range) => self.rows.extend(codes[range.clone()].iter().map(code)),
                     rows => self.rows.extend(rows.iter().map(|row| code(&codes[row]))),
                 }
             }

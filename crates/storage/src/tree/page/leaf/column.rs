@@ -5,7 +5,7 @@ use super::{
     decode::le_int,
     patch::{self, PatchedValue},
     record::{RecordColumn, RecordLayout, record_at},
-    rows::Rows,
+    rows::RowSelection,
     slot::Slots,
 };
 use crate::tree::page::{
@@ -141,7 +141,7 @@ pub enum Data<'a> {
 pub(super) enum Wanted<'a> {
     All,
     /// So few rows that only these are checked.
-    Few(&'a Rows),
+    Few(&'a RowSelection),
     /// Each access is checked by itself: [`Column::checked_bytes`].
     EachChecked,
 }
@@ -344,7 +344,7 @@ impl<'a> Column<'a> {
     }
 
     /// Appends the values of rows to a block's column.
-    pub(super) fn append_to(&self, rows: &Rows, physical: Physical, to: &mut ColumnBlock) {
+    pub(super) fn append_to(&self, rows: &RowSelection, physical: Physical, to: &mut ColumnBlock) {
         let none_is_null = !rows.iter().any(|row| self.is_null(row));
         let mut in_records = rows.iter().filter(|row| *row >= self.base_rows);
         let none_is_long = self.overflow.is_none() && !in_records.any(|row| self.is_overflow(row));

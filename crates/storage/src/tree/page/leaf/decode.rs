@@ -4,7 +4,7 @@ use super::{
     BadPage,
     codes::Codes,
     column::{Column, Data, Nulls},
-    rows::{MixedRows, Rows},
+    rows::{MixedRows, RowSelection},
     views::Views,
 };
 use crate::{
@@ -148,10 +148,10 @@ impl ColumnSink {
     pub fn append(
         &mut self,
         column: &Column<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
-        if let Rows::Mixed(mixed) = rows {
+        if let RowSelection::Mixed(mixed) = rows {
             return self.append_mixed(column, rows, mixed, overflow);
         }
         self.append_values(column, rows, overflow)?;
@@ -167,7 +167,7 @@ impl ColumnSink {
     pub(super) fn append_values(
         &mut self,
         column: &Column<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
         match &mut self.values {
@@ -199,7 +199,7 @@ impl ColumnSink {
     fn append_mixed(
         &mut self,
         column: &Column<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
         mixed: &MixedRows,
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
@@ -264,12 +264,12 @@ impl ColumnSink {
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
         if matches!(column.nulls, Nulls::Bitmap(_)) || column.overflow.is_some() {
-            return runs.iter().try_for_each(|run| self.append(column, &Rows::Range(run.clone()), overflow));
+            return runs.iter().try_for_each(|run| self.append(column, &RowSelection::Range(run.clone()), overflow));
         }
         let kept = runs.iter().map(Range::len).sum();
         let span = runs[0].start..runs[runs.len() - 1].end;
         let start = self.len();
-        self.append_values(column, &Rows::Range(span), overflow)?;
+        self.append_values(column, &RowSelection::Range(span), overflow)?;
         each_value!(&mut self.values, out => keep_runs(out, start, runs));
         match column.nulls {
             Nulls::All => self.nulls.append_n_nulls(kept),
@@ -339,17 +339,22 @@ fn keep_runs<T: Copy>(values: &mut Vec<T>, start: usize, runs: &[Range<usize>]) 
 }
 
 /// Appends ints, converted.
-pub(super) fn ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, convert: impl Fn(i64) -> T + Copy) {
+pub(super) fn ints<T: Copy>(
+    column: &Column<'_>,
+    rows: &RowSelection,
+    out: &mut Vec<T>,
+    convert: impl Fn(i64) -> T + Copy,
+) {
     let start = out.len();
     base_ints(column, rows.decoded(), out, convert);
-    if let Rows::Mixed(mixed) = rows {
+    if let RowSelection::Mixed(mixed) = rows {
         mixed.arrange(out, start);
         mixed.outside(column).for_each(|(place, row)| out[start + place] = convert(column.int(row)));
     }
 }
 
 /// The same for rows of the base. `convert` is inlined into one loop per encoding.
-fn base_ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, convert: impl Fn(i64) -> T + Copy) {
+fn base_ints<T: Copy>(column: &Column<'_>, rows: &RowSelection, out: &mut Vec<T>, convert: impl Fn(i64) -> T + Copy) {
     match column.data {
         Data::IntConstant(x) => out.resize(out.len() + rows.len(), convert(x)),
         Data::IntDelta { base, width, data } => {
@@ -375,17 +380,17 @@ fn base_ints<T: Copy>(column: &Column<'_>, rows: &Rows, out: &mut Vec<T>, conver
 }
 
 #[inline]
-pub(super) fn fixed<const W: usize, T>(data: &[u8], rows: &Rows, out: &mut Vec<T>, convert: impl Fn(u64) -> T) {
+pub(super) fn fixed<const W: usize, T>(data: &[u8], rows: &RowSelection, out: &mut Vec<T>, convert: impl Fn(u64) -> T) {
     match rows.decoded() {
-        Rows::Range(range) => {
+        RowSelection::Range(range) => {
             let (values, _) = data[range.start * W..range.end * W].as_chunks::<W>();
             in_wide_registers(move || out.extend(values.iter().map(|x| convert(le_int::<W>(x)))));
         }
-        Rows::List(list) => {
+        RowSelection::List(list) => {
             let (values, _) = data.as_chunks::<W>();
             out.extend(list.iter().map(|row| convert(le_int::<W>(&values[*row as usize]))));
         }
         // Decoded rows are never mixed.
-        Rows::Mixed(_) => {}
+        RowSelection::Mixed(_) => {}
     }
 }

@@ -5,7 +5,7 @@ use super::{
     BadPage, Leaf,
     changes::SlotChange,
     patch,
-    planted::{self, Fault},
+    planted::{self, PlantedFault},
     record::record_at,
     slot::{Slot, SlotKind, Version},
 };
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 /// The place of a key in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct LeafPosition {
     /// The position of the first row whose key is not less.
     pub position: usize,
     /// True if that row has the key.
@@ -23,16 +23,16 @@ pub struct Found {
 
 impl<'a> Leaf<'a> {
     /// Looks for a whole key of the tree. Marked rows are found too.
-    pub fn find(&self, layout: &TreeLayout, key: &[u8]) -> Result<Found, BadPage> {
+    pub fn find(&self, layout: &TreeLayout, key: &[u8]) -> Result<LeafPosition, BadPage> {
         let keys = self.single_keys(layout, &layout.key)?;
         let mut scratch = Vec::with_capacity(key.len());
         let position = keys.lower_bound(layout, key, 0, &mut scratch)?;
         if position == self.rows() {
-            return Ok(Found { position, exact: false });
+            return Ok(LeafPosition { position, exact: false });
         }
         scratch.clear();
         keys.append(&layout.key, self.row_at(position)?.row, &mut scratch)?;
-        Ok(Found { position, exact: scratch == key })
+        Ok(LeafPosition { position, exact: scratch == key })
     }
 
     /// The slot of the row at a position, if it has one: its transaction, and whether it is marked.
@@ -54,7 +54,7 @@ impl<'a> Leaf<'a> {
 
     /// Puts a row where its key was looked for: in the place of the row that has the key, marked or not, or between
     /// others.
-    pub fn put<'r>(&self, found: Found, record: &'r [u8], version: Version) -> Result<SlotChange<'r>, BadPage> {
+    pub fn put<'r>(&self, found: LeafPosition, record: &'r [u8], version: Version) -> Result<SlotChange<'r>, BadPage> {
         if !found.exact {
             let record = Cow::Borrowed(record);
             let (at, place, shift) = self.slot_before(found.position)?;
@@ -89,7 +89,7 @@ impl<'a> Leaf<'a> {
 
     fn set_mark(&self, position: usize, version: Version, marked: bool) -> Result<SlotChange<'a>, BadPage> {
         let place = self.row_at(position)?;
-        let marked = marked && !planted::has(Fault::MarkedStays);
+        let marked = marked && !planted::has(PlantedFault::MarkedStays);
         let kind = place.slot.map(|slot| self.slots().get(slot)).transpose()?.map(|slot| slot.kind);
         if let (Some(at), Some(SlotKind::Version), false, 0) = (place.slot, kind, marked, version.trx_id) {
             return Ok(SlotChange::Drop { at });
@@ -107,7 +107,8 @@ impl<'a> Leaf<'a> {
         match place.slot.map(|at| self.slots().get(at).map(|slot| (at, slot))).transpose()? {
             Some((at, Slot { kind: SlotKind::Inserted, .. })) => Ok(SlotChange::Drop { at }),
             _ => {
-                let removed = if planted::has(Fault::RemovedStays) { SlotKind::Version } else { SlotKind::Removed };
+                let removed =
+                    if planted::has(PlantedFault::RemovedStays) { SlotKind::Version } else { SlotKind::Removed };
                 let gone = |slot: Slot| Slot { kind: removed, marked: false, ..slot };
                 self.change_row(position, removed, gone, Cow::Borrowed(&[]))
             }

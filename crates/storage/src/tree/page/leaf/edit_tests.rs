@@ -4,7 +4,7 @@ use super::{
     changes::{apply, free_bytes, has_room},
     decode::{ColumnSink, OverflowReader},
     encode::encode,
-    rows::Rows,
+    rows::RowSelection,
     search::PrefixSearch,
     slot::Version,
     split::{Cut, join, split},
@@ -149,7 +149,7 @@ impl Leaves {
             assert_eq!(layout.record.record_of(&block, position), row.record);
             assert_eq!(leaf.record_of(layout, position).unwrap(), row.record);
             assert_eq!(leaf.key(layout, position).unwrap(), **key);
-            assert_eq!(leaf.find(layout, key).unwrap(), Found { position, exact: true });
+            assert_eq!(leaf.find(layout, key).unwrap(), LeafPosition { position, exact: true });
             assert_eq!(leaf.lower_bound(layout, key).unwrap(), position);
             let mut above = key.to_vec();
             above.push(0);
@@ -194,7 +194,7 @@ impl Leaves {
         }
     }
 
-    fn check_columns(&self, leaf: &Leaf<'_>, rows: &Rows, want: &[Vec<Value>]) {
+    fn check_columns(&self, leaf: &Leaf<'_>, rows: &RowSelection, want: &[Vec<Value>]) {
         assert_eq!(rows.len(), want.len());
         for (i, column) in self.layout.columns.iter().enumerate() {
             let coded = column.ty.is_text() || column.ty.is_bytes();

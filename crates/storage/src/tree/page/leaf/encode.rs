@@ -6,7 +6,7 @@ use super::{
     max_rows,
     record::record_at,
     room,
-    rows::Rows,
+    rows::RowSelection,
     slot::{Slot, SlotKind},
     write::write_leaf,
 };
@@ -86,7 +86,7 @@ impl NewRows {
             }
         }
         base.extend((position..positions.end).map(|position| numbers.get(position) as u16));
-        let block = leaf.to_block_of(layout, &Rows::of(base, leaf.base_rows()))?;
+        let block = leaf.to_block_of(layout, &RowSelection::of(base, leaf.base_rows()))?;
         Ok(NewRows { block, slots })
     }
 

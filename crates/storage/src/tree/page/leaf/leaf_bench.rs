@@ -53,8 +53,9 @@ fn change(layout: &TreeLayout, pages: &mut Vec<Vec<u8>>, one_in: u64) -> usize {
                 break;
             }
             let record = leaf.record_of(layout, position).unwrap().into_owned();
-            let change =
-                leaf.put(Found { position, exact: true }, &record, Version { trx_id: 3, roll_pointer: 9 }).unwrap();
+            let change = leaf
+                .put(LeafPosition { position, exact: true }, &record, Version { trx_id: 3, roll_pointer: 9 })
+                .unwrap();
             changed += 1;
             if has_room(&pages[at], &change).unwrap() {
                 apply(&mut pages[at], &change).unwrap();

@@ -53,7 +53,7 @@ mod leaf_bench;
 mod tests;
 
 pub use column::Column;
-pub use edit::Found;
+pub use edit::LeafPosition;
 pub use extent::{Fit, RowExtents};
 pub use fences::Fences;
 pub use read::Leaf;

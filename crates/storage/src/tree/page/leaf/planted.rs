@@ -3,7 +3,7 @@
 
 /// A fault to plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PlantedFault {
     /// The largest transaction id of a page is not raised.
     KeepTrxId,
     /// Slots behind one that comes or goes keep their shift.
@@ -20,12 +20,12 @@ pub(crate) enum Fault {
 
 #[cfg(test)]
 thread_local! {
-    static PLANTED: std::cell::Cell<Option<Fault>> = const { std::cell::Cell::new(None) };
+    static PLANTED: std::cell::Cell<Option<PlantedFault>> = const { std::cell::Cell::new(None) };
 }
 
 /// Returns true if a fault is planted. Outside of tests there is none.
 #[inline]
-pub(super) fn has(fault: Fault) -> bool {
+pub(super) fn has(fault: PlantedFault) -> bool {
     #[cfg(test)]
     return PLANTED.get() == Some(fault);
     #[cfg(not(test))]
@@ -37,7 +37,7 @@ pub(super) fn has(fault: Fault) -> bool {
 
 /// Does something with a fault planted in this thread.
 #[cfg(test)]
-pub(crate) fn with<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
+pub(crate) fn with<T>(fault: PlantedFault, run: impl FnOnce() -> T) -> T {
     PLANTED.set(Some(fault));
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     PLANTED.set(None);

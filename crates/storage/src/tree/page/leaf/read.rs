@@ -9,7 +9,7 @@ use super::{
     decode::le_int,
     max_rows,
     record::RecordLayout,
-    rows::Rows,
+    rows::RowSelection,
     slot::{RowPlace, Slots},
     visible::rows_at,
 };
@@ -99,7 +99,7 @@ impl<'a> Leaf<'a> {
     }
 
     /// All rows in the order of their keys, marked ones too.
-    pub fn all_rows(&self) -> Result<Rows, BadPage> {
+    pub fn all_rows(&self) -> Result<RowSelection, BadPage> {
         rows_at(self, 0..self.rows(), |_| true)
     }
 
@@ -149,7 +149,7 @@ impl<'a> Leaf<'a> {
     }
 
     /// Returns a column that will be asked for these rows only.
-    pub fn column_of(&self, index: usize, physical: Physical, rows: &Rows) -> Result<Column<'a>, BadPage> {
+    pub fn column_of(&self, index: usize, physical: Physical, rows: &RowSelection) -> Result<Column<'a>, BadPage> {
         let few = are_few(rows.decoded().len(), self.base_rows);
         self.column_for(index, physical, if few { Wanted::Few(rows) } else { Wanted::All })
     }
@@ -246,11 +246,11 @@ impl<'a> Leaf<'a> {
 
     /// The row with this number, taken apart.
     pub fn to_block_of_row(&self, layout: &TreeLayout, row: usize) -> Result<RowBlock, BadPage> {
-        self.to_block_of(layout, &Rows::of(vec![row as u16], self.base_rows))
+        self.to_block_of(layout, &RowSelection::of(vec![row as u16], self.base_rows))
     }
 
     /// Some rows, taken apart.
-    pub fn to_block_of(&self, layout: &TreeLayout, rows: &Rows) -> Result<RowBlock, BadPage> {
+    pub fn to_block_of(&self, layout: &TreeLayout, rows: &RowSelection) -> Result<RowBlock, BadPage> {
         let mut block = RowBlock::new(layout);
         for (i, (to, stored)) in block.columns.iter_mut().zip(&layout.columns).enumerate() {
             let column = self.column_of(i, stored.physical, rows)?;

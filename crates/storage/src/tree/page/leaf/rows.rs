@@ -12,7 +12,7 @@ const RUN_ROWS_MIN: usize = 8;
 
 /// Rows of one leaf, in the order they are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowSelection {
     /// Neighbours of the base.
     Range(Range<usize>),
     /// Rows of the base, in any order.
@@ -27,7 +27,7 @@ pub struct MixedRows {
     /// The rows wanted.
     numbers: Vec<u16>,
     /// Rows of the base that are decoded: one for each of the rows, or what the runs are taken from.
-    base: Rows,
+    base: RowSelection,
     /// Runs of wanted rows of `base`, one behind the other; runs may overlap. Empty if all rows are wanted. In the
     /// place of a row that lies in a record is any row of the base.
     runs: Vec<Range<usize>>,
@@ -38,37 +38,37 @@ pub struct MixedRows {
     base_rows: usize,
 }
 
-impl Rows {
+impl RowSelection {
     /// Rows with these numbers in a leaf whose base has `base_rows`.
-    pub fn of(numbers: Vec<u16>, base_rows: usize) -> Rows {
+    pub fn of(numbers: Vec<u16>, base_rows: usize) -> RowSelection {
         let in_record = |row: &u16| usize::from(*row) >= base_rows;
         if !numbers.iter().any(in_record) {
             let neighbours = numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1));
             return match (neighbours, numbers.first()) {
                 // Neighbours are decoded faster as such.
-                (true, Some(first)) => Rows::Range(usize::from(*first)..usize::from(*first) + numbers.len()),
-                _ => Rows::List(numbers),
+                (true, Some(first)) => RowSelection::Range(usize::from(*first)..usize::from(*first) + numbers.len()),
+                _ => RowSelection::List(numbers),
             };
         }
         let records = (0..numbers.len()).filter(|i| in_record(&numbers[*i])).map(|i| i as u16).collect();
         let base = numbers.iter().map(|row| if in_record(row) { 0 } else { *row }).collect();
-        let (base, runs, in_place) = (Rows::List(base), Vec::new(), false);
-        Rows::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
+        let (base, runs, in_place) = (RowSelection::List(base), Vec::new(), false);
+        RowSelection::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
     }
 
     /// The rows of the base that are decoded for these.
-    pub fn decoded(&self) -> &Rows {
+    pub fn decoded(&self) -> &RowSelection {
         match self {
-            Rows::Range(_) | Rows::List(_) => self,
-            Rows::Mixed(mixed) => &mixed.base,
+            RowSelection::Range(_) | RowSelection::List(_) => self,
+            RowSelection::Mixed(mixed) => &mixed.base,
         }
     }
 
     pub fn len(&self) -> usize {
         match self {
-            Rows::Range(range) => range.len(),
-            Rows::List(list) => list.len(),
-            Rows::Mixed(mixed) => mixed.numbers.len(),
+            RowSelection::Range(range) => range.len(),
+            RowSelection::List(list) => list.len(),
+            RowSelection::Mixed(mixed) => mixed.numbers.len(),
         }
     }
 
@@ -79,9 +79,9 @@ impl Rows {
     /// The i-th of the rows.
     pub fn get(&self, i: usize) -> usize {
         match self {
-            Rows::Range(range) => range.start + i,
-            Rows::List(list) => list[i] as usize,
-            Rows::Mixed(mixed) => mixed.numbers[i] as usize,
+            RowSelection::Range(range) => range.start + i,
+            RowSelection::List(list) => list[i] as usize,
+            RowSelection::Mixed(mixed) => mixed.numbers[i] as usize,
         }
     }
 
@@ -90,17 +90,17 @@ impl Rows {
     }
 
     /// Returns the rows whose places among these are in `keep`.
-    pub fn pick(&self, keep: impl Iterator<Item = usize>) -> Rows {
+    pub fn pick(&self, keep: impl Iterator<Item = usize>) -> RowSelection {
         let mut list = Vec::with_capacity(self.len());
         list.extend(keep.map(|i| self.get(i) as u16));
         match self {
-            Rows::Range(_) | Rows::List(_) => Rows::List(list),
-            Rows::Mixed(mixed) => mixed.pick(list),
+            RowSelection::Range(_) | RowSelection::List(_) => RowSelection::List(list),
+            RowSelection::Mixed(mixed) => mixed.pick(list),
         }
     }
 
     /// The same rows, last one first.
-    pub fn reversed(&self) -> Rows {
+    pub fn reversed(&self) -> RowSelection {
         self.pick((0..self.len()).rev())
     }
 }
@@ -113,9 +113,9 @@ impl MixedRows {
     }
 
     /// Some of the rows, by their numbers: in runs still, if most are picked.
-    fn pick(&self, picked: Vec<u16>) -> Rows {
-        if self.runs.is_empty() && matches!(self.base, Rows::List(_)) || 2 * picked.len() < self.numbers.len() {
-            return Rows::of(picked, self.base_rows);
+    fn pick(&self, picked: Vec<u16>) -> RowSelection {
+        if self.runs.is_empty() && matches!(self.base, RowSelection::List(_)) || 2 * picked.len() < self.numbers.len() {
+            return RowSelection::of(picked, self.base_rows);
         }
         let mut rows = RowsBuilder::new(self.base_rows, picked.len());
         for number in picked.into_iter().map(usize::from) {
@@ -130,9 +130,9 @@ impl MixedRows {
     }
 
     /// Puts what was decoded where its row is among these: the values from `start` on are those of the rows of
-    /// [`Rows::decoded`]. Values of rows that lie in records are still missing.
+    /// [`RowSelection::decoded`]. Values of rows that lie in records are still missing.
     pub fn arrange<T: Copy>(&self, values: &mut Vec<T>, start: usize) {
-        let Rows::Range(span) = &self.base else { return };
+        let RowSelection::Range(span) = &self.base else { return };
         if !self.runs.is_empty() {
             // In place, since this is done for each column of each leaf.
             for run in &self.runs {
@@ -194,20 +194,20 @@ impl RowsBuilder {
         }
     }
 
-    pub fn finish(self) -> Rows {
+    pub fn finish(self) -> RowSelection {
         let RowsBuilder { base_rows, numbers, mut runs, records, in_place } = self;
         if records.is_empty() && runs.len() <= 1 {
-            return Rows::Range(runs.pop().unwrap_or(0..0));
+            return RowSelection::Range(runs.pop().unwrap_or(0..0));
         }
         if base_rows == 0 || runs.len() * RUN_ROWS_MIN > numbers.len() {
-            return Rows::of(numbers, base_rows);
+            return RowSelection::of(numbers, base_rows);
         }
         let starts = runs.iter().map(|run| run.start).min().unwrap_or(0);
         let ends = runs.iter().map(|run| run.end).max().unwrap_or(0);
         if runs.len() == 1 {
             runs.clear();
         }
-        let base = Rows::Range(starts..ends);
-        Rows::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
+        let base = RowSelection::Range(starts..ends);
+        RowSelection::Mixed(Box::new(MixedRows { numbers, base, runs, records, in_place, base_rows }))
     }
 }

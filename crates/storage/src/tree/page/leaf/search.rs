@@ -1,6 +1,6 @@
 //! Rows of a leaf whose keys begin with given bytes, for many of them at once.
 
-use super::{BadPage, Leaf, decode::ints, keys::KeyRows, rows::Rows};
+use super::{BadPage, Leaf, decode::ints, keys::KeyRows, rows::RowSelection};
 use crate::{
     key::{KeyCodec, KeyList, KeyWords, NumberWords},
     tree::{TreeLayout, page::gallop::first_not},
@@ -107,7 +107,7 @@ impl PrefixSearch {
         Ok(())
     }
 
-    fn encode(&mut self, rows: &KeyRows<'_>, numbers: &Rows) {
+    fn encode(&mut self, rows: &KeyRows<'_>, numbers: &RowSelection) {
         self.row_bytes.clear();
         self.ends.clear();
         for row in numbers.iter() {

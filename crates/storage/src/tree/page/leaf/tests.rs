@@ -11,7 +11,7 @@ use crate::{
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use muster_types::Value;
 use proptest::prelude::*;
-use rows::Rows;
+use rows::RowSelection;
 
 /// A clustered layout of rows without a primary key, and the rows with numbers behind them.
 fn block_of(schema: &TableSchema, rows: &[Vec<Value>]) -> (TreeLayout, RowBlock, Vec<Vec<Value>>) {
@@ -104,9 +104,9 @@ proptest! {
             let again = leaf.to_block(&layout).unwrap();
             prop_assert_eq!(values(&layout, &again), &stored[taken.clone()]);
 
-            let all = Rows::Range(0..leaf.rows());
+            let all = RowSelection::Range(0..leaf.rows());
             prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &all).unwrap()), &stored[taken.clone()]);
-            let part = Rows::Range(leaf.rows() / 3..leaf.rows());
+            let part = RowSelection::Range(leaf.rows() / 3..leaf.rows());
             let want = &stored[taken.start + leaf.rows() / 3..taken.end];
             prop_assert_eq!(rows_of(&layout, &arrays(&layout, &leaf, &part).unwrap()), want);
             let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
@@ -145,7 +145,7 @@ proptest! {
         let mut page = vec![0xEE; 65536];
         write_leaf(&block, &extents, &fit.widths, Fences::NONE, &mut page);
         let leaf = Leaf::of(&page, &layout).unwrap();
-        let all = Rows::Range(0..leaf.rows());
+        let all = RowSelection::Range(0..leaf.rows());
         let some = all.pick((0..leaf.rows()).filter(|i| pick[*i]));
         for (i, stored) in layout.columns.iter().enumerate() {
             let column = leaf.column(i, stored.physical).unwrap();

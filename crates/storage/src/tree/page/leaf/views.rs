@@ -4,7 +4,7 @@ use super::{
     BadPage,
     column::{Column, Data, Strings, are_few},
     decode::{DecodeError, OverflowReader, fixed, le_int},
-    rows::Rows,
+    rows::RowSelection,
 };
 use crate::tree::page::block::OverflowPointer;
 use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
@@ -25,7 +25,7 @@ pub(super) struct Views {
 }
 
 /// Appends views of strings of one length, which views hold themselves.
-fn append_short(data: &[u8], width: usize, rows: &Rows, views: &mut Vec<u128>) {
+fn append_short(data: &[u8], width: usize, rows: &RowSelection, views: &mut Vec<u128>) {
     match width {
         // CHAR(1) is what reports group by.
         1 => fixed::<1, _>(data, rows, views, |byte| 1 | (byte as u128) << 32),
@@ -120,7 +120,7 @@ impl Views {
     pub fn append(
         &mut self,
         column: &Column<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
         text: bool,
         overflow: &dyn OverflowReader,
     ) -> Result<(), DecodeError> {
@@ -144,7 +144,7 @@ impl Views {
                 } else if text && !data.is_ascii() {
                     data.chunks_exact(width.max(1)).try_for_each(check)?;
                 }
-                if let Rows::Range(range) = rows
+                if let RowSelection::Range(range) = rows
                     && width > INLINE
                 {
                     self.append_copied(&data[range.start * width..range.end * width], range.len(), |i| i * width);
@@ -187,7 +187,7 @@ impl Views {
                     *view = self.copy(entries.get(i));
                 }
                 match rows {
-                    Rows::Range(range) => {
+                    RowSelection::Range(range) => {
                         self.views.extend(codes[range.clone()].iter().map(|code| views[*code as usize]));
                     }
                     rows => self.views.extend(rows.iter().map(|row| views[codes[row] as usize])),
@@ -198,9 +198,9 @@ impl Views {
         Ok(())
     }
 
-    fn append_strings(&mut self, strings: &Strings<'_>, rows: &Rows) {
+    fn append_strings(&mut self, strings: &Strings<'_>, rows: &RowSelection) {
         match rows {
-            Rows::Range(range) if !range.is_empty() => {
+            RowSelection::Range(range) if !range.is_empty() => {
                 let start = strings.offset(range.start);
                 let bytes = &strings.heap[start..strings.offset(range.end)];
                 if bytes.len() > range.len() * INLINE / 2 {

@@ -3,7 +3,7 @@
 
 use super::{
     BadPage, Leaf,
-    rows::{Rows, RowsBuilder},
+    rows::{RowSelection, RowsBuilder},
     slot::{Slot, SlotKind},
 };
 use crate::ReadView;
@@ -47,7 +47,7 @@ impl<'a> Leaf<'a> {
 }
 
 /// The rows at these positions of a leaf that are not marked.
-pub fn visible(leaf: &Leaf<'_>, positions: Range<usize>) -> Result<Rows, BadPage> {
+pub fn visible(leaf: &Leaf<'_>, positions: Range<usize>) -> Result<RowSelection, BadPage> {
     rows_at(leaf, positions, |slot| !slot.marked)
 }
 
@@ -56,9 +56,9 @@ pub(in crate::tree) fn rows_at(
     leaf: &Leaf<'_>,
     positions: Range<usize>,
     wanted: impl Fn(&Slot) -> bool,
-) -> Result<Rows, BadPage> {
+) -> Result<RowSelection, BadPage> {
     if leaf.slots().is_empty() {
-        return Ok(Rows::Range(positions));
+        return Ok(RowSelection::Range(positions));
     }
     let base_rows = leaf.base_rows();
     let mut rows = RowsBuilder::new(base_rows, positions.len());

@@ -3,14 +3,14 @@
 
 use super::{
     column::{Column, Data, Nulls},
-    rows::Rows,
+    rows::RowSelection,
 };
 use crate::processor::in_wide_registers;
 
 /// Clears the marks of the rows whose value is not from `least` to `most`, and of those that are NULL. There is a mark
 /// for each of `rows`: 1, or 0 for a row that is left out already. The column is one of integers.
-pub fn keep_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, marks: &mut [u8]) {
-    let Rows::Mixed(mixed) = rows else { return keep_base_within(column, rows, least, most, marks) };
+pub fn keep_within(column: &Column<'_>, rows: &RowSelection, least: i64, most: i64, marks: &mut [u8]) {
+    let RowSelection::Mixed(mixed) = rows else { return keep_base_within(column, rows, least, most, marks) };
     let mut within = vec![1; rows.decoded().len()];
     keep_base_within(column, rows.decoded(), least, most, &mut within);
     mixed.arrange(&mut within, 0);
@@ -21,7 +21,7 @@ pub fn keep_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, mark
 }
 
 /// The same for rows of the base.
-fn keep_base_within(column: &Column<'_>, rows: &Rows, least: i64, most: i64, marks: &mut [u8]) {
+fn keep_base_within(column: &Column<'_>, rows: &RowSelection, least: i64, most: i64, marks: &mut [u8]) {
     match column.nulls {
         Nulls::None => {}
         Nulls::All => return marks.fill(0),
@@ -53,7 +53,7 @@ fn stored_within(
     data: &[u8],
     width: usize,
     all: (i128, i128),
-    rows: &Rows,
+    rows: &RowSelection,
     (least, most): (i128, i128),
     marks: &mut [u8],
 ) {
@@ -109,18 +109,18 @@ impl Test<8> for Within<u64> {
 }
 
 #[inline(always)]
-fn each<const W: usize>(data: &[u8], rows: &Rows, marks: &mut [u8], test: impl Test<W>) {
+fn each<const W: usize>(data: &[u8], rows: &RowSelection, marks: &mut [u8], test: impl Test<W>) {
     match rows.decoded() {
-        Rows::Range(range) => {
+        RowSelection::Range(range) => {
             let (values, _) = data[range.start * W..range.end * W].as_chunks::<W>();
             // The closure owns what it needs, so that nothing is read anew for each row.
             in_wide_registers(move || marks.iter_mut().zip(values).for_each(|(mark, x)| *mark &= test.test(x)));
         }
-        Rows::List(list) => {
+        RowSelection::List(list) => {
             let (values, _) = data.as_chunks::<W>();
             marks.iter_mut().zip(list).for_each(|(mark, row)| *mark &= test.test(&values[*row as usize]));
         }
         // Decoded rows are never mixed.
-        Rows::Mixed(_) => {}
+        RowSelection::Mixed(_) => {}
     }
 }

@@ -10,7 +10,7 @@ use crate::{
             block::RowBlock,
             leaf::{BadPage, Fences, Fit, Leaf, slot::Slot, visible::rows_at, write_leaf},
         },
-        planted::Fault,
+        planted::PlantedFault,
         probe::Event,
         read::by_key::Pages,
     },
@@ -102,7 +102,7 @@ impl Tree {
                 Seen::MustWait => Copied::MustWait,
             });
         }
-        if self.planted.has(Fault::TrustEntries) {
+        if self.planted.has(PlantedFault::TrustEntries) {
             return Ok(if slot.marked { Copied::Nothing } else { Copied::Same });
         }
         let key = self.key_by(leaf, &self.layout.key, row)?;

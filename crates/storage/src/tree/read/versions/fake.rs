@@ -6,7 +6,7 @@ use crate::{
     tree::{
         btree::Tree,
         page::leaf::{changes::apply, slot::Version},
-        planted::Fault,
+        planted::PlantedFault,
     },
 };
 use parking_lot::Mutex;
@@ -54,7 +54,7 @@ impl UndoSource for FakeUndo {
 impl Tree {
     /// Has views take entries as they are.
     pub(crate) fn trust_entries(&self) {
-        self.planted.plant(Fault::TrustEntries);
+        self.planted.plant(PlantedFault::TrustEntries);
     }
 
     /// Has copies of leaves take several pages.
