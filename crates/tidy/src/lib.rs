@@ -1,5 +1,5 @@
-//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Finding`]s it
-//! found. The test `repository` applies all of them to the checkout that it stands in.
+//! Rules about the repository itself. Each module is one rule: it looks at a [`Checkout`] and returns the [`Finding`]s
+//! it found. The test `repository` applies all of them to the checkout that it stands in.
 //!
 //! ```text
 //!   lengths         how long a file and a function may be, and how wide a comment; long_functions: exceptions

@@ -7,9 +7,9 @@
 //!   assigned what subqueries in assignments see      replace  expressions for columns
 //! ```
 //!
-//! A row's values are columns of the statement ([`ChangeTarget::columns`]): the values as they are stored, so that TIMESTAMP
-//! columns are UTC there, and what an expression says of them is in terms of that. Values for columns are those of the
-//! expressions; converting them to the columns' types is left to who stores them.
+//! A row's values are columns of the statement ([`ChangeTarget::columns`]): the values as they are stored, so that
+//! TIMESTAMP columns are UTC there, and what an expression says of them is in terms of that. Values for columns are
+//! those of the expressions; converting them to the columns' types is left to who stores them.
 
 mod assigned;
 mod delete;
