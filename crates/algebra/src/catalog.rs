@@ -149,6 +149,27 @@ impl CheckOption {
     }
 }
 
+/// How a view is made part of a statement (`ALGORITHM`). All are merged where that helps; through one with TEMPTABLE
+/// rows cannot be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ViewAlgorithm {
+    #[default]
+    Undefined,
+    Merge,
+    TempTable,
+}
+
+impl ViewAlgorithm {
+    /// MySQL's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViewAlgorithm::Undefined => "UNDEFINED",
+            ViewAlgorithm::Merge => "MERGE",
+            ViewAlgorithm::TempTable => "TEMPTABLE",
+        }
+    }
+}
+
 /// A view: the text is bound anew in each statement that uses it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewDef {
@@ -167,6 +188,8 @@ pub struct ViewDef {
     pub definer: Option<Definer>,
     #[serde(default)]
     pub check_option: Option<CheckOption>,
+    #[serde(default)]
+    pub algorithm: ViewAlgorithm,
 }
 
 /// An account, as the definer of a view.

@@ -30,7 +30,9 @@ pub mod rel;
 pub mod statistics;
 pub mod switch;
 
-pub use catalog::{Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewDef};
+pub use catalog::{
+    Catalog, CheckOption, ColumnDef, DefaultValue, Definer, IndexDef, TableDef, TableId, ViewAlgorithm, ViewDef,
+};
 pub use columns::{ColId, ColumnMeta, ColumnOrigin, Columns};
 pub use expr::{
     AggregateCall, AggregateFunction, ArithmeticOp, CompareOp, Expr, LogicOp, Quantifier, Subplan, Subquery,

@@ -151,6 +151,7 @@ macro_rules! files {
 files! {
     access_paths
     accounts
+    as_mysql
     autoinc
     collations
     counters

@@ -2,8 +2,10 @@
 
 use muster_algebra::ArithmeticOp;
 use muster_types::{
-    CastWarning, Decimal, ErrorCode, IntWidth, SqlError, SqlType, Value, cast, cast::to_double, decimal::pow10,
-    wide::mul_div_round,
+    CastWarning, Decimal, ErrorCode, IntWidth, SqlError, SqlType, Value, cast,
+    cast::to_double,
+    decimal::{pow10, quotient_scale},
+    wide::{mul_div_cut, mul_div_round},
 };
 
 /// The result does not fit its type; `0` is MySQL's name of the type.
@@ -142,12 +144,18 @@ fn product(a: Decimal, b: Decimal, scale: u8) -> Option<Decimal> {
     Some(Decimal::new(unscaled, scale))
 }
 
+/// A quotient is cut behind the digits to which it is computed, and rounded if its type has fewer.
 fn quotient(a: Decimal, b: Decimal, scale: u8) -> Option<Decimal> {
+    let computed = quotient_scale(a.scale as u32, b.scale as u32);
+    let (divide, scale): (fn(i128, i128, i128) -> Option<i128>, u8) = match computed <= scale as u32 {
+        true => (mul_div_cut, computed as u8),
+        false => (mul_div_round, scale),
+    };
     let shift = scale as i32 + b.scale as i32 - a.scale as i32;
     let power = pow10(shift.unsigned_abs())?;
     let unscaled = match shift >= 0 {
-        true => mul_div_round(a.unscaled, power, b.unscaled)?,
-        false => mul_div_round(a.unscaled, 1, b.unscaled.checked_mul(power)?)?,
+        true => divide(a.unscaled, power, b.unscaled)?,
+        false => divide(a.unscaled, 1, b.unscaled.checked_mul(power)?)?,
     };
     Some(Decimal::new(unscaled, scale))
 }

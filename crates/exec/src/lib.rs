@@ -91,6 +91,11 @@ impl Warnings {
         self.list.lock().len()
     }
 
+    /// The first of those behind the first so many that `is` accepts.
+    pub fn find_since(&self, count: usize, is: impl Fn(&Warning) -> bool) -> Option<Warning> {
+        self.list.lock().iter().skip(count).find(|warning| is(warning)).cloned()
+    }
+
     /// Forgets all but the first so many.
     pub fn truncate(&self, count: usize) {
         self.list.lock().truncate(count);

@@ -31,6 +31,17 @@ pub fn div_round(a: i128, b: i128) -> i128 {
     }
 }
 
+/// Digits that `/` and AVG add behind the point: the default of `div_precision_increment`.
+pub const DIV_INCREMENT: u32 = 4;
+
+/// Digits behind the point to which a quotient is computed, and behind which it is cut (MySQL: `do_div_mod`): words of
+/// nine digits, at least [`DIV_INCREMENT`] more than the operands have.
+pub fn quotient_scale(dividend: u32, divisor: u32) -> u32 {
+    let words = |digits: u32| digits.div_ceil(9) * 9;
+    let spare = words(dividend) - dividend + words(divisor) - divisor;
+    words(words(dividend) + words(divisor) + DIV_INCREMENT.saturating_sub(spare))
+}
+
 impl Decimal {
     pub fn new(unscaled: i128, scale: u8) -> Decimal {
         Decimal { unscaled, scale }

@@ -40,16 +40,24 @@ fn divide(n: U256, d: u128) -> Option<(u128, u128)> {
 
 /// `a * b / c`, rounded half away from zero, exact in between. `None` when `c` is 0 or the result does not fit.
 pub fn mul_div_round(a: i128, b: i128, c: i128) -> Option<i128> {
-    if c == 0 {
-        return None;
-    }
+    let (quotient, rest) = magnitudes(a, b, c)?;
     let d = c.unsigned_abs();
-    let (mut quotient, rest) = divide(multiply(a.unsigned_abs(), b.unsigned_abs()), d)?;
-    if rest >= d - rest {
-        quotient = quotient.checked_add(1)?;
-    }
-    let magnitude = i128::try_from(quotient).ok()?;
-    Some(if (a < 0) ^ (b < 0) ^ (c < 0) { -magnitude } else { magnitude })
+    signed(if rest >= d - rest { quotient.checked_add(1)? } else { quotient }, (a < 0) ^ (b < 0) ^ (c < 0))
+}
+
+/// `a * b / c` without what is behind the point. `None` if `c` is zero or the result has more than 127 bits.
+pub fn mul_div_cut(a: i128, b: i128, c: i128) -> Option<i128> {
+    signed(magnitudes(a, b, c)?.0, (a < 0) ^ (b < 0) ^ (c < 0))
+}
+
+/// The quotient and the rest of `|a| * |b| / |c|`.
+fn magnitudes(a: i128, b: i128, c: i128) -> Option<(u128, u128)> {
+    if c == 0 { None } else { divide(multiply(a.unsigned_abs(), b.unsigned_abs()), c.unsigned_abs()) }
+}
+
+fn signed(magnitude: u128, negative: bool) -> Option<i128> {
+    let magnitude = i128::try_from(magnitude).ok()?;
+    Some(if negative { -magnitude } else { magnitude })
 }
 
 #[cfg(test)]

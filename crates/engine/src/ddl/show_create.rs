@@ -61,7 +61,8 @@ pub fn view(view: &ViewEntry) -> String {
     };
     let check = view.def.check_option.map_or(String::new(), |option| format!(" WITH {} CHECK OPTION", option.name()));
     let name = identifier(&view.def.name);
-    format!("CREATE ALGORITHM=UNDEFINED {security} VIEW {name}{columns} AS {}{check}", view.def.query)
+    let algorithm = view.def.algorithm.name();
+    format!("CREATE ALGORITHM={algorithm} {security} VIEW {name}{columns} AS {}{check}", view.def.query)
 }
 
 /// `auto_increment`: the next value. `zone`: in which defaults of TIMESTAMP columns are shown.

@@ -6,7 +6,7 @@ use crate::{
     catalog::ViewEntry,
     statement::{BindEnvironment, Done, StatementContext, StatementTables},
 };
-use muster_algebra::{ColumnDef, Definer, ViewDef};
+use muster_algebra::{ColumnDef, Definer, ViewAlgorithm, ViewDef};
 use muster_sql::{Bound, CreateView, Parameters, Query, TableName, ViewSecurity};
 use muster_types::{ErrorCode, FloatDigits, Result, SqlError};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
                        list have different column counts";
         return Err(SqlError::new(ErrorCode::ViewWrongList, message));
     }
-    let updatable = !statement.temporary_table && is_updatable(context, &query, &bound);
+    let updatable = statement.algorithm != ViewAlgorithm::TempTable && is_updatable(context, &query, &bound);
     if statement.check_option.is_some() && !updatable {
         let message = format!("CHECK OPTION on non-updatable view '{database}.{name}'");
         return Err(SqlError::new(ErrorCode::ViewNonupdatableCheck, message));
@@ -70,6 +70,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         current_database: context.session.current_database.clone(),
         definer: definer(context, &statement.security)?,
         check_option: statement.check_option,
+        algorithm: statement.algorithm,
     };
     context.database.tables().change(|next| {
         let schema = next.schema_mut(&database)?;

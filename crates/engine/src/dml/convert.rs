@@ -3,6 +3,7 @@
 
 use crate::statement::StatementContext;
 use muster_algebra::ColumnDef;
+use muster_exec::Warning;
 use muster_types::{
     ErrorCode, Result, SqlError, Value,
     store::{StoreFault, StoredType, Unfit, implicit_default, store, text::printable},
@@ -80,7 +81,11 @@ impl<'a> Conversion<'a> {
         match implicit_default(column.ty).filter(|_| !self.is_strict()) {
             None => Err(error),
             Some(instead) => {
-                self.context.warn(error.code, error.message);
+                // Once for all rows of the statement.
+                let same = |w: &Warning| w.code == error.code && w.message == error.message;
+                if self.context.diagnostics.warnings.find_since(0, same).is_none() {
+                    self.context.warn(error.code, error.message);
+                }
                 Ok(instead)
             }
         }
@@ -93,6 +98,28 @@ impl<'a> Conversion<'a> {
         }
         self.context.warn(error.code, error.message);
         Ok(())
+    }
+
+    /// The errors that warnings are where values that do not fit are errors (MySQL: `Strict_error_handler`): those of the
+    /// rows that a statement has read, behind the first `known` ones of the statement.
+    pub fn refuse_warnings(&self, known: usize) -> Result<()> {
+        let refused = |code| {
+            use ErrorCode::*;
+            matches!(
+                code,
+                TruncatedWrongValue
+                    | DivisionByZero
+                    | OutOfRange
+                    | CutValueGroupConcat
+                    | DatetimeFunctionOverflow
+                    | InvalidArgumentForLogarithm
+            )
+        };
+        let warnings = &self.context.diagnostics.warnings;
+        match warnings.find_since(known, |warning| refused(warning.code)).filter(|_| self.is_strict()) {
+            Some(warning) => Err(SqlError::new(warning.code, warning.message)),
+            None => Ok(()),
+        }
     }
 
     fn unfit(&self, column: &ColumnDef, value: &Value, unfit: Unfit<Value>, row: u64) -> Result<Value> {

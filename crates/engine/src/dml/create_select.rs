@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{ColumnMeta, DefaultValue, TableId};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
-use muster_types::{FloatDigits, Result, SqlError, SqlType, Value};
+use muster_types::{FloatDigits, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
 /// Makes the table and inserts the rows. If they do not get into it, it goes again.
@@ -92,7 +92,11 @@ fn outputs(
             charset: None,
             collation: ty.collation().map(|collation| collation.name().to_owned()),
             nullable: Some(meta.nullable),
-            default: default(meta),
+            default: match meta.origin {
+                Some(_) => default(meta),
+                None if meta.nullable => None,
+                None => computed_default(ty),
+            },
             auto_increment: false,
             primary_key: false,
             unique: false,
@@ -101,6 +105,13 @@ fn outputs(
         }
     };
     Ok(bound.outputs.iter().map(spec).collect())
+}
+
+/// The default of a computed column that cannot be NULL: the implicit one of its type, which dates and long texts have
+/// not.
+fn computed_default(ty: SqlType) -> Option<DefaultClause> {
+    let has_one = !ty.is_long() && (!ty.is_temporal() || matches!(ty, SqlType::Time { .. }));
+    implicit_default(ty).filter(|_| has_one).map(DefaultClause::Value)
 }
 
 /// Digits in front of the point of a floating-point column whose digits behind it are known.

@@ -59,7 +59,7 @@ pub fn delete_rows(
             Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
             Search::Query(rel) => rel.clone(),
         };
-        search::find(context, rel, keys.concat(), &bound.surroundings, tables, &bound.targets)
+        search::find(context, rel, keys.concat(), &bound.surroundings, tables, &bound.targets, conversion)
     };
     let affected = until_not_stale(context, || {
         let found = find()?;

@@ -103,7 +103,8 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
         insert.context.check_interrupt()?;
         let number = at as u64 + 1;
         let mut row = vec![Value::Null; ids.len()];
-        put_defaults(insert, given, &mut row)?;
+        // Values that do not fit are told before defaults that are missing.
+        let defaults = put_defaults(insert, given, &mut row);
         if computes {
             given.iter().for_each(|column| row[*column] = insert.target.value_before(*column, &insert.conversion));
         }
@@ -117,6 +118,7 @@ fn insert_rows(insert: &mut RowInsert<'_>, bound: &BoundInsert, rows: &NewRows) 
                 }
             };
         }
+        defaults?;
         insert.insert(row, &|_| None)?;
     }
     Ok(())
@@ -132,16 +134,17 @@ fn insert_query(
     let RowSource::Query(query) = &bound.source else { return Ok(()) };
     let mentioned = bound.on_duplicate.iter().flat_map(|update| update.mentioned.iter().copied());
     let columns: Vec<ColId> = query.outputs.iter().map(|(id, _)| *id).chain(mentioned).collect();
-    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[])?;
+    let found = search::find(context, query.rel.clone(), columns, &bound.surroundings, tables, &[], insert.conversion)?;
     found
         .each(|values| {
             context.check_interrupt()?;
             let number = insert.counts.records + 1;
             let mut row = vec![Value::Null; bound.target.columns.len()];
-            put_defaults(insert, &bound.given, &mut row)?;
+            let defaults = put_defaults(insert, &bound.given, &mut row);
             for (column, value) in bound.given.iter().zip(values) {
                 row[*column] = stored(insert, *column, value, number)?;
             }
+            defaults?;
             insert.insert(row, &|id| found.position(id).map(|at| values[at].clone()))?;
             Ok(ControlFlow::Continue(()))
         })

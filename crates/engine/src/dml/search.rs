@@ -1,7 +1,7 @@
 //! The rows that an UPDATE or DELETE is to change: all are found before the first one changes, so that no row is met
 //! again where its change has put it. They are kept in memory as far as the memory of queries goes, then on disk.
 
-use super::target::OpenTarget;
+use super::{convert::Conversion, target::OpenTarget};
 use crate::{
     statement::{RowLocks, StatementContext, StatementTables, query},
     tables::storage_error,
@@ -46,6 +46,7 @@ pub fn find(
     surroundings: &Surroundings,
     tables: &Arc<StatementTables>,
     targets: &[bind::ChangeTarget],
+    conversion: Conversion<'_>,
 ) -> Result<FoundRows> {
     let bound = Bound {
         rel,
@@ -84,12 +85,14 @@ pub fn find(
         context.lock_rows(&planned, &locks)?;
     }
     let seen = context.read_newest();
+    let warned = context.diagnostics.warnings.count();
     let mut result = query::run(context, planned, None, None)?;
     let threads = context.database.options().threads;
     let mut keeper = context.database.runtime().keep_rows(threads, &context.process.counters);
     while let Some(batch) = crate::threads::wait(result.rows.next())? {
         keeper.push(&batch?)?;
     }
+    conversion.refuse_warnings(warned)?;
     Ok(FoundRows { seen: Some(seen), columns, rows: HeldRows::Kept(keeper.finish()?) })
 }
 

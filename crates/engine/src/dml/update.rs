@@ -66,7 +66,7 @@ pub fn update_rows(
                 Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
                 Search::Query(rel) => rel.clone(),
             };
-            search::find(context, rel, wanted(bound), &bound.surroundings, tables, &bound.targets)
+            search::find(context, rel, wanted(bound), &bound.surroundings, tables, &bound.targets, conversion)
         }
     };
     let Counts { matched, changed } = until_not_stale(context, || {

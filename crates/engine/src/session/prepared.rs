@@ -4,10 +4,13 @@ use super::state::SessionState;
 use crate::{
     Outcome, Prepared,
     command_counters::Command,
-    statement::{Done, StatementContext, query},
+    statement::{BindEnvironment, Done, StatementContext, StatementTables, query},
     threads,
 };
-use muster_sql::{Parameters, PrepareSource, Statement};
+use muster_sql::{
+    Parameters, PrepareSource, Statement,
+    bind::{bind_delete, bind_insert, bind_update},
+};
 use muster_types::{ErrorCode, Result, SqlError, Value};
 use std::{
     collections::HashMap,
@@ -120,13 +123,32 @@ impl SessionState {
                 let (bound, tables) = query::bind(&context, query, Parameters::Unknown)?;
                 query::column_infos(&bound.outputs, &bound.columns, &tables)
             }
-            _ => Vec::new(),
+            _ => {
+                self.check_names(&prepared.statement)?;
+                Vec::new()
+            }
         };
         self.prepared.last_id = self.prepared.last_id.wrapping_add(1).max(1);
         let id = self.prepared.last_id;
         let parameters = prepared.parameters;
         self.prepared.by_id.insert(id, prepared);
         Ok(Prepared { id, parameters, columns })
+    }
+
+    /// Looks up the names of a statement that is prepared, of whose parameters nothing is known. Errors: those of
+    /// binding, such as 1054, 1146 and 1305.
+    fn check_names(&self, statement: &Statement) -> Result<()> {
+        let context = self.context(self.process.killed.child_token(), self.variables.clone());
+        let tables = StatementTables::new(&context);
+        let environment = BindEnvironment::new(&context);
+        let env = environment.with(&tables, Parameters::Unknown);
+        match statement {
+            Statement::Query(query) => muster_sql::bind_query(query, &env).map(drop),
+            Statement::Insert(insert) => bind_insert(insert, &env).map(drop),
+            Statement::Update(update) => bind_update(update, &env).map(drop),
+            Statement::Delete(delete) => bind_delete(delete, &env).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// The protocol's statement of this number, for so many values. Errors 1243, 1210.
@@ -157,6 +179,7 @@ impl SessionState {
         };
         let _memory = self.memory_for(&text)?;
         let prepared = PreparedStatement::parse(&text, self.current_database.clone())?;
+        self.check_names(&prepared.statement)?;
         self.prepared.check_room()?;
         self.prepared.by_name.insert(name.to_lowercase(), prepared);
         Ok(Done::default())

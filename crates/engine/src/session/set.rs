@@ -116,10 +116,7 @@ impl SessionState {
             };
             self.process.last_insert_id.store(id, Relaxed);
         }
-        if matches!(
-            definition.name,
-            "transaction_isolation" | "transaction_read_only" | "tx_isolation" | "tx_read_only"
-        ) {
+        if matches!(definition.name, "transaction_isolation" | "transaction_read_only") {
             self.next_transaction = NextTransaction::default();
         }
         self.variables.put(definition.name, value.clone());

@@ -27,7 +27,7 @@ impl NextTransaction {
     pub fn take_from(&mut self, name: &str, variables: &Variables) {
         let said = characteristics_of(variables);
         match name {
-            "transaction_read_only" | "tx_read_only" => self.read_only = Some(said.read_only),
+            "transaction_read_only" => self.read_only = Some(said.read_only),
             _ => self.isolation = Some(said.isolation),
         }
     }
@@ -90,7 +90,11 @@ impl SessionState {
     }
 
     /// START TRANSACTION commits the transaction before, and ends LOCK TABLES.
+    /// Without READ ONLY or READ WRITE it goes on with what the open transaction has said.
     pub fn begin(&mut self, context: &StatementContext, begin: Begin) -> Result<Done> {
+        if self.transaction.has_begun() && self.characteristics().read_only && begin.read_only.is_none() {
+            self.next_transaction.read_only = Some(true);
+        }
         self.commit_open(context)?;
         if self.transaction.has_locked_tables() {
             self.transaction.unlock_tables();

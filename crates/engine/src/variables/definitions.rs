@@ -259,8 +259,6 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("tmpdir", Global, Text, ""),
     rw("transaction_isolation", Both, ISOLATION, "REPEATABLE-READ"),
     rw("transaction_read_only", Both, Bool, "OFF"),
-    rw("tx_isolation", Both, ISOLATION, "REPEATABLE-READ"),
-    rw("tx_read_only", Both, Bool, "OFF"),
     rw("unique_checks", Both, Bool, "ON"),
     rw("updatable_views_with_limit", Both, Bool, "ON"),
     ro("version", Global, Text, ""),

@@ -54,11 +54,9 @@ struct Set {
     settings: OnceLock<Settings>,
 }
 
-/// Two names of one variable: MySQL 5.7's and MySQL 8's.
+/// Two names of one variable.
 fn canonical(name: &str) -> &str {
     match name {
-        "tx_isolation" => "transaction_isolation",
-        "tx_read_only" => "transaction_read_only",
         "identity" => "last_insert_id",
         other => other,
     }

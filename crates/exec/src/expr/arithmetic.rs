@@ -114,7 +114,11 @@ impl Arithmetic {
         if zeros.null_count() == 0 {
             return nulls;
         }
-        self.warnings.push(ErrorCode::DivisionByZero, "Division by 0");
+        // NULL divided by zero is no division by zero.
+        let known = |i: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*i));
+        for _ in (0..rows).filter(|i| zeros.is_null(*i)).filter(known).take(Warnings::MAX) {
+            self.warnings.push(ErrorCode::DivisionByZero, "Division by 0");
+        }
         NullBuffer::union(nulls.as_ref(), Some(&zeros))
     }
 

@@ -16,8 +16,9 @@ use datafusion_expr::ColumnarValue;
 use muster_algebra::ArithmeticOp;
 use muster_types::{
     ErrorCode, SqlError,
-    decimal::{beyond_i64, div_round, pow10},
+    decimal::{beyond_i64, div_round, pow10, quotient_scale},
     sql_type::{DECIMAL_MAX_STORED_PRECISION, DECIMAL64_MAX_PRECISION},
+    wide::mul_div_cut,
 };
 use std::sync::Arc;
 
@@ -150,8 +151,18 @@ impl Arithmetic {
             }
             ArithmeticOp::Div => {
                 // a / 10^sa / (b / 10^sb) * 10^sr = a * 10^(sr + sb - sa) / b
-                let shift = sr as i32 + sb as i32 - sa as i32;
-                self.careful(a, b, rows, &nulls, name, move |x, y| within(divide(x, y, shift)?))
+                let shift = |scale: u8| scale as i32 + sb as i32 - sa as i32;
+                match quotient_scale(sa as u32, sb as u32) as u8 {
+                    computed if computed <= sr => {
+                        let (shift, zeros) = (shift(computed), factor(sr - computed)?);
+                        let exact = move |x, y| within(cut_quotient(x, y, shift)?.checked_mul(zeros)?);
+                        self.careful(a, b, rows, &nulls, name, exact)
+                    }
+                    _ => {
+                        let shift = shift(sr);
+                        self.careful(a, b, rows, &nulls, name, move |x, y| within(divide(x, y, shift)?))
+                    }
+                }
             }
             ArithmeticOp::IntDiv => {
                 let exact = move |x: i128, y: i128| Some(x.checked_mul(fa)? / y.checked_mul(fb)?);
@@ -322,6 +333,18 @@ pub fn divide(x: i128, y: i128, shift: i32) -> Option<i128> {
         wide_div_round(i256::from_i128(x).checked_mul(power)?, i256::from_i128(y))
     } else {
         wide_div_round(i256::from_i128(x), i256::from_i128(y).checked_mul(i256::from_i128(pow10(-shift as u32)?))?)
+    }
+}
+
+/// `x * 10^shift / y` without what is behind the point. `y` is not zero.
+fn cut_quotient(x: i128, y: i128, shift: i32) -> Option<i128> {
+    let power = pow10(shift.unsigned_abs())?;
+    match shift >= 0 {
+        true => match x.checked_mul(power) {
+            Some(numerator) => numerator.checked_div(y),
+            None => mul_div_cut(x, power, y),
+        },
+        false => mul_div_cut(x, 1, y.checked_mul(power)?),
     }
 }
 

@@ -118,6 +118,7 @@ impl Workload {
             current_database: Some("test".into()),
             definer: None,
             check_option: None,
+            algorithm: Default::default(),
         };
         self.views.insert(view.name.clone(), Arc::new(view));
     }

@@ -14,7 +14,10 @@ use super::{
     scope::{Clause, Names, Scope},
     star::plain_wildcard,
 };
-use crate::typing::Item;
+use crate::{
+    parse::is_reserved,
+    typing::{Item, arithmetic::KEPT_DIGITS},
+};
 use muster_algebra::{ColId, Expr, Rel};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::ast::{self, Distinct, GroupByExpr, SelectItem};
@@ -72,6 +75,10 @@ impl Binder<'_> {
 
         let mut aggregates = Aggregates::default();
         let mut selected = self.select_list(select, &scope, names, &mut aggregates)?;
+        if wants_from {
+            // What is inserted has the digits that a quotient keeps beyond those that it shows.
+            selected.iter_mut().for_each(|s| s.item = s.item.clone().unrounded(KEPT_DIGITS));
+        }
         let group = self.group_items(select, &scope, names, &selected)?;
         let mut having = Vec::new();
         if let Some(condition) = &select.having {
@@ -98,6 +105,9 @@ impl Binder<'_> {
             self.from = Some(from.clone());
         }
         let calls = aggregates.calls.iter().map(|(id, _)| *id).collect();
+        // Groups differ in what they are grouped by.
+        let one_per_group =
+            explicit_group && group.iter().all(|key| selected.iter().any(|selected| selected.item.expr == key.expr));
         if aggregated {
             if !explicit_group {
                 // There is one row.
@@ -113,7 +123,7 @@ impl Binder<'_> {
         if !having.is_empty() {
             rel = Rel::Filter { input: Box::new(rel), predicates: having };
         }
-        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct)) && !one_per_group;
         self.finish(rel, selected, keys, Distinctness { distinct, calls }, limits)
     }
 
@@ -129,7 +139,7 @@ impl Binder<'_> {
         for (i, item) in select.projection.iter().enumerate() {
             let (expr, alias) = match item {
                 SelectItem::UnnamedExpr(expr) => (expr, None),
-                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
+                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(bare_name(alias)?.to_string())),
                 SelectItem::Wildcard(options) => {
                     plain_wildcard(options)?;
                     if scope.from.relations.is_empty() {
@@ -263,6 +273,14 @@ impl Binder<'_> {
     }
 }
 
+/// A name of the statement. Error 1064 for a reserved word outside of quotes.
+pub(crate) fn bare_name(name: &ast::Ident) -> Result<&str> {
+    match name.quote_style {
+        None if is_reserved(&name.value) => Err(SqlError::syntax(&name.value, 1)),
+        _ => Ok(&name.value),
+    }
+}
+
 /// ORDER BY looks at the select list first when a bare name stands alone.
 fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
     let ast::Expr::Identifier(name) = expr else { return Ok(None) };
@@ -273,7 +291,9 @@ fn by_alias(expr: &ast::Expr, selected: &[Selected]) -> Result<Option<usize>> {
 pub(crate) fn find_alias(name: &str, selected: &[Selected], clause: Clause) -> Result<Option<usize>> {
     let is = |s: &Selected| s.alias.as_ref().is_some_and(|a| a.eq_ignore_ascii_case(name));
     for explicit in [true, false] {
-        let mut found = (0..selected.len()).filter(|i| selected[*i].explicit == explicit && is(&selected[*i]));
+        // HAVING does not ask which names were written as aliases.
+        let counts = |s: &Selected| s.explicit == explicit || clause == Clause::Having;
+        let mut found = (0..selected.len()).filter(|i| counts(&selected[*i]) && is(&selected[*i]));
         let Some(first) = found.next() else { continue };
         if found.any(|i| selected[i].item.expr != selected[first].item.expr) {
             return Err(SqlError::new(

@@ -5,6 +5,7 @@ use super::{
     dml::{RelationSource, base_tables},
     from::{Joined, NamedColumn, name_parts},
     scope::{Cte, FromClause, Names, Relation},
+    select::bare_name,
 };
 use crate::Statement;
 use muster_algebra::{
@@ -69,7 +70,7 @@ impl Binder<'_> {
     ) -> Result<Joined> {
         self.count_table()?;
         let (database, table) = name_parts(name)?;
-        let alias_name = alias.map_or(table, |a| a.name.value.as_str());
+        let alias_name = alias.map_or(Ok(table), |a| bare_name(&a.name))?;
         if alias.is_some_and(|a| !a.columns.is_empty()) {
             return Err(SqlError::syntax(alias_name, 1));
         }

@@ -2,6 +2,7 @@
 
 use super::{
     dialect::MusterDialect,
+    reserved::is_reserved,
     source::{LITERAL_ROWS, ON_DUPLICATE, SourceText},
 };
 use crate::{InsertRows, Query, ScalarExpr, TableName};
@@ -128,9 +129,17 @@ impl<'s, 'a> Cursor<'s, 'a> {
         }
     }
 
+    /// An identifier that is no reserved word, or stands in quotes.
+    pub fn unreserved(&mut self) -> Result<String> {
+        match self.peek(0) {
+            Token::Word(w) if w.quote_style.is_none() && is_reserved(&w.value) => Err(self.error()),
+            _ => self.identifier(),
+        }
+    }
+
     /// `[database.]name`.
     pub fn table_name(&mut self) -> Result<TableName> {
-        let first = self.identifier()?;
+        let first = self.unreserved()?;
         if self.accept_token(&Token::Period) {
             Ok(TableName { database: Some(first), name: self.identifier()? })
         } else {

@@ -5,7 +5,7 @@ use crate::{
     AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, CreateTableSelect, CreateView, IndexColumn,
     IndexKind, IndexSpec, Statement, TableOptions, ViewSecurity,
 };
-use muster_algebra::CheckOption;
+use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{ErrorCode, Result, SqlError};
 use sqlparser::tokenizer::Token;
 
@@ -24,9 +24,9 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
         return create_index(c, kind);
     }
     let or_replace = c.accept("OR REPLACE");
-    let (security, temporary_table) = view_attributes(c)?;
+    let (security, algorithm) = view_attributes(c)?;
     if c.accept("VIEW") {
-        return view(c, or_replace, security, temporary_table);
+        return view(c, or_replace, security, algorithm);
     }
     let what = c.word(0);
     Err(match what.as_str() {
@@ -37,21 +37,26 @@ pub(super) fn create(c: &mut Cursor) -> Result<Statement> {
     })
 }
 
-/// `ALGORITHM = ..`, `DEFINER = ..` and `SQL SECURITY ..`. The algorithm only matters for whether the view is
-/// updatable: it is returned if it is TEMPTABLE.
-fn view_attributes(c: &mut Cursor) -> Result<(ViewSecurity, bool)> {
-    let (mut definer, mut invoker, mut temporary_table) = (ViewSecurity::Creator, false, false);
+/// `ALGORITHM = ..`, `DEFINER = ..` and `SQL SECURITY ..`.
+fn view_attributes(c: &mut Cursor) -> Result<(ViewSecurity, ViewAlgorithm)> {
+    let (mut definer, mut invoker) = (ViewSecurity::Creator, false);
+    let mut algorithm = ViewAlgorithm::Undefined;
     loop {
         if c.accept("ALGORITHM") {
             c.expect_token(&Token::Eq)?;
-            temporary_table = c.identifier()?.eq_ignore_ascii_case("TEMPTABLE");
+            algorithm = match c.accept_any(&["UNDEFINED", "MERGE", "TEMPTABLE"]) {
+                Some("UNDEFINED") => ViewAlgorithm::Undefined,
+                Some("MERGE") => ViewAlgorithm::Merge,
+                Some(_) => ViewAlgorithm::TempTable,
+                None => return Err(c.error()),
+            };
         } else if c.accept("DEFINER") {
             c.expect_token(&Token::Eq)?;
             definer = ViewSecurity::Definer(account::user_name(c)?);
         } else if c.accept("SQL SECURITY INVOKER") {
             invoker = true;
         } else if !c.accept("SQL SECURITY DEFINER") {
-            return Ok((if invoker { ViewSecurity::Invoker } else { definer }, temporary_table));
+            return Ok((if invoker { ViewSecurity::Invoker } else { definer }, algorithm));
         }
     }
 }
@@ -303,7 +308,7 @@ fn algorithm(c: &mut Cursor) -> Result<()> {
     Ok(())
 }
 
-fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity, temporary_table: bool) -> Result<Statement> {
+fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity, algorithm: ViewAlgorithm) -> Result<Statement> {
     c.accept("IF NOT EXISTS");
     let name = c.table_name()?;
     let columns = if *c.peek(0) == Token::LParen { c.parenthesised(|c| c.identifier())? } else { Vec::new() };
@@ -323,7 +328,7 @@ fn view(c: &mut Cursor, or_replace: bool, security: ViewSecurity, temporary_tabl
         or_replace,
         columns,
         security,
-        temporary_table,
+        algorithm,
         check_option,
         query_text,
         query,

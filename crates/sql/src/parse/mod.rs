@@ -10,6 +10,7 @@
 //!   locking    FOR UPDATE and its kin
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
+//!   reserved   words that are no names
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
 //!   statement  which statement it is; the rest one file per family
@@ -33,6 +34,7 @@ mod load;
 mod locking;
 #[cfg(test)]
 mod parse_tests;
+mod reserved;
 mod scan;
 mod session;
 mod show;
@@ -44,6 +46,7 @@ pub(crate) use column::{hex_bytes, number};
 pub(crate) use dialect::{AND_CHAIN, OR_CHAIN};
 pub use encoding::statement_text;
 pub use footprint::footprint;
+pub(crate) use reserved::is_reserved;
 pub use scan::split;
 pub(crate) use source::offset_of;
 

@@ -22,8 +22,7 @@ pub(super) fn set(c: &mut Cursor) -> Result<Statement> {
 }
 
 /// Variables of which `SET @@name = ..` speaks of the next transaction only.
-const IS_OF_TRANSACTIONS: [&str; 4] =
-    ["transaction_isolation", "transaction_read_only", "tx_isolation", "tx_read_only"];
+const IS_OF_TRANSACTIONS: [&str; 2] = ["transaction_isolation", "transaction_read_only"];
 
 fn set_item(c: &mut Cursor) -> Result<SetItem> {
     if c.at("NAMES") && !is_assignment(c.peek(1)) {

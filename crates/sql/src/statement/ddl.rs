@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, indexes, views, and LOAD DATA.
 
 use super::{Query, TableName};
-use muster_algebra::CheckOption;
+use muster_algebra::{CheckOption, ViewAlgorithm};
 use muster_types::{FloatDigits, SqlType, Value};
 
 /// `CREATE DATABASE` and `ALTER DATABASE`.
@@ -144,8 +144,7 @@ pub struct CreateView {
     pub or_replace: bool,
     pub columns: Vec<String>,
     pub security: ViewSecurity,
-    /// True for `ALGORITHM = TEMPTABLE`.
-    pub temporary_table: bool,
+    pub algorithm: ViewAlgorithm,
     pub check_option: Option<CheckOption>,
     /// The SELECT as written.
     pub query_text: String,

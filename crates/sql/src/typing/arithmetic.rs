@@ -2,10 +2,8 @@
 
 use super::{Item, numeric_type};
 use muster_algebra::ArithmeticOp;
+pub(crate) use muster_types::decimal::{DIV_INCREMENT, quotient_scale};
 use muster_types::{SqlType, sql_type::DECIMAL_MAX_SCALE};
-
-/// Digits that `/` and AVG add behind the point: `div_precision_increment`.
-pub(crate) const DIV_INCREMENT: u32 = 4;
 
 /// The conversions of the operands and the result of `l op r`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,14 +23,6 @@ pub(crate) struct ArithmeticType {
 pub(crate) const KEPT_DIGITS: u32 = 18;
 /// Digits of a decimal in 128 bits.
 const DIGITS: u32 = 38;
-
-/// Digits behind the point of a quotient (MySQL: `do_div_mod`): words of nine digits, at least `DIV_INCREMENT` more
-/// than the operands have.
-pub(crate) fn quotient_scale(dividend: u32, divisor: u32) -> u32 {
-    let words = |digits: u32| digits.div_ceil(9) * 9;
-    let spare = words(dividend) - dividend + words(divisor) - divisor;
-    words(words(dividend) + words(divisor) + DIV_INCREMENT.saturating_sub(spare))
-}
 
 /// The type with `scale` digits behind the point, as far as [`kept`] allows.
 pub(crate) fn widened(scale: u32, shown: SqlType) -> SqlType {

@@ -2,7 +2,7 @@
 
 use super::{Item, decimal_digits, numeric_type};
 use muster_types::{
-    BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value,
+    BytesKind, Decimal, ErrorCode, IntWidth, Result, SqlError, SqlType, Value, cast,
     temporal::{self, MICROS_PER_DAY},
 };
 
@@ -78,7 +78,10 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>>
         },
         SqlType::Decimal { precision, scale } => exact_decimal(value, precision, scale).map(Value::Decimal),
         SqlType::Date => match instant(value, "DATE")? {
-            Some(t) if t % MICROS_PER_DAY == 0 => i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok().map(Value::Date),
+            // Of a number next to a date only the date counts.
+            Some(t) if t % MICROS_PER_DAY == 0 || matches!(value, Value::Int(_)) => {
+                i32::try_from(t.div_euclid(MICROS_PER_DAY)).ok().map(Value::Date)
+            }
             _ => None,
         },
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => match instant(value, "DATETIME")? {
@@ -91,6 +94,10 @@ pub(crate) fn exact_literal(value: &Value, to: SqlType) -> Result<Option<Value>>
                 Value::Text(text) => match temporal::parse_time(text) {
                     Some(t) => Some(t),
                     None => return Err(wrong_value("TIME", text)),
+                },
+                Value::Int(_) | Value::Decimal(_) => match cast(value, to) {
+                    (Value::Time(t), None) => Some(t),
+                    _ => None,
                 },
                 _ => None,
             };
@@ -143,12 +150,24 @@ fn instant(value: &Value, what: &str) -> Result<Option<i64>> {
         Value::Date(d) => Some(*d as i64 * MICROS_PER_DAY),
         Value::DateTime(t) => Some(*t),
         Value::Int(n) => temporal::datetime_from_number(*n),
-        Value::Text(text) => match temporal::parse_datetime(text) {
+        Value::Text(text) => match temporal::read_datetime(text).and_then(|read| read.moment.micros()) {
             Some(t) => Some(t),
             None => return Err(wrong_value(what, text)),
         },
         _ => None,
     })
+}
+
+/// The text of a literal next to a date that goes on with something else behind its date: it counts as the date, with
+/// a warning.
+pub(crate) fn cut_date(value: &Value, to: SqlType) -> Option<&str> {
+    match value {
+        Value::Text(text) if to.is_temporal() && !matches!(to, SqlType::Time { .. }) => {
+            let read = temporal::read_datetime(text)?;
+            (read.is_cut && read.moment.micros().is_some()).then_some(text)
+        }
+        _ => None,
+    }
 }
 
 fn wrong_value(what: &str, text: &str) -> SqlError {

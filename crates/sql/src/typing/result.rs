@@ -40,7 +40,7 @@ pub(crate) fn decimals(items: &[&Item]) -> Option<u8> {
     known.map(|i| i.shown_decimals()).try_fold(0, |most, decimals| Some(decimals?.max(most)))
 }
 
-fn byte_length(ty: SqlType) -> u32 {
+pub(crate) fn byte_length(ty: SqlType) -> u32 {
     match ty {
         SqlType::Text { length, collation, .. } => length.saturating_mul(collation.charset_max_bytes()),
         other => display_length(other),

@@ -224,14 +224,12 @@ pub(super) fn to_int(value: &Value, width: IntWidth, unsigned: bool) -> (Value, 
     (if unsigned { Value::UInt(fitted as u64) } else { Value::Int(fitted as i64) }, warning)
 }
 
-/// Returns true if the 64 bits are taken as they are: between the two 64-bit types, but not from decimals, which are
-/// cut.
+/// Returns true if the 64 bits are taken as they are: between the two 64-bit types, and from negative numbers to
+/// unsigned ones.
 fn is_complement(value: &Value, n: i128, unsigned: bool) -> bool {
     let same_bits =
         if unsigned { n >= i64::MIN as i128 && n < 0 } else { n > i64::MAX as i128 && n <= u64::MAX as i128 };
-    same_bits
-        && !matches!(value, Value::Decimal(_))
-        && (unsigned || !matches!(value, Value::Double(_) | Value::Float(_)))
+    same_bits && (unsigned || !matches!(value, Value::Decimal(_) | Value::Double(_) | Value::Float(_)))
 }
 
 fn round_to_integer(d: Decimal) -> i128 {

@@ -91,7 +91,9 @@ pub(super) fn to_time(value: &Value, fsp: u8) -> (Value, Option<CastWarning>) {
         _ => match whole_and_micros(value) {
             Some((whole, fraction)) => match time_from_number(whole) {
                 Some(t) => Some(t + fraction),
-                None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => return cut(whole < 0, value),
+                None if (8_385_960..10_000_000_000).contains(&whole.unsigned_abs()) => {
+                    return (Value::Null, cut(whole < 0, value).1);
+                }
                 None => moment_from_number(whole).map(|(moment, _)| moment.clock + fraction),
             },
             None => None,

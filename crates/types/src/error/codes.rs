@@ -82,6 +82,8 @@ codes! {
     TooManyFields = 1117, "HY000";
     RecordFileFull = 1114, "HY000";
     TooBigRowSize = 1118, "42000";
+    CannotConvertString = 3854, "HY000";
+    DeprecatedSyntax = 1287, "HY000";
     WrongValueCountOnRow = 1136, "21S01";
     MixOfGroupFuncAndFields = 1140, "42000";
     TableAccessDenied = 1142, "42000";

@@ -2,7 +2,7 @@
 
 use super::{StoreFault, Unfit};
 use crate::{
-    temporal::{self, MICROS_PER_DAY, TIME_MAX_MICROS},
+    temporal::{self, MICROS_PER_DAY, MICROS_PER_SECOND, TIME_MAX_MICROS},
     time_zone::{self, TimeZone},
 };
 
@@ -17,9 +17,9 @@ pub fn date(text: &[u8]) -> Result<i32, Unfit<i32>> {
             return Ok(temporal::days_from_civil(year as i32, month, day));
         }
     }
-    moment(text, "date")
-        .map(|t| t.div_euclid(MICROS_PER_DAY) as i32)
-        .map_err(|unfit| unfit.map(|t| t.div_euclid(MICROS_PER_DAY) as i32))
+    // Half a second before midnight is the next day.
+    let day = |t: i64| (t + MICROS_PER_SECOND / 2).div_euclid(MICROS_PER_DAY) as i32;
+    moment(text, "date").map(day).map_err(|unfit| unfit.map(day))
 }
 
 /// Microseconds since 1970-01-01, rounded to `fsp` digits.
@@ -60,7 +60,11 @@ pub fn time(text: &[u8], fsp: u8) -> Result<i64, Unfit<i64>> {
     let Some(read) = std::str::from_utf8(text).ok().and_then(temporal::read_time) else { return unfit(0) };
     let rounded = temporal::round_fraction(read.micros, fsp);
     let in_range = rounded.clamp(-TIME_MAX_MICROS, TIME_MAX_MICROS);
-    if read.is_cut || read.is_clamped || in_range != rounded { unfit(in_range) } else { Ok(in_range) }
+    match (read.is_cut, read.is_clamped || in_range != rounded) {
+        (false, false) => Ok(in_range),
+        (false, true) => Err(Unfit { fault: StoreFault::OutOfRange, instead: Some(in_range) }),
+        (true, _) => unfit(in_range),
+    }
 }
 
 fn unit_of(fsp: u8) -> i64 {

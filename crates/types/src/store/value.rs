@@ -3,9 +3,10 @@
 use super::{StoreFault, Unfit, number, temporal, text};
 use crate::{
     Decimal, FloatDigits, SqlType, Value,
-    cast::{cast, int_range},
+    cast::{cast, int_range, to_double},
     decimal::pow10,
     sql_type::DECIMAL_MAX_STORED_PRECISION,
+    temporal::TIME_MAX_MICROS,
     time_zone::TimeZone,
 };
 
@@ -111,12 +112,22 @@ fn store_moment(value: &Value, ty: SqlType, zone: TimeZone) -> Result<Value, Unf
         _ => "datetime",
     };
     match (cast(value, ty), ty) {
+        ((_, Some(_)), SqlType::Time { .. }) if is_beyond_times(value) => {
+            let edge = if to_double(value).0 < 0.0 { -TIME_MAX_MICROS } else { TIME_MAX_MICROS };
+            Err(Unfit { fault: StoreFault::OutOfRange, instead: Some(Value::Time(edge)) })
+        }
         ((Value::Null, _) | (_, Some(_)), _) => Err(Unfit { fault: StoreFault::Incorrect(name), instead: None }),
         ((Value::DateTime(local), None), SqlType::Timestamp { .. }) => {
             temporal::to_utc(local, zone).map(Value::DateTime).map_err(|unfit| unfit.map(Value::DateTime))
         }
         ((stored, None), _) => Ok(stored),
     }
+}
+
+/// Returns true if a number has too many hours for a time, and is no number of a date and time either.
+fn is_beyond_times(value: &Value) -> bool {
+    let number = to_double(value).0.abs();
+    (8_385_960.0..1e10).contains(&number)
 }
 
 /// Digits of the fraction of a second that the text of a value has.

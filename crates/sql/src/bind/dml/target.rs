@@ -2,7 +2,9 @@
 
 use super::{ChangeTarget, ViewCheck, replace::replace_columns};
 use crate::bind::{binder::Binder, from::Joined};
-use muster_algebra::{CheckOption, ColId, ColumnMeta, Expr, IndexHint, JoinKind, Rel, SqlType, TableDef, ViewDef};
+use muster_algebra::{
+    CheckOption, ColId, ColumnMeta, Expr, IndexHint, JoinKind, Rel, SqlType, TableDef, ViewAlgorithm, ViewDef,
+};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 
@@ -191,7 +193,8 @@ impl Binder<'_> {
             }
             Some(CheckOption::Cascaded) => all_filters(&joined.rel),
         };
-        let tables = if reads_again { Vec::new() } else { base_tables(&joined.rel, true) };
+        let is_read_only = reads_again || view.algorithm == ViewAlgorithm::TempTable;
+        let tables = if is_read_only { Vec::new() } else { base_tables(&joined.rel, true) };
         let tables = tables.iter().map(|base| base.columns.iter().map(|(id, _)| *id).collect()).collect();
         self.view_checks.extend(check.iter().cloned());
         Rc::new(ViewSource { database: view.database.clone(), name: view.name.clone(), tables, check })

@@ -31,11 +31,8 @@ pub fn bind_update(update: &Update, env: &BindEnv) -> Result<BoundUpdate> {
         assignments.push(bound);
     }
     if joined.from.relations.len() > 1 {
-        for (given, what) in [(!update.order_by.is_empty(), "ORDER BY"), (update.limit.is_some(), "LIMIT")] {
-            if given {
-                let message = format!("Incorrect usage of UPDATE and {what}");
-                return Err(SqlError::new(ErrorCode::WrongUsage, message));
-            }
+        if !update.order_by.is_empty() {
+            return Err(SqlError::new(ErrorCode::WrongUsage, "Incorrect usage of UPDATE and ORDER BY"));
         }
     }
     let (condition, limit) = (update.condition.as_ref(), update.limit.as_ref());

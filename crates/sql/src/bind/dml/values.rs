@@ -11,8 +11,8 @@ use crate::{
     },
     typing::{Item, arithmetic::KEPT_DIGITS, text_type},
 };
-use muster_algebra::{ColId, DefaultValue, Expr, SubqueryKind};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_algebra::{ArithmeticOp, ColId, DefaultValue, Expr, SubqueryKind};
+use muster_types::{Decimal, ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -35,6 +35,9 @@ impl Binder<'_> {
                 // `Item::save_in_field`).
                 let item = item.unrounded(KEPT_DIGITS);
                 let item = match ty.collation() {
+                    _ if ty.is_integer() && item.ty == SqlType::Date && matches!(item.expr, Expr::Column(_)) => {
+                        whole_moment(item.expr)
+                    }
                     _ if ty.is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.
                     Some(collation) if item.ty.is_temporal() => {
@@ -69,6 +72,10 @@ impl Binder<'_> {
             None => return Ok(Item::null()),
             Some(row) => row.find(&parts, Clause::FieldList.name())?,
         };
+        let message = "'VALUES function' is deprecated and will be removed in a future release. Please use an alias \
+                       (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE \
+                       clause with alias.col instead";
+        self.warn(ErrorCode::DeprecatedSyntax, message);
         match found {
             Some(id) => Ok(self.column_item(id)),
             None => Err(SqlError::unknown_column(parts.join("."), Clause::FieldList.name())),
@@ -111,9 +118,19 @@ impl Binder<'_> {
     }
 }
 
-/// A hexadecimal literal: its last eight bytes are a number's, high ones first.
+/// The number of a DATE column that is copied into an integer one: it has the digits of a time of day, as MySQL copies
+/// columns.
+fn whole_moment(date: Expr) -> Item {
+    let ty = SqlType::BIGINT;
+    let number = Box::new(Expr::Cast { arg: Box::new(date), ty });
+    let factor = Box::new(Expr::literal(Value::Int(1_000_000), ty));
+    Item::new(Expr::Arithmetic { op: ArithmeticOp::Mul, left: number, right: factor, ty }, ty)
+}
+
+/// A hexadecimal literal: its bytes are a number's, high ones first. More than eight are beyond all integers.
 fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
     match ty.is_numeric() {
+        true if bytes.iter().skip_while(|b| **b == 0).count() > 8 => Value::Decimal(Decimal::new(1 << 64, 0)),
         true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
         false => Value::Bytes(bytes.to_vec()),
     }

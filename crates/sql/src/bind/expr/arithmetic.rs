@@ -66,6 +66,9 @@ impl Binder<'_> {
 
     /// The value as an operand of this type; a number is not rounded before.
     pub fn operand(&mut self, item: Item, ty: SqlType) -> Item {
+        if let Some(number) = self.number_of_mixed(&item, ty) {
+            return number;
+        }
         let item = match ty {
             SqlType::Decimal { scale, .. } => item.unrounded(scale as u32),
             _ if ty.is_numeric() => item.unrounded(arithmetic::KEPT_DIGITS),
@@ -79,7 +82,17 @@ impl Binder<'_> {
         if let ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) = expr {
             return Ok(self.given(crate::parse::number(digits, true)?));
         }
-        let item = bytes_as_number(self.expr(expr, cx)?);
+        let item = self.expr(expr, cx)?;
+        // The negative of a hexadecimal literal is a floating-point number, that of the least integer a decimal.
+        let is_least = matches!(item.as_literal(), Some(Value::Int(i64::MIN)));
+        let item = match item.hexadecimal {
+            true => {
+                let number = bytes_as_number(item);
+                self.convert(number, SqlType::Double)
+            }
+            false if is_least => self.convert(item, SqlType::decimal(19, 0)),
+            false => item,
+        };
         let ty = arithmetic::negation(&item);
         let (kept, decimals) = (item.kept, item.decimals);
         let item = match kept {

@@ -6,7 +6,10 @@ use crate::{
     typing::{Item, arithmetic, collation, result},
 };
 use muster_algebra::{CompareOp, Expr, ScalarFunction};
-use muster_types::{Result, SqlType};
+use muster_types::{Result, SqlType, temporal};
+
+/// 9999-12-31 23:59:59.999999, in microseconds since 1970.
+const LATEST_MOMENT: i64 = 253_402_300_799_999_999;
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -72,14 +75,32 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let items = args.iter().map(|a| self.expr(a, cx)).collect::<Result<Vec<_>>>()?;
         if function != ScalarFunction::Coalesce && compared_as_dates(&items) {
-            let refs: Vec<&Item> = items.iter().collect();
-            let ty = result::result_type(&refs, self.default_collation(), name)?;
-            let args = items.into_iter().map(|i| i.expr).collect();
-            return Ok(Item::new(Expr::Call { function, args, ty }, ty));
+            return Ok(self.extreme_date(function, items));
         }
         let (args, model, shown) = self.unified(items, name)?;
         let item = Item { expr: Expr::Call { function, args, ty: model.ty }, ..model };
         Ok(self.shown_as(item, shown))
+    }
+
+    /// GREATEST and LEAST of dates and other values: all are compared as moments, and the result is the text of a date,
+    /// or of a moment if one of them has a time of day (MySQL: `Item_func_min_max::cmp_datetimes`).
+    fn extreme_date(&mut self, function: ScalarFunction, items: Vec<Item>) -> Item {
+        let moments = || items.iter().map(|item| item.ty).filter(|ty| ty.is_temporal());
+        let shown = match moments().all(|ty| ty == SqlType::Date) {
+            true => SqlType::Date,
+            false => SqlType::DateTime { fsp: moments().map(|ty| ty.fsp()).max().unwrap_or(0) },
+        };
+        let ty = SqlType::DateTime { fsp: 6 };
+        // What is no date is passed by.
+        let instead = match function {
+            ScalarFunction::Least => LATEST_MOMENT,
+            _ => temporal::BEFORE_ALL_DATES,
+        };
+        let args = items.into_iter().map(|item| self.moment_or(item, ty, instead).expr).collect();
+        let extreme = Item::new(Expr::Call { function, args, ty }, ty);
+        let extreme = self.convert(extreme, shown);
+        let collation = self.default_collation();
+        self.convert_to_text(extreme, collation)
     }
 
     /// All converted to their common type, an item that has that type, and the type it shows: less than that of
@@ -106,5 +127,5 @@ impl Binder<'_> {
 /// Returns true if GREATEST and LEAST compare these values as dates and give one of them as text.
 fn compared_as_dates(items: &[Item]) -> bool {
     let is_date = |i: &Item| i.ty.is_temporal() && !matches!(i.ty, SqlType::Time { .. });
-    items.iter().any(is_date) && items.iter().any(|i| i.ty.is_text())
+    items.iter().any(is_date) && items.iter().any(|i| !i.ty.is_temporal() && i.ty != SqlType::Null)
 }

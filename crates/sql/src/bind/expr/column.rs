@@ -3,7 +3,11 @@
 use super::ExprContext;
 use crate::{
     VariableScope,
-    bind::{binder::Binder, scope::Clause, select::find_alias},
+    bind::{
+        binder::Binder,
+        scope::Clause,
+        select::{bare_name, find_alias},
+    },
     typing::{Derivation, Item},
 };
 use muster_algebra::{ColId, Expr};
@@ -32,6 +36,7 @@ impl Binder<'_> {
                 return self.value(&ast::Value::SingleQuotedByteStringLiteral(digits.to_string()));
             }
         }
+        bare_name(parts[0])?;
         self.column(&texts, cx)
     }
 

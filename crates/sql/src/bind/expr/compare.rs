@@ -3,10 +3,10 @@
 use super::{ExprContext, compare_op, literal::bytes_as_number, not, row_parts};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{Item, collation, comparison},
+    typing::{Item, arithmetic::KEPT_DIGITS, collation, comparison},
 };
 use muster_algebra::{CompareOp, Expr, LogicOp, Quantifier, ScalarFunction};
-use muster_types::{Result, SqlError, SqlType, Value, temporal};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, store::text::printable, temporal};
 use sqlparser::ast;
 
 impl Binder<'_> {
@@ -19,7 +19,11 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let (l, r) = (row_width(left), row_width(right));
         if l.is_none() && r.is_none() {
-            let (l, r) = (self.expr(left, cx)?, self.expr(right, cx)?);
+            // An average is compared with all digits that it keeps.
+            let outside = std::mem::replace(&mut cx.in_arithmetic, true);
+            let sides = self.expr(left, cx).and_then(|l| Ok((l, self.expr(right, cx)?)));
+            cx.in_arithmetic = outside;
+            let (l, r) = sides?;
             return self.compare(op, l, r);
         }
         // Of a row and a subquery the row says how many columns there are.
@@ -32,36 +36,48 @@ impl Binder<'_> {
     }
 
     pub fn compare(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
-        let (l, r) = (known(l), known(r));
+        let (l, r) = (compared(l), compared(r));
         match self.tolerance(op, &l, &r) {
             Some(tolerance) => Ok(self.compare_within(op, l, r, tolerance)),
-            None => self.compare_exactly(op, l, r),
+            None => self.compare_refusing(op, l, r, true),
         }
     }
 
     /// Compares as BETWEEN, IN, CASE and INTERVAL do, which have no tolerance.
     pub fn compare_exactly(&mut self, op: CompareOp, l: Item, r: Item) -> Result<Item> {
-        let (l, r) = self.comparable(l, r, symbol(op))?;
+        self.compare_refusing(op, l, r, false)
+    }
+
+    fn compare_refusing(&mut self, op: CompareOp, l: Item, r: Item, refuses: bool) -> Result<Item> {
+        let (l, r) = self.comparable_refusing(l, r, symbol(op), refuses)?;
         Ok(Item::bool(Expr::compare(op, l.expr, r.expr)))
     }
 
     /// Both sides in the type they are compared in. Text has the same collation on both, and may differ in length.
     pub fn comparable(&mut self, l: Item, r: Item, operation: &str) -> Result<(Item, Item)> {
-        let (l, r) = (known(l), known(r));
+        self.comparable_refusing(l, r, operation, false)
+    }
+
+    /// The same. `refuses`: a text that is no date next to a date is error 1525, as comparison operators have it; for
+    /// BETWEEN, IN and CASE it is a value like others.
+    fn comparable_refusing(&mut self, l: Item, r: Item, operation: &str, refuses: bool) -> Result<(Item, Item)> {
+        let (l, r) = (compared(l), compared(r));
         if l.ty.is_text() && r.ty.is_text() {
             let (collation, _) = collation::aggregate(&[&l, &r], self.default_collation(), operation)?;
             return Ok((self.convert_to_text(l, collation), self.convert_to_text(r, collation)));
         }
+        let types = (l.ty, r.ty);
+        let (l, r) = (bytes_as_text(l, types.1)?, bytes_as_text(r, types.0)?);
         let (l, r) = match (l.ty.is_numeric(), r.ty.is_numeric()) {
             (true, _) => (l, bytes_as_number(r)),
             (_, true) => (bytes_as_number(l), r),
             _ => (l, r),
         };
         // A constant takes the column's type where it means the same there, so that the column stays bare.
-        if let Some(literal) = self.adapted(&r, l.ty, &l)? {
+        if let Some(literal) = self.adapted(&r, l.ty, &l, refuses)? {
             return Ok((l, literal));
         }
-        if let Some(literal) = self.adapted(&l, r.ty, &r)? {
+        if let Some(literal) = self.adapted(&l, r.ty, &r, refuses)? {
             return Ok((literal, r));
         }
         let ty = comparison::comparison_type(l.ty, r.ty);
@@ -69,9 +85,18 @@ impl Binder<'_> {
     }
 
     /// The value in the type that it is compared in. A text that is no date is less than every date: MySQL's zero date.
-    fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
-        let zero = || Expr::literal(Value::DateTime(temporal::BEFORE_ALL_DATES), ty);
-        if !is_string(&item) || !matches!(ty, SqlType::DateTime { .. }) || item.expr.has_subquery() {
+    pub(super) fn compared_as(&mut self, item: Item, ty: SqlType) -> Item {
+        self.moment_or(item, ty, temporal::BEFORE_ALL_DATES)
+    }
+
+    /// The value in the type that it is compared in, or another moment for a value that is none.
+    pub(super) fn moment_or(&mut self, item: Item, ty: SqlType, instead: i64) -> Item {
+        let zero = || Expr::literal(Value::DateTime(instead), ty);
+        if item.ty.is_temporal()
+            || item.ty == SqlType::Null
+            || !matches!(ty, SqlType::DateTime { .. })
+            || item.expr.has_subquery()
+        {
             return self.convert(item, ty);
         }
         if let Some(value) = item.as_literal() {
@@ -87,14 +112,21 @@ impl Binder<'_> {
     }
 
     /// The literal `item` as an exact value of the other side's type. Of two literals only text next to a date adapts.
-    fn adapted(&mut self, item: &Item, ty: SqlType, other: &Item) -> Result<Option<Item>> {
+    fn adapted(&mut self, item: &Item, ty: SqlType, other: &Item, refuses: bool) -> Result<Option<Item>> {
         let Some(value) = item.as_literal().filter(|_| comparison::adapts(item) && item.ty != ty) else {
             return Ok(None);
         };
         if comparison::adapts(other) && !(ty.is_temporal() && item.ty.is_text()) {
             return Ok(None);
         }
-        Ok(comparison::exact_literal(value, ty)?.map(|v| Item::literal(v, ty)))
+        if let Some(shown) = comparison::cut_date(value, ty) {
+            self.warn(ErrorCode::TruncatedWrongValue, format!("Incorrect date value: '{shown}'"));
+        }
+        match comparison::exact_literal(value, ty) {
+            Ok(exact) => Ok(exact.map(|v| Item::literal(v, ty))),
+            Err(_) if !refuses || matches!(ty, SqlType::Time { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// `(a, b) < (c, d)` and so on, column by column.
@@ -236,7 +268,7 @@ impl Binder<'_> {
     /// date: a number among the bounds makes it a number, else a date a date. What is no text is compared as what it is
     /// with either bound.
     fn bounds_alike(&mut self, items: [Item; 4]) -> Result<[Item; 4]> {
-        let items = items.map(known);
+        let items = items.map(compared);
         if !is_string(&items[0]) {
             return Ok(items);
         }
@@ -310,15 +342,14 @@ impl Binder<'_> {
             Some(e) => {
                 let item = self.expr(e, cx)?;
                 let wrong = || SqlError::wrong_arguments("ESCAPE");
-                match item.as_literal() {
-                    Some(Value::Text(text)) => {
-                        let mut chars = text.chars();
-                        match (chars.next(), chars.next()) {
-                            (escape, None) => escape,
-                            _ => return Err(wrong()),
-                        }
-                    }
-                    Some(Value::Null) => Some('\\'),
+                let text = match item.as_literal() {
+                    Some(Value::Null) => "\\".to_string(),
+                    Some(value) => value.to_text(0).unwrap_or_default(),
+                    None => return Err(wrong()),
+                };
+                let mut chars = text.chars();
+                match (chars.next(), chars.next()) {
+                    (escape, None) => escape,
                     _ => return Err(wrong()),
                 }
             }
@@ -374,6 +405,29 @@ fn parts(operand: &ast::Expr, width: usize) -> Result<Vec<Part<'_>>> {
 
 fn is_string(item: &Item) -> bool {
     item.ty.is_text() || item.ty.is_bytes()
+}
+
+/// A hexadecimal or bit literal next to a date is a text. Error 3854 for one next to text that is no text itself.
+fn bytes_as_text(item: Item, other: SqlType) -> Result<Item> {
+    let Some(Value::Bytes(bytes)) = item.as_literal().filter(|_| item.hexadecimal) else { return Ok(item) };
+    match String::from_utf8(bytes.clone()) {
+        Ok(text) if other.is_temporal() => {
+            let ty = SqlType::varchar(text.chars().count() as u32, Collation::DEFAULT);
+            Ok(Item::literal(Value::Text(text), ty))
+        }
+        Err(_) if other.is_text() => {
+            let shown = printable(bytes);
+            let charset = other.collation().map_or("utf8mb4", |collation| collation.charset());
+            let message = format!("Cannot convert string '{shown}' from binary to {charset}");
+            Err(SqlError::new(ErrorCode::CannotConvertString, message))
+        }
+        _ => Ok(item),
+    }
+}
+
+/// A value as comparisons see it: with all digits that it keeps, and a constant expression as its value.
+fn compared(item: Item) -> Item {
+    known(item.unrounded(KEPT_DIGITS))
 }
 
 /// A constant expression as its value. What gives NULL waits for execution, which can warn.

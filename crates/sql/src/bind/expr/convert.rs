@@ -3,7 +3,9 @@
 use super::ExprContext;
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, text_of_length},
+    typing::{
+        Derivation, Item, arithmetic::KEPT_DIGITS, collation, display_length, result::byte_length, text_of_length,
+    },
 };
 use muster_types::{
     BytesKind, Collation, Result, SqlError, SqlType,
@@ -47,7 +49,7 @@ impl Binder<'_> {
                     Collation::default_of_charset(name).ok_or_else(|| SqlError::unknown_character_set(name))?;
                 item = match collation {
                     Collation::Binary => {
-                        let length = display_length(item.ty);
+                        let length = byte_length(item.ty);
                         self.convert(item, SqlType::Bytes { kind: BytesKind::VarBinary, length })
                     }
                     _ => self.convert_to_text(item, collation),
@@ -101,7 +103,7 @@ impl Binder<'_> {
             DataType::Binary(length) => {
                 // With a length, shorter values are filled up with zeros.
                 let kind = if length.is_some() { BytesKind::Binary } else { BytesKind::VarBinary };
-                match u32::try_from(length.unwrap_or(display_length(item.ty) as u64)) {
+                match u32::try_from(length.unwrap_or(byte_length(item.ty) as u64)) {
                     Ok(length @ 0..=65_535) => SqlType::Bytes { kind, length },
                     _ if length.is_some() => {
                         return Err(SqlError::unsupported("CAST .. AS BINARY of more than 65535 bytes"));

@@ -2,7 +2,7 @@
 
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
-    bind::binder::Binder,
+    bind::{binder::Binder, subquery::operand_columns},
     typing::{
         Derivation, Item, arithmetic::KEPT_DIGITS, collation, decimal_digits, display_length, numeric_type,
         text_of_length, text_type,
@@ -20,8 +20,11 @@ pub(super) fn wrong_count(name: &str) -> SqlError {
     )
 }
 
-/// 1305.
+/// 1305; 1241 for a row where one value is wanted.
 pub(super) fn no_such_function(cx: &ExprContext, name: &str) -> SqlError {
+    if name == "ROW" {
+        return operand_columns(1);
+    }
     let full =
         if name.contains('.') { name.to_string() } else { format!("{}.{name}", cx.names.database.unwrap_or("")) };
     SqlError::new(ErrorCode::FunctionDoesNotExist, format!("FUNCTION {full} does not exist"))

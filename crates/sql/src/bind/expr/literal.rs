@@ -178,8 +178,8 @@ fn bits(digits: &str) -> Result<Item> {
     Ok(Item { hexadecimal: true, ..Item::literal(value, ty) })
 }
 
-/// A hexadecimal literal where a number is wanted: its last eight bytes are the number's, high ones first. Other byte
-/// strings are numbers by their text.
+/// A hexadecimal or bit literal where a number is wanted: its last eight bytes are the number's, high ones first. Other
+/// byte strings are numbers by their text.
 pub(crate) fn bytes_as_number(item: Item) -> Item {
     match item.as_literal() {
         Some(Value::Bytes(b)) if item.hexadecimal => {

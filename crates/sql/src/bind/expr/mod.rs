@@ -4,6 +4,7 @@
 //!   literal     numbers, texts, dates, parameters
 //!   column      columns, aliases, variables
 //!   compare     =, <, IN, BETWEEN, LIKE, rows
+//!   numbers     numbers of texts that were made of other values
 //!   tolerance   floating-point numbers of a fixed number of digits
 //!   arithmetic  + - * / DIV %, bits
 //!   temporal    INTERVAL, EXTRACT and other functions of dates
@@ -23,6 +24,7 @@ mod compare;
 mod convert;
 mod function;
 pub(crate) mod literal;
+mod numbers;
 mod session;
 mod temporal;
 mod text;

@@ -13,7 +13,7 @@ use muster_types::{
 use sqlparser::ast::{self, DateTimeField};
 
 /// Characters of a text that was moved by an interval, as MySQL declares it.
-const MOVED_TEXT_LENGTH: u32 = 29;
+pub(super) const MOVED_TEXT_LENGTH: u32 = 29;
 /// Type of a count of seconds that is no decimal.
 const SECONDS: SqlType = SqlType::Decimal { precision: 38, scale: 9 };
 

@@ -49,6 +49,7 @@ impl TestCatalog {
                     current_database: Some("test".into()),
                     definer: None,
                     check_option: None,
+                    algorithm: Default::default(),
                 };
                 catalog.views.push(Arc::new(view));
             }

@@ -20,6 +20,11 @@ use crate::{
 const MIN_FILL: usize = 4;
 /// Two pages are joined if their rows leave this share of one page free: so the next insert does not split it again.
 const JOINED_SPARE: usize = 8;
+/// Of a leaf that loses its rows one by one, this many go between two looks at its neighbours: whether leaves fit one
+/// page is known only once their rows are encoded.
+const ROWS_BETWEEN_LOOKS: usize = 8;
+/// The record of a slot has at most so many times the bytes that its row has among the encoded ones, by experience.
+const ENCODED_SHARE: usize = 8;
 
 impl Tree {
     /// Merges the page of a level that has `key` with its right neighbour or its left one, if it is too empty, and the
@@ -62,12 +67,20 @@ impl Tree {
     /// Returns true if a page has so little that it is worth looking at its neighbours.
     fn is_sparse(&self, page: &[u8]) -> Result<bool> {
         if PageHeader(page).level() == 0 {
-            let live = live_bytes(&self.leaf(page)?).map_err(|e| self.corrupt(PageHeader(page).page_no(), e))?;
-            return Ok(live < min_leaf_bytes(page.len()));
+            let leaf = self.leaf(page)?;
+            if leaf.rows() >= ROWS_BETWEEN_LOOKS && !leaf.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) {
+                return Ok(false);
+            }
+            let live = self.live_bytes(&leaf)?;
+            return Ok(live.base + live.records < min_leaf_bytes(page.len()));
         }
         let inner = self.inner(page)?;
         let few = PageHeader(page).content_bytes() < inner::room(page.len()) / MIN_FILL;
         Ok(few || inner.children() == 1)
+    }
+
+    fn live_bytes(&self, leaf: &Leaf<'_>) -> Result<LiveBytes> {
+        live_bytes(leaf).map_err(|e| self.corrupt(PageHeader(leaf.page()).page_no(), e))
     }
 
     /// Puts the merge of two children of a node into the group, if they are neighbours and fit one page.
@@ -98,6 +111,10 @@ impl Tree {
     fn joined_leaf(&self, left: &[u8], right: &[u8]) -> Result<Option<Vec<u8>>> {
         let either_is_empty = self.leaf(left)?.rows() == 0 || self.leaf(right)?.rows() == 0;
         let free = if either_is_empty { 0 } else { left.len() / JOINED_SPARE };
+        let least = |page: &[u8]| -> Result<usize> { Ok(self.live_bytes(&self.leaf(page)?)?.least()) };
+        if !either_is_empty && least(left)? + least(right)? > leaf::room(left.len()) - free {
+            return Ok(None);
+        }
         let joined = join(left, right, &self.layout, self.horizon(), free);
         joined.map_err(|e| self.corrupt(PageHeader(left).page_no(), e))
     }
@@ -145,14 +162,28 @@ impl Tree {
     }
 }
 
-/// Bytes of a leaf's rows, about: bytes of the base that belong to rows that are gone do not count.
-fn live_bytes(leaf: &Leaf<'_>) -> Result<usize, BadPage> {
+/// Bytes of a leaf's rows, about.
+struct LiveBytes {
+    /// Those of the base; bytes that belong to rows that are gone do not count.
+    base: usize,
+    /// Those of the records of slots.
+    records: usize,
+}
+
+impl LiveBytes {
+    /// Bytes that the rows have at least once they are encoded.
+    fn least(&self) -> usize {
+        self.base + self.records / ENCODED_SHARE
+    }
+}
+
+fn live_bytes(leaf: &Leaf<'_>) -> Result<LiveBytes, BadPage> {
     let fences = leaf.fences()?.bytes();
     let used = leaf.page().len().saturating_sub(PAGE_HEADER + fences + free_bytes(leaf.page())?);
     let (slots, rows) = (leaf.slots().len(), leaf.rows());
-    let base = leaf.minipage_bytes();
-    let base_live = base * rows.min(leaf.base_rows()) / leaf.base_rows().max(1);
-    Ok(used.saturating_sub(slots * SLOT + base) + base_live)
+    let all = leaf.minipage_bytes();
+    let base = all * rows.min(leaf.base_rows()) / leaf.base_rows().max(1);
+    Ok(LiveBytes { base, records: used.saturating_sub(slots * SLOT + all) })
 }
 
 /// Bytes that a leaf has at least if it is not sparse.
