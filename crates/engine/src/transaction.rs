@@ -73,6 +73,8 @@ struct Open {
 struct Changes {
     /// `None` as long as nothing was to be changed.
     transaction: Option<Transaction>,
+    /// The store that transactions are of, once one has begun.
+    store: Option<Arc<Store>>,
     /// Of the statement that runs the moment before it, if there were changes by then; `None`: no statement runs.
     statement: Option<Option<Savepoint>>,
 }
@@ -277,13 +279,15 @@ impl SessionTransaction {
 
     /// Does something with the transaction in storage, which begins if there is none.
     pub fn change<R>(&self, store: &Arc<Store>, change: impl FnOnce(&mut Transaction) -> R) -> R {
+        let mut changes = self.changes.lock();
+        let Changes { transaction, store: known, .. } = &mut *changes;
         let begin = || {
-            let mut transaction = store.begin();
+            let mut transaction = known.get_or_insert_with(|| Arc::clone(store)).begin();
             transaction.set_session(self.session.into());
             transaction
         };
         self.set_status(STATEMENT_MEETS_ROWS, true);
-        change(self.changes.lock().transaction.get_or_insert_with(begin))
+        change(transaction.get_or_insert_with(begin))
     }
 
     /// Rows that the transaction has changed so far.
@@ -380,12 +384,15 @@ impl SessionTransaction {
     }
 
     fn roll_back_changes(&self) -> Result<()> {
-        let transaction = self.changes.lock().transaction.take();
+        let (transaction, store) = {
+            let mut changes = self.changes.lock();
+            (changes.transaction.take(), changes.store.clone())
+        };
         self.set_status(HALF_UNDONE, false);
         let Some(transaction) = transaction else { return Ok(()) };
-        let (store, id) = (Arc::clone(transaction.store()), transaction.id());
+        let id = transaction.id();
         let rolled_back = transaction.roll_back();
-        if let (Err(_), Some(id)) = (&rolled_back, id) {
+        if let (Err(_), Some(store), Some(id)) = (&rolled_back, store, id) {
             self.keep_tables(&store, id);
         }
         rolled_back.map_err(during_rollback)

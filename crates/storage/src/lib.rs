@@ -8,6 +8,8 @@
 //!   PageFile   page allocation, header page, free list     file/
 //!   Store      the data directory, its recovery            store/, directory.rs (lock, identity), reserve.rs,
 //!                                                          small_file.rs, checked_file.rs, definitions.rs
+//!   OpenFiles  the directory's files of pages                open_files.rs
+//!   TransactionSystem  transactions, undo, purge             transaction/
 //!   Log        the redo log                                log/
 //!   LockTable  locks of keys and gaps, waits, deadlocks    locks/
 //!   Disk       io_uring, pread, a simulated one with faults  io/
@@ -39,6 +41,7 @@ pub mod locks;
 mod log;
 pub mod lookup;
 pub mod mutex;
+mod open_files;
 pub mod page;
 mod planted;
 mod primitives;
@@ -65,7 +68,7 @@ pub use io::IoBackend;
 pub use key::Keys;
 pub use load::{DuplicatePolicy, LoadOptions, LoadProgress, LoadedFiles, TableLoader};
 pub use locks::{LockMode, LockTable, Waits};
-pub use log::{FlushAtCommit, LogStatus, RoomUse};
+pub use log::{FlushAtCommit, LogSettings, LogStatus, RoomUse};
 pub use lookup::{Lookup, LookupRequest};
 pub use read_view::ReadView;
 pub use reserve::Reserve;
@@ -74,10 +77,10 @@ pub use rows::{BatchFilter, ColumnRange, Fetch, dictionary_type};
 pub use scan::{Scan, ScanCursor, ScanRequest, Steering};
 pub use schema::{ColumnSchema, FileId, IndexSchema, TableSchema};
 pub use statistics::{ColumnStats, IndexStats, TableStatistics};
-pub use store::{EndsTransaction, LogSettings, RecoveryProgress, Store, StoreOptions};
+pub use store::{EndsTransaction, RecoveryProgress, Store, StoreOptions, TableSource};
 pub use table::Table;
 pub use table::locking_scan::{LockedRow, LockingScan, LockingScanRequest};
-pub use transaction::{Committed, CutOff, CutOffListener, CutOffRollback, Savepoint, TableSource, Transaction};
+pub use transaction::{Committed, CutOff, CutOffListener, CutOffRollback, Savepoint, Transaction};
 pub use tree::{Pages, RowOnPage, TreeReport, VisitEnd};
 #[cfg(test)]
 mod testing;

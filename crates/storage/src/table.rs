@@ -2,21 +2,23 @@
 
 #[cfg(test)]
 mod change_bench;
+mod changed_table;
 mod changes;
 mod insert_batch;
 mod lock_data;
-mod needed;
+mod open_directory;
 mod versions;
 
-pub(crate) use needed::{NeededVersions, OlderVersions};
+pub(crate) use open_directory::OpenDirectory;
 
 use crate::{
-    Counters, FileId, ReadView, Result, StorageError, Store, TableSchema, TableStatistics, arrow_type,
+    Counters, FileId, ReadView, Result, StorageError, TableSchema, TableStatistics, arrow_type,
     key::{ByteRange, Keys},
     latch_order::{self, Rank},
     mutex::Mutex,
+    open_files::OpenFiles,
     stripes::Stripes,
-    transaction::UndoRecords,
+    transaction::{ChangedTable, TransactionSystem, UndoRecords},
     tree::{ColumnSource, History, Tree, TreeLayout, UndoSource},
 };
 use arrow_array::{Array, ArrayRef};
@@ -32,7 +34,6 @@ const DIVES_MAX: usize = 200;
 
 /// An open table. Cheap to share; files marked as dropped go away with the last reference.
 pub struct Table {
-    store: Arc<Store>,
     schema: TableSchema,
     files: Vec<FileId>,
     /// What is known of the rows; replaced as a whole.
@@ -51,6 +52,8 @@ pub struct Table {
     rows: Stripes,
     /// Files to delete when this goes.
     dropped: Mutex<Vec<FileId>>,
+    /// Goes last: with it the directory may be closed.
+    directory: OpenDirectory,
 }
 
 /// A change of a row, or a time in which there is none.
@@ -63,47 +66,46 @@ pub(crate) struct Held<G> {
 impl Table {
     /// Opens a table on its files, one per index, in the schema's order.
     pub(crate) fn open(
-        store: Arc<Store>,
+        directory: OpenDirectory,
         schema: TableSchema,
         files: Vec<FileId>,
         statistics: TableStatistics,
     ) -> Result<Arc<Table>> {
-        let undo = UndoRecords::of(&store);
-        Table::open_with(store, schema, files, statistics, Some(undo))
+        let undo = UndoRecords::of(&directory.system);
+        Table::open_with(directory, schema, files, statistics, Some(undo))
     }
 
     /// Opens a table whose versions before the newest ones are found in `undo`.
     pub(crate) fn open_with(
-        store: Arc<Store>,
+        directory: OpenDirectory,
         schema: TableSchema,
         files: Vec<FileId>,
         statistics: TableStatistics,
         undo: Option<Arc<dyn UndoSource>>,
     ) -> Result<Arc<Table>> {
-        files.first().map_or(Ok(()), |clustered| store.check_not_given_up(*clustered))?;
+        files.first().map_or(Ok(()), |clustered| directory.system.check_not_given_up(*clustered))?;
+        let OpenDirectory { system, files: open_files, .. } = &directory;
         let mut trees: Vec<Arc<Tree>> = Vec::with_capacity(files.len());
         for (index, id) in files.iter().enumerate().take(schema.indexes.len()) {
-            let file = store.open_file(*id)?;
+            let file = open_files.open_file(*id)?;
             let layout = Arc::new(TreeLayout::new(&schema, index));
             if file.index_id() != layout.index_id {
                 let reason = format!("the file is of index {}, not {}", file.index_id(), layout.index_id);
                 return Err(StorageError::Corrupt { path: file.path().to_path_buf(), page: 0, reason });
             }
-            let tree =
-                Arc::new(Tree::open(Arc::clone(store.buffer_pool()), Some(Arc::clone(store.log())), file, layout)?);
+            let (pool, log) = (Arc::clone(open_files.buffer_pool()), Arc::clone(system.log()));
+            let tree = Arc::new(Tree::open(pool, Some(log), file, layout)?);
             tree.set_history(History { undo: undo.clone(), clustered: trees.first().cloned() });
-            tree.set_locks(Arc::clone(store.transactions().locks()));
-            tree.follow_horizon(Arc::clone(store.transactions().horizon()));
-            store.register_tree(&tree);
+            tree.set_locks(Arc::clone(system.transactions().locks()));
+            tree.follow_horizon(Arc::clone(system.transactions().horizon()));
             trees.push(tree);
         }
         if trees.is_empty() || trees.len() != schema.indexes.len() || trees.len() != files.len() {
             let reason = format!("{} files for {} indexes", files.len(), schema.indexes.len());
-            return Err(StorageError::Corrupt { path: store.directory().to_path_buf(), page: 0, reason });
+            return Err(StorageError::Corrupt { path: open_files.directory().to_path_buf(), page: 0, reason });
         }
         let texts = statistics.columns.iter().map(|column| AtomicU64::new(column.text.to_bits())).collect();
         let table = Arc::new(Table {
-            store,
             schema,
             files,
             statistics: RwLock::new(Arc::new(statistics)),
@@ -113,13 +115,32 @@ impl Table {
             changes: RwLock::default(),
             rows: Stripes::default(),
             dropped: Mutex::default(),
+            directory,
         });
-        table.store.transactions().register(&table);
+        let changed = Arc::clone(&table) as Arc<dyn ChangedTable>;
+        table.system().transactions().register(&changed);
         Ok(table)
     }
 
-    pub fn store(&self) -> &Arc<Store> {
-        &self.store
+    /// The counters of the directory.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.directory.counters
+    }
+
+    /// The transactions of the directory.
+    pub(crate) fn system(&self) -> &Arc<TransactionSystem> {
+        &self.directory.system
+    }
+
+    /// The files of the directory.
+    pub(crate) fn open_files(&self) -> &Arc<OpenFiles> {
+        &self.directory.files
+    }
+
+    /// What keeps the directory open.
+    #[cfg(test)]
+    pub(crate) fn kept_open(&self) -> &crate::open_files::KeptOpen {
+        &self.directory._open
     }
 
     pub fn schema(&self) -> &TableSchema {
@@ -153,8 +174,8 @@ impl Table {
         self.changed_rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Says that the tree of an index is right for views only that see a moment ([`Store::moment_of_views`]); others
-    /// are told `SnapshotTooOld`.
+    /// Says that the tree of an index is right for views only that see a moment ([`crate::Store::moment_of_views`]);
+    /// others are told `SnapshotTooOld`.
     pub fn set_since(&self, index: usize, moment: u64) {
         self.trees[index].set_since(moment);
     }
@@ -190,13 +211,13 @@ impl Table {
     /// Returns true if there is no row. [`Table::row_count`] is an estimate after a crash, and does not tell.
     pub fn is_empty(&self) -> Result<bool> {
         let all = ByteRange { lower: Vec::new(), upper: None };
-        Ok(self.stored_row(all, &ReadView::latest(), self.store.counters())?.is_none())
+        Ok(self.stored_row(all, &ReadView::latest(), self.counters())?.is_none())
     }
 
     /// Rows in these ranges of an index, from the counts that two descents per range see.
     pub fn estimate_rows(&self, index: usize, ranges: &[KeyRange]) -> Result<u64> {
         // Estimates are the optimizer's work, not the query's.
-        let counters = self.store.counters();
+        let counters = self.counters();
         let tree = &self.trees[index];
         let dives = ranges.len().min(DIVES_MAX);
         let mut rows = 0;
@@ -244,10 +265,10 @@ impl Table {
     /// list first, for nobody finds them again once the table is closed.
     pub fn flush(&self) -> Result<()> {
         for tree in &self.trees {
-            tree.free_unlinked(self.store.counters());
-            tree.write_counts(self.store.counters())?;
-            self.store.buffer_pool().flush_file(tree.file(), self.store.counters())?;
-            self.store.buffer_pool().sync_file(tree.file())?;
+            tree.free_unlinked(self.counters());
+            tree.write_counts(self.counters())?;
+            self.open_files().buffer_pool().flush_file(tree.file(), self.counters())?;
+            self.open_files().buffer_pool().sync_file(tree.file())?;
         }
         Ok(())
     }
@@ -262,11 +283,6 @@ impl Table {
     fn changing(&self) -> Held<RwLockReadGuard<'_, ()>> {
         let held = latch_order::Held::lock(Rank::Changes);
         Held { _guard: self.changes.read(), _held: held }
-    }
-
-    /// Returns true if a change would not have to wait now until changes are allowed.
-    pub(crate) fn may_be_changed_now(&self) -> bool {
-        self.changes.try_read().is_some()
     }
 
     /// The row with this primary key (one value per part).
@@ -311,14 +327,14 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        let dropped = self.dropped.get_mut();
+        let dropped = std::mem::take(self.dropped.get_mut());
         for tree in self.trees.iter().filter(|tree| !dropped.contains(&tree.file().id())) {
-            if let Err(e) = tree.write_counts(self.store.counters()) {
+            if let Err(e) = tree.write_counts(self.counters()) {
                 tracing::debug!("the counts of {} are not written: {e}", tree.file().path().display());
             }
         }
-        for id in self.dropped.get_mut().drain(..) {
-            let removed = self.store.open_file(id).and_then(|file| self.store.delete_file(&file));
+        for id in dropped {
+            let removed = self.open_files().open_file(id).and_then(|file| self.open_files().delete_file(&file));
             if let Err(e) = removed {
                 // Opening a directory removes files that no table knows.
                 tracing::warn!("file {} of a dropped table is deleted when the directory is next opened: {e}", id.0);

@@ -122,7 +122,7 @@ impl<'a> RowInsert<'a> {
                 }
             };
             let met = Met { target: self.target, bound: self.bound, row: &row, number: self.counts.records, value };
-            let before = self.context.transaction.moment(self.target.storage.store());
+            let before = self.context.transaction.moment(self.context.database.store());
             let resolve = &self.on_duplicate;
             match resolve.resolve(&met, index, error, &self.writer, self.evaluation, &self.conversion)? {
                 Resolved::Gone => {

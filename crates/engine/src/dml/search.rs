@@ -114,7 +114,7 @@ pub fn find_by_key(
     };
     let mut rows = LockingScan::new(&opened.storage, request)?;
     let (waits, counters) = (context.lock_waits(), context.process.counters.storage());
-    let row = context.transaction.change(opened.storage.store(), |transaction| {
+    let row = context.transaction.change(context.database.store(), |transaction| {
         context.ready_to_lock(transaction, waits);
         rows.next_to_change(transaction, counters)
     });

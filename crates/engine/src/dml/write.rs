@@ -39,7 +39,7 @@ impl<'a> Writer<'a> {
     /// the rows were read that are changed, unless they were locked before.
     pub fn new(context: &'a StatementContext, target: &'a OpenTarget, seen: Option<&Arc<ReadView>>) -> Writer<'a> {
         let waits = context.lock_waits();
-        context.transaction.change(target.storage.store(), |transaction| context.ready_to_lock(transaction, waits));
+        context.transaction.change(context.database.store(), |transaction| context.ready_to_lock(transaction, waits));
         let auto_increment = target.entry.auto_increment_column();
         Writer { context, target, seen: Mutex::new(seen.cloned()), auto_increment }
     }
@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
     /// Changes something within the session's transaction, and counts the attempt.
     fn change<R>(&self, counter: OperatorCounter, change: impl FnOnce(&mut Transaction) -> R) -> R {
         self.context.process.counters.add(counter, 1);
-        self.context.transaction.change(self.target.storage.store(), change)
+        self.context.transaction.change(self.context.database.store(), change)
     }
 
     fn written(&self, result: Result<bool, StorageError>) -> Result<Written> {
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
     pub fn insert_batch(&self, rows: &[Vec<Value>]) -> Result<usize> {
         let (table, counters) = (&self.target.storage, self.counters());
         let insert = |transaction: &mut Transaction| table.insert_batch(transaction, rows, counters);
-        match self.context.transaction.change(self.target.storage.store(), insert) {
+        match self.context.transaction.change(self.context.database.store(), insert) {
             Ok(inserted) => {
                 self.context.process.counters.add(OperatorCounter::row_writes, inserted as u64);
                 Ok(inserted)
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             skip_locked: false,
         };
         let mut rows = LockingScan::new(&self.target.storage, request)?;
-        let store = self.target.storage.store();
+        let store = self.context.database.store();
         let row = self.context.transaction.change(store, |transaction| rows.next(transaction, self.counters()));
         self.unless_stale(key, row.map(|row| row.is_some()))
     }

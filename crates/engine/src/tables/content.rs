@@ -98,7 +98,7 @@ fn without_values(table: &Table) -> TableStatistics {
         if let (true, Some(last)) = (schema.unique, distinct.last_mut()) {
             *last = rows as f64;
         }
-        IndexStats { distinct, leaf_pages, height: tree.height(table.store().counters()).unwrap_or(1) }
+        IndexStats { distinct, leaf_pages, height: tree.height(table.counters()).unwrap_or(1) }
     });
     TableStatistics { rows, columns: Vec::new(), indexes: indexes.collect() }
 }

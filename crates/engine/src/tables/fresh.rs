@@ -32,7 +32,7 @@ pub fn statistics(loaded: &TableStatistics, table: &Table) -> TableStatistics {
         if let (true, Some(last)) = (schema.unique, distinct.last_mut()) {
             *last = now;
         }
-        let counters = table.store().counters();
+        let counters = table.counters();
         IndexStats {
             distinct,
             leaf_pages: u64::from(tree.file().page_count()).saturating_sub(1).max(1),

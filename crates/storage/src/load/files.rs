@@ -1,21 +1,22 @@
 //! Files that a load makes. They are removed again unless the load succeeds.
 
-use crate::{Result, Store, file::PageFile};
+use crate::{Result, Table, file::PageFile};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 pub(super) struct NewFiles {
-    store: Arc<Store>,
+    /// The table that is loaded: the files are in its directory, which it keeps open.
+    table: Arc<Table>,
     files: Mutex<Vec<Arc<PageFile>>>,
 }
 
 impl NewFiles {
-    pub fn new(store: Arc<Store>) -> NewFiles {
-        NewFiles { store, files: Mutex::default() }
+    pub fn new(table: Arc<Table>) -> NewFiles {
+        NewFiles { table, files: Mutex::default() }
     }
 
     pub fn create(&self, index_id: u32) -> Result<Arc<PageFile>> {
-        let file = self.store.new_file(index_id)?;
+        let file = self.table.open_files().new_file(index_id)?;
         self.files.lock().push(Arc::clone(&file));
         Ok(file)
     }
@@ -23,7 +24,7 @@ impl NewFiles {
     /// Removes a file that is needed no longer.
     pub fn remove(&self, file: &Arc<PageFile>) -> Result<()> {
         self.files.lock().retain(|f| f.id() != file.id());
-        self.store.delete_file(file)
+        self.table.open_files().delete_file(file)
     }
 
     /// All files stay.
@@ -36,7 +37,7 @@ impl Drop for NewFiles {
     fn drop(&mut self) {
         for file in self.files.get_mut() {
             // There is an error to tell already; what stays is removed when the directory is next opened.
-            let _ = self.store.delete_file(file);
+            let _ = self.table.open_files().delete_file(file);
         }
     }
 }

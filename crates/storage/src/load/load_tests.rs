@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, Steering, StoreOptions, arrow_type};
+use crate::{ColumnSchema, Fetch, IndexSchema, ReadView, Scan, ScanRequest, Steering, Store, StoreOptions, arrow_type};
 use arrow_array::{Array, Int32Array, StringViewArray, cast::AsArray, types::Int32Type};
 use arrow_schema::{Field, Schema};
 use muster_types::{Collation, KeyPart, KeyRange, SqlType};

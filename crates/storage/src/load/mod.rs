@@ -26,7 +26,7 @@ mod statistics;
 pub use sample::sample;
 
 use crate::{
-    FileId, IndexStats, Result, StorageError, Store, Table, TableSchema, TableStatistics,
+    FileId, IndexStats, Result, StorageError, Table, TableSchema, TableStatistics,
     key::cut_text,
     tree::{Tree, TreeLayout},
     value_at,
@@ -110,11 +110,10 @@ pub struct TableLoader {
 
 impl TableLoader {
     pub fn new(table: Arc<Table>, options: LoadOptions) -> Result<TableLoader> {
-        let store = Arc::clone(table.store());
         let layout = Arc::new(TreeLayout::new(table.schema(), 0));
         let old = LoadSource::Table { table: Arc::clone(&table), index: 0 };
         let next_row_number = (old.file().header().next_row_id as i64).max(1);
-        let files = Arc::new(NewFiles::new(Arc::clone(&store)));
+        let files = Arc::new(NewFiles::new(Arc::clone(&table)));
         let build_options = ClusteredOptions {
             sort: SortOptions {
                 memory_bytes: options.memory_bytes,
@@ -122,8 +121,8 @@ impl TableLoader {
                 progress: Arc::clone(&options.progress),
             },
             duplicates: options.duplicates,
-            pool: Arc::clone(store.buffer_pool()),
-            counters: Arc::clone(store.counters()),
+            pool: Arc::clone(table.open_files().buffer_pool()),
+            counters: Arc::clone(table.counters()),
             files: Arc::clone(&files),
         };
         let old = (!table.is_empty()?).then_some(old);
@@ -187,11 +186,10 @@ impl TableLoader {
         self.send(None)?;
         let clustered = self.join()?;
         let schema = self.table.schema().clone();
-        let store = self.table.store();
         let secondary: Vec<usize> = (1..schema.indexes.len()).collect();
-        let tree =
-            Tree::open(Arc::clone(store.buffer_pool()), None, Arc::clone(&clustered.file), Arc::clone(&self.layout))?;
-        let built = index_builder(store, LoadSource::Built(Arc::new(tree)), &schema, &self.files, &self.options)
+        let pool = Arc::clone(self.table.open_files().buffer_pool());
+        let tree = Tree::open(pool, None, Arc::clone(&clustered.file), Arc::clone(&self.layout))?;
+        let built = index_builder(&self.table, LoadSource::Built(Arc::new(tree)), &schema, &self.files, &self.options)
             .build_all(&secondary)?;
         let (mut files, mut indexes) = (vec![clustered.file.id()], vec![clustered.index]);
         for (file, stats) in built {
@@ -219,7 +217,7 @@ impl Drop for TableLoader {
 }
 
 fn index_builder<'a>(
-    store: &Arc<Store>,
+    table: &Table,
     clustered: LoadSource,
     schema: &'a TableSchema,
     files: &'a NewFiles,
@@ -233,7 +231,7 @@ fn index_builder<'a>(
         temp_dir: options.temp_dir.clone(),
         threads: options.threads,
         progress: Arc::clone(&options.progress),
-        counters: Arc::clone(store.counters()),
+        counters: Arc::clone(table.counters()),
     }
 }
 
@@ -246,8 +244,8 @@ pub fn build_index(
     options: &LoadOptions,
 ) -> Result<(FileId, IndexStats)> {
     let clustered = LoadSource::Table { table: Arc::clone(table), index: 0 };
-    let files = NewFiles::new(Arc::clone(table.store()));
-    let built = index_builder(table.store(), clustered, schema, &files, options).build_all(&[index])?;
+    let files = NewFiles::new(Arc::clone(table));
+    let built = index_builder(table, clustered, schema, &files, options).build_all(&[index])?;
     files.keep();
     let built = built.into_iter().next().map(|(file, stats)| (file.id(), stats));
     built.ok_or(StorageError::Interrupted)

@@ -48,7 +48,7 @@ struct ColumnSample {
 /// Reads `leaves_max` leaves of each tree of a table, at most. `known`: what was known before; of texts it says what no
 /// sample can. Errors: those of reading pages.
 pub fn sample(table: &Table, known: &TableStatistics, leaves_max: usize) -> Result<TableStatistics> {
-    let counters = table.store().counters();
+    let counters = table.counters();
     let rows = table.row_count();
     let mut columns: Vec<ColumnSample> = table.schema().columns.iter().map(|_| ColumnSample::default()).collect();
     let mut trees = Vec::with_capacity(table.trees().len());

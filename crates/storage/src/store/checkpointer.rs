@@ -1,12 +1,11 @@
 //! Checkpoints: a thread that has pages written which have been dirty longest, and tells where redo begins.
 
-use super::LogSettings;
 use crate::{
     Result,
     buffer_pool::BufferPool,
     essential_thread,
     io::Disk,
-    log::{Log, SmallFiles},
+    log::{Log, LogSettings, SmallFiles},
     mutex::Mutex,
     transaction::Transactions,
 };

@@ -9,7 +9,7 @@
 //!
 //! All of it may be cut off and begun again at any time: a page knows by its LSN what it has.
 
-use super::{LogSettings, StoreOptions};
+use super::StoreOptions;
 use crate::{
     Counters, FileId, Result, StorageError,
     buffer_pool::{BufferPool, PageForRedo, PageGuardMut},
@@ -18,8 +18,8 @@ use crate::{
     io::Disk,
     locks::LockTable,
     log::{
-        self, Damage, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, Lsn, Next, OnFailure,
-        Planted, Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
+        self, Damage, Doublewrite, FileChanges, Geometry, GroupView, Log, LogFiles, LogOptions, LogSettings, Lsn, Next,
+        OnFailure, Planted, Record, Recovery, RepeatedLog, SEGMENT_MAX, SEGMENT_MIN, SegmentFormat, SmallFiles,
     },
     page::PageHeader,
     transaction::{Analysis, Transactions},

@@ -2,7 +2,10 @@
 //! --ignored --nocapture recovery_bench`, in an optimized build.
 
 use super::*;
-use crate::rows::fixtures::{sysbench_row, sysbench_schema};
+use crate::{
+    log::LogSettings,
+    rows::fixtures::{sysbench_row, sysbench_schema},
+};
 use muster_types::Value;
 use std::{
     fs,

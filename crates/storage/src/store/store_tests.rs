@@ -3,10 +3,12 @@
 use super::*;
 use crate::{
     ColumnSchema, IndexSchema,
+    file::Companion,
     page::{PAGE_HEADER, PageType},
+    rows::fixtures::number_schema,
     tree::page::leaf::Leaf,
 };
-use muster_types::{KeyPart, SqlType};
+use muster_types::{KeyPart, SqlType, Value};
 use std::fs;
 
 fn options(page_size: usize) -> StoreOptions {
@@ -51,6 +53,30 @@ fn a_directory_has_one_user() {
     assert!(matches!(open(directory.path()), Err(StorageError::Locked { .. })));
     drop(store);
     open(directory.path()).unwrap();
+}
+
+#[test]
+fn tables_and_transactions_keep_their_directory_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), StoreOptions { purges: false, ..options(8192) }).unwrap();
+    let files = store.create_table(&number_schema()).unwrap();
+    let table = store.open_table(number_schema(), files.clone(), TableStatistics::default()).unwrap();
+    let mut trx = store.begin();
+    drop(store);
+    // A row and its end come into the log, and nobody else has the directory.
+    table.insert(&mut trx, &[1, 2, 3].map(Value::Int), &Counters::default()).unwrap();
+    drop(table);
+    assert!(matches!(open(directory.path()), Err(StorageError::Locked { .. })), "a transaction keeps it open");
+    let _ = trx.commit().unwrap();
+    let store = open(directory.path()).unwrap();
+    let table = store.open_table(number_schema(), files.clone(), TableStatistics::default()).unwrap();
+    drop(store);
+    assert!(matches!(open(directory.path()), Err(StorageError::Locked { .. })), "a table keeps it open");
+    // The counts of its files are written before the directory is closed.
+    drop(table);
+    let store = open(directory.path()).unwrap();
+    let table = store.open_table(number_schema(), files, TableStatistics::default()).unwrap();
+    assert_eq!(table.row_count(), 1);
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl Table {
             Value::Bytes(bytes) => bytes.len(),
             _ => size_of::<u128>(),
         });
-        bytes.sum::<usize>().min(self.store.page_size() / 2)
+        bytes.sum::<usize>().min(self.open_files().page_size() / 2)
     }
 
     /// Does something anew after each wait for a lock of another transaction, which it has met while it held latches.
@@ -252,11 +252,12 @@ impl Table {
     /// The place in the chain of a row's versions of the undo record that leads to this version, the newest one so far.
     fn place_behind(&self, version: Version) -> ChainPlace {
         // Nobody looks for versions behind one that all views see.
-        if version.roll_pointer == 0 || version.trx_id < self.store.transactions().horizon().load(Ordering::Acquire) {
+        if version.roll_pointer == 0 || version.trx_id < self.system().transactions().horizon().load(Ordering::Acquire)
+        {
             return ChainPlace::First;
         }
         ChainPlace::behind(version.roll_pointer, |at| {
-            self.store.log().read_recent(at, |record| link_of(&record)).flatten()
+            self.system().log().read_recent(at, |record| link_of(&record)).flatten()
         })
     }
 
@@ -264,7 +265,8 @@ impl Table {
     pub(super) fn commit_changes(&self, changes: Vec<TreeChange<'_>>, first: Option<&FirstRecord>) -> Result<Lsn> {
         let (rests, lsn) = TreeChange::commit_all(changes, first)?;
         // The transaction does not know of the undo record yet: if this panics, it cannot be rolled back.
-        let _ends_process = first.map(|_| EndsProcess::if_panics(self.store.disk().as_ref(), "a change of rows"));
+        let _ends_process =
+            first.map(|_| EndsProcess::if_panics(self.open_files().disk().as_ref(), "a change of rows"));
         rests.into_iter().for_each(Rest::finish);
         Ok(lsn)
     }

@@ -54,7 +54,7 @@ impl Table {
         let trx_id = locks.trx_id();
         let mut change = tree.begin(trx_id, room, counters).of_transaction(locks);
         let stored = rows.iter().map(|row| tree.layout().stored_values(row, 0));
-        let keys = change.insert_together(stored, 2 * self.store.page_size())?;
+        let keys = change.insert_together(stored, 2 * self.open_files().page_size())?;
         if keys.is_empty() {
             return Ok(0);
         }
@@ -68,7 +68,7 @@ impl Table {
     /// Undoes the insertion of rows that came together, the last one first. A crash may come between two of them: rows
     /// that are gone already are passed by. Errors: those of reading and changing pages.
     pub(super) fn undo_inserts(&self, at: Lsn, undo: &UndoRecord) -> Result<()> {
-        let (clustered, counters) = (&self.trees[0], self.store.counters());
+        let (clustered, counters) = (&self.trees[0], self.counters());
         for key in undo.keys().into_iter().rev() {
             let room = clustered.room_at_once()?;
             let _changing = self.changing();

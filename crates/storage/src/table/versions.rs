@@ -4,12 +4,12 @@
 //! is undone or removed here asks of an entry which version makes it. The lock of the row is held meanwhile: its
 //! versions stay as they are, but for those that purge does not need.
 
-use super::{NeededVersions, Table};
+use super::Table;
 use crate::{
     Counters, Result, StorageError,
     latch_order::Rank,
     log::Lsn,
-    transaction::{PlantedFault, SeenByAll, UndoRecord, kind},
+    transaction::{NeededVersions, PlantedFault, SeenByAll, UndoRecord, kind},
     tree::UndoKind,
     tree::{CurrentRow, FirstRecord, Tree, TreeChange},
 };
@@ -60,18 +60,18 @@ impl UndoneEntry {
 impl Table {
     /// Undoes the change that the undo record at a position was written for. The row is as the change left it, since
     /// its transaction has not ended. Errors: those of reading and changing pages.
-    pub(crate) fn undo(&self, at: Lsn, undo: &UndoRecord, needed: &mut NeededVersions<'_>) -> Result<()> {
+    pub(super) fn undo(&self, at: Lsn, undo: &UndoRecord, needed: &mut NeededVersions<'_>) -> Result<()> {
         if undo.kind == UndoKind::Inserts {
             return self.undo_inserts(at, undo);
         }
-        let counters = self.store.counters();
+        let counters = self.counters();
         let rooms = self.trees.iter().map(|tree| tree.room_at_once()).collect::<Result<Vec<_>>>()?;
         let _changing = self.changing();
         let _row = self.rows.lock(&undo.key, Rank::Row);
         let clustered = &self.trees[0];
         let now = clustered.current(&undo.key, counters)?.filter(|now| now.version.roll_pointer == at);
-        let now = now.ok_or_else(|| self.store.log().damaged(at, "no row has the change of the undo record"))?;
-        let seen = self.store.transactions().seen_by_all();
+        let now = now.ok_or_else(|| self.system().log().damaged(at, "no row has the change of the undo record"))?;
+        let seen = self.system().transactions().seen_by_all();
         let record = undo.record_before(clustered, &now.record)?;
         let before = (undo.kind != UndoKind::Insert && !undo.marked)
             .then(|| self.values_for_entries(&record, counters))
@@ -97,7 +97,7 @@ impl Table {
             let mut change = tree.begin(undo.trx_id, room, counters);
             match (index.checked_sub(1).map(|at| &entries[at]), &gone) {
                 (None, _) => self.undo_row(&mut change, undo, &record, is_purged)?,
-                _ if self.store.transactions().has(PlantedFault::ForgetEntries) => {}
+                _ if self.system().transactions().has(PlantedFault::ForgetEntries) => {}
                 (Some(_), Some(gone)) => self.remove_entries(tree, &mut change, gone, after.as_deref())?,
                 (Some(entry), None) => entry.undo(&mut change)?,
             }
@@ -158,7 +158,7 @@ impl Table {
 
     /// Removes what nobody needs any more of the version before a change, whose transaction all views see: its entries,
     /// and the row if the change marked it and nothing has changed it since. Done once more, it does nothing.
-    pub(crate) fn purge(
+    pub(super) fn purge(
         &self,
         undo: &UndoRecord,
         seen: &SeenByAll,
@@ -168,7 +168,7 @@ impl Table {
         if undo.kind.is_insert() || undo.marked || undo.leaves_nothing {
             return Ok(());
         }
-        let counters = self.store.counters();
+        let counters = self.counters();
         let rooms = self.room_in_log()?;
         let _changing = self.changing();
         let _row = self.rows.lock(&undo.key, Rank::Row);
@@ -196,7 +196,7 @@ impl Table {
         if changed {
             self.commit_changes(changes, None)?;
             let removed = u64::from(goes);
-            self.store.transactions().purged_rows.fetch_add(removed, std::sync::atomic::Ordering::Relaxed);
+            self.system().transactions().purged_rows.fetch_add(removed, std::sync::atomic::Ordering::Relaxed);
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl Table {
         let mut keys = keys_of(version)?;
         let Some(now) = now else { return Ok(keys) };
         if !now.marked {
-            let newest = keys_of(&self.values_for_entries(&now.record, self.store.counters())?)?;
+            let newest = keys_of(&self.values_for_entries(&now.record, self.counters())?)?;
             keys.iter_mut().zip(newest).filter(|(key, newest)| *key == newest).for_each(|(key, _)| *key = None);
         }
         let has_older = now.version.roll_pointer != 0 && !seen.contains(now.version.trx_id);
@@ -233,31 +233,19 @@ impl Table {
 
     /// The long values of a version of a row that nobody needs any more go. A check of the table would miss their pages
     /// on the way to the free list, so this is a change like others.
-    pub(crate) fn free_long_values(&self, record: &[u8]) -> Result<()> {
+    pub(super) fn free_long_values(&self, record: &[u8]) -> Result<()> {
         let _changing = self.changing();
-        self.trees[0].free_long_values(record, self.store.counters())
-    }
-
-    /// Returns true if there are unique trees beside the clustered one.
-    pub(super) fn has_unique_entries(&self) -> bool {
-        self.schema.indexes[1..].iter().any(|index| index.unique)
-    }
-
-    /// The keys of the entries, in the order of the secondary trees, of the version that an undo record leads to.
-    /// Errors: those of reading long values.
-    pub(super) fn keys_of_entries(&self, undo: &UndoRecord) -> Result<Vec<Vec<u8>>> {
-        let values = self.values_for_entries(&undo.own_values(&self.trees[0])?, self.store.counters())?;
-        self.trees[1..].iter().map(|tree| self.entry(tree, &values).map(|(_, key)| key)).collect()
+        self.trees[0].free_long_values(record, self.counters())
     }
 
     /// The values of a version that entries are made of; NULL for the others.
-    fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
+    pub(super) fn values_for_entries(&self, record: &[u8], counters: &Counters) -> Result<Vec<Value>> {
         let clustered = &self.trees[0];
         clustered.some_values_of_record(record, |column| clustered.layout().in_entries[column], counters)
     }
 
     /// The entry of a row, given as the values that the clustered tree stores.
-    fn entry(&self, tree: &Tree, stored: &[Value]) -> Result<SecondaryEntry> {
+    pub(super) fn entry(&self, tree: &Tree, stored: &[Value]) -> Result<SecondaryEntry> {
         let (row, number) = self.split_stored(stored);
         let values = tree.layout().stored_values(row, number);
         let key = tree.key_of_values(&values)?;

@@ -1,20 +1,19 @@
 //! A thread that rolls back transactions which a crash has cut off, and one that purges.
 
-use super::{Ended, Transactions, UndoReader, kind, purge::is_of_one_table};
+use super::{Ended, TransactionSystem, Transactions, UndoReader, kind, purge::is_of_one_table};
 use crate::{
-    FileId, Result, StorageError, Store, Table, essential_thread,
+    FileId, Result, StorageError, essential_thread,
     log::{Group, Lsn},
     mutex::Mutex,
+    open_files::KeptOpen,
 };
 use std::{
+    any::Any,
     io,
     sync::{Arc, Weak, atomic::Ordering},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-
-/// Opens the table that has a clustered tree; `None` if it was dropped.
-pub type TableSource = Arc<dyn Fn(FileId) -> Result<Option<Arc<Table>>> + Send + Sync>;
 
 /// A transaction that was cut off and is rolled back in the background: by a crash, or because its own rollback has
 /// failed.
@@ -49,12 +48,14 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts the threads of a store. Their panics end the process.
-    pub fn start(&self, store: &Arc<Store>) -> io::Result<()> {
-        let works: [(&str, fn(&Transactions, &Weak<Store>)); 2] = [("purge", purge), ("rollback", roll_back)];
+    /// Starts the threads of a system. Their panics end the process. While one of them works, it keeps the directory
+    /// open.
+    pub fn start(&self, system: &Arc<TransactionSystem>, open: &KeptOpen) -> io::Result<()> {
+        let works: [(&str, fn(&Transactions, &IdleSystem)); 2] = [("purge", purge), ("rollback", roll_back)];
         for (name, work) in works {
-            let (transactions, of_thread) = (Arc::clone(store.transactions()), Arc::downgrade(store));
-            let thread = essential_thread::spawn(name, store.disk(), move || work(&transactions, &of_thread))?;
+            let transactions = Arc::clone(system.transactions());
+            let of_thread = IdleSystem { system: Arc::downgrade(system), open: Arc::downgrade(open) };
+            let thread = essential_thread::spawn(name, system.files.disk(), move || work(&transactions, &of_thread))?;
             self.threads.lock().push(thread);
         }
         Ok(())
@@ -70,6 +71,27 @@ impl Background {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
+    }
+}
+
+/// A system as a thread has it that has nothing to do: whoever lets the directory go closes it.
+struct IdleSystem {
+    system: Weak<TransactionSystem>,
+    open: Weak<dyn Any + Send + Sync>,
+}
+
+/// A system whose directory is kept open.
+struct BusySystem {
+    system: Arc<TransactionSystem>,
+    /// Goes last: with it the directory may be closed.
+    _open: KeptOpen,
+}
+
+impl IdleSystem {
+    /// `None` if the directory is being closed.
+    fn keep_open(&self) -> Option<BusySystem> {
+        let open = self.open.upgrade()?;
+        Some(BusySystem { system: self.system.upgrade()?, _open: open })
     }
 }
 
@@ -108,7 +130,7 @@ impl Retry {
     }
 }
 
-fn purge(transactions: &Transactions, store: &Weak<Store>) {
+fn purge(transactions: &Transactions, idle: &IdleSystem) {
     let mut retry = Retry::new();
     loop {
         {
@@ -122,13 +144,13 @@ fn purge(transactions: &Transactions, store: &Weak<Store>) {
             if retry.is_due() || transactions.table_opened.swap(false, Ordering::AcqRel) {
                 state.history.retry_failed();
             }
-            // Without work the store is not held, so that whoever lets it go closes it.
+            // Without work the directory is not kept open, so that whoever lets it go closes it.
             if state.history.is_idle() {
                 continue;
             }
         }
-        let Some(store) = store.upgrade() else { return };
-        match store.purge_until(|| transactions.is_stopping()) {
+        let Some(busy) = idle.keep_open() else { return };
+        match busy.system.purge_until(|| transactions.is_stopping()) {
             // Others are purged without a wait.
             Err(e) if is_of_one_table(&e) => retry.note(Err(e), "old versions of rows stay for now"),
             Ok(()) if transactions.state.lock().history.has_failed() => {}
@@ -143,7 +165,7 @@ fn purge(transactions: &Transactions, store: &Weak<Store>) {
     }
 }
 
-fn roll_back(transactions: &Transactions, store: &Weak<Store>) {
+fn roll_back(transactions: &Transactions, idle: &IdleSystem) {
     loop {
         {
             let mut state = transactions.state.lock();
@@ -157,8 +179,8 @@ fn roll_back(transactions: &Transactions, store: &Weak<Store>) {
                 continue;
             }
         }
-        let Some(store) = store.upgrade() else { return };
-        store.roll_back_due_losers();
+        let Some(busy) = idle.keep_open() else { return };
+        busy.system.roll_back_due_losers();
     }
 }
 
@@ -228,7 +250,7 @@ impl Transactions {
     }
 }
 
-impl Store {
+impl TransactionSystem {
     /// Rolls back what a crash has cut off. A transaction for which that fails is left for the next time, and the
     /// others are rolled back. Errors: the first one, of `Interrupted` if a table is not known yet or the store closes;
     /// those of opening tables, reading the log and changing pages.
@@ -241,8 +263,8 @@ impl Store {
         outcome
     }
 
-    /// As [`Store::roll_back_losers`], but for those that have failed a short while ago. The server's log has the
-    /// failures.
+    /// As [`TransactionSystem::roll_back_losers`], but for those that have failed a short while ago. The server's log
+    /// has the failures.
     fn roll_back_due_losers(&self) {
         let retries = &self.transactions().retries;
         self.each_loser(|loser, undo_records| {

@@ -14,9 +14,9 @@
 //! ([`Companion::GivenUp`]), and it cannot be opened any more, but dropped. All other tables of the transaction are
 //! rolled back.
 
-use super::Ended;
+use super::{Ended, TransactionSystem};
 use crate::{
-    FileId, LogSettings, Result, StorageError, Store, Table,
+    FileId, LogSettings, Result, StorageError,
     file::Companion,
     log::{Log, Lsn},
     mutex::Mutex,
@@ -77,7 +77,7 @@ impl Bounds {
     }
 }
 
-impl Store {
+impl TransactionSystem {
     /// Delays a transaction that is about to change something if purge is far behind, so that the log does not grow
     /// without end. One for which views wait is not meant. The caller holds no latch and no lock of a row.
     pub(super) fn wait_for_purge(&self) {
@@ -99,8 +99,8 @@ impl Store {
 
     /// Returns true if a table was given up: this is its clustered tree's file.
     pub(crate) fn is_given_up(&self, file: FileId) -> Result<bool> {
-        let path = Companion::GivenUp.path(self.directory(), file);
-        let len = self.disk().len_of(&path).map_err(|e| StorageError::io(&path, e))?;
+        let path = Companion::GivenUp.path(self.files.directory(), file);
+        let len = self.files.disk().len_of(&path).map_err(|e| StorageError::io(&path, e))?;
         Ok(len.is_some())
     }
 
@@ -109,19 +109,19 @@ impl Store {
         if !self.is_given_up(file)? {
             return Ok(());
         }
-        let path = crate::file::file_path(self.directory(), file);
+        let path = crate::file::file_path(self.files.directory(), file);
         let reason = "a transaction that has changed the table could not be rolled back: drop it".to_string();
         Err(StorageError::Corrupt { path, page: 0, reason })
     }
 
     /// Gives a table up, durably, for which a transaction cannot be rolled back.
     pub(super) fn give_up_table(&self, file: FileId, id: u64, reason: &StorageError) -> Result<()> {
-        let path = Companion::GivenUp.path(self.directory(), file);
+        let path = Companion::GivenUp.path(self.files.directory(), file);
         let fail = |e| StorageError::io(&path, e);
         let text = format!("transaction {id} could not be rolled back: {reason}\n");
-        self.disk().write_small(&path, text.as_bytes(), self.is_synced()).map_err(fail)?;
-        if self.is_synced() {
-            self.disk().sync_directory(self.directory()).map_err(fail)?;
+        self.files.disk().write_small(&path, text.as_bytes(), self.files.is_synced()).map_err(fail)?;
+        if self.files.is_synced() {
+            self.files.disk().sync_directory(self.files.directory()).map_err(fail)?;
         }
         tracing::error!(
             "the table of file {} is given up, and cannot be opened any more: transaction {id} could not be rolled back in it: {reason}",
@@ -131,14 +131,6 @@ impl Store {
             table.close_to_readers();
         }
         Ok(())
-    }
-}
-
-impl Table {
-    /// Lets all reads fail with `SnapshotTooOld` that begin from now on. Those whose view is older do not see the
-    /// transaction that could not be rolled back, and its rows stay locked.
-    fn close_to_readers(&self) {
-        (0..self.trees().len()).for_each(|index| self.set_since(index, u64::MAX));
     }
 }
 

@@ -55,7 +55,7 @@ impl Home {
         Home { disk, table, files, model }
     }
 
-    fn store(&self) -> &Arc<Store> {
+    fn store(&self) -> Arc<Store> {
         self.table.store()
     }
 

@@ -1,10 +1,11 @@
 //! One transaction: it begins with its first change, and ends with commit or rollback.
 
-use super::{PlantedFault, UndoRecord, kind};
+use super::{PlantedFault, TransactionSystem, UndoRecord, kind};
 use crate::{
-    FileId, LockMode, ReadView, Result, StorageError, Store, Waits,
+    FileId, LockMode, ReadView, Result, StorageError, Waits,
     locks::TransactionLocks,
     log::{FlushAtCommit, Group, Log, Lsn, Room},
+    open_files::KeptOpen,
     tree::UndoKind,
 };
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const END_BYTES: u64 = 64;
 /// A transaction. It has an id and records in the log only once it changes something. Dropped without a commit, it is
 /// rolled back.
 pub struct Transaction {
-    store: Arc<Store>,
+    system: Arc<TransactionSystem>,
     /// 0 as long as nothing is changed.
     id: u64,
     /// The last undo record.
@@ -35,6 +36,8 @@ pub struct Transaction {
     /// Room in the log for the record of the end, and for undoing.
     end_room: Option<Room>,
     undo_room: Option<Room>,
+    /// Goes last: with it the directory may be closed.
+    _open: KeptOpen,
 }
 
 /// A moment within a transaction.
@@ -62,12 +65,12 @@ impl Committed {
     }
 }
 
-impl Store {
-    /// A transaction that has changed nothing yet. Who begins one holds no latch.
-    pub fn begin(self: &Arc<Self>) -> Transaction {
+impl TransactionSystem {
+    /// A transaction that has changed nothing yet, and that keeps the directory open. Who begins one holds no latch.
+    pub fn begin(self: &Arc<Self>, open: KeptOpen) -> Transaction {
         self.help_to_purge();
         Transaction {
-            store: Arc::clone(self),
+            system: Arc::clone(self),
             id: 0,
             last: 0,
             changed_rows: 0,
@@ -80,6 +83,7 @@ impl Store {
             half_undone: None,
             end_room: None,
             undo_room: None,
+            _open: open,
         }
     }
 
@@ -90,10 +94,6 @@ impl Store {
 }
 
 impl Transaction {
-    pub fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
     /// The transaction's id, once it has one.
     pub fn id(&self) -> Option<u64> {
         (self.id != 0).then_some(self.id)
@@ -117,9 +117,9 @@ impl Transaction {
             return Err(StorageError::HalfUndone);
         }
         if self.id == 0 {
-            self.store.wait_for_purge();
-            self.end_room = Some(self.store.log().reserve(END_BYTES)?);
-            let mut locks = self.store.transactions().begin(self.store.log());
+            self.system.wait_for_purge();
+            self.end_room = Some(self.system.log().reserve(END_BYTES)?);
+            let mut locks = self.system.transactions().begin(self.system.log());
             locks.set_waits(self.waits.clone());
             locks.set_duplicate_mode(self.duplicate_mode);
             locks.owner().set_statement(self.statement.clone());
@@ -176,7 +176,7 @@ impl Transaction {
 
     /// Promises room in the log for undoing a change, whose undoing takes about so many bytes. Error: `DiskFull`.
     pub(crate) fn promise_undo(&mut self, bytes: u64) -> Result<()> {
-        let more = self.store.log().promise(bytes)?;
+        let more = self.system.log().promise(bytes)?;
         match &mut self.undo_room {
             Some(room) => room.merge(more),
             None => self.undo_room = Some(more),
@@ -220,14 +220,14 @@ impl Transaction {
     }
 
     fn undo_back_to(&mut self, to: Savepoint) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        let mut undo_records = store.undo_records();
+        let system = Arc::clone(&self.system);
+        let mut undo_records = system.undo_records();
         while self.last > to.last {
             let record = undo_records.read(self.last)?;
             // Undoing takes of the room that was promised for it.
             let room = undo_bytes(&record.1);
             self.promise_less(room);
-            match store.undo(self.last, &record, &mut undo_records.needed) {
+            match system.undo(self.last, &record, &mut undo_records.needed) {
                 Ok(next) => self.last = next,
                 Err(e) => {
                     // The next attempt takes it again. Without it that may have to wait for room.
@@ -255,11 +255,11 @@ impl Transaction {
         if self.ends_without_record() {
             return Ok(Committed { log: None });
         }
-        let log = Arc::clone(self.store.log());
+        let log = Arc::clone(self.system.log());
         let end = self.append_end(&log, kind::COMMIT);
-        let is_durable = self.store.transactions().has(PlantedFault::CommitNotWaitedFor);
+        let is_durable = self.system.transactions().has(PlantedFault::CommitNotWaitedFor);
         let to_purge = (self.last != 0).then_some(if self.leaves_garbage { self.last } else { 0 });
-        self.store.transactions().end(self.id, to_purge, self.changed_rows, log.current());
+        self.system.transactions().end(self.id, to_purge, self.changed_rows, log.current());
         self.id = 0;
         Ok(Committed { log: (!is_durable).then_some((log, end)) })
     }
@@ -279,14 +279,14 @@ impl Transaction {
         let id = std::mem::take(&mut self.id);
         match &undone {
             Ok(()) => {
-                let log = Arc::clone(self.store.log());
+                let log = Arc::clone(self.system.log());
                 self.append_end_of(&log, kind::ROLLED_BACK, id);
-                self.store.transactions().end(id, Some(0), 0, log.current());
+                self.system.transactions().end(id, Some(0), 0, log.current());
             }
             // Its rows stay locked until then.
             Err(e) => {
                 tracing::warn!("transaction {id} could not be rolled back, and is tried again in the background: {e}");
-                self.store.transactions().leave_to_background(id, self.last);
+                self.system.transactions().leave_to_background(id, self.last);
             }
         }
         undone
@@ -296,7 +296,7 @@ impl Transaction {
     /// something, even if that is undone.
     fn ends_without_record(&mut self) -> bool {
         if self.id != 0 && self.changed_rows == 0 {
-            self.store.transactions().end(std::mem::take(&mut self.id), None, 0, 0);
+            self.system.transactions().end(std::mem::take(&mut self.id), None, 0, 0);
         }
         self.id == 0
     }

@@ -59,7 +59,7 @@ impl Hot {
         [1, version % 7, version, -version].map(Value::Int).to_vec()
     }
 
-    fn store(&self) -> &Arc<Store> {
+    fn store(&self) -> Arc<Store> {
         self.table.store()
     }
 

@@ -1,18 +1,21 @@
 //! Transactions: who is active, what has committed, what is undone, what is purged. See `docs/transactions.md`.
 //!
 //! ```text
-//!   Transaction     one of them: begins with its first change, ends with commit or rollback     handle.rs
-//!   Transactions    ids, who is active, published views, what waits for purge                   mod.rs
-//!   records         undo records and others, as bytes of the log                                records.rs
-//!   chain           anchors in the chains of versions, from which readers jump over many        chain.rs
-//!   rollback        undo records, from the last to the first                                    rollback.rs
-//!   versions        versions of rows before the newest one, for views                           versions.rs
-//!   History         transactions that have ended and are not purged                             history.rs
-//!   purge           versions and rows that no view needs any more                               purge.rs
-//!   bounds          how long the log is kept for what cannot be purged or rolled back           bounds.rs
-//!   Analysis        what the log tells of transactions after a crash                            analysis.rs
-//!   retry           when to try again what could not be rolled back                            retry.rs
-//!   Background      a thread that rolls back what a crash left, and one that purges             background.rs
+//!   Transaction        one of them: begins with its first change, ends with commit or rollback     handle.rs
+//!   TransactionSystem  the transactions of a directory, the log, and how tables are found          system.rs
+//!   ChangedTable       a table as undo and purge see it                                            changed_table.rs
+//!   Transactions       ids, who is active, published views, what waits for purge                   mod.rs
+//!   records            undo records and others, as bytes of the log                                records.rs
+//!   chain              anchors in the chains of versions, from which readers jump over many        chain.rs
+//!   rollback           undo records, from the last to the first                                    rollback.rs
+//!   NeededVersions     versions of a row that undo and purge have to look at                       needed.rs
+//!   versions           versions of rows before the newest one, for views                           versions.rs
+//!   History            transactions that have ended and are not purged                             history.rs
+//!   purge              versions and rows that no view needs any more                               purge.rs
+//!   bounds             how long the log is kept for what cannot be purged or rolled back           bounds.rs
+//!   Analysis           what the log tells of transactions after a crash                            analysis.rs
+//!   retry              when to try again what could not be rolled back                            retry.rs
+//!   Background         a thread that rolls back what a crash left, and one that purges             background.rs
 //! ```
 //!
 //! A change of a row is made by [`crate::Table`], in one group of the log that begins with the undo record.
@@ -21,37 +24,43 @@ mod analysis;
 mod background;
 mod bounds;
 mod chain;
+mod changed_table;
 mod handle;
 mod history;
+mod needed;
 mod planted;
 mod purge;
 mod records;
 mod retry;
 mod rollback;
+mod system;
 mod versions;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use background::Background;
-pub use background::{CutOff, CutOffListener, CutOffRollback, TableSource};
+pub use background::{CutOff, CutOffListener, CutOffRollback};
 pub(crate) use chain::ChainPlace;
+pub(crate) use changed_table::{ChangedTable, ChangedTableSource};
 pub(crate) use handle::undo_bytes_of;
 pub use handle::{Committed, Savepoint, Transaction};
 pub(crate) use history::Ended;
+pub(crate) use needed::NeededVersions;
 pub(crate) use planted::PlantedFault;
 pub(crate) use purge::SeenByAll;
 pub(crate) use records::{UndoRecord, UndoRow, kind, link_of};
-pub(crate) use rollback::{UndoReader, UndoReserve, undo_of};
+pub(crate) use rollback::{UndoReader, UndoReserve};
+pub(crate) use system::TransactionSystem;
 pub(crate) use versions::UndoRecords;
 
 use crate::{
-    FileId, LogSettings, ReadView, Table,
+    FileId, LogSettings, ReadView,
     locks::{LockTable, TransactionLocks},
     log::{Log, Lsn},
     mutex::{Condvar, Mutex},
     planted::Planted,
-    table::OlderVersions,
 };
 use history::History;
+use needed::OlderVersions;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     sync::{
@@ -79,7 +88,7 @@ pub(crate) struct Transactions {
     /// True if a table was opened since what had failed was tried again.
     table_opened: AtomicBool,
     /// Open tables by the files of their clustered trees.
-    tables: Mutex<HashMap<FileId, Weak<Table>>>,
+    tables: Mutex<HashMap<FileId, Weak<dyn ChangedTable>>>,
     pub(crate) purged_rows: AtomicU64,
     /// Undo records that were read, to be undone or purged or for a version that they have.
     undo_reads: Arc<AtomicU64>,
@@ -283,17 +292,17 @@ impl Transactions {
     }
 
     /// Rows of this table can be undone and purged from now on.
-    pub fn register(&self, table: &Arc<Table>) {
+    pub fn register(&self, table: &Arc<dyn ChangedTable>) {
         let mut tables = self.tables.lock();
         tables.retain(|_, table| table.strong_count() > 0);
-        tables.insert(table.files()[0], Arc::downgrade(table));
+        tables.insert(table.clustered_file(), Arc::downgrade(table));
         self.table_opened.store(true, Ordering::Release);
         self.work.notify_one();
         self.losers_left.notify_one();
     }
 
     /// The open table with this clustered tree.
-    pub fn open_table(&self, file: FileId) -> Option<Arc<Table>> {
+    pub fn open_table(&self, file: FileId) -> Option<Arc<dyn ChangedTable>> {
         self.tables.lock().get(&file).and_then(Weak::upgrade)
     }
 }

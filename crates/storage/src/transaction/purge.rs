@@ -1,11 +1,12 @@
 //! Purge: versions, rows and entries that no view needs any more go, in the order of commits.
 
-use super::{Ended, PlantedFault, Transactions, UndoReader, UndoRecord, history::History, kind};
+use super::{
+    ChangedTable, Ended, NeededVersions, PlantedFault, TransactionSystem, Transactions, UndoReader, UndoRecord,
+    history::History, kind,
+};
 use crate::{
-    FileId, ReadView, Result, StorageError, Store, Table,
+    FileId, ReadView, Result, StorageError,
     log::{Group, Lsn},
-    table::NeededVersions,
-    tree::UndoKind,
 };
 use std::sync::{
     Arc,
@@ -92,15 +93,6 @@ impl Lag {
 pub(super) fn is_of_one_table(e: &StorageError) -> bool {
     use StorageError::*;
     !matches!(e, Interrupted | ForcedRecovery | DiskFull { .. } | LogFull { .. } | NoFreeFrame { .. })
-}
-
-/// Returns true if the version before a change has long values that go with it. A row that went has taken its own
-/// along.
-fn is_long_version(table: &Table, undo: &UndoRecord) -> Result<bool> {
-    let clustered = table.tree(0);
-    Ok(undo.kind == UndoKind::Update
-        && !undo.leaves_nothing
-        && clustered.has_long_values(&undo.own_values(clustered)?)?)
 }
 
 impl Transactions {
@@ -191,7 +183,7 @@ impl Transactions {
     }
 }
 
-impl Store {
+impl TransactionSystem {
     /// Purges the first transaction that may be, whatever other threads purge meanwhile. Returns whether there was one
     /// for this purger. Errors: those of reading the log and changing pages; it is tried again.
     fn purge_one(&self, who: Purger, undo_records: &mut UndoReader<'_>) -> Result<bool> {
@@ -229,7 +221,7 @@ impl Store {
     ) -> Result<bool> {
         let visited = self.visit_undo_of(ended, undo_records, |file, undo, record, needed| {
             let purged = match self.table_of(file) {
-                Ok(Some(table)) => table.purge(record, seen, undo, needed),
+                Ok(Some(table)) => table.purge_version(record, seen, undo, needed),
                 Ok(None) => Ok(()),
                 Err(e) => Err(e),
             };
@@ -266,8 +258,8 @@ impl Store {
             if who == Purger::Helper && !table.may_be_changed_now() {
                 return Err(StorageError::Interrupted);
             }
-            table.purge(record, seen, undo, needed)?;
-            has_long_values |= is_long_version(table, record)?;
+            table.purge_version(record, seen, undo, needed)?;
+            has_long_values |= table.has_long_version(record)?;
             Ok(())
         })?;
         if has_long_values && !self.transactions().wait_for_earlier(ended.end, who) {
@@ -279,8 +271,8 @@ impl Store {
         // Told before the pages of long values are free: after a crash or an error nobody frees them once more.
         if has_long_values {
             let freed =
-                self.visit_undo(ended, undo_records, |table, _, record, _| match is_long_version(table, record)? {
-                    true => table.free_long_values(&record.own_values(table.tree(0))?),
+                self.visit_undo(ended, undo_records, |table, _, record, _| match table.has_long_version(record)? {
+                    true => table.free_long_version(record),
                     false => Ok(()),
                 });
             if let Err(e) = freed {
@@ -295,10 +287,10 @@ impl Store {
         &self,
         ended: Ended,
         undo_records: &mut UndoReader<'_>,
-        mut visit: impl FnMut(&Table, Lsn, &UndoRecord, &mut NeededVersions<'_>) -> Result<()>,
+        mut visit: impl FnMut(&dyn ChangedTable, Lsn, &UndoRecord, &mut NeededVersions<'_>) -> Result<()>,
     ) -> Result<()> {
         self.visit_undo_of(ended, undo_records, |file, at, record, needed| match self.table_of(file)? {
-            Some(table) => visit(&table, at, record, needed),
+            Some(table) => visit(&*table, at, record, needed),
             None => Ok(()),
         })
     }
@@ -323,7 +315,7 @@ impl Store {
     }
 
     /// Purges all that may be, on this thread, and waits for what others are purging. Errors: the first one of
-    /// [`Store::purge_until`].
+    /// [`TransactionSystem::purge_until`].
     pub fn purge(&self) -> Result<()> {
         let transactions = self.transactions();
         transactions.state.lock().history.retry_failed();

@@ -1,11 +1,10 @@
 //! Undo records, found by their positions and undone one by one.
 
-use super::{UndoRecord, kind};
+use super::{ChangedTable, NeededVersions, TransactionSystem, UndoRecord, kind, needed::OlderVersions};
 use crate::{
-    FileId, Result, StorageError, Store, Table,
+    FileId, Result, StorageError,
     log::{Log, Lsn, NearbyRecords, Record, Room},
     mutex::{Mutex, MutexGuard},
-    table::{NeededVersions, OlderVersions},
 };
 use std::sync::Arc;
 
@@ -47,7 +46,7 @@ impl Drop for OpenReserve<'_> {
 
 /// Undo records that are near each other.
 pub(crate) struct UndoReader<'a> {
-    store: &'a Store,
+    system: &'a TransactionSystem,
     records: NearbyRecords<'a>,
     /// Other versions of the rows whose changes are undone or purged.
     pub needed: NeededVersions<'a>,
@@ -58,7 +57,7 @@ pub(crate) struct PurgeReader<'a>(pub UndoReader<'a>);
 
 impl Drop for PurgeReader<'_> {
     fn drop(&mut self) {
-        let transactions = self.0.store.transactions();
+        let transactions = self.0.system.transactions();
         let older = self.0.needed.take();
         *transactions.purged_row.lock() =
             if transactions.history_length() > 0 { older } else { OlderVersions::default() };
@@ -68,9 +67,9 @@ impl Drop for PurgeReader<'_> {
 impl UndoReader<'_> {
     /// The undo record at a position of the log, and the clustered tree of its table. Errors: `DamagedLog`, I/O.
     pub fn read(&mut self, at: Lsn) -> Result<(FileId, UndoRecord)> {
-        self.store.transactions().count_undo_read();
+        self.system.transactions().count_undo_read();
         let read = self.records.read(at, undo_of)?;
-        read.ok_or_else(|| self.store.log().damaged(at, "no undo record is here"))
+        read.ok_or_else(|| self.system.log().damaged(at, "no undo record is here"))
     }
 }
 
@@ -80,8 +79,8 @@ pub(crate) fn undo_of(record: Record<'_>) -> Option<(FileId, UndoRecord)> {
     undo.map(|undo| (record.file, undo))
 }
 
-impl Store {
-    /// As [`Store::undo_records`], for purge: the next one who purges knows what was found of the last row.
+impl TransactionSystem {
+    /// As [`TransactionSystem::undo_records`], for purge: the next one who purges knows what was found of the last row.
     pub(crate) fn undo_records_to_purge(&self) -> PurgeReader<'_> {
         let older = std::mem::take(&mut *self.transactions().purged_row.lock());
         PurgeReader(UndoReader { needed: NeededVersions::new(self, older), ..self.undo_records() })
@@ -90,7 +89,7 @@ impl Store {
     /// The undo records of transactions, which are read one after the other.
     pub(crate) fn undo_records(&self) -> UndoReader<'_> {
         let needed = NeededVersions::new(self, OlderVersions::default());
-        UndoReader { store: self, records: self.log().nearby(), needed }
+        UndoReader { system: self, records: self.log().nearby(), needed }
     }
 
     /// Undoes the change of an undo record. Returns the position of the one to undo next. Nothing is left to do in a
@@ -102,11 +101,11 @@ impl Store {
         needed: &mut NeededVersions<'_>,
     ) -> Result<Lsn> {
         let Some(table) = self.table_of(*file)? else { return Ok(record.previous) };
-        match table.undo(at, record, needed) {
+        match table.undo_change(at, record, needed) {
             Err(StorageError::DiskFull { .. } | StorageError::LogFull { .. }) => {
                 // One after the other takes the room that is kept for this.
                 let _reserve = self.undo_reserve().open();
-                table.undo(at, record, needed)
+                table.undo_change(at, record, needed)
             }
             undone => undone,
         }?;
@@ -115,7 +114,7 @@ impl Store {
 
     /// The table with this clustered tree; `None` if it was dropped or given up. Error: `Interrupted` if it is not
     /// known yet.
-    pub(crate) fn table_of(&self, file: FileId) -> Result<Option<Arc<Table>>> {
+    pub(crate) fn table_of(&self, file: FileId) -> Result<Option<Arc<dyn ChangedTable>>> {
         if let Some(table) = self.transactions().open_table(file) {
             return Ok(Some(table));
         }

@@ -1,8 +1,8 @@
 //! Versions of rows before the newest one, from undo records.
 
-use super::{UndoRecord, UndoRow, kind};
+use super::{TransactionSystem, UndoRecord, UndoRow, kind};
 use crate::{
-    Result, StorageError, Store,
+    Result, StorageError,
     log::{Log, Lsn, Record},
     tree::{Before, BeforeRow, UndoSource},
 };
@@ -18,9 +18,9 @@ pub(crate) struct UndoRecords {
 }
 
 impl UndoRecords {
-    pub fn of(store: &Store) -> Arc<dyn UndoSource> {
-        let reads = Arc::clone(&store.transactions().undo_reads);
-        Arc::new(UndoRecords { log: Arc::clone(store.log()), reads })
+    pub fn of(system: &TransactionSystem) -> Arc<dyn UndoSource> {
+        let reads = Arc::clone(&system.transactions().undo_reads);
+        Arc::new(UndoRecords { log: Arc::clone(system.log()), reads })
     }
 }
 

@@ -66,7 +66,7 @@ impl StatementContext {
         if ranges.is_empty() {
             return Ok(false);
         }
-        if !locks.has_room_for(&table, ranges.len() as u64) {
+        if !self.has_room_for(locks, ranges.len() as u64) {
             return self.lock_instead(lookup, locks).map(|()| false);
         }
         looked_up.locked.extend(ranges.keys().cloned());

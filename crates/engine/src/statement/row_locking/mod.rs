@@ -44,7 +44,7 @@ pub use strategy::reads_prefixes;
 use super::{StatementContext, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan};
 use muster_sql::{Blocked, Isolation, Locking};
-use muster_storage::{LockMode, Table, Waits};
+use muster_storage::{LockMode, Waits};
 use muster_types::{ErrorCode, Result, SqlError};
 use strategy::Strategy;
 
@@ -66,11 +66,6 @@ pub struct RowLocks<'a> {
 }
 
 impl RowLocks<'_> {
-    /// Returns false if so many rows of a table are not locked before they are changed.
-    fn has_room_for(&self, table: &Table, rows: u64) -> bool {
-        self.whole_tables || table.store().locks().has_room_for(rows)
-    }
-
     /// Returns true if rows are locked that the scan reads.
     fn is_of(&self, scan: &Scan) -> bool {
         !scan.table.id.is_virtual() && (self.of)(scan)
@@ -78,6 +73,11 @@ impl RowLocks<'_> {
 }
 
 impl StatementContext {
+    /// Returns false if so many rows of a table are not locked before they are changed.
+    fn has_room_for(&self, locks: &RowLocks<'_>, rows: u64) -> bool {
+        locks.whole_tables || self.database.store().locks().has_room_for(rows)
+    }
+
     /// Locks what the locking clauses of a SELECT say. The plan may read fewer rows afterwards: only those that were
     /// locked. Errors: 1205, 1206, 1213, 1235, 1317, 3572, and 3568 for a table that the query does not read.
     pub fn lock_what_is_read(&self, planned: &mut Planned, clauses: &[Locking]) -> Result<()> {

@@ -41,7 +41,7 @@ impl StatementContext {
             for (scan, _) in scans.iter().filter(|(scan, _)| (locks.of)(scan)) {
                 let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
                 let table = planned.tables.storage(scan.table.id)?;
-                let has_room = !is_whole || locks.has_room_for(&table, table.row_count());
+                let has_room = !is_whole || self.has_room_for(locks, table.row_count());
                 if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
                     self.lock_instead(scan, locks)?;
                 }
@@ -69,7 +69,7 @@ impl StatementContext {
             {
                 let is_whole = scan.ranges.iter().any(|range| *range == KeyRange::all());
                 let table = planned.tables.storage(scan.table.id)?;
-                let has_room = !is_lookup && (!is_whole || locks.has_room_for(&table, table.row_count()));
+                let has_room = !is_lookup && (!is_whole || self.has_room_for(locks, table.row_count()));
                 if !has_room || !self.lock_ranges(scan, scan.ranges.clone(), &planned.tables, locks)? {
                     self.lock_instead(scan, locks)?;
                 }
@@ -105,7 +105,7 @@ impl StatementContext {
             rows.keep_account();
         }
         let counters = self.process.counters.storage();
-        self.transaction.change(table.store(), |transaction| {
+        self.transaction.change(self.database.store(), |transaction| {
             self.ready_to_lock(transaction, locks.waits.clone());
             for number in 1u64.. {
                 if number % ROWS_BETWEEN_CHECKS == 0 {

@@ -125,7 +125,7 @@ impl StatementContext {
         }
         let conditions = Conditions::of(self, planned, scan);
         let counters = self.process.counters.storage();
-        self.transaction.change(table.store(), |transaction| {
+        self.transaction.change(self.database.store(), |transaction| {
             self.ready_to_lock(transaction, locks.waits.clone());
             for number in 1u64.. {
                 if number % ROWS_BETWEEN_CHECKS == 0 {

@@ -59,7 +59,7 @@ fn seen(table: &Table, view: &Arc<ReadView>) -> Model {
 fn write(table: &Arc<Table>, seed: u64, stop: &AtomicBool, committed: &AtomicU64) {
     let mut draw = Random(seed);
     let counters = Counters::default();
-    let store = Arc::clone(table.store());
+    let store = table.store();
     let mut known: Vec<Row> = Vec::new();
     for round in 0.. {
         if stop.load(Relaxed) {

@@ -96,7 +96,8 @@ impl History {
                 };
                 changed.map_err(|e| format!("time {time}, change {step}: {e}"))?;
                 if self.draw.one_in(40) {
-                    let pool = self.table().store().buffer_pool();
+                    let store = self.table().store();
+                    let pool = store.buffer_pool();
                     pool.clear(&Counters::default()).map_err(|e| e.to_string())?;
                 }
             }

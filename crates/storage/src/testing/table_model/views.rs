@@ -63,7 +63,7 @@ impl Versions {
         let files = store.create_table(&schema).unwrap();
         let undo = Arc::new(FakeUndo::default());
         let source = Some(Arc::clone(&undo) as _);
-        let table = Table::open_with(store, schema.clone(), files, TableStatistics::default(), source).unwrap();
+        let table = store.open_table_with(schema.clone(), files, TableStatistics::default(), source).unwrap();
         if draw.one_in(2) {
             table.trees().iter().for_each(|tree| tree.make_small_copies());
         }

@@ -13,8 +13,8 @@ use std::{cell::Cell, ops::ControlFlow, sync::Arc};
 fn table_of_one_row() -> (Home, Arc<Table>, Arc<FakeUndo>) {
     let (home, undo) = (home(4096, 1 << 20), Arc::new(FakeUndo::default()));
     let files = home.store.create_table(&number_schema()).unwrap();
-    let (store, statistics) = (Arc::clone(&home.store), TableStatistics::default());
-    let table = Table::open_with(store, number_schema(), files, statistics, Some(Arc::clone(&undo) as _)).unwrap();
+    let (statistics, source) = (TableStatistics::default(), Some(Arc::clone(&undo) as _));
+    let table = home.store.open_table_with(number_schema(), files, statistics, source).unwrap();
     table.trees().iter().for_each(|tree| tree.set_horizon(1));
     let counters = Counters::default();
     table.tree(0).insert(&row(0), 1, &counters).unwrap();

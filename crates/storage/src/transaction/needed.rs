@@ -13,18 +13,17 @@
 //! them does not change before it ends. For purge the row may have new versions by then, and the chain is read as far
 //! as it is not known.
 
-use super::Table;
+use super::{ChangedTable, SeenByAll, TransactionSystem, UndoRecord, rollback::undo_of};
 use crate::{
-    FileId, Result, Store,
+    FileId, Result,
     log::{Lsn, NearbyRecords},
-    transaction::{SeenByAll, UndoRecord, undo_of},
     tree::page::leaf::slot::Version,
 };
 use std::collections::{HashMap, VecDeque};
 
 /// Finds the versions that are needed of one row after the other.
 pub(crate) struct NeededVersions<'a> {
-    store: &'a Store,
+    system: &'a TransactionSystem,
     records: NearbyRecords<'a>,
     older: OlderVersions,
 }
@@ -64,8 +63,8 @@ type WithKeys = (Version, Vec<Vec<u8>>);
 
 impl<'a> NeededVersions<'a> {
     /// Begins with what is known from before.
-    pub fn new(store: &'a Store, older: OlderVersions) -> NeededVersions<'a> {
-        NeededVersions { store, records: store.log().nearby(), older }
+    pub fn new(system: &'a TransactionSystem, older: OlderVersions) -> NeededVersions<'a> {
+        NeededVersions { system, records: system.log().nearby(), older }
     }
 
     /// What is known, for the next time.
@@ -75,8 +74,14 @@ impl<'a> NeededVersions<'a> {
 
     /// The versions of a row before this one, which is its newest one now. Errors: those of reading the log and long
     /// values.
-    pub fn before(&mut self, table: &Table, key: &[u8], newest: Version, seen: &SeenByAll) -> Result<&OlderVersions> {
-        let file = table.files()[0];
+    pub fn before(
+        &mut self,
+        table: &dyn ChangedTable,
+        key: &[u8],
+        newest: Version,
+        seen: &SeenByAll,
+    ) -> Result<&OlderVersions> {
+        let file = table.clustered_file();
         if self.older.row.as_ref().is_none_or(|row| row.0 != file || row.1 != key) || !self.older.reaches(seen) {
             self.older = OlderVersions { row: Some((file, key.to_vec())), ..OlderVersions::default() };
         }
@@ -94,7 +99,7 @@ impl<'a> NeededVersions<'a> {
     /// that were found before.
     fn read_before(
         &mut self,
-        table: &Table,
+        table: &dyn ChangedTable,
         newest: Version,
         known: Option<OwnVersions>,
         seen: &SeenByAll,
@@ -116,7 +121,7 @@ impl<'a> NeededVersions<'a> {
     }
 
     /// Reads the versions from this one on that views may see, as far as they are not known.
-    fn read_others(&mut self, table: &Table, mut record: UndoRecord, seen: &SeenByAll) -> Result<()> {
+    fn read_others(&mut self, table: &dyn ChangedTable, mut record: UndoRecord, seen: &SeenByAll) -> Result<()> {
         let mut found: Vec<WithKeys> = Vec::new();
         loop {
             let version = record.version;
@@ -150,9 +155,9 @@ impl<'a> NeededVersions<'a> {
         all: bool,
     ) -> Result<Last> {
         while at != 0 {
-            self.store.transactions().count_undo_read();
+            self.system.transactions().count_undo_read();
             let read = self.records.read(at, undo_of)?;
-            let (_, record) = read.ok_or_else(|| self.store.log().damaged(at, "no undo record is here"))?;
+            let (_, record) = read.ok_or_else(|| self.system.log().damaged(at, "no undo record is here"))?;
             if record.kind.is_insert() {
                 break;
             }
@@ -181,7 +186,7 @@ enum Last {
 
 impl OwnVersions {
     /// Takes in the version that an undo record leads to.
-    fn add(&mut self, table: &Table, record: &UndoRecord) -> Result<()> {
+    fn add(&mut self, table: &dyn ChangedTable, record: &UndoRecord) -> Result<()> {
         if record.marked || !table.has_unique_entries() {
             return Ok(());
         }
@@ -189,7 +194,7 @@ impl OwnVersions {
             if self.entries.len() <= index {
                 self.entries.resize_with(index + 1, HashMap::new);
             }
-            if table.schema().indexes[index + 1].unique {
+            if table.is_unique(index) {
                 self.entries[index].insert(key, record.version.roll_pointer);
             }
         }
