@@ -2,6 +2,7 @@
 
 use muster_types::SqlType;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A column of a query: unique over the whole statement, subqueries included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +36,10 @@ pub struct ColumnMeta {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
     metas: Vec<ColumnMeta>,
+    /// Characters of computed integers, of columns of which they are known.
+    lengths: BTreeMap<ColId, u32>,
+    /// The origins of columns of views and derived tables as clients are told about them.
+    shown_origins: BTreeMap<ColId, ColumnOrigin>,
 }
 
 impl Columns {
@@ -64,6 +69,27 @@ impl Columns {
     /// Says how many digits behind the point a floating-point column shows.
     pub fn set_decimals(&mut self, id: ColId, decimals: Option<u8>) {
         self.metas[id.0 as usize].decimals = decimals;
+    }
+
+    /// The origin of a column of a view or derived table as a client is told about it: the table is the view.
+    pub fn shown_origin(&self, id: ColId) -> Option<&ColumnOrigin> {
+        self.shown_origins.get(&id)
+    }
+
+    pub fn set_shown_origin(&mut self, id: ColId, origin: ColumnOrigin) {
+        self.shown_origins.insert(id, origin);
+    }
+
+    /// How many characters MySQL declares for the integers of a computed column; `None`: as many as its type has.
+    pub fn length(&self, id: ColId) -> Option<u32> {
+        self.lengths.get(&id).copied()
+    }
+
+    /// Says how many characters MySQL declares for the integers of a computed column.
+    pub fn set_length(&mut self, id: ColId, length: Option<u32>) {
+        if let Some(length) = length {
+            self.lengths.insert(id, length);
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -16,7 +16,13 @@ pub struct ColumnInfo {
     pub ty: SqlType,
     /// Digits behind the point that a floating-point column shows; `None`: as many as it takes.
     pub decimals: Option<u8>,
+    /// Characters that the integers of a computed column have at most; `None`: as many as its type has.
+    pub length: Option<u32>,
     pub nullable: bool,
+    /// True for a column of a table that is NOT NULL and has no default.
+    pub no_default: bool,
+    /// True unless the values come from a column of a table unchanged.
+    pub computed: bool,
     pub primary_key: bool,
     pub unique_key: bool,
     pub multiple_key: bool,

@@ -82,7 +82,11 @@ fn outputs(
     };
     let spec = |(id, name): &(muster_algebra::ColId, String)| {
         let meta = bound.columns.get(*id);
-        let ty = stored(meta.ty);
+        let ty = match bound.columns.length(*id) {
+            // The type of a short computed integer that fits in 32 bits whatever it is.
+            Some(..=INT_LENGTH_MAX) if meta.origin.is_none() && meta.ty == SqlType::BIGINT => SqlType::INT,
+            _ => stored(meta.ty),
+        };
         let digits = meta.decimals.map(|scale| FloatDigits { precision: FLOAT_DIGITS + scale, scale });
         let is_float = matches!(ty, SqlType::Float | SqlType::Double);
         ColumnSpec {
@@ -113,6 +117,9 @@ fn computed_default(ty: SqlType) -> Option<DefaultClause> {
     let has_one = !ty.is_long() && (!ty.is_temporal() || matches!(ty, SqlType::Time { .. }));
     implicit_default(ty).filter(|_| has_one).map(DefaultClause::Value)
 }
+
+/// Characters of the integers, sign included, that all fit INT.
+const INT_LENGTH_MAX: u32 = 10;
 
 /// Digits in front of the point of a floating-point column whose digits behind it are known.
 const FLOAT_DIGITS: u8 = 17;

@@ -182,19 +182,28 @@ pub fn column_infos(outputs: &[(ColId, String)], columns: &Columns, tables: &Sta
         let meta = columns.get(*id);
         let mut info = rows::column(name.clone(), meta.ty, meta.nullable);
         info.decimals = meta.decimals;
+        info.length = columns.length(*id);
         if let Some(origin) = &meta.origin {
             describe_origin(&mut info, origin, tables);
+        }
+        if let Some(shown) = columns.shown_origin(*id) {
+            name_origin(&mut info, shown);
         }
         info
     };
     outputs.iter().map(info).collect()
 }
 
-fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &StatementTables) {
+fn name_origin(info: &mut ColumnInfo, origin: &ColumnOrigin) {
     info.database.clone_from(&origin.database);
     info.table.clone_from(&origin.alias);
     info.org_table.clone_from(&origin.table);
     info.org_name.clone_from(&origin.column);
+}
+
+fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &StatementTables) {
+    name_origin(info, origin);
+    info.computed = false;
     let entry = tables.definitions().schemas.get(&origin.database).and_then(|s| s.tables.get(&origin.table));
     let Some((def, at)) = entry.and_then(|e| Some((&e.def, e.def.column(&origin.column)?))) else { return };
     match column_key(def, at) {
@@ -203,5 +212,7 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
         "MUL" => info.multiple_key = true,
         _ => {}
     }
-    info.auto_increment = def.columns[at].auto_increment;
+    let column = &def.columns[at];
+    info.auto_increment = column.auto_increment;
+    info.no_default = !column.nullable && column.default.is_none() && !column.auto_increment;
 }

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 const BINARY_COLLATION: u16 = 63;
 /// Bytes of the fixed part of a definition.
 const FIXED_BYTES: u8 = 12;
+/// Characters of a computed double; a column of a table has one less.
+const COMPUTED_DOUBLE_LENGTH: u32 = 23;
 /// "Not fixed" in the decimals field of floating-point numbers.
 const FLOATING_DECIMALS: u8 = 31;
 
@@ -19,7 +21,20 @@ pub fn definition(column: &ColumnInfo, charset: ResultCharset) -> Vec<u8> {
     if let (SqlType::Float | SqlType::Double, Some(decimals)) = (column.ty, column.decimals) {
         shape.decimals = decimals;
     }
+    if column.computed {
+        match column.ty {
+            SqlType::Int { .. } => shape.length = column.length.unwrap_or(shape.length),
+            SqlType::Double => shape.length = COMPUTED_DOUBLE_LENGTH,
+            SqlType::Text { .. } => shape.decimals = FLOATING_DECIMALS,
+            _ => {}
+        }
+    }
     let mut flags = shape.flags;
+    // Numbers that are computed count as byte strings, those of a table do not.
+    if column.ty.is_numeric() {
+        flags.set(ColumnFlags::BINARY_FLAG, column.computed);
+    }
+    flags.set(ColumnFlags::NO_DEFAULT_VALUE_FLAG, column.no_default);
     flags.set(ColumnFlags::NOT_NULL_FLAG, !column.nullable);
     flags.set(ColumnFlags::PRI_KEY_FLAG, column.primary_key);
     flags.set(ColumnFlags::UNIQUE_KEY_FLAG, column.unique_key);
@@ -82,7 +97,7 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
         length,
         decimals: 0,
         collation: BINARY_COLLATION,
-        flags: ColumnFlags::BINARY_FLAG | ColumnFlags::NUM_FLAG,
+        flags: ColumnFlags::BINARY_FLAG,
     };
     let temporal = |column_type, length: u32, fsp: u8| Shape {
         column_type,
@@ -118,7 +133,7 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
             Shape { decimals: scale, ..number(MYSQL_TYPE_NEWDECIMAL, length) }
         }
         SqlType::Float => Shape { decimals: FLOATING_DECIMALS, ..number(MYSQL_TYPE_FLOAT, 12) },
-        SqlType::Double => Shape { decimals: FLOATING_DECIMALS, ..number(MYSQL_TYPE_DOUBLE, 23) },
+        SqlType::Double => Shape { decimals: FLOATING_DECIMALS, ..number(MYSQL_TYPE_DOUBLE, 22) },
         SqlType::Date => temporal(MYSQL_TYPE_DATE, 10, 0),
         SqlType::DateTime { fsp } => temporal(MYSQL_TYPE_DATETIME, 19, fsp),
         SqlType::Timestamp { fsp } => temporal(MYSQL_TYPE_TIMESTAMP, 19, fsp),

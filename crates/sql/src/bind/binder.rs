@@ -3,7 +3,7 @@
 use super::{
     BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, scope::FromClause, star::Star,
 };
-use crate::typing::{Derivation, Item, collation, text_type};
+use crate::typing::{Derivation, Item, collation, length, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel, TableId};
 use muster_types::{
     Collation, ErrorCode, Result, SqlError, SqlType, cast::cast_from, sql_type::DECIMAL_MAX_STORED_PRECISION,
@@ -172,7 +172,10 @@ impl<'a> Binder<'a> {
     /// Adds a computed column.
     pub fn new_column(&mut self, name: &str, expr: &Expr, ty: SqlType) -> ColId {
         let nullable = self.nullable(expr);
-        self.columns.add_computed(name, ty, nullable)
+        let length = length::of_integer(expr, &self.columns);
+        let id = self.columns.add_computed(name, ty, nullable);
+        self.columns.set_length(id, length);
+        id
     }
 
     /// Returns true if the expression can be NULL.

@@ -216,6 +216,15 @@ impl Binder<'_> {
         let reads_again = self.reads_again(reads, &bound.rel);
         self.shelter(reads, &bound.rel, alias);
         let mut joined = self.derived(bound, alias, view.columns.clone())?;
+        for (id, name) in joined.from.columns.iter().map(|column| (column.id, &column.name)) {
+            let shown = ColumnOrigin {
+                database: view.database.clone(),
+                table: view.name.clone(),
+                alias: alias.to_owned(),
+                column: name.clone(),
+            };
+            self.columns.set_shown_origin(id, shown);
+        }
         let inner = std::mem::replace(&mut self.view_checks, outside);
         let has_condition = matches!(&*query.ast.body, ast::SetExpr::Select(s) if s.selection.is_some());
         let source = self.view_source(view, &joined, inner, (has_condition, reads_again));
@@ -259,6 +268,13 @@ impl Binder<'_> {
             bound.rel = Rel::Project { input: Box::new(bound.rel), exprs };
         }
         let joined = derived(bound, alias, given)?;
+        for (id, name) in joined.from.columns.iter().map(|column| (column.id, &column.name)) {
+            let origin = self.columns.shown_origin(id).or(self.columns.get(id).origin.as_ref()).cloned();
+            if let Some(origin) = origin {
+                let shown = ColumnOrigin { alias: alias.to_owned(), column: name.clone(), ..origin };
+                self.columns.set_shown_origin(id, shown);
+            }
+        }
         self.note_table(alias, None, &joined);
         Ok(joined)
     }

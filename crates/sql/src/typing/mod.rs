@@ -6,6 +6,7 @@
 //!   result       CASE, IF, COALESCE, UNION: one type for several
 //!   aggregate    SUM, AVG, MIN ..
 //!   collation    whose collation decides
+//!   length       characters of integers
 //!   fold         arithmetic on literals, where types depend on it
 //! ```
 
@@ -14,6 +15,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod collation;
 pub(crate) mod comparison;
 pub(crate) mod fold;
+pub(crate) mod length;
 pub(crate) mod result;
 
 pub(crate) use collation::Derivation;

@@ -6,7 +6,7 @@ use crate::{
     typing::{
         Item, aggregate,
         arithmetic::{KEPT_DIGITS, more_decimals, quotient_scale, widened},
-        collation, text_of_length,
+        collation, length, text_of_length,
     },
 };
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction, SortKey};
@@ -15,6 +15,8 @@ use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
 };
 
+/// Characters that MySQL declares for a count, and for the bits of an aggregate.
+const AGGREGATE_LENGTH: u32 = 21;
 /// Longest result of GROUP_CONCAT in bytes (`group_concat_max_len`).
 const GROUP_CONCAT_MAX: u64 = 1024;
 
@@ -81,6 +83,13 @@ impl Binder<'_> {
                 );
                 let id = self.columns.add_computed(function.to_string(), ty, nullable);
                 self.columns.set_decimals(id, decimals);
+                let length = match (call.function.clone(), &call.args[..]) {
+                    (AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::AnyValue, [arg]) => {
+                        length::of_integer(arg, &self.columns)
+                    }
+                    _ => ty.is_integer().then_some(AGGREGATE_LENGTH),
+                };
+                self.columns.set_length(id, length);
                 aggregates.calls.push((id, call));
                 id
             }

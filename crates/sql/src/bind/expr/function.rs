@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_SCALE};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 /// 1582.
@@ -346,8 +346,8 @@ impl Binder<'_> {
                 if matches!(shown, SqlType::Decimal { .. }) { self.shown_as(item, shown) } else { item }
             }
             "SIGN" => call(F::Sign, vec![arg], SqlType::BIGINT),
-            "CEIL" | "CEILING" => with_decimals(call(F::Ceil, vec![arg], whole(ty)), Some(0)),
-            "FLOOR" => with_decimals(call(F::Floor, vec![arg], whole(ty)), Some(0)),
+            "CEIL" | "CEILING" => call(F::Ceil, vec![arg], whole(ty)),
+            "FLOOR" => call(F::Floor, vec![arg], whole(ty)),
             "LOG" => {
                 // LOG(base, x) is LN(x) / LN(base).
                 let ln = |b: &mut Self, x| {
@@ -380,12 +380,7 @@ impl Binder<'_> {
                     SqlType::Int { unsigned: true, .. } => SqlType::BIGINT_UNSIGNED,
                     other => other,
                 };
-                // More places than a number shows are all of them.
-                let decimals = match places.as_literal() {
-                    Some(Value::Int(n)) => u8::try_from((*n).max(0)).ok().filter(|n| *n <= DECIMAL_MAX_SCALE),
-                    _ => None,
-                };
-                with_decimals(call(function, vec![arg, places], result), decimals)
+                call(function, vec![arg, places], result)
             }
         }
     }
@@ -415,11 +410,6 @@ impl Binder<'_> {
             }
         }
     }
-}
-
-/// A floating-point result that shows this many digits behind the point; other results stay what they are.
-fn with_decimals(item: Item, decimals: Option<u8>) -> Item {
-    Item { decimals: decimals.filter(|_| item.ty == SqlType::Double), ..item }
 }
 
 pub(super) fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {

@@ -1,0 +1,131 @@
+//! How many characters MySQL declares for the integers of an expression (`Item::max_length`). Clients lay out columns
+//! by it, and CREATE TABLE .. SELECT chooses between INT and BIGINT.
+
+use muster_algebra::{ArithmeticOp, Columns, Expr, IntervalUnit, ScalarFunction};
+use muster_types::{IntWidth, SqlType, Value};
+
+/// Of a 64-bit integer of which nothing is known.
+const LONGEST: u32 = 21;
+
+/// The length of an expression whose type is an integer; `None` for other types.
+pub(crate) fn of_integer(expr: &Expr, columns: &Columns) -> Option<u32> {
+    let ty = expr.ty(columns);
+    ty.is_integer().then(|| length(expr, ty, columns))
+}
+
+/// The length of the integers of a column.
+pub(crate) fn of_column(ty: SqlType) -> u32 {
+    match ty {
+        SqlType::Int { width, unsigned } => match width {
+            IntWidth::Tiny => 4 - unsigned as u32,
+            IntWidth::Small => 6 - unsigned as u32,
+            IntWidth::Medium => 9 - unsigned as u32,
+            IntWidth::Int => 11 - unsigned as u32,
+            IntWidth::Big => 20,
+        },
+        SqlType::Date => 9,
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => 15,
+        SqlType::Time { .. } => 8,
+        SqlType::Bool => 1,
+        _ => LONGEST,
+    }
+}
+
+fn length(expr: &Expr, ty: SqlType, columns: &Columns) -> u32 {
+    let of = |expr: &Expr| length(expr, expr.ty(columns), columns);
+    // Digits of an operand, which is a date's number, too.
+    let digits = |expr: &Expr| of(expr).saturating_sub(!expr.ty(columns).is_unsigned() as u32).max(1);
+    let signed = |digits: u32| (digits + !ty.is_unsigned() as u32).min(LONGEST);
+    match expr {
+        Expr::Column(id) => columns.length(*id).unwrap_or_else(|| of_column(ty)),
+        Expr::Literal { value: Value::Int(i), .. } => i.unsigned_abs().max(1).ilog10() + 2,
+        Expr::Literal { value: Value::UInt(u), .. } => (*u).max(1).ilog10() + 2,
+        // The casts that arithmetic makes of its operands keep their digits.
+        Expr::Cast { arg, .. } => match arg.ty(columns) {
+            SqlType::Int { .. } | SqlType::Bool => of(arg),
+            SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. } => of_column(arg.ty(columns)),
+            _ => LONGEST,
+        },
+        Expr::Arithmetic { op, left, right, .. } => match op {
+            ArithmeticOp::Add | ArithmeticOp::Sub => signed(digits(left).max(digits(right)) + 1),
+            ArithmeticOp::Mul => signed(digits(left) + digits(right)),
+            ArithmeticOp::IntDiv => of(left),
+            ArithmeticOp::Mod => of(left).max(of(right)),
+            ArithmeticOp::Div => LONGEST,
+        },
+        Expr::Negate { arg, .. } => of(arg),
+        Expr::Case { branches, otherwise, .. } => {
+            let results = branches.iter().map(|(_, result)| result).chain(otherwise.as_deref());
+            results.filter(|result| !is_null(result)).map(of).max().unwrap_or(1)
+        }
+        Expr::Call { function, args, .. } => match function {
+            ScalarFunction::Coalesce | ScalarFunction::Greatest | ScalarFunction::Least => {
+                args.iter().filter(|arg| !is_null(arg)).map(of).max().unwrap_or(1)
+            }
+            ScalarFunction::Abs | ScalarFunction::NullIf => args.first().map_or(LONGEST, of),
+            function => of_function(*function),
+        },
+        _ => LONGEST,
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { value: Value::Null, .. })
+}
+
+fn of_function(function: ScalarFunction) -> u32 {
+    use ScalarFunction::*;
+    match function {
+        CharLength | Length => 10,
+        Locate => 11,
+        Ascii => 3,
+        Extract(IntervalUnit::Year) => 5,
+        Extract(IntervalUnit::Month | IntervalUnit::Day | IntervalUnit::Minute | IntervalUnit::Second) => 3,
+        Extract(IntervalUnit::Week) => 3,
+        Extract(IntervalUnit::Hour | IntervalUnit::Quarter) => 4,
+        Extract(IntervalUnit::Microsecond) => 7,
+        DayOfWeek | Weekday => 2,
+        DayOfYear => 4,
+        Week => 3,
+        YearWeek => 7,
+        DateDiff => 9,
+        BitCount => 3,
+        Crc32 => 10,
+        _ => LONGEST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_mysqls() {
+        let mut columns = Columns::default();
+        let mut column = |ty| Expr::Column(columns.add_computed("c", ty, true));
+        let (int, tiny) = (column(SqlType::INT), column(SqlType::Int { width: IntWidth::Tiny, unsigned: false }));
+        let (big, date) = (column(SqlType::BIGINT_UNSIGNED), column(SqlType::Date));
+        let literal = |i: i64| Expr::literal(Value::Int(i), SqlType::BIGINT);
+        let op = |op, l: &Expr, r: &Expr, ty| Expr::Arithmetic {
+            op,
+            left: Box::new(l.clone()),
+            right: Box::new(r.clone()),
+            ty,
+        };
+        let number = Expr::Cast { arg: Box::new(date), ty: SqlType::BIGINT };
+        for (expr, want) in [
+            (literal(1), 2),
+            (literal(-1), 2),
+            (literal(12_345_678_901), 12),
+            (op(ArithmeticOp::Add, &int, &literal(1), SqlType::BIGINT), 12),
+            (op(ArithmeticOp::Add, &tiny, &literal(1), SqlType::BIGINT), 5),
+            (op(ArithmeticOp::Add, &big, &literal(1), SqlType::BIGINT_UNSIGNED), 21),
+            (op(ArithmeticOp::Add, &number, &literal(1), SqlType::BIGINT), 10),
+            (op(ArithmeticOp::Mul, &int, &int, SqlType::BIGINT), 21),
+            (op(ArithmeticOp::IntDiv, &int, &literal(2), SqlType::BIGINT), 11),
+            (Expr::Negate { arg: Box::new(int.clone()), ty: SqlType::BIGINT }, 11),
+        ] {
+            assert_eq!(of_integer(&expr, &columns), Some(want), "{expr:?}");
+        }
+    }
+}
