@@ -3,10 +3,11 @@
 //! ```text
 //!   Store::open      lock, identity, then recovery: torn pages are put back, the log is repeated     recovery.rs
 //!     Checkpointer   writes what has been dirty longest, and tells where redo begins                 checkpointer.rs
-//!   Store::replace_small_file   definitions: a record of the log, then a file                        small_files.rs
-//!   Store::begin     transactions: what the system below does, for who has the store                 transactions.rs
 //!     LeafEncoder    changes of leaves that rest become part of their base                           leaf_encoder.rs
-//!   Store::shut_down all pages are at their places: the next start has nothing to repeat
+//!   Store::replace_small_file   definitions: a record of the log, then a file                        small_files.rs
+//!   Store::begin     transactions and views, as `TransactionSystem` gives them                       transactions.rs
+//!   the last one who has the store, a table or a transaction lets it go: all pages are written to their places,
+//!                    and the next start has nothing to repeat
 //! ```
 
 mod checkpointer;
