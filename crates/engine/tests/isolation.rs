@@ -179,6 +179,7 @@ case_files! {
     definition_changes
     dirty_reads
     dirty_writes
+    flush_tables
     joins
     locks
     lost_update
@@ -189,6 +190,7 @@ case_files! {
     read_skew
     reads_for_writing
     skip_locked
+    view_locks
     write_skew
 }
 
