@@ -37,15 +37,19 @@ impl StatementContext {
         result
     }
 
-    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL;
-    /// on the short path it does not wait.
+    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL or
+    /// the deadline of the statement; on the short path it does not wait.
     pub fn lock_waits(&self) -> Waits {
         if self.in_place {
             return Waits::Never;
         }
         let seconds = self.session.variables.unsigned("innodb_lock_wait_timeout");
         let cancelled = self.cancel.clone();
-        Waits::Until { timeout: Duration::from_secs(seconds), cancel: Arc::new(move || cancelled.is_cancelled()) }
+        Waits::Until {
+            timeout: Duration::from_secs(seconds),
+            deadline: self.clock.deadline.get().copied(),
+            interruption: Arc::new(move || Box::pin(cancelled.clone().cancelled_owned())),
+        }
     }
 
     /// Readies a transaction to lock rows for the statement: how it waits, and the text that reports of deadlocks show.
