@@ -8,9 +8,13 @@
 //!   pause           a thread that waits, until it is woken, killed or out of time    pause.rs
 //! ```
 //!
-//! A transaction holds a lock of each table that it has used until it ends, so that no definition changes below it. A
-//! statement outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it
-//! waits, before it begins, while somebody has the table for himself.
+//! A transaction holds a lock of each table and view that it has used until it ends, so that no definition changes below
+//! it. A statement outside of a transaction that only reads keeps the files that it began with, so it holds no lock; it
+//! waits, before it begins, while somebody has the table for himself. It only notes that it uses the table, for FLUSH
+//! TABLES, which waits for statements and not for transactions.
+//!
+//! Views have numbers as tables have, though not on the disk. A table that CREATE TABLE .. SELECT fills has its number
+//! from the beginning, and the statement has it for itself: who looks for its name finds the number, and waits.
 //!
 //! Whoever waits is in one graph with those who wait for locks of rows: who begins to wait looks for a circle
 //! ([`muster_storage::LockTable`]), and of those in it a statement that reads or writes gives way, never one that waits
@@ -29,7 +33,7 @@ use muster_algebra::TableId;
 use muster_storage::{LockTable, locks::OtherWaits, mutex::Mutex};
 use muster_types::{ErrorCode, Result, SqlError};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, OnceLock,
         atomic::{
@@ -44,6 +48,8 @@ use tokio_util::sync::CancellationToken;
 /// What a table is locked for, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUse {
+    /// A statement that uses it has not ended. That is only in the way of FLUSH TABLES.
+    Open,
     Read,
     /// To change rows.
     Write,
@@ -57,6 +63,9 @@ pub enum TableUse {
     Alone,
     /// To have it for oneself and drop it. With it goes what could not be undone.
     Drop,
+    /// FLUSH TABLES: nobody has it for longer than a transaction of others that is at rest. It is only asked for, never
+    /// held: statements that come later wait for it.
+    Flush,
 }
 
 impl TableUse {
@@ -64,6 +73,9 @@ impl TableUse {
         use TableUse::*;
         match (self, other) {
             (Drop, FailedUndo) | (FailedUndo, Drop) => true,
+            (Flush, Flush) => true,
+            (Flush, _) | (_, Flush) => false,
+            (Open, _) | (_, Open) => true,
             (Alone | Drop, _) | (_, Alone | Drop) => false,
             (Read, _) | (_, Read) => true,
             (Write | FailedUndo, Write | FailedUndo) => true,
@@ -82,7 +94,7 @@ impl TableUse {
 
     /// Returns true if rows of the table may be changed.
     fn changes_rows(self) -> bool {
-        !matches!(self, TableUse::Read | TableUse::ReadOnly)
+        !matches!(self, TableUse::Open | TableUse::Read | TableUse::ReadOnly)
     }
 
     /// Returns true if others who want to read or write may have to wait.
@@ -101,6 +113,8 @@ impl TableUse {
 pub enum Until {
     /// With the statement.
     Statement,
+    /// With the last row of the statement, which comes after the end of its transaction.
+    LastRow,
     /// With the transaction.
     Transaction,
     /// At UNLOCK TABLES.
@@ -110,6 +124,8 @@ pub enum Until {
 /// What ends a wait besides the lock.
 pub struct Patience<'a> {
     pub until: Option<Instant>,
+    /// When the statement has taken as long as it may.
+    pub deadline: Option<Instant>,
     /// Cancelled by KILL, and when the client is gone.
     pub killed: &'a CancellationToken,
     /// Called when a wait begins.
@@ -195,10 +211,35 @@ impl MetadataLocks {
         is_unclaimed
     }
 
+    /// Notes that a statement uses a table, until it has given its last row. Returns false if FLUSH TABLES, or who wants
+    /// the table for himself, is to be waited for first.
+    pub fn try_open(&self, owner: Owner, table: TableId) -> bool {
+        let mut held = self.held.of(owner);
+        let is_free = self.against_readers.load(SeqCst) == 0;
+        if is_free {
+            held.add(Held { owner, table, of: TableUse::Open, until: Until::LastRow });
+        }
+        is_free
+    }
+
+    /// The same after a wait. Errors: as [`MetadataLocks::lock`].
+    pub fn open(&self, owner: Owner, table: TableId, patience: &Patience<'_>) -> Result<()> {
+        let (of, until) = (TableUse::Open, Until::LastRow);
+        self.ask(owner, Wish::Table { table, of }, patience, |_| {
+            self.held.of(owner).add(Held { owner, table, of, until })
+        })
+        .map(drop)
+    }
+
     /// Weakens a lock of a table that a session has until then.
     pub fn weaken(&self, owner: Owner, table: TableId, of: TableUse, until: Until) {
         let is_changed = self.held.of(owner).replace(Held { owner, table, of, until });
         self.wake_if(is_changed);
+    }
+
+    /// Waits until a table may be used so, and locks nothing. Returns true if it had to wait.
+    pub fn wait_for(&self, owner: Owner, table: TableId, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
+        self.ask(owner, Wish::Table { table, of }, patience, |_| {})
     }
 
     /// Waits until a table may be read, and locks nothing. Returns true if it had to wait.
@@ -208,7 +249,7 @@ impl MetadataLocks {
         }
         let mut waited = false;
         for table in tables {
-            waited |= self.ask(owner, Wish::Table { table: *table, of: TableUse::Read }, patience, |_| {})?;
+            waited |= self.wait_for(owner, *table, TableUse::Read, patience)?;
         }
         Ok(waited)
     }
@@ -274,13 +315,20 @@ impl MetadataLocks {
         });
         let strong: Vec<TableUse> = self.held.strong().into_iter().chain(asked).collect();
         self.claimed.store(strong.len() + claims.global.len(), SeqCst);
-        self.against_readers.store(strong.iter().filter(|of| of.is_alone()).count(), Relaxed);
+        self.against_readers.store(strong.iter().filter(|of| of.is_alone()).count(), SeqCst);
         self.asking.store(claims.waiting.len(), SeqCst);
     }
 
     /// The tables that a session has locked, by their numbers.
     pub fn held_by(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
         self.held.of(owner).tables(owner)
+    }
+
+    /// The tables that other sessions have for a statement or by LOCK TABLES.
+    pub fn used_by_statements(&self, owner: Owner) -> Vec<TableId> {
+        let held = self.held.all().into_iter().filter(|held| held.owner != owner && !held.is_of_transaction());
+        let tables: BTreeSet<TableId> = held.map(|held| held.table).collect();
+        tables.into_iter().collect()
     }
 
     /// Gives a table to a transaction that was cut off and has changed it, until [`MetadataLocks::release`] is called
@@ -321,7 +369,7 @@ impl MetadataLocks {
 
     /// Ends all that a session holds: it is gone.
     pub fn release_all(&self, owner: Owner) {
-        for until in [Until::Statement, Until::Transaction, Until::Unlocked] {
+        for until in [Until::Statement, Until::LastRow, Until::Transaction, Until::Unlocked] {
             self.release(owner, until);
         }
         self.unlock_globally(owner);

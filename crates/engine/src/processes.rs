@@ -26,6 +26,8 @@ pub const UPDATING: &str = "updating";
 pub const WAITING_FOR_ADMISSION: &str = "Waiting for admission";
 /// The state of a statement that waits for a lock of a whole table.
 pub const WAITING_FOR_TABLE: &str = "Waiting for table metadata lock";
+/// The state of FLUSH TABLES while it waits for statements that use a table.
+pub const WAITING_FOR_FLUSH: &str = "Waiting for table flush";
 /// Bytes of a statement's text that reports of locks show at most, as in InnoDB.
 const STATEMENT_SHOWN_BYTES: usize = 1024;
 /// Longer texts do not leave their memory to the next statement, in bytes.

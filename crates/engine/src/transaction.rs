@@ -9,6 +9,8 @@
 mod savepoints;
 mod table_use;
 
+pub use table_use::locked_or_in_transaction;
+
 use crate::{
     metadata_locks::{MetadataLocks, Owner, Until},
     processes::{OpenTransaction, SeenTransaction},
@@ -327,6 +329,11 @@ impl SessionTransaction {
         changes.statement = Some(changes.transaction.as_ref().map(Transaction::savepoint));
     }
 
+    /// Ends what the statement has until its last row.
+    pub fn end_rows(&self) {
+        self.locks.release(self.owner, Until::LastRow);
+    }
+
     /// Takes back what the statement has changed, which is to run anew.
     pub fn restart_statement(&self) -> Result<()> {
         let undone = self.take_back_statement();
@@ -372,6 +379,13 @@ impl SessionTransaction {
         self.end_uses(succeeded, counter);
         self.locks.end_statement(self.owner);
         outcome
+    }
+
+    /// Commits what the statement has changed before it ends. It must be a transaction of its own, and what it does next
+    /// must make the log durable.
+    pub fn commit_statement(&self) -> Result<()> {
+        debug_assert!(!self.is_open(), "the statement has a transaction of its own");
+        self.commit_changes(|_| Ok(()))
     }
 
     fn commit_changes(&self, committed: impl FnOnce(Committed) -> Result<()>) -> Result<()> {

@@ -3,18 +3,17 @@
 
 mod fixture;
 
-use fixture::rows;
+use fixture::{rows, watched_disk::WatchedDisk};
 use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, Session,
     io::{
-        Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp,
+        Disk,
         simulated::{DiskFault, FaultKind, Operation, SimulatedDisk},
     },
     types::ErrorCode,
 };
 use std::{
-    io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
@@ -24,87 +23,34 @@ const EIO: i32 = 5;
 /// The name of the thread that rolls back what was cut off.
 const BACKGROUND: &str = "rollback";
 
-/// A disk on which the background reads nothing until it is let: so nothing is rolled back.
-#[derive(Debug)]
-struct Gated {
-    disk: Arc<SimulatedDisk>,
+/// Holds the background back from reading, so that nothing is rolled back until it is let.
+#[derive(Default)]
+struct Gate {
     is_open: Mutex<bool>,
     opened: Condvar,
 }
 
-impl Gated {
-    fn new(disk: SimulatedDisk) -> Arc<Gated> {
-        Arc::new(Gated { disk: Arc::new(disk), is_open: Mutex::default(), opened: Condvar::new() })
-    }
-
-    fn open_gate(&self) {
+impl Gate {
+    fn open(&self) {
         *self.is_open.lock().unwrap() = true;
         self.opened.notify_all();
     }
-}
 
-impl Disk for Gated {
-    fn read(&self, ops: &mut [ReadOp<'_>]) {
+    fn pass(&self) {
         if std::thread::current().name() == Some(BACKGROUND) {
             let mut is_open = self.is_open.lock().unwrap();
             while !*is_open {
                 is_open = self.opened.wait(is_open).unwrap();
             }
         }
-        self.disk.read(ops);
     }
+}
 
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        self.disk.open(path, mode)
-    }
-
-    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        self.disk.open_buffered(path, mode)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn write(&self, ops: &mut [WriteOp<'_>]) {
-        self.disk.write(ops);
-    }
-
-    fn sync(&self, file: &IoFile) -> io::Result<()> {
-        self.disk.sync(file)
-    }
-
-    fn file_len(&self, file: &IoFile) -> io::Result<u64> {
-        self.disk.file_len(file)
-    }
-
-    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
-        self.disk.allocate(file, bytes)
-    }
-
-    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
-        self.disk.len_of(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.create_directory(path)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.disk.list(directory)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_directory(path)
-    }
-
-    fn lock(&self, path: &Path) -> io::Result<FileLock> {
-        self.disk.lock(path)
-    }
+/// A disk with such a gate.
+fn gated(disk: SimulatedDisk) -> (Arc<WatchedDisk<SimulatedDisk>>, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let passed = Arc::clone(&gate);
+    (Arc::new(WatchedDisk::new(disk).before_reads(move || passed.pass())), gate)
 }
 
 const ROWS: usize = 300;
@@ -174,14 +120,14 @@ async fn check(database: &Arc<Database>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_is_made_of_what_is_left_after_a_crash() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = Gated::new(crashed(directory.path()).await);
+    let (disk, gate) = gated(crashed(directory.path()).await);
     let database = Database::open_on(directory.path(), options(), disk.clone()).unwrap();
     let (_, building) = waiting(&database, "CREATE INDEX iv ON t (v)").await;
     // What others do goes on.
     let mut other = session(&database);
     run(&mut other, "INSERT INTO other VALUES (3, 3)").await;
     assert_eq!(run(&mut other, "SELECT COUNT(*) FROM other").await, [["3"]]);
-    disk.open_gate();
+    gate.open();
     building.await.unwrap().unwrap();
     let rows = ROWS.to_string();
     for index in ["iv", "kp", "PRIMARY"] {
@@ -195,7 +141,7 @@ async fn an_index_is_made_of_what_is_left_after_a_crash() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ordinary_statements_do_not_wait() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = Gated::new(crashed(directory.path()).await);
+    let (disk, gate) = gated(crashed(directory.path()).await);
     let database = Database::open_on(directory.path(), options(), disk.clone()).unwrap();
     let mut session = session(&database);
     assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t").await, [[ROWS.to_string()]]);
@@ -203,7 +149,7 @@ async fn ordinary_statements_do_not_wait() {
     run(&mut session, "BEGIN").await;
     run(&mut session, "UPDATE t SET v = 2 WHERE id = 100000").await;
     run(&mut session, "COMMIT").await;
-    disk.open_gate();
+    gate.open();
     drop((session, database));
 }
 
@@ -211,7 +157,7 @@ async fn ordinary_statements_do_not_wait() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_wants_the_table_as_a_whole_waits() {
     let directory = tempfile::tempdir().unwrap();
-    let disk = Gated::new(crashed(directory.path()).await);
+    let (disk, gate) = gated(crashed(directory.path()).await);
     let database = Database::open_on(directory.path(), options(), disk.clone()).unwrap();
     std::fs::write(database.import_dir().join("t.csv"), "1000\t1\tx\n").unwrap();
     let before = disk.list(directory.path()).unwrap().len();
@@ -246,7 +192,7 @@ async fn whoever_wants_the_table_as_a_whole_waits() {
     database.kill(id, false).unwrap();
     assert_eq!(running.await.unwrap(), Err(ErrorCode::QueryInterrupted));
     let (_, loading) = waiting(&database, "LOAD DATA INFILE 't.csv' INTO TABLE t").await;
-    disk.open_gate();
+    gate.open();
     loading.await.unwrap().unwrap();
     let all = (ROWS + 1).to_string();
     assert_eq!(run(&mut session(&database), "SELECT COUNT(*) FROM t").await, [[all]]);

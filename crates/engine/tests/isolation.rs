@@ -2,31 +2,16 @@
 
 mod fixture;
 
+use fixture::client::{Client, Step};
 use muster_engine::{Database, Session};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
-use tokio::{task::JoinHandle, time::timeout};
-
-/// A statement that has not ended after this time waits for a lock.
-const WAIT: Duration = Duration::from_millis(150);
-/// A statement that need not wait ends within this time.
-const END: Duration = Duration::from_secs(20);
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isolation")
-}
-
-/// What one session does in one line of a case.
-struct Step {
-    line: usize,
-    session: String,
-    /// `None`: the statement that waited ends.
-    statement: Option<String>,
-    expected: Vec<String>,
 }
 
 #[derive(Default)]
@@ -59,20 +44,10 @@ fn parse(text: &str) -> CaseFile {
         } else if let Some(expected) = line.strip_prefix("    ") {
             case.steps.last_mut().expect("an answer follows a statement").expected.push(expected.into());
         } else {
-            let (session, statement) = match line.split_once(": ") {
-                Some((session, statement)) => (session, Some(statement.into())),
-                None => (line.strip_suffix(" goes on").expect("a session goes on"), None),
-            };
-            case.steps.push(Step { line: at + 1, session: session.into(), statement, expected: Vec::new() });
+            case.steps.push(Step::of_line(at + 1, line));
         }
     }
     file
-}
-
-/// A session, or the statement that it runs.
-enum Client {
-    Idle(Session),
-    Busy(JoinHandle<(Session, Vec<String>)>),
 }
 
 /// The lines of a statement's answer, as cases write them.
@@ -83,38 +58,18 @@ async fn answer(session: &mut Session, sql: &str) -> Vec<String> {
     }
 }
 
-impl Client {
-    /// A session that has begun a transaction.
-    async fn new(database: &Arc<Database>, level: &str) -> Client {
-        let mut session = fixture::session(database, "root");
-        for sql in ["USE d", &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"), "BEGIN"] {
-            assert_eq!(answer(&mut session, sql).await, [""; 0], "{sql}");
-        }
-        Client::Idle(session)
+/// A session that has begun a transaction.
+async fn client(database: &Arc<Database>, level: &str) -> Client<Session> {
+    let mut session = fixture::session(database, "root");
+    for sql in ["USE d", &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"), "BEGIN"] {
+        assert_eq!(answer(&mut session, sql).await, [""; 0], "{sql}");
     }
+    Client::Idle(session)
+}
 
-    /// Begins a statement, or goes on with the one that waits. Returns the client, and the answer or that it waits.
-    async fn step(self, statement: Option<&str>, time: Duration) -> (Client, Vec<String>) {
-        let mut running = match (self, statement) {
-            (Client::Idle(mut session), Some(sql)) => {
-                let sql = sql.to_string();
-                tokio::spawn(async move {
-                    let lines = answer(&mut session, &sql).await;
-                    (session, lines)
-                })
-            }
-            (Client::Busy(running), None) => running,
-            (Client::Idle(_), None) => panic!("no statement waits"),
-            (Client::Busy(_), Some(sql)) => panic!("{sql}: another statement still waits"),
-        };
-        match timeout(time, &mut running).await {
-            Ok(ended) => {
-                let (session, lines) = ended.expect("a statement without a panic");
-                (Client::Idle(session), lines)
-            }
-            Err(_) => (Client::Busy(running), vec!["waits".into()]),
-        }
-    }
+async fn run(mut session: Session, sql: String) -> (Session, Vec<String>) {
+    let lines = answer(&mut session, &sql).await;
+    (session, lines)
 }
 
 /// Runs a case. Error: the first answer that is not the expected one.
@@ -128,18 +83,16 @@ async fn run_case(setup: &[String], case: &Case, level: &str) -> Result<(), Stri
             return Err(format!("{sql}: {failed:?}"));
         }
     }
-    let mut clients: BTreeMap<&str, Client> = BTreeMap::new();
-    for Step { line, session, statement, expected } in &case.steps {
-        let client = match clients.remove(session.as_str()) {
+    let mut clients: BTreeMap<&str, Client<Session>> = BTreeMap::new();
+    for step in &case.steps {
+        let found = match clients.remove(step.session.as_str()) {
             Some(client) => client,
-            None => Client::new(&database, level).await,
+            None => client(&database, level).await,
         };
-        let waits = statement.is_some() && *expected == ["waits"];
-        let (client, got) = client.step(statement.as_deref(), if waits { WAIT } else { END }).await;
-        clients.insert(session, client);
-        if got != *expected {
-            let statement = statement.as_deref().unwrap_or("goes on");
-            return Err(format!("line {line}: {session}: {statement}: {got:?}, expected {expected:?}"));
+        let (client, got) = found.step(step, run).await;
+        clients.insert(&step.session, client);
+        if got != step.expected {
+            return Err(step.unexpected(&got));
         }
     }
     Ok(())
@@ -179,6 +132,7 @@ case_files! {
     definition_changes
     dirty_reads
     dirty_writes
+    flush_tables
     joins
     locks
     lost_update
@@ -189,6 +143,7 @@ case_files! {
     read_skew
     reads_for_writing
     skip_locked
+    view_locks
     write_skew
 }
 

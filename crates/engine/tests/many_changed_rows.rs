@@ -51,7 +51,8 @@ async fn a_statement_that_fails_leaves_no_rows_on_disk_and_none_changed() {
     // The last row meets the key of one that is there.
     let made = files(&session);
     rows(&mut session, "INSERT INTO t VALUES (1011999, 7, 7, 'y')").await.unwrap();
-    let error = rows(&mut session, "UPDATE t SET a = a + 1000000, c = 1 ORDER BY a").await.unwrap_err();
+    let error =
+        rows(&mut session, "UPDATE t SET a = a + 1000000, c = 1, pad = REVERSE(pad) ORDER BY a").await.unwrap_err();
     assert_eq!(error.code.number(), 1062);
     assert!(files(&session) > made);
     rows(&mut session, "DELETE FROM t WHERE a = 1011999").await.unwrap();
@@ -75,8 +76,28 @@ async fn a_statement_that_fails_leaves_no_rows_on_disk_and_none_changed() {
     assert_no_files(directory.path());
     // There is no place for rows.
     fs::remove_dir_all(directory.path().join("tmp")).unwrap();
-    rows(&mut session, "UPDATE t SET c = c + 1").await.unwrap_err();
+    rows(&mut session, "UPDATE t SET c = c + 1, pad = REVERSE(pad)").await.unwrap_err();
     assert_eq!(rows(&mut session, sums).await.unwrap(), before);
     fs::create_dir(directory.path().join("tmp")).unwrap();
-    rows(&mut session, "UPDATE t SET c = c + 1").await.unwrap();
+    rows(&mut session, "UPDATE t SET c = c + 1, pad = REVERSE(pad)").await.unwrap();
+}
+
+/// Of the rows that an UPDATE finds, only the columns are kept that the change needs: in a wide table these are few
+/// bytes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_update_of_one_column_of_a_wide_table_keeps_its_rows_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_database, mut session) = large_table(directory.path()).await;
+    for (sql, sums) in [
+        ("UPDATE t SET c = c + 1", [12_000, 12_000, 71_994_000, 0]),
+        ("UPDATE t SET c = b, b = 1 WHERE a >= 0 ORDER BY a", [12_000, 71_994_000, 12_000, 0]),
+        ("UPDATE t SET a = a + 1000000, c = 7", [12_000, 84_000, 12_000, 1_000_000]),
+    ] {
+        let made = files(&session);
+        rows(&mut session, sql).await.unwrap();
+        assert_eq!(files(&session), made, "{sql}");
+        // What is not assigned is as it was.
+        let look = "SELECT COUNT(*), SUM(c), SUM(b), MIN(a) FROM t WHERE pad = REPEAT('x', 250)";
+        assert_eq!(rows(&mut session, look).await.unwrap(), [sums.map(|sum: u64| sum.to_string())], "{sql}");
+    }
 }

@@ -15,7 +15,7 @@ use muster_engine::{
 };
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
-const STATEMENTS: [&str; 14] = [
+const STATEMENTS: [&str; 15] = [
     "CREATE DATABASE d",
     "CREATE TABLE d.t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, s VARCHAR(20), KEY kb (b))",
     "LOAD DATA INFILE '3.csv' INTO TABLE d.t FIELDS TERMINATED BY ','",
@@ -26,6 +26,7 @@ const STATEMENTS: [&str; 14] = [
     "RENAME TABLE d.t TO d.u",
     "LOAD DATA INFILE '1.csv' INTO TABLE d.u FIELDS TERMINATED BY ','",
     "CREATE VIEW d.v AS SELECT a FROM d.u",
+    "CREATE TABLE d.c (KEY kb (b), PRIMARY KEY (a)) SELECT a, b FROM d.u",
     "DROP INDEX kb ON d.u",
     "TRUNCATE TABLE d.u",
     "DROP USER u",
@@ -123,7 +124,7 @@ async fn observe(database: &Arc<Database>) -> Seen {
     for query in ["SHOW DATABASES", tables, indexes, "SHOW GRANTS FOR u"] {
         seen.push(format!("{:?}", rows(&mut session, query).await.map_err(|e| e.message)));
     }
-    for name in ["t", "u", "v"] {
+    for name in ["t", "u", "v", "c"] {
         for index in ["", "FORCE INDEX (PRIMARY)", "FORCE INDEX (kb)", "FORCE INDEX (ks)"] {
             let query = format!("SELECT * FROM d.{name} {index} ORDER BY a");
             seen.push(format!("{query}: {:?}", rows(&mut session, &query).await.map_err(|e| e.message)));

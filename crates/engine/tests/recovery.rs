@@ -3,10 +3,10 @@
 
 mod fixture;
 
-use fixture::rows;
+use fixture::{rows, watched_disk::WatchedDisk};
 use muster_engine::{
     Database, DatabaseOptions, Durability, LogSettings, RecoveryProgress, Session,
-    io::{Disk, FileLock, IoFile, OpenMode, ReadOp, WriteOp, simulated::SimulatedDisk, threads::ThreadsIo},
+    io::{Disk, simulated::SimulatedDisk, threads::ThreadsIo},
     types::{ErrorCode, SqlError},
 };
 use std::{
@@ -186,71 +186,6 @@ async fn a_forced_recovery_reads_what_can_be_read() {
     }
 }
 
-/// A disk of the operating system whose syncs fail from some moment on.
-#[derive(Debug)]
-struct FailingSyncs {
-    disk: ThreadsIo,
-    fail: AtomicBool,
-}
-
-impl Disk for FailingSyncs {
-    fn sync(&self, file: &IoFile) -> io::Result<()> {
-        if self.fail.load(Relaxed) { Err(io::Error::from_raw_os_error(5)) } else { self.disk.sync(file) }
-    }
-
-    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        self.disk.open(path, mode)
-    }
-
-    fn open_buffered(&self, path: &Path, mode: OpenMode) -> io::Result<IoFile> {
-        self.disk.open_buffered(path, mode)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn read(&self, ops: &mut [ReadOp<'_>]) {
-        self.disk.read(ops);
-    }
-
-    fn write(&self, ops: &mut [WriteOp<'_>]) {
-        self.disk.write(ops);
-    }
-
-    fn file_len(&self, file: &IoFile) -> io::Result<u64> {
-        self.disk.file_len(file)
-    }
-
-    fn allocate(&self, file: &IoFile, bytes: u64) -> io::Result<()> {
-        self.disk.allocate(file, bytes)
-    }
-
-    fn len_of(&self, path: &Path) -> io::Result<Option<u64>> {
-        self.disk.len_of(path)
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.create_directory(path)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.disk.list(directory)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_directory(path)
-    }
-
-    fn lock(&self, path: &Path) -> io::Result<FileLock> {
-        self.disk.lock(path)
-    }
-}
-
 /// Where the child process of the test below finds its data directory.
 const CHILD_DIRECTORY: &str = "MUSTER_TEST_FAILING_SYNCS";
 
@@ -259,11 +194,16 @@ const CHILD_DIRECTORY: &str = "MUSTER_TEST_FAILING_SYNCS";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_sync_ends_the_process() {
     if let Some(directory) = std::env::var_os(CHILD_DIRECTORY) {
-        let disk = Arc::new(FailingSyncs { disk: ThreadsIo::new(), fail: AtomicBool::new(false) });
-        let database = Database::open_on(Path::new(&directory), Home::options(), disk.clone()).unwrap();
+        let fails = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&fails);
+        let disk = WatchedDisk::new(ThreadsIo::new()).before_syncs(move || match asked.load(Relaxed) {
+            true => Err(io::Error::from_raw_os_error(5)),
+            false => Ok(()),
+        });
+        let database = Database::open_on(Path::new(&directory), Home::options(), Arc::new(disk)).unwrap();
         let mut session = fixture::session(&database, "root");
         run(&mut session, "CREATE DATABASE a").await;
-        disk.fail.store(true, Relaxed);
+        fails.store(true, Relaxed);
         let _ = rows(&mut session, "CREATE DATABASE b").await;
         std::process::exit(0);
     }

@@ -3,24 +3,11 @@
 
 mod fixture;
 
+use fixture::client::{Client, Step};
 use muster_engine::{Database, Session};
-use std::{collections::BTreeMap, path::Path, time::Duration};
-use tokio::{task::JoinHandle, time::timeout};
+use std::{collections::BTreeMap, path::Path};
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transactions");
-/// A statement that has not ended after this time waits for a lock.
-const WAIT: Duration = Duration::from_millis(150);
-/// A statement that need not wait ends within this time.
-const END: Duration = Duration::from_secs(20);
-
-/// What one session does in one line of a case.
-struct Step {
-    line: usize,
-    session: String,
-    /// `None`: the statement that waited ends.
-    statement: Option<String>,
-    expected: Vec<String>,
-}
 
 #[derive(Default)]
 struct CaseFile {
@@ -42,11 +29,7 @@ fn parse(text: &str) -> CaseFile {
                     steps.last_mut().expect("an answer follows a statement").expected.push(expected.trim().into());
                     continue;
                 }
-                let (session, statement) = match line.split_once(": ") {
-                    Some((session, statement)) => (session, Some(statement.into())),
-                    None => (line.strip_suffix(" goes on").expect("a session goes on"), None),
-                };
-                steps.push(Step { line: at + 1, session: session.into(), statement, expected: Vec::new() });
+                steps.push(Step::of_line(at + 1, line));
             }
         }
     }
@@ -54,7 +37,7 @@ fn parse(text: &str) -> CaseFile {
 }
 
 /// A session and what it is told of its transaction; `None`: its connection is closed.
-type Client = (Option<Session>, String);
+type Connection = (Option<Session>, String);
 
 fn status(session: &Session) -> String {
     let status = session.transaction_status();
@@ -69,7 +52,7 @@ fn status(session: &Session) -> String {
 
 /// Runs a statement, or a command of the protocol. Returns the lines of its answer as cases write them: rows or an
 /// error, and the session's status if it is another one than before.
-async fn run((session, before): Client, sql: String) -> (Client, Vec<String>) {
+async fn run((session, before): Connection, sql: String) -> (Connection, Vec<String>) {
     let mut session = session.expect("a connection that is not closed");
     let answer = match sql.as_str() {
         "COM_QUIT" => return ((None, "gone".into()), vec!["is: gone".into()]),
@@ -94,30 +77,6 @@ async fn run((session, before): Client, sql: String) -> (Client, Vec<String>) {
     ((session, now), lines)
 }
 
-enum Connection {
-    Idle(Client),
-    Busy(JoinHandle<(Client, Vec<String>)>),
-}
-
-impl Connection {
-    /// Begins a statement, or goes on with the one that waits. Returns the connection, and the answer or that it waits.
-    async fn step(self, statement: Option<&str>, time: Duration) -> (Connection, Vec<String>) {
-        let mut running = match (self, statement) {
-            (Connection::Idle(client), Some(sql)) => tokio::spawn(run(client, sql.to_string())),
-            (Connection::Busy(running), None) => running,
-            (Connection::Idle(_), None) => panic!("no statement waits"),
-            (Connection::Busy(_), Some(sql)) => panic!("{sql}: another statement still waits"),
-        };
-        match timeout(time, &mut running).await {
-            Ok(ended) => {
-                let (client, lines) = ended.expect("a statement without a panic");
-                (Connection::Idle(client), lines)
-            }
-            Err(_) => (Connection::Busy(running), vec!["waits".into()]),
-        }
-    }
-}
-
 /// Runs a case. Returns the answers that are not the expected ones.
 async fn run_case(setup: &[String], steps: &[Step], short_path: bool) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a folder for the test");
@@ -127,23 +86,18 @@ async fn run_case(setup: &[String], steps: &[Step], short_path: bool) -> Vec<Str
     for sql in [&switch, "CREATE DATABASE d", "USE d"].into_iter().chain(setup.iter().map(String::as_str)) {
         fixture::rows(&mut session, sql).await.expect("the tables are made");
     }
-    let mut connections: BTreeMap<&str, Connection> = BTreeMap::new();
+    let mut clients: BTreeMap<&str, Client<Connection>> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for Step { line, session, statement, expected } in steps {
-        let connection = match connections.remove(session.as_str()) {
-            Some(connection) => connection,
-            None => {
-                let mut session = fixture::session(&database, "root");
-                session.use_database("d").expect("the database is there");
-                Connection::Idle((Some(session), "autocommit".into()))
-            }
-        };
-        let waits = statement.is_some() && *expected == ["waits"];
-        let (connection, got) = connection.step(statement.as_deref(), if waits { WAIT } else { END }).await;
-        connections.insert(session, connection);
-        if got != *expected {
-            let statement = statement.as_deref().unwrap_or("goes on");
-            wrong.push(format!("line {line}: {session}: {statement}: {got:?}, expected {expected:?}"));
+    for step in steps {
+        let client = clients.remove(step.session.as_str()).unwrap_or_else(|| {
+            let mut session = fixture::session(&database, "root");
+            session.use_database("d").expect("the database is there");
+            Client::Idle((Some(session), "autocommit".into()))
+        });
+        let (client, got) = client.step(step, run).await;
+        clients.insert(&step.session, client);
+        if got != step.expected {
+            wrong.push(step.unexpected(&got));
         }
     }
     wrong

@@ -64,6 +64,9 @@ pub enum StorageError {
     LockTableFull,
     #[error("interrupted")]
     Interrupted,
+    /// The statement has taken as long as it may.
+    #[error("interrupted: maximum statement execution time exceeded")]
+    DeadlinePassed,
     /// A statement could not be undone wholly: its transaction can only be rolled back.
     #[error("a statement was undone in part only, and its transaction can only be rolled back")]
     HalfUndone,
@@ -116,6 +119,7 @@ impl From<LockError> for StorageError {
             LockError::Timeout => StorageError::LockTimeout,
             LockError::Deadlock => StorageError::Deadlock,
             LockError::Interrupted => StorageError::Interrupted,
+            LockError::DeadlinePassed => StorageError::DeadlinePassed,
             LockError::TableFull => StorageError::LockTableFull,
         }
     }
@@ -136,6 +140,7 @@ impl From<StorageError> for SqlError {
             StorageError::Deadlock => ErrorCode::LockDeadlock,
             StorageError::LockTableFull => ErrorCode::LockTableFull,
             StorageError::Interrupted => return SqlError::interrupted(),
+            StorageError::DeadlinePassed => return SqlError::timed_out(),
             StorageError::HalfUndone => ErrorCode::ErrorDuringRollback,
             StorageError::Filter(inner) => return inner.clone(),
             StorageError::Corrupt { .. }

@@ -19,7 +19,7 @@ fn entry(database: &str, name: &str, files: &[u32]) -> Arc<TableEntry> {
 }
 
 fn schema(collation: Collation) -> Schema {
-    Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new() }
+    Schema::new(collation)
 }
 
 fn keys(change: &CatalogChange) -> Vec<(String, bool)> {
@@ -30,7 +30,7 @@ fn keys(change: &CatalogChange) -> Vec<(String, bool)> {
 /// A change says what differs and nothing else, and names the files that no table has any more.
 #[test]
 fn a_change_has_the_definitions_that_differ() {
-    let mut before = Snapshot { next_table_id: 4, schemas: BTreeMap::new() };
+    let mut before = Snapshot { next_table_id: 4, ..Snapshot::default() };
     for name in ["a", "b"] {
         before.schemas.insert(name.into(), schema(Collation::DEFAULT));
         for (table, file) in [("t", 1), ("u", 2), ("w", 3)] {

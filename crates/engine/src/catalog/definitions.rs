@@ -66,19 +66,19 @@ pub(super) fn snapshot_of(values: &BTreeMap<Vec<u8>, Arc<[u8]>>) -> Result<Snaps
         match *kind {
             DATABASE => {
                 let StoredDatabase { collation } = value_of(names, value)?;
-                let schema = Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new() };
-                snapshot.schemas.insert(names.to_owned(), schema);
+                snapshot.schemas.insert(names.to_owned(), Schema::new(collation));
             }
             TABLE | VIEW => {
                 let (database, name) = names.split_once('\0').ok_or_else(|| format!("{names}: no name"))?;
+                let view_id = snapshot.next_view_id();
                 let schema = snapshot.schemas.get_mut(database);
                 let schema = schema.ok_or_else(|| format!("{database}.{name}: there is no such database"))?;
                 if *kind == TABLE {
                     let table: StoredTable = value_of(names, value)?;
                     schema.tables.insert(name.to_owned(), Arc::new(table.into_entry()));
                 } else {
-                    let view: Arc<ViewEntry> = value_of(names, value)?;
-                    schema.views.insert(name.to_owned(), view);
+                    let view: ViewEntry = value_of(names, value)?;
+                    schema.views.insert(name.to_owned(), Arc::new(ViewEntry { id: view_id, ..view }));
                 }
             }
             _ if key.as_slice() == LAST_TABLE => snapshot.next_table_id = value_of(names, value)?,
@@ -114,7 +114,7 @@ impl CatalogChange {
             change.add(LAST_TABLE.to_vec(), (before, Some(&after.next_table_id)))?;
         }
         let mut tables = Vec::new();
-        let empty = Schema { collation: Collation::DEFAULT, tables: BTreeMap::new(), views: BTreeMap::new() };
+        let empty = Schema::new(Collation::DEFAULT);
         for (database, schemas) in differences(&before.schemas, &after.schemas, |_, _| false) {
             let [stored, stored_after] = [schemas.0, schemas.1].map(|schema| schema.map(StoredDatabase::of));
             if stored != stored_after {

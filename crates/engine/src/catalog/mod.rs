@@ -19,7 +19,7 @@ mod snapshot;
 mod stored;
 
 pub use column_key::column_key;
-pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, now_utc_micros, schema_of};
+pub use snapshot::{Schema, Snapshot, TableEntry, TableExtras, ViewEntry, is_view, now_utc_micros, schema_of};
 pub use stored::FormerContent;
 
 use crate::persist::ChangeError;

@@ -6,10 +6,20 @@ use muster_types::{Collation, ErrorCode, Result, SqlError};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
+/// Views are numbered from here on, where no stored table gets to. Metadata locks know them by these numbers.
+const FIRST_VIEW: TableId = TableId(1 << 61);
+
+/// Returns true if a number is that of a view.
+pub fn is_view(id: TableId) -> bool {
+    id >= FIRST_VIEW && !id.is_virtual()
+}
+
 /// All databases. Names are exact, as MySQL's are where file names are (`lower_case_table_names` = 0).
 #[derive(Clone, Default)]
 pub struct Snapshot {
     pub next_table_id: u64,
+    /// The views that were numbered since the start. Their numbers are not stored.
+    numbered_views: u64,
     pub schemas: BTreeMap<String, Schema>,
 }
 
@@ -20,16 +30,49 @@ pub struct Schema {
     pub collation: Collation,
     pub tables: BTreeMap<String, Arc<TableEntry>>,
     pub views: BTreeMap<String, Arc<ViewEntry>>,
+    /// Tables that CREATE TABLE .. SELECT fills. Nobody else sees them, and the catalog's file does not have them: after
+    /// a crash they are not there.
+    pub unfinished: BTreeMap<String, Arc<TableEntry>>,
+}
+
+impl Schema {
+    /// A database without tables.
+    pub fn new(collation: Collation) -> Schema {
+        Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new(), unfinished: BTreeMap::new() }
+    }
+
+    /// The names that are taken, by tables and views.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.tables.keys().chain(self.views.keys()).chain(self.unfinished.keys())
+    }
+
+    /// Returns true if a name is taken, by a table or a view.
+    pub fn has(&self, name: &str) -> bool {
+        self.lock_id(name).is_some()
+    }
+
+    /// The number by which metadata locks know what has a name: a table, also one that is not finished, or a view.
+    fn lock_id(&self, name: &str) -> Option<TableId> {
+        let table = self.tables.get(name).or_else(|| self.unfinished.get(name));
+        table.map(|entry| entry.def.id).or_else(|| self.views.get(name).map(|view| view.id))
+    }
 }
 
 /// A view with the columns it had when it was made (what `information_schema` shows).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ViewEntry {
+    /// By which metadata locks know it, as long as the server runs. A view that is replaced keeps its number.
+    #[serde(skip, default = "unnumbered_view")]
+    pub id: TableId,
     pub def: Arc<ViewDef>,
     pub columns: Vec<ColumnDef>,
     /// True if each row of the view is one row of its tables (manual 27.5.3).
     #[serde(default)]
     pub updatable: bool,
+}
+
+fn unnumbered_view() -> TableId {
+    FIRST_VIEW
 }
 
 /// Parts of a definition that only SHOW CREATE TABLE and its like need.
@@ -102,8 +145,46 @@ impl Snapshot {
         self.schema(database)?.tables.get(name).ok_or_else(|| SqlError::no_such_table(database, name))
     }
 
+    /// The entry of a definition that was looked up, of a table that is finished or not. Error 1146 when there is none.
+    pub fn entry_of(&self, def: &TableDef) -> Result<&Arc<TableEntry>> {
+        let unfinished = self.schema(&def.database)?.unfinished.get(&def.name);
+        match unfinished.filter(|entry| entry.def.id == def.id) {
+            Some(entry) => Ok(entry),
+            None => self.table(&def.database, &def.name),
+        }
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
         self.schemas.values().flat_map(|s| s.tables.values())
+    }
+
+    /// Tables that CREATE TABLE .. SELECT fills.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
+        self.schemas.values().flat_map(|s| s.unfinished.values())
+    }
+
+    /// All tables that have files.
+    pub fn all_tables(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
+        self.tables().chain(self.unfinished())
+    }
+
+    pub fn views(&self) -> impl Iterator<Item = &Arc<ViewEntry>> {
+        self.schemas.values().flat_map(|s| s.views.values())
+    }
+
+    /// The number by which metadata locks know what has a name; `None`: nothing has it.
+    pub fn lock_id(&self, database: &str, name: &str) -> Option<TableId> {
+        self.schemas.get(database)?.lock_id(name)
+    }
+
+    /// The database and the name of what metadata locks know by a number.
+    pub fn name_of(&self, id: TableId) -> Option<(&str, &str)> {
+        if is_view(id) {
+            let view = self.views().find(|view| view.id == id)?;
+            return Some((&view.def.database, &view.def.name));
+        }
+        let table = self.all_tables().find(|entry| entry.def.id == id)?;
+        Some((&table.def.database, &table.def.name))
     }
 
     /// Puts a new version of a table in place, provided the current one still is `old`, from which `new` was made.
@@ -124,6 +205,11 @@ impl Snapshot {
     pub fn next_table_id(&mut self) -> TableId {
         self.next_table_id += 1;
         TableId(self.next_table_id)
+    }
+
+    pub fn next_view_id(&mut self) -> TableId {
+        self.numbered_views += 1;
+        TableId(FIRST_VIEW.0 + self.numbered_views)
     }
 }
 
@@ -153,8 +239,9 @@ mod tests {
     #[test]
     fn a_table_is_replaced_only_as_it_was() {
         let tables = BTreeMap::from([("t".to_owned(), Arc::new(entry("old")))]);
-        let schema = Schema { collation: Collation::DEFAULT, tables, views: BTreeMap::new() };
-        let mut snapshot = Snapshot { next_table_id: 2, schemas: BTreeMap::from([("d".to_owned(), schema)]) };
+        let schema = Schema { tables, ..Schema::new(Collation::DEFAULT) };
+        let schemas = BTreeMap::from([("d".to_owned(), schema)]);
+        let mut snapshot = Snapshot { next_table_id: 2, schemas, ..Snapshot::default() };
         snapshot.replace_table(&entry("old"), entry("new")).unwrap();
         // Made from the table as it was before its comment changed.
         let late = TableEntry { files: vec![FileId(1), FileId(2)], ..entry("old") };

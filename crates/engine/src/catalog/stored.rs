@@ -20,7 +20,7 @@ struct StoredDatabase {
     name: String,
     collation: Collation,
     tables: Vec<StoredTable>,
-    views: Vec<Arc<ViewEntry>>,
+    views: Vec<ViewEntry>,
 }
 
 /// A table.
@@ -71,7 +71,7 @@ impl StoredTable {
 impl Stored {
     /// The state in memory, and what a catalog of format 1 said of tables' rows.
     pub fn into_snapshot(self) -> (Snapshot, Vec<(Arc<TableEntry>, FormerContent)>) {
-        let mut former = Vec::new();
+        let (mut former, mut snapshot) = (Vec::new(), Snapshot::default());
         let mut table = |mut t: StoredTable| {
             let (auto_increment, updated, statistics) = (t.auto_increment, t.updated, t.statistics.take());
             let entry = Arc::new(t.into_entry());
@@ -80,15 +80,20 @@ impl Stored {
             }
             (entry.def.name.clone(), entry)
         };
+        let mut view = |view: ViewEntry| {
+            let id = snapshot.next_view_id();
+            (view.def.name.clone(), Arc::new(ViewEntry { id, ..view }))
+        };
         let mut schema = |d: StoredDatabase| {
             let schema = Schema {
-                collation: d.collation,
                 tables: d.tables.into_iter().map(&mut table).collect(),
-                views: d.views.into_iter().map(|v| (v.def.name.clone(), v)).collect(),
+                views: d.views.into_iter().map(&mut view).collect(),
+                ..Schema::new(d.collation)
             };
             (d.name, schema)
         };
         let schemas = self.databases.into_iter().map(&mut schema).collect();
-        (Snapshot { next_table_id: self.next_table_id, schemas }, former)
+        (snapshot.next_table_id, snapshot.schemas) = (self.next_table_id, schemas);
+        (snapshot, former)
     }
 }

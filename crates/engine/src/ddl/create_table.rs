@@ -19,18 +19,72 @@ use std::sync::Arc;
 const OWN_ENGINES: [&str; 2] = ["innodb", "muster"];
 
 pub fn create_table(context: &StatementContext, statement: &CreateTable) -> Result<Done> {
-    create(context, statement, None).map(|_| Done::rows(0))
+    create(context, statement, false).map(|_| Done::rows(0))
 }
 
-/// Makes a table that the statement goes on to fill: until it ends, others may read the table at most. `None` if there
-/// is one of the name already and that is no error.
-pub fn create_table_to_fill(context: &StatementContext, statement: &CreateTable) -> Result<Option<TableId>> {
-    create(context, statement, Some(TableUse::Rebuild))
+/// Makes a table that the statement goes on to fill: until it is finished, nobody else sees it. `None` if there is one of
+/// the name already and that is no error.
+pub fn create_table_to_fill<'a>(
+    context: &'a StatementContext,
+    statement: &CreateTable,
+) -> Result<Option<UnfinishedTable<'a>>> {
+    let (database, name) = context.qualify(&statement.name)?;
+    let made = create(context, statement, true)?;
+    Ok(made.map(|id| {
+        let _ = context.filled_table.set(id);
+        UnfinishedTable { context, database, name, id }
+    }))
 }
 
-/// `locked`: what the statement has the table for from the moment on that there is one. `None` if there is one of the
-/// name already.
-fn create(context: &StatementContext, statement: &CreateTable, locked: Option<TableUse>) -> Result<Option<TableId>> {
+/// A table that its statement fills. Unless it is finished, it goes again with its rows and its files, whatever ends the
+/// statement. The catalog's file does not have it before it is finished, so a crash leaves nothing of it either.
+#[must_use]
+pub struct UnfinishedTable<'a> {
+    context: &'a StatementContext,
+    database: String,
+    name: String,
+    id: TableId,
+}
+
+impl UnfinishedTable<'_> {
+    /// Shows the table to all. Its rows are committed before: the log has them before it has the definition, so after a
+    /// crash both are there, or neither.
+    pub fn finish(self) -> Result<()> {
+        self.context.transaction.commit_statement()?;
+        self.context.database.tables().change(|next| {
+            let schema = next.schema_mut(&self.database)?;
+            // Nobody else could take it away: it is locked.
+            if let Some(entry) = schema.unfinished.remove(&self.name) {
+                schema.tables.insert(self.name.clone(), entry);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for UnfinishedTable<'_> {
+    fn drop(&mut self) {
+        let tables = self.context.database.tables();
+        if !tables.definitions().unfinished().any(|entry| entry.def.id == self.id) {
+            return;
+        }
+        // Its rows go with it, whether they are undone before or not.
+        if let Err(e) = self.context.transaction.take_back_statement() {
+            tracing::warn!("the rows of table {} go with it, though they are not undone: {e}", self.name);
+        }
+        // What is stored does not change, so this does not fail.
+        let removed = tables.change(|next| {
+            let schema = next.schemas.get_mut(&self.database);
+            Ok(schema.map(|schema| schema.unfinished.retain(|_, entry| entry.def.id != self.id)))
+        });
+        if let Err(e) = removed {
+            tracing::warn!("table {} stays unfinished until the next start: {e}", self.name);
+        }
+    }
+}
+
+/// `is_filled`: the statement goes on to fill the table. `None` if there is one of the name already.
+fn create(context: &StatementContext, statement: &CreateTable, is_filled: bool) -> Result<Option<TableId>> {
     if let Some(source) = &statement.like {
         return create_table_like(context, &statement.name, source, statement.if_not_exists);
     }
@@ -85,7 +139,7 @@ fn create(context: &StatementContext, statement: &CreateTable, locked: Option<Ta
     }
     let comment = options.comment.clone();
     let def = TableDef { id: TableId(0), database, name, columns, indexes, collation, comment };
-    let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), locked };
+    let made = NewTable { def, extras, auto_increment: options.auto_increment.unwrap_or(1), is_filled };
     store(context, made, statement.if_not_exists)
 }
 
@@ -104,7 +158,7 @@ fn create_table_like(
         return Ok(None);
     }
     let def = TableDef { id: TableId(0), database, name, ..TableDef::clone(&entry.def) };
-    let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, locked: None };
+    let made = NewTable { def, extras: entry.extras.clone(), auto_increment: 1, is_filled: false };
     store(context, made, if_not_exists)
 }
 
@@ -113,6 +167,7 @@ fn begin(context: &StatementContext, name: &TableName) -> Result<(String, String
     check_table_name(&name)?;
     context.rights.check_table(&database, &name, Privilege::Create, "CREATE")?;
     check_not_virtual(context, &database)?;
+    context.wait_while_filled(&database, &name)?;
     Ok((database, name))
 }
 
@@ -125,7 +180,7 @@ fn exists(
     if_not_exists: bool,
 ) -> Result<bool> {
     let schema = snapshot.schema(database)?;
-    if !schema.tables.contains_key(name) && !schema.views.contains_key(name) {
+    if !schema.has(name) {
         return Ok(false);
     }
     let exists = SqlError::table_exists(name);
@@ -140,12 +195,12 @@ struct NewTable {
     def: TableDef,
     extras: TableExtras,
     auto_increment: u64,
-    locked: Option<TableUse>,
+    is_filled: bool,
 }
 
 /// Makes the table's files and names it in the catalog.
 fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Result<Option<TableId>> {
-    let NewTable { def, extras, auto_increment, locked } = made;
+    let NewTable { def, extras, auto_increment, is_filled } = made;
     let tables = context.database.tables();
     let schema = schema_of(&def);
     let files = tables.store().create_table(&schema)?;
@@ -159,10 +214,6 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
             return Ok(None);
         }
         let id = next.next_table_id();
-        if let Some(of) = locked {
-            // Nobody else knows it.
-            context.transaction.try_use_table(id, of);
-        }
         let entry = TableEntry {
             next_index_id: def.indexes.iter().map(|i| i.id).max().unwrap_or(0) + 1,
             def: Arc::new(TableDef { id, ..def.clone() }),
@@ -170,7 +221,14 @@ fn store(context: &StatementContext, made: NewTable, if_not_exists: bool) -> Res
             files: files.clone(),
             created: now_utc_micros(),
         };
-        next.schema_mut(&def.database)?.tables.insert(def.name.clone(), Arc::new(entry));
+        let schema = next.schema_mut(&def.database)?;
+        if is_filled {
+            // Nobody else knows it yet.
+            context.transaction.try_use_table(id, TableUse::Alone);
+            schema.unfinished.insert(def.name.clone(), Arc::new(entry));
+        } else {
+            schema.tables.insert(def.name.clone(), Arc::new(entry));
+        }
         Ok(Some(id))
     })?;
     if published.is_none() {

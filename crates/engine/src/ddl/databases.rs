@@ -10,7 +10,6 @@ use crate::{
 };
 use muster_sql::CreateDatabase;
 use muster_types::{ErrorCode, Result, SqlError};
-use std::collections::BTreeMap;
 
 pub fn create_database(context: &StatementContext, statement: &CreateDatabase) -> Result<Done> {
     let name = match &statement.name {
@@ -29,8 +28,7 @@ pub fn create_database(context: &StatementContext, statement: &CreateDatabase) -
         if catalog.schemas.contains_key(&name) {
             return Ok(true);
         }
-        let schema = Schema { collation, tables: BTreeMap::new(), views: BTreeMap::new() };
-        catalog.schemas.insert(name.clone(), schema);
+        catalog.schemas.insert(name.clone(), Schema::new(collation));
         Ok(false)
     })?;
     if exists {
@@ -64,9 +62,17 @@ pub fn drop_database(context: &StatementContext, name: &str, if_exists: bool) ->
     check_not_virtual(context, name)?;
     context.rights.check_database(name, Privilege::Drop)?;
     let tables = context.database.tables();
-    let definitions = tables.definitions();
-    for entry in definitions.schemas.get(name).iter().flat_map(|schema| schema.tables.values()) {
-        context.lock_table(entry.def.id, &entry.def.name, TableUse::Drop)?;
+    let names = || -> Vec<(String, String)> {
+        let definitions = tables.definitions();
+        let names = definitions.schemas.get(name).map_or_else(Vec::new, |schema| schema.names().cloned().collect());
+        names.into_iter().map(|of_table| (name.to_owned(), of_table)).collect()
+    };
+    loop {
+        let locked = names();
+        context.lock_names(locked.iter(), TableUse::Drop)?;
+        if names() == locked {
+            break;
+        }
     }
     let dropped = tables.in_reserve(|| tables.change(|next| Ok(next.schemas.remove(name))))?;
     let Some(schema) = dropped else {

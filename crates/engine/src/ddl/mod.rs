@@ -28,11 +28,11 @@ mod users;
 mod views;
 
 pub use checks::check_tables;
-pub use create_table::{create_table, create_table_to_fill};
+pub use create_table::{UnfinishedTable, create_table, create_table_to_fill};
 pub use databases::{alter_database, create_database, drop_database};
 pub use default::shown as shown_default;
 pub use indexes::{alter_table, create_index, drop_index};
-pub use tables::{analyze, drop_tables, rename_tables, take_back_table, truncate_table};
+pub use tables::{analyze, drop_tables, rename_tables, truncate_table};
 pub use users::{alter_users, create_users, drop_users, grant, revoke, set_password};
 pub use views::{create_view, drop_views};
 

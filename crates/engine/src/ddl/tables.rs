@@ -8,10 +8,10 @@ use crate::{
     rows::text_column,
     statement::{Done, StatementContext},
 };
-use muster_algebra::{TableDef, TableId};
+use muster_algebra::TableDef;
 use muster_sql::TableName;
 use muster_types::{ErrorCode, Result, SqlError, Value};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// Drops those that exist; the others are an error 1051 (a note with IF EXISTS), and then none is dropped.
 pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: bool) -> Result<Done> {
@@ -29,13 +29,14 @@ pub fn drop_tables(context: &StatementContext, names: &[TableName], if_exists: b
 }
 
 fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exists: bool) -> Result<Done> {
-    lock_all(context, wanted.iter(), TableUse::Drop)?;
+    let locked = context.lock_names(wanted.iter(), TableUse::Drop)?;
     let remove = |next: &mut Snapshot| {
         let mut missing: Vec<String> = Vec::new();
-        for (database, name) in wanted {
-            // A database that is missing is a table that is missing.
-            let removed = next.schemas.get_mut(database).and_then(|s| s.tables.remove(name));
-            if removed.is_none() {
+        for wanted in wanted {
+            let (database, name) = wanted;
+            // A database that is missing is a table that is missing. What has come since the names were locked stays.
+            let schema = next.schemas.get_mut(database).filter(|_| locked.contains_key(wanted));
+            if schema.and_then(|schema| schema.tables.remove(name)).is_none() {
                 missing.push(format!("{database}.{name}"));
             }
         }
@@ -51,34 +52,6 @@ fn remove_tables(context: &StatementContext, wanted: &[(String, String)], if_exi
         context.note(unknown.code, unknown.message);
     }
     Ok(Done::rows(0))
-}
-
-/// Takes back a table that the statement has made and that nobody else could write, drop or rename since. Others may
-/// have read it, so it does not wait for them, and nothing ends it before it is done.
-pub fn take_back_table(context: &StatementContext, database: &str, id: TableId) -> Result<()> {
-    let tables = context.database.tables();
-    let remove = |next: &mut Snapshot| {
-        if let Some(schema) = next.schemas.get_mut(database) {
-            schema.tables.retain(|_, entry| entry.def.id != id);
-        }
-        Ok(())
-    };
-    tables.in_reserve(|| tables.change(remove))
-}
-
-/// Locks those tables of these names that there are, in one order, so that two statements do not wait for each other.
-fn lock_all<'a>(
-    context: &StatementContext,
-    names: impl Iterator<Item = &'a (String, String)>,
-    of: TableUse,
-) -> Result<()> {
-    let definitions = context.database.tables().definitions();
-    let found = names.filter_map(|(database, name)| definitions.table(database, name).ok());
-    let found: BTreeMap<TableId, &Arc<TableEntry>> = found.map(|entry| (entry.def.id, entry)).collect();
-    for (id, entry) in found {
-        context.lock_table(id, &entry.def.name, of)?;
-    }
-    Ok(())
 }
 
 pub fn truncate_table(context: &StatementContext, name: &TableName) -> Result<Done> {
@@ -114,12 +87,12 @@ pub fn rename_tables(context: &StatementContext, pairs: &[(TableName, TableName)
     }
     let tables = context.database.tables();
     // A table that a step before made is locked by the name that it has now.
-    lock_all(context, steps.iter().map(|(from, _)| from), TableUse::Alone)?;
+    context.lock_names(steps.iter().flat_map(|(from, to)| [from, to]), TableUse::Alone)?;
     tables.change(|next| {
         for (from, to) in &steps {
             let entry = next.table(&from.0, &from.1)?.clone();
             let target = next.schema(&to.0)?;
-            if target.tables.contains_key(&to.1) || target.views.contains_key(&to.1) {
+            if target.has(&to.1) {
                 return Err(SqlError::table_exists(&to.1));
             }
             let def = TableDef { database: to.0.clone(), name: to.1.clone(), ..TableDef::clone(&entry.def) };

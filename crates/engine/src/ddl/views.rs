@@ -3,10 +3,11 @@
 use super::{check_length, check_not_virtual, check_table_name};
 use crate::{
     accounts::Privilege,
-    catalog::ViewEntry,
-    statement::{BindEnvironment, Done, StatementContext, StatementTables},
+    catalog::{ViewEntry, is_view},
+    metadata_locks::TableUse,
+    statement::{Done, StatementContext, query},
 };
-use muster_algebra::{ColumnDef, Definer, ViewAlgorithm, ViewDef};
+use muster_algebra::{ColumnDef, Definer, TableId, ViewAlgorithm, ViewDef};
 use muster_sql::{Bound, CreateView, Parameters, Query, TableName, ViewSecurity};
 use muster_types::{ErrorCode, FloatDigits, Result, SqlError};
 use std::sync::Arc;
@@ -26,26 +27,59 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
         return Err(SqlError::new(ErrorCode::ViewSelectVariable, "View's SELECT contains a variable or parameter"));
     }
     context.database.tables().definitions().schema(&database)?;
+    context.transaction.check_nothing_locked()?;
     // Bound from the text that is kept, so that places in it are known.
     let muster_sql::Statement::Query(query) = muster_sql::parse(&statement.query_text)? else {
         return Err(SqlError::unsupported("SELECT .. INTO"));
     };
-    let tables = StatementTables::new(context);
-    let environment = BindEnvironment::new(context);
-    let bound = muster_sql::bind_query(&query, &environment.with(&tables, Parameters::Values(&[])))?;
+    let full_name = (database, name);
+    loop {
+        // Transactions that use what has the name end first.
+        let locked = context.lock_names([&full_name].into_iter(), TableUse::Alone)?.remove(&full_name);
+        let made = new_view(context, statement, &full_name, &query)?;
+        if publish(context, statement.or_replace, locked, made)? {
+            return Ok(Done::rows(0));
+        }
+    }
+}
+
+/// What a view is to be. Its number is yet to be given.
+fn new_view(
+    context: &Arc<StatementContext>,
+    statement: &CreateView,
+    (database, name): &(String, String),
+    query: &Query,
+) -> Result<ViewEntry> {
+    let (bound, _) = query::bind(context, query, Parameters::Values(&[]))?;
     if !statement.columns.is_empty() && statement.columns.len() != bound.outputs.len() {
         let message = "In definition of view, derived table or common table expression, SELECT list and column names \
                        list have different column counts";
         return Err(SqlError::new(ErrorCode::ViewWrongList, message));
     }
-    let updatable = statement.algorithm != ViewAlgorithm::TempTable && is_updatable(context, &query, &bound);
+    let updatable = statement.algorithm != ViewAlgorithm::TempTable && is_updatable(context, query, &bound);
     if statement.check_option.is_some() && !updatable {
         let message = format!("CHECK OPTION on non-updatable view '{database}.{name}'");
         return Err(SqlError::new(ErrorCode::ViewNonupdatableCheck, message));
     }
+    let columns = columns_of(&bound, &statement.columns)?;
+    let def = ViewDef {
+        database: database.clone(),
+        name: name.clone(),
+        columns: statement.columns.clone(),
+        query: muster_sql::without_stars(&statement.query_text, &bound.stars),
+        current_database: context.session.current_database.clone(),
+        definer: definer(context, &statement.security)?,
+        check_option: statement.check_option,
+        algorithm: statement.algorithm,
+    };
+    Ok(ViewEntry { id: TableId(0), def: Arc::new(def), columns, updatable })
+}
+
+/// The columns of a view, by the names that its definition gives them, if it gives any. Errors 1059, 1060.
+fn columns_of(bound: &Bound, names: &[String]) -> Result<Vec<ColumnDef>> {
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(bound.outputs.len());
     for (i, (id, output)) in bound.outputs.iter().enumerate() {
-        let column = statement.columns.get(i).unwrap_or(output);
+        let column = names.get(i).unwrap_or(output);
         check_length(column)?;
         if columns.iter().any(|c| c.name.eq_ignore_ascii_case(column)) {
             return Err(SqlError::duplicate_column(column));
@@ -62,27 +96,31 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
             comment: String::new(),
         });
     }
-    let def = ViewDef {
-        database: database.clone(),
-        name: name.clone(),
-        columns: statement.columns.clone(),
-        query: muster_sql::without_stars(&statement.query_text, &bound.stars),
-        current_database: context.session.current_database.clone(),
-        definer: definer(context, &statement.security)?,
-        check_option: statement.check_option,
-        algorithm: statement.algorithm,
-    };
+    Ok(columns)
+}
+
+/// Puts a view into the catalog. `locked`: what had its name when that was locked. Returns false if something else has
+/// it by now, which is to be locked first. Errors: 1050, 1347.
+fn publish(context: &StatementContext, or_replace: bool, locked: Option<TableId>, view: ViewEntry) -> Result<bool> {
+    let (database, name) = (view.def.database.clone(), view.def.name.clone());
     context.database.tables().change(|next| {
-        let schema = next.schema_mut(&database)?;
-        let taken = schema.tables.contains_key(&name) || (schema.views.contains_key(&name) && !statement.or_replace);
-        if taken {
-            return Err(SqlError::table_exists(&name));
+        let found = next.lock_id(&database, &name);
+        if found != locked {
+            return Ok(false);
         }
-        let entry = ViewEntry { def: Arc::new(def), columns, updatable };
-        schema.views.insert(name.clone(), Arc::new(entry));
-        Ok(())
-    })?;
-    Ok(Done::rows(0))
+        let id = match found {
+            None => next.next_view_id(),
+            Some(_) if !or_replace => return Err(SqlError::table_exists(&name)),
+            Some(id) if !is_view(id) => return Err(not_a_view(&database, &name)),
+            Some(id) => id,
+        };
+        next.schema_mut(&database)?.views.insert(name.clone(), Arc::new(ViewEntry { id, ..view }));
+        Ok(true)
+    })
+}
+
+fn not_a_view(database: &str, name: &str) -> SqlError {
+    SqlError::new(ErrorCode::WrongObject, format!("'{database}.{name}' is not VIEW"))
 }
 
 /// Returns true if the query's form is that of an updatable view and every view that it reads in FROM is updatable.
@@ -120,22 +158,22 @@ pub fn drop_views(context: &StatementContext, names: &[TableName], if_exists: bo
         let (database, name) = context.qualify(name)?;
         context.rights.check_table(&database, &name, Privilege::Drop, "DROP")?;
         check_not_virtual(context, &database)?;
+        if wanted.contains(&(database.clone(), name.clone())) {
+            return Err(SqlError::table_not_unique(&name));
+        }
         wanted.push((database, name));
     }
+    context.transaction.check_nothing_locked()?;
+    let locked = context.lock_names(wanted.iter(), TableUse::Alone)?;
     let missing = context.database.tables().change(|next| {
         let mut missing = Vec::new();
-        for (database, name) in &wanted {
-            let schema = next.schemas.get_mut(database);
-            let Some(schema) = schema else {
-                missing.push(format!("{database}.{name}"));
-                continue;
-            };
-            if schema.tables.contains_key(name) {
-                let message = format!("'{database}.{name}' is not VIEW");
-                return Err(SqlError::new(ErrorCode::WrongObject, message));
-            }
-            if schema.views.remove(name).is_none() {
-                missing.push(format!("{database}.{name}"));
+        for wanted in &wanted {
+            let (database, name) = wanted;
+            match locked.get(wanted) {
+                // What has come since then is dropped by nobody.
+                None => missing.push(format!("{database}.{name}")),
+                Some(id) if !is_view(*id) => return Err(not_a_view(database, name)),
+                Some(_) => drop(next.schema_mut(database)?.views.remove(name)),
             }
         }
         if !missing.is_empty() && !if_exists {

@@ -1,8 +1,8 @@
 //! Assignments: the new values of a row, from left to right.
 
 use super::{convert::Conversion, evaluation::Evaluation, target::OpenTarget};
-use muster_algebra::ColId;
-use muster_sql::bind::{self, BoundAssignment, NewValue, ViewCheck};
+use muster_algebra::{ColId, Expr};
+use muster_sql::bind::{BoundAssignment, BoundUpdate, ChangeTarget, NewValue, ViewCheck};
 use muster_types::{Result, Value};
 
 /// A row that is changed.
@@ -71,7 +71,31 @@ pub fn passes_view(
     Ok(false)
 }
 
-/// The columns of a target, with its hidden row number behind them.
-pub fn row_columns(target: &bind::ChangeTarget) -> Vec<ColId> {
-    target.columns.iter().copied().chain(target.row_number).collect()
+/// For each target of an UPDATE, the columns of its table that are kept with the rows that are found: the key, what is
+/// assigned, and what assignments and checks look at. The change reads the row again, so it needs no others.
+pub fn kept_columns(bound: &BoundUpdate) -> Vec<Vec<usize>> {
+    let mentioned: Vec<ColId> =
+        bound.assignments.iter().flat_map(|assignment| mentioned_by(&assignment.value)).collect();
+    let of_target = |(position, target): (usize, &ChangeTarget)| {
+        let shares_table = bound.targets.iter().filter(|other| other.table.id == target.table.id).count() > 1;
+        let all = 0..target.columns.len();
+        // A subquery that depends on the row may look at any column; so does another name of the same table.
+        if shares_table || !bound.surroundings.dependent.is_empty() {
+            return all.collect();
+        }
+        let (key, check) = (target.key(), target.check.iter().flat_map(|check| &check.conditions));
+        let checked: Vec<ColId> = check.flat_map(Expr::columns).collect();
+        let is_assigned = |column| bound.assignments.iter().any(|a| (a.target, a.column) == (position, column));
+        let is_looked_at = |id: &ColId| [&key, &mentioned, &checked].into_iter().any(|ids| ids.contains(id));
+        all.filter(|column| is_assigned(*column) || is_looked_at(&target.columns[*column])).collect()
+    };
+    bound.targets.iter().enumerate().map(of_target).collect()
+}
+
+/// The columns that a new value looks at.
+pub fn mentioned_by(value: &NewValue) -> Vec<ColId> {
+    match value {
+        NewValue::Expr(expr) => expr.columns(),
+        NewValue::Value(_) | NewValue::Default => Vec::new(),
+    }
 }

@@ -28,7 +28,11 @@ pub fn bind<B>(
 ) -> Result<Binding<B>> {
     loop {
         let tables = StatementTables::to_change(context);
-        let bound = bind(&BindEnvironment::new(context).with(&tables, parameters.into()))?;
+        let bound = bind(&BindEnvironment::new(context).with(&tables, parameters.into()));
+        if tables.are_outdated() {
+            continue;
+        }
+        let bound = bound?;
         for target in targets(&bound) {
             context.lock_table(target.table.id, &target.table.name, TableUse::Write)?;
         }

@@ -2,15 +2,15 @@
 
 use crate::{
     accounts::Privilege,
-    ddl::{create_table_to_fill, take_back_table},
+    ddl::{UnfinishedTable, create_table_to_fill},
     statement::{Done, StatementContext, query},
 };
-use muster_algebra::{ColumnMeta, DefaultValue, TableId};
+use muster_algebra::{ColumnMeta, DefaultValue};
 use muster_sql::{ColumnSpec, CreateTable, CreateTableSelect, DefaultClause, Statement};
 use muster_types::{FloatDigits, Result, SqlError, SqlType, Value, store::implicit_default};
 use std::sync::Arc;
 
-/// Makes the table and inserts the rows. If they do not get into it, it goes again.
+/// Makes the table and inserts the rows. Others see it with all its rows, or never.
 pub fn create_table_select(
     context: &Arc<StatementContext>,
     statement: &CreateTableSelect,
@@ -33,13 +33,9 @@ pub fn create_table_select(
         Statement::Insert(insert) => super::insert(context, &insert, parameters),
         _ => Err(SqlError::internal("an INSERT is another statement")),
     });
-    if inserted.is_err() {
-        // Its rows go with it, whether they are undone before or not.
-        let undone = context.transaction.take_back_statement();
-        take_back_table(context, &database, made)?;
-        undone?;
-    }
-    inserted
+    let inserted = inserted?;
+    made.finish()?;
+    Ok(inserted)
 }
 
 fn quote(name: &str) -> String {
@@ -48,7 +44,11 @@ fn quote(name: &str) -> String {
 
 /// Makes the table of the columns that are only defined, then those of the query; one that is both has the type of its
 /// definition. Returns `None` if the table is there already and that is no error.
-fn created(context: &StatementContext, table: &CreateTable, outputs: Vec<ColumnSpec>) -> Result<Option<TableId>> {
+fn created<'a>(
+    context: &'a StatementContext,
+    table: &CreateTable,
+    outputs: Vec<ColumnSpec>,
+) -> Result<Option<UnfinishedTable<'a>>> {
     let mut whole = table.clone();
     let mut defined = std::mem::take(&mut whole.columns);
     for output in outputs {

@@ -18,7 +18,7 @@ pub struct OpenTarget {
 impl OpenTarget {
     /// Opens a table that is locked.
     pub fn open(context: &StatementContext, set: &Arc<TableSet>, def: &TableDef) -> Result<OpenTarget> {
-        let entry = set.definitions.table(&def.database, &def.name)?.clone();
+        let entry = set.definitions.entry_of(def)?.clone();
         let storage = set.storage(def.id, context.database.tables().store())?;
         Ok(OpenTarget { entry, storage, set: set.clone() })
     }

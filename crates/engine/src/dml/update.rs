@@ -1,7 +1,7 @@
 //! UPDATE, of one table or of several.
 
 use super::{
-    assign::{changed, passes_view, row_columns},
+    assign::{changed, kept_columns, mentioned_by, passes_view},
     attempts::{Attempt, until_not_stale},
     binding::{bind, check_privileges},
     convert::Conversion,
@@ -19,11 +19,11 @@ use muster_algebra::ColId;
 use muster_exec::FirstRows;
 use muster_sql::{
     Update,
-    bind::{BoundUpdate, NewValue, Search, bind_update},
+    bind::{BoundUpdate, ChangeTarget, NewValue, Search, bind_update},
 };
 use muster_storage::LockedRow;
 use muster_types::{Result, Value};
-use std::{ops::ControlFlow, sync::Arc};
+use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
 /// What an UPDATE has done.
 #[derive(Default)]
@@ -59,6 +59,10 @@ pub fn update_rows(
         .iter()
         .map(|target| OpenTarget::open(context, tables.set(), &target.table))
         .collect::<Result<Vec<_>>>()?;
+    let kept = match by_key {
+        Some(_) => vec![(0..bound.targets[0].columns.len()).collect()],
+        None => kept_columns(bound),
+    };
     let find = || match (by_key, &bound.search) {
         (Some(by), _) => search::find_by_key(context, &opened[0], &bound.targets[0], by.key),
         (None, search) => {
@@ -66,7 +70,7 @@ pub fn update_rows(
                 Search::Table(table) => evaluation.with_constants(table).rel(&bound.targets[0]),
                 Search::Query(rel) => rel.clone(),
             };
-            search::find(context, rel, wanted(bound), &bound.surroundings, tables, &bound.targets, conversion)
+            search::find(context, rel, wanted(bound, &kept), &bound.surroundings, tables, &bound.targets, conversion)
         }
     };
     let Counts { matched, changed } = until_not_stale(context, || {
@@ -94,9 +98,10 @@ pub fn update_rows(
             let value = |id| found.position(id).map(|at| values[at].clone());
             let mut rest = values;
             for (at, target) in bound.targets.iter().enumerate() {
-                let (old, others) = rest.split_at(target.columns.len());
+                let (old, others) = rest.split_at(kept[at].len());
                 rest = others.get(usize::from(target.row_number.is_some())..).unwrap_or_default();
-                if rows.update(at, old, &value, found.locked())?.is_break() {
+                let old = whole_row(target.columns.len(), &kept[at], old);
+                if rows.update(at, &old, &value, found.locked())?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -121,16 +126,32 @@ fn reads(bound: &BoundUpdate) -> bool {
     computes || searches
 }
 
-/// The columns that the search has to deliver: the targets' rows, and what assignments mention besides.
-fn wanted(bound: &BoundUpdate) -> Vec<ColId> {
-    let mut columns: Vec<ColId> = bound.targets.iter().flat_map(row_columns).collect();
+/// A row with NULL for the columns that were not kept.
+fn whole_row<'v>(columns: usize, kept: &[usize], values: &'v [Value]) -> Cow<'v, [Value]> {
+    if kept.len() == columns {
+        return Cow::Borrowed(values);
+    }
+    let mut row = vec![Value::Null; columns];
+    for (column, value) in kept.iter().zip(values) {
+        row[*column].clone_from(value);
+    }
+    Cow::Owned(row)
+}
+
+/// The columns that the search has to deliver: those that are kept of each target, with its hidden row number behind
+/// them, and what assignments mention besides.
+fn wanted(bound: &BoundUpdate, kept: &[Vec<usize>]) -> Vec<ColId> {
+    let of_target = |(target, kept): (&ChangeTarget, &Vec<usize>)| {
+        let columns = kept.iter().map(|column| target.columns[*column]);
+        columns.chain(target.row_number).collect::<Vec<_>>()
+    };
+    let mut columns: Vec<ColId> = bound.targets.iter().zip(kept).flat_map(of_target).collect();
     let available = match &bound.search {
         Search::Table(_) => Vec::new(),
         Search::Query(rel) => rel.output(),
     };
     for assignment in &bound.assignments {
-        let NewValue::Expr(expr) = &assignment.value else { continue };
-        for id in expr.columns() {
+        for id in mentioned_by(&assignment.value) {
             if available.contains(&id) && !columns.contains(&id) {
                 columns.push(id);
             }
@@ -190,7 +211,11 @@ impl UpdatedRows<'_> {
         if !passes_view(target.check.as_ref(), &target.columns, &row.new, self.evaluation, &self.conversion)? {
             return Ok(ControlFlow::Continue(()));
         }
-        match self.writers[at].update(&key, locked, &row.new)? {
+        let written = match locked {
+            Some(_) => self.writers[at].update(&key, locked, &row.new)?,
+            None => self.writers[at].update_columns(&key, &row.new, &row.assigned)?,
+        };
+        match written {
             Written::Yes => {
                 self.counts.changed += 1;
                 self.images.note(at, &key, &row.new)?;

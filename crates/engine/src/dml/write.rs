@@ -156,6 +156,21 @@ impl<'a> Writer<'a> {
         Ok(written)
     }
 
+    /// Gives columns of the row with this key the values that they have in `new`, and leaves the others as they are.
+    pub fn update_columns(&self, key: &[Value], new: &[Value], columns: &[usize]) -> Result<Written> {
+        self.admit_texts(new)?;
+        let (table, counters) = (&self.target.storage, self.counters());
+        let values: Vec<(usize, Value)> = columns.iter().map(|column| (*column, new[*column].clone())).collect();
+        let changed = self.change(OperatorCounter::row_updates, |transaction| {
+            table.update_columns(transaction, key, &values, counters)
+        });
+        let written = self.unless_stale(key, changed)?;
+        if let (Written::Yes, Some(column)) = (&written, self.auto_increment.filter(|at| columns.contains(at))) {
+            keep_above(self.target, &new[column])?;
+        }
+        Ok(written)
+    }
+
     /// Locks a row that the statement has met and leaves as it is, if rows were not locked before they were read and
     /// the transaction goes on after the statement.
     pub fn lock_unchanged(&self, key: &[Value]) -> Result<Written> {

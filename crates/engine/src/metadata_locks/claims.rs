@@ -112,8 +112,12 @@ impl MetadataLocks {
         place: u64,
     ) -> Vec<Owner> {
         let held = self.held.of_table(table);
-        let in_the_way = held.iter().filter(|held| held.owner != owner && !held.of.agrees(of));
-        let mut blockers: Vec<Owner> = in_the_way.map(|held| held.owner).collect();
+        let others = held.iter().filter(|held| held.owner != owner);
+        if of == TableUse::Flush {
+            // It waits for nobody who waits: who has waited uses the table as it is then.
+            return others.filter(|held| !held.is_of_transaction()).map(|held| held.owner).collect();
+        }
+        let mut blockers: Vec<Owner> = others.filter(|held| !held.of.agrees(of)).map(|held| held.owner).collect();
         if !held.iter().any(|held| held.owner == owner) {
             let before = claims.waiting.iter().filter(|(other, waiting)| {
                 let Wish::Table { table: other_table, of: other_use } = waiting.wish else { return false };
@@ -139,7 +143,8 @@ impl MetadataLocks {
     /// All that is held and waited for.
     pub fn report(&self) -> Vec<LockReport> {
         let claims = self.claims.lock();
-        let held = self.held.all().into_iter().map(|held| LockReport {
+        let locks = self.held.all().into_iter().filter(|held| held.of != TableUse::Open);
+        let held = locks.map(|held| LockReport {
             owner: held.owner,
             table: Some((held.table, held.of)),
             until: Some(held.until),
@@ -150,6 +155,8 @@ impl MetadataLocks {
             until: lock.is_granted.then_some(Until::Unlocked),
         });
         let waiting = claims.waiting.iter().filter_map(|(owner, waiting)| match waiting.wish {
+            // They are no locks.
+            Wish::Table { of: TableUse::Open | TableUse::Flush, .. } => None,
             Wish::Table { table, of } => Some(LockReport { owner: *owner, table: Some((table, of)), until: None }),
             Wish::Change(_) | Wish::Global => None,
         });

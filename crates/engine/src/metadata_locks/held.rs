@@ -27,6 +27,13 @@ pub struct Held {
     pub until: Until,
 }
 
+impl Held {
+    /// Returns true if it is a transaction's, which may be at rest.
+    pub fn is_of_transaction(&self) -> bool {
+        self.until == Until::Transaction
+    }
+}
+
 /// What some sessions hold.
 #[derive(Default)]
 pub(super) struct Shard {
@@ -135,7 +142,8 @@ impl Shard {
     /// The tables that a session has locked, each with all that it is locked for.
     pub fn tables(&self, owner: Owner) -> BTreeMap<TableId, TableUse> {
         let mut tables = BTreeMap::new();
-        for held in self.locks.iter().filter(|held| held.owner == owner) {
+        let locked = self.locks.iter().filter(|held| held.owner == owner && held.of != TableUse::Open);
+        for held in locked {
             let all = tables.entry(held.table).or_insert(held.of);
             *all = held.of.joined(*all);
         }

@@ -21,7 +21,7 @@ impl Wake for Unparks {
 }
 
 /// Waits until `woken` is told something, at once if it was told since it was last waited for. Errors: 1205 when the
-/// patience is over, 1317 after KILL.
+/// patience is over, 3024 at the deadline, 1317 after KILL.
 pub fn until_woken(woken: &Notify, patience: &Patience<'_>) -> Result<()> {
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -33,10 +33,17 @@ pub fn until_woken(woken: &Notify, patience: &Patience<'_>) -> Result<()> {
         if notified.as_mut().poll(&mut context) == Poll::Ready(()) {
             return Ok(());
         }
-        match patience.until.map(|until| until.saturating_duration_since(Instant::now())) {
+        let now = Instant::now();
+        let is_over = |moment: Option<Instant>| moment.is_some_and(|moment| now >= moment);
+        if is_over(patience.deadline) {
+            return Err(SqlError::timed_out());
+        }
+        if is_over(patience.until) {
+            return Err(SqlError::lock_wait_timeout());
+        }
+        match patience.until.into_iter().chain(patience.deadline).min() {
             None => thread::park(),
-            Some(left) if left.is_zero() => return Err(SqlError::lock_wait_timeout()),
-            Some(left) => thread::park_timeout(left),
+            Some(moment) => thread::park_timeout(moment - now),
         }
     }
 }

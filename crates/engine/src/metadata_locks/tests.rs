@@ -19,11 +19,11 @@ fn never_killed() -> &'static CancellationToken {
 }
 
 fn at_once() -> Patience<'static> {
-    Patience { until: Some(Instant::now()), killed: never_killed(), waits: &|| {} }
+    Patience { until: Some(Instant::now()), deadline: None, killed: never_killed(), waits: &|| {} }
 }
 
 fn long() -> Patience<'static> {
-    Patience { until: Some(Instant::now() + Duration::from_secs(60)), killed: never_killed(), waits: &|| {} }
+    Patience { until: Some(Instant::now() + Duration::from_secs(60)), ..at_once() }
 }
 
 fn lock(locks: &MetadataLocks, owner: Owner, of: TableUse, patience: &Patience<'_>) -> Result<bool> {
@@ -53,7 +53,7 @@ fn a_killed_statement_stops_waiting() {
     lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
     let token = CancellationToken::new();
     token.cancel();
-    let killed = Patience { until: None, killed: &token, waits: &|| {} };
+    let killed = Patience { until: None, deadline: None, killed: &token, waits: &|| {} };
     assert_eq!(lock(&locks, TWO, TableUse::Read, &killed).unwrap_err().code.number(), 1317);
     assert_eq!(locks.claims.lock().waiting.len(), 0);
 }
@@ -162,7 +162,7 @@ fn kill_wakes_who_waits() {
     lock(&locks, ONE, TableUse::Alone, &at_once()).unwrap();
     thread::scope(|threads| {
         let waiting = threads.spawn(|| {
-            let patience = Patience { until: None, killed: &token, waits: &|| {} };
+            let patience = Patience { until: None, deadline: None, killed: &token, waits: &|| {} };
             lock(&locks, TWO, TableUse::Read, &patience)
         });
         until_waiting(&locks, 1);
@@ -180,7 +180,7 @@ fn who_gives_up_lets_those_behind_go_on() {
     let token = CancellationToken::new();
     thread::scope(|threads| {
         let first = threads.spawn(|| {
-            let patience = Patience { until: None, killed: &token, waits: &|| {} };
+            let patience = Patience { until: None, deadline: None, killed: &token, waits: &|| {} };
             lock(&locks, TWO, TableUse::Alone, &patience)
         });
         until_waiting(&locks, 1);

@@ -52,6 +52,7 @@ impl SessionState {
                     self.process.counters.reset();
                     self.process.commands.reset();
                 }
+                FlushOption::Tables(tables) => self.flush_tables(context, tables)?,
                 FlushOption::TablesWithReadLock(tables) => self.flush_with_read_lock(context, tables)?,
                 FlushOption::Privileges | FlushOption::Other(_) => {}
             }

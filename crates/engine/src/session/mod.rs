@@ -9,7 +9,8 @@
 //!     set_var       variables that a statement's hints change              set_var.rs
 //!     charsets      SET NAMES; what the client speaks and reads            charsets.rs
 //!     prepared      PREPARE, EXECUTE, the protocol's prepared statements   prepared.rs
-//!     transaction   START TRANSACTION .. COMMIT, savepoints, LOCK TABLES   transaction.rs
+//!     transaction   START TRANSACTION .. COMMIT, savepoints                transaction.rs
+//!     lock_tables   LOCK TABLES, UNLOCK TABLES, FLUSH TABLES               lock_tables.rs
 //!     implicit_commit   statements that end a transaction, or need one     implicit_commit.rs
 //!     select_into   SELECT .. INTO @variable                               select_into.rs
 //!     short_path    statements by key, run where they arrive               short_path.rs
@@ -24,6 +25,7 @@ mod dispatch;
 mod implicit_commit;
 mod kill;
 mod loading;
+mod lock_tables;
 mod prepared;
 mod select_into;
 mod set;

@@ -4,6 +4,7 @@ use super::{state::SessionState, transaction::NextTransaction};
 use crate::{
     accounts::Privilege,
     statement::{Done, StatementContext, evaluate},
+    transaction::locked_or_in_transaction,
     variables::{self, Variables, definitions::Definition},
 };
 use muster_sql::{SetItem, SetValue, VariableScope};
@@ -166,12 +167,6 @@ fn given_value(given: &SetValue, evaluated: Value) -> Option<Value> {
         SetValue::Word(word) => Some(Value::Text(word.clone())),
         SetValue::Expr(_) => Some(evaluated),
     }
-}
-
-/// Error 1192: what the session has locked, or its transaction, is in the way.
-pub(super) fn locked_or_in_transaction() -> SqlError {
-    let message = "Can't execute the given command because you have active locked tables or an active transaction";
-    SqlError::new(ErrorCode::LockOrActiveTransaction, message)
 }
 
 /// Error 1227.

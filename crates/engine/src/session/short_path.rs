@@ -67,6 +67,8 @@ pub struct ShortPath {
     is_prepared: bool,
     /// True if the cache did not know it.
     is_unknown: bool,
+    /// The states of tables and accounts that the cache was asked for.
+    epoch: Option<Epoch>,
 }
 
 /// What a statement means besides its text, as long as the session's variables and names stay the same.
@@ -205,12 +207,13 @@ impl SessionState {
         self.short_path.is_unknown = false;
         let is_allowed = self.is_short_path_on();
         // Reads of such a transaction lock what they read.
-        let reads_lock = self.shares_transaction() && self.characteristics().isolation == Isolation::Serializable;
+        let shares = self.shares_transaction();
+        let reads_lock = shares && self.characteristics().isolation == Isolation::Serializable;
         if !is_allowed || self.process.killed.is_cancelled() {
             return None;
         }
         let number = self.short_path.settings.as_ref()?.number;
-        let ShortPath { key, text, values, is_prepared, is_unknown, .. } = &mut self.short_path;
+        let ShortPath { key, text, values, is_prepared, is_unknown, epoch, .. } = &mut self.short_path;
         *is_prepared = matches!(statement, ShortStatement::Prepared { .. });
         match statement {
             ShortStatement::Text(sql) if parameterize(sql, text, values) => {}
@@ -233,6 +236,7 @@ impl SessionState {
         key.push(0);
         key.extend_from_slice(text.as_bytes());
         let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
+        *epoch = shares.then(|| Epoch::of(&tables, &accounts));
         match self.database.plans().get(key, &tables, &accounts) {
             Some(Known::Plan(_)) if reads_lock => None,
             Some(Known::Plan(plan)) => Some(FoundPlan::Plan(plan)),
@@ -284,6 +288,7 @@ impl SessionState {
         let Some((access, fetch)) = access(&shape, &general.plan) else { return Ok(Known::GeneralForNow) };
         let storage = muster_exec::TableSource::storage(&**tables, shape.table.id)?;
         let general = General {
+            used: tables.used(),
             columns: query::column_infos(&general.outputs, &general.columns, &general.tables),
             counts: counters::count(&general.plan),
             cost_ms: general.plan.estimate.cost_ms,
@@ -372,9 +377,9 @@ impl SessionState {
         // Until it was locked, the table may have been replaced since the plan was found.
         let is_current = || {
             let (tables, accounts) = (self.database.tables().current(), self.database.accounts().list());
-            matches!(self.database.plans().get(&self.short_path.key, &tables, &accounts), Some(Known::Plan(_)))
+            self.short_path.epoch.as_ref().is_some_and(|epoch| epoch.is(&tables, &accounts))
         };
-        transaction.try_use_table(plan.table_id(), TableUse::Read) && is_current()
+        plan.used().iter().all(|id| transaction.try_use_table(*id, TableUse::Read)) && is_current()
     }
 
     /// Counts a statement that has ended well.

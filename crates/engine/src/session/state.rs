@@ -17,7 +17,7 @@ use muster_storage::mutex::Mutex;
 use muster_types::{Collation, Result, Value};
 use std::{
     collections::HashMap,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, OnceLock, atomic::Ordering::Relaxed},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -212,6 +212,7 @@ impl SessionState {
             transaction: self.transaction.clone(),
             in_place: false,
             view: Mutex::default(),
+            filled_table: OnceLock::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{prepared::PreparedStatement, state::SessionState};
 use crate::{
     Outcome, ResultSet, RowStream, command_counters::Command, processes::SessionShared, statement::StatementContext,
-    threads::panic_error, virtual_tables::show::latest_deadlock,
+    threads::panic_error, transaction::SessionTransaction, virtual_tables::show::latest_deadlock,
 };
 use arrow_array::RecordBatch;
 use futures::{Stream, StreamExt};
@@ -30,8 +30,16 @@ pub type Begun = (u64, CancellationToken);
 struct RowsOfStatement {
     rows: RowStream,
     process: Arc<SessionShared>,
+    transaction: Arc<SessionTransaction>,
     number: u64,
     count: i64,
+}
+
+impl RowsOfStatement {
+    fn end(&self) {
+        self.process.end(self.number);
+        self.transaction.end_rows();
+    }
 }
 
 impl Stream for RowsOfStatement {
@@ -43,7 +51,7 @@ impl Stream for RowsOfStatement {
             Poll::Ready(Some(Ok(batch))) => self.count += batch.num_rows() as i64,
             Poll::Ready(None | Some(Err(_))) => {
                 self.process.found_rows.store(self.count, Relaxed);
-                self.process.end(self.number);
+                self.end();
             }
             Poll::Pending => {}
         }
@@ -53,7 +61,7 @@ impl Stream for RowsOfStatement {
 
 impl Drop for RowsOfStatement {
     fn drop(&mut self) {
-        self.process.end(self.number);
+        self.end();
     }
 }
 
@@ -230,11 +238,13 @@ impl SessionState {
         let outcome = self.end_transactional(outcome, |changes| Ok(changes.wait(flush)?));
         match outcome {
             Ok(Outcome::Rows(result)) => {
-                let rows = RowsOfStatement { rows: result.rows, process: self.process.clone(), number, count: 0 };
+                let (process, transaction) = (self.process.clone(), self.transaction.clone());
+                let rows = RowsOfStatement { rows: result.rows, process, transaction, number, count: 0 };
                 Ok(Outcome::Rows(ResultSet { rows: rows.boxed(), ..result }))
             }
             other => {
                 self.process.end(number);
+                self.transaction.end_rows();
                 other
             }
         }

@@ -1,19 +1,15 @@
-//! START TRANSACTION, COMMIT, ROLLBACK and savepoints; LOCK TABLES; SET TRANSACTION.
+//! START TRANSACTION, COMMIT, ROLLBACK and savepoints; SET TRANSACTION.
 
-use super::{
-    set::{check_variables_admin, locked_or_in_transaction},
-    state::SessionState,
-};
+use super::{set::check_variables_admin, state::SessionState};
 use crate::{
     accounts::Privilege,
     metadata_locks::ChangePhase,
-    statement::{BindEnvironment, Done, StatementContext, StatementTables},
-    transaction::{Characteristics, LockedTable},
+    statement::{Done, StatementContext},
+    transaction::Characteristics,
     variables::Variables,
 };
-use muster_sql::{Begin, Completion, Isolation, TableLock, TableName, VariableScope};
+use muster_sql::{Begin, Completion, Isolation, VariableScope};
 use muster_types::{ErrorCode, Result, SqlError, Value};
-use std::sync::Arc;
 
 /// The characteristics that SET TRANSACTION has given the next transaction only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -239,70 +235,4 @@ impl SessionState {
         }
         Ok(())
     }
-
-    /// LOCK TABLES. A view's tables are locked with it. Errors 1044, 1066, 1142, 1146, 1792, and those of the wait.
-    pub fn lock_tables(&mut self, context: &Arc<StatementContext>, tables: &[TableLock]) -> Result<Done> {
-        if self.characteristics().read_only && tables.iter().any(|lock| lock.write) {
-            return Err(SqlError::read_only_transaction());
-        }
-        let mut names = Vec::new();
-        for lock in tables {
-            let name = lock.alias.as_ref().unwrap_or(&lock.table.name);
-            if names.contains(&name) {
-                return Err(SqlError::table_not_unique(name));
-            }
-            names.push(name);
-        }
-        self.transaction.unlock_tables();
-        let found = tables.iter().map(|lock| lockable(context, &lock.table, lock.write));
-        let found: Vec<LockedTable> = found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        context.with_patience(|patience| self.transaction.lock_tables(&found, patience))?;
-        if !self.transaction.status().autocommit {
-            // Locked tables are used tables, which begin a transaction.
-            self.open_implicitly();
-            self.transaction.note_use();
-        }
-        Ok(Done::default())
-    }
-
-    /// UNLOCK TABLES commits only if tables were locked.
-    pub fn unlock_tables(&mut self, context: &StatementContext) -> Result<Done> {
-        if self.transaction.has_locked_tables() {
-            self.commit_open(context)?;
-        }
-        self.transaction.unlock_tables();
-        Ok(Done::default())
-    }
-
-    /// FLUSH TABLES .. WITH READ LOCK: these tables, or without names everything.
-    pub fn flush_with_read_lock(&mut self, context: &Arc<StatementContext>, tables: &[TableName]) -> Result<()> {
-        if tables.is_empty() {
-            if self.transaction.has_locked_tables() {
-                return Err(locked_or_in_transaction());
-            }
-            let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
-            return context.with_patience(|patience| locks.lock_globally(owner, patience));
-        }
-        let locks: Vec<TableLock> =
-            tables.iter().map(|table| TableLock { table: table.clone(), alias: None, write: false }).collect();
-        self.lock_tables(context, &locks).map(drop)
-    }
-}
-
-/// The stored tables that a name of LOCK TABLES stands for: a table, or those that a view reads.
-fn lockable(context: &Arc<StatementContext>, name: &TableName, write: bool) -> Result<Vec<LockedTable>> {
-    let (database, name) = context.qualify(name)?;
-    context.rights.check_table(&database, &name, Privilege::LockTables, "LOCK TABLES")?;
-    context.rights.check_table(&database, &name, Privilege::Select, "SELECT")?;
-    let tables = StatementTables::new(context);
-    let schema = tables.definitions().schema(&database)?;
-    if schema.views.contains_key(&name) {
-        let text = format!("SELECT * FROM `{}`.`{}`", database.replace('`', "``"), name.replace('`', "``"));
-        if let muster_sql::Statement::Query(query) = muster_sql::parse(&text)? {
-            muster_sql::bind_query(&query, &BindEnvironment::new(context).with(&tables, (&[][..]).into()))?;
-        }
-        return Ok(tables.used().into_iter().map(|id| LockedTable { id, write }).collect());
-    }
-    let id = tables.definitions().table(&database, &name)?.def.id;
-    Ok(vec![LockedTable { id, write }])
 }

@@ -46,7 +46,7 @@ impl Epoch {
         Epoch { tables: Arc::downgrade(tables), accounts: Arc::downgrade(accounts) }
     }
 
-    fn is(&self, tables: &Arc<TableSet>, accounts: &Arc<AccountList>) -> bool {
+    pub fn is(&self, tables: &Arc<TableSet>, accounts: &Arc<AccountList>) -> bool {
         self.tables.as_ptr() == Arc::as_ptr(tables) && self.accounts.as_ptr() == Arc::as_ptr(accounts)
     }
 }

@@ -60,6 +60,8 @@ pub struct Shape {
 /// A plan of the short path.
 pub struct ShortPlan {
     pub(super) table: Weak<Table>,
+    /// The table, and the views that it is read through.
+    used: Vec<TableId>,
     pub(super) shape: Shape,
     pub(super) access: KeyAccess,
     /// Conditions that the range of keys does not imply.
@@ -79,6 +81,8 @@ pub struct ShortPlan {
 /// What the general path does for the same statement.
 pub struct General {
     pub columns: Vec<ColumnInfo>,
+    /// The table, and the views that it is read through.
+    pub used: Vec<TableId>,
     pub counts: PlanCounts,
     pub cost_ms: f64,
     /// True if it fetches rows in the order of their keys.
@@ -125,9 +129,10 @@ impl ShortPlan {
         if needed.iter().any(|c| stored[*c].is_none()) {
             return None;
         }
-        let General { columns, counts, cost_ms, in_key_order } = general;
+        let General { columns, used, counts, cost_ms, in_key_order } = general;
         Some(ShortPlan {
             table: Arc::downgrade(table),
+            used,
             shape,
             access,
             filter,
@@ -141,9 +146,9 @@ impl ShortPlan {
         })
     }
 
-    /// The table that the plan reads.
-    pub fn table_id(&self) -> TableId {
-        self.shape.table.id
+    /// The table that the plan reads, and the views that it is read through.
+    pub fn used(&self) -> &[TableId] {
+        &self.used
     }
 
     /// The table, as long as it is there.
@@ -157,7 +162,7 @@ impl ShortPlan {
             [&c.name, &c.database, &c.table, &c.org_table, &c.org_name].map(String::len).iter().sum::<usize>()
         };
         let columns: usize = self.columns.iter().map(|c| size_of::<ColumnInfo>() + text(c)).sum();
-        size_of::<ShortPlan>() + columns * (1 + KEPT_MAX) + size_of_val(&*self.stored)
+        size_of::<ShortPlan>() + columns * (1 + KEPT_MAX) + size_of_val(&*self.stored) + size_of_val(&*self.used)
     }
 
     pub fn counts(&self) -> &PlanCounts {

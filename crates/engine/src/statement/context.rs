@@ -5,6 +5,7 @@ use crate::{
     ColumnInfo, Database, Outcome, accounts::Rights, processes::SessionShared, rows, transaction::SessionTransaction,
     variables::Variables,
 };
+use muster_algebra::TableId;
 use muster_optimizer::Interrupt;
 use muster_sql::{Isolation, TableName};
 use muster_storage::{ReadView, mutex::Mutex};
@@ -35,6 +36,8 @@ pub struct StatementContext {
     pub in_place: bool,
     /// What all reads of the statement see, once there was one.
     pub view: Mutex<Option<Arc<ReadView>>>,
+    /// The table that CREATE TABLE .. SELECT fills, which only this statement sees.
+    pub filled_table: OnceLock<TableId>,
 }
 
 /// The session as it was when a statement began. What is large in it is shared with the session until that changes it.

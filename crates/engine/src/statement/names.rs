@@ -3,7 +3,7 @@
 use super::StatementContext;
 use crate::{
     accounts::{Privilege, Rights},
-    catalog::Snapshot,
+    catalog::{Schema, Snapshot},
     system_schema,
     tables::TableSet,
 };
@@ -27,8 +27,10 @@ pub struct StatementTables {
     pub(super) pool_share: OnceLock<f64>,
     /// Rows of `information_schema`'s tables that were read.
     pub(super) virtual_rows: Mutex<HashMap<TableId, VirtualRows>>,
-    /// Stored tables that were looked up.
+    /// Stored tables and views that were looked up.
     used: Mutex<Vec<TableId>>,
+    /// True if a table that was looked up was not finished, so that there is one to look up now, or none.
+    has_waited: AtomicBool,
     /// False for a statement that changes rows, which checks its privileges once it knows which tables it reads.
     checks_select: bool,
     /// True for a statement that locks what it reads, and so reads what has been committed by then.
@@ -53,6 +55,7 @@ impl StatementTables {
             pool_share: OnceLock::new(),
             virtual_rows: Mutex::default(),
             used: Mutex::default(),
+            has_waited: AtomicBool::new(false),
             checks_select,
             locks_rows: AtomicBool::new(false),
         })
@@ -76,9 +79,36 @@ impl StatementTables {
         &self.set.definitions
     }
 
-    /// The stored tables that were looked up, those below views among them.
+    /// The stored tables and the views that were looked up, those below views among them.
     pub fn used(&self) -> Vec<TableId> {
         self.used.lock().clone()
+    }
+
+    /// Notes that a table or a view was looked up. Error 1100 under LOCK TABLES.
+    fn note_use(&self, id: TableId, name: &str) -> Result<()> {
+        let mut used = self.used.lock();
+        if !used.contains(&id) {
+            self.context.transaction.check_locked(id, name, false)?;
+            used.push(id);
+        }
+        Ok(())
+    }
+
+    /// The table of this name that is not finished: the statement's own. For that of another statement this waits until
+    /// it is finished or has gone. Errors 1205, 1213, 1317.
+    fn unfinished(&self, schema: &Schema, name: &str) -> Result<Option<Arc<TableDef>>> {
+        let Some(entry) = schema.unfinished.get(name) else { return Ok(None) };
+        if self.context.filled_table.get() == Some(&entry.def.id) {
+            return Ok(Some(entry.def.clone()));
+        }
+        self.context.wait_until_filled(entry.def.id)?;
+        self.has_waited.store(true, Relaxed);
+        Ok(None)
+    }
+
+    /// Returns true if names are to be resolved anew, whatever became of it: a table was waited for.
+    pub fn are_outdated(&self) -> bool {
+        self.has_waited.load(Relaxed)
     }
 
     /// Error 1142 unless the account may read a table or a view: the statement's own, or the definer of the view that
@@ -109,13 +139,13 @@ impl Catalog for StatementTables {
             return table.map(Some).ok_or_else(|| unknown_virtual_table(schema, name));
         }
         self.check_select(database, name, definer)?;
-        let found = self.definitions().schema(database)?.tables.get(name).map(|e| e.def.clone());
+        let schema = self.definitions().schema(database)?;
+        let found = match schema.tables.get(name) {
+            Some(entry) => Some(entry.def.clone()),
+            None => self.unfinished(schema, name)?,
+        };
         if let Some(def) = &found {
-            let mut used = self.used.lock();
-            if !used.contains(&def.id) {
-                self.context.transaction.check_locked(def.id, name, false)?;
-                used.push(def.id);
-            }
+            self.note_use(def.id, name)?;
         }
         Ok(found)
     }
@@ -125,7 +155,9 @@ impl Catalog for StatementTables {
             return Ok(None);
         }
         self.check_select(database, name, definer)?;
-        Ok(self.definitions().schema(database)?.views.get(name).map(|v| v.def.clone()))
+        let Some(entry) = self.definitions().schema(database)?.views.get(name) else { return Ok(None) };
+        self.note_use(entry.id, name)?;
+        Ok(Some(entry.def.clone()))
     }
 }
 

@@ -34,7 +34,11 @@ pub fn bind(
 ) -> Result<(Bound, Arc<StatementTables>)> {
     loop {
         let tables = StatementTables::new(context);
-        let bound = muster_sql::bind_query(query, &BindEnvironment::new(context).with(&tables, parameters))?;
+        let bound = muster_sql::bind_query(query, &BindEnvironment::new(context).with(&tables, parameters));
+        if tables.are_outdated() {
+            continue;
+        }
+        let bound = bound?;
         if tables.lock_to_read()? {
             return Ok((bound, tables));
         }

@@ -2,14 +2,15 @@
 
 use super::{StatementContext, StatementTables};
 use crate::{
-    catalog::TableEntry,
+    catalog::{TableEntry, is_view},
     metadata_locks::{Patience, TableUse, Until},
-    processes::WAITING_FOR_TABLE,
+    processes::{WAITING_FOR_FLUSH, WAITING_FOR_TABLE},
 };
 use muster_algebra::TableId;
 use muster_storage::{Transaction, Waits};
 use muster_types::Result;
 use std::{
+    collections::{BTreeMap, HashMap},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,24 +18,38 @@ use std::{
 impl StatementContext {
     /// Runs something that waits for locks of whole tables: as long as `lock_wait_timeout`, and until KILL.
     pub fn with_patience<R>(&self, wait: impl FnOnce(&Patience<'_>) -> Result<R>) -> Result<R> {
+        self.with_patience_as(WAITING_FOR_TABLE, wait)
+    }
+
+    /// The same, with a state of the process list.
+    pub fn with_patience_as<R>(
+        &self,
+        waiting: &'static str,
+        wait: impl FnOnce(&Patience<'_>) -> Result<R>,
+    ) -> Result<R> {
         let seconds = self.session.variables.unsigned("lock_wait_timeout");
         let until = Instant::now().checked_add(Duration::from_secs(seconds));
-        let waits = || self.process.set_state(WAITING_FOR_TABLE);
+        let waits = || self.process.set_state(waiting);
         let state = self.process.state();
-        let result = wait(&Patience { until, killed: &self.cancel, waits: &waits });
+        let deadline = self.clock.deadline.get().copied();
+        let result = wait(&Patience { until, deadline, killed: &self.cancel, waits: &waits });
         self.process.set_state(state);
         result
     }
 
-    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL;
-    /// on the short path it does not wait.
+    /// The rules by which a transaction waits for locks of rows: as long as `innodb_lock_wait_timeout`, and until KILL or
+    /// the deadline of the statement; on the short path it does not wait.
     pub fn lock_waits(&self) -> Waits {
         if self.in_place {
             return Waits::Never;
         }
         let seconds = self.session.variables.unsigned("innodb_lock_wait_timeout");
         let cancelled = self.cancel.clone();
-        Waits::Until { timeout: Duration::from_secs(seconds), cancel: Arc::new(move || cancelled.is_cancelled()) }
+        Waits::Until {
+            timeout: Duration::from_secs(seconds),
+            deadline: self.clock.deadline.get().copied(),
+            interruption: Arc::new(move || Box::pin(cancelled.clone().cancelled_owned())),
+        }
     }
 
     /// Readies a transaction to lock rows for the statement: how it waits, and the text that reports of deadlocks show.
@@ -61,6 +76,7 @@ impl StatementContext {
     pub fn lock_named(&self, database: &str, name: &str, of: TableUse) -> Result<Arc<TableEntry>> {
         let find =
             || Ok::<_, muster_types::SqlError>(self.database.tables().definitions().table(database, name)?.clone());
+        self.wait_while_filled(database, name)?;
         let mut entry = find()?;
         loop {
             self.lock_table(entry.def.id, name, of)?;
@@ -74,6 +90,53 @@ impl StatementContext {
 }
 
 impl StatementContext {
+    /// Locks what has these names, tables and views: those that there are, in one order, so that two statements do not
+    /// wait for each other. Returns their numbers, which stay those of the names. Errors: as
+    /// [`StatementContext::lock_table`].
+    pub fn lock_names<'a>(
+        &self,
+        names: impl Iterator<Item = &'a (String, String)> + Clone,
+        of: TableUse,
+    ) -> Result<HashMap<(String, String), TableId>> {
+        let found = || -> HashMap<(String, String), TableId> {
+            let definitions = self.database.tables().definitions();
+            let id = |name: &'a (String, String)| Some((name.clone(), definitions.lock_id(&name.0, &name.1)?));
+            names.clone().filter_map(id).collect()
+        };
+        let mut wanted = found();
+        loop {
+            let sorted: BTreeMap<TableId, &str> = wanted.iter().map(|(name, id)| (*id, &*name.1)).collect();
+            for (id, name) in sorted {
+                self.lock_table(id, name, of)?;
+            }
+            let now = found();
+            if now == wanted {
+                return Ok(wanted);
+            }
+            wanted = now;
+        }
+    }
+
+    /// Waits while another statement fills a table of this name. Errors 1205, 1213, 1317.
+    pub fn wait_while_filled(&self, database: &str, name: &str) -> Result<()> {
+        loop {
+            let definitions = self.database.tables().definitions();
+            let Some(schema) = definitions.schemas.get(database) else { return Ok(()) };
+            match schema.unfinished.get(name) {
+                None => return Ok(()),
+                Some(entry) => self.wait_until_filled(entry.def.id)?,
+            }
+        }
+    }
+
+    /// Waits until a table is filled or has gone, and locks it to be read, so that nobody who came later drops it first.
+    /// Errors 1205, 1213, 1317.
+    pub fn wait_until_filled(&self, unfinished: TableId) -> Result<()> {
+        let until = if self.transaction.is_open() { Until::Transaction } else { Until::Statement };
+        let (locks, owner) = (self.transaction.locks(), self.transaction.owner());
+        self.with_patience(|patience| locks.lock(owner, unfinished, TableUse::Read, until, patience)).map(drop)
+    }
+
     /// Locks the table of a name to build other files of it: nobody changes its rows from now on, and others may read
     /// it. First all who have it in their transactions end: they would have to be waited for at the end, when they in
     /// turn may wait to change it. Errors: as [`StatementContext::lock_named`].
@@ -86,23 +149,39 @@ impl StatementContext {
 }
 
 impl StatementTables {
-    /// Locks the tables that were looked up, to be read. Returns false if one of them has changed since, so that names
+    /// Locks the tables and views that were looked up, to be read. Returns false if one of them has changed since, so that names
     /// are to be resolved anew.
     pub fn lock_to_read(&self) -> Result<bool> {
         let (context, used) = (&self.context, self.used());
         if !used.is_empty() {
             context.transaction.note_use();
         }
-        if used.is_empty() || (!context.transaction.is_open() && context.transaction.locks().is_free_for_readers()) {
+        if used.is_empty() {
+            return Ok(true);
+        }
+        if !context.transaction.is_open() && context.transaction.locks().is_free_for_readers() {
+            self.open(&used)?;
             return Ok(true);
         }
         for table in &used {
             context.with_patience(|patience| context.transaction.use_table(*table, TableUse::Read, patience))?;
         }
+        self.open(&used)?;
         Ok(self.are_current())
     }
 
-    /// Returns true if the tables that were looked up are still what they were then. For locked tables it stays so.
+    /// Notes that the statement uses these tables. A view has nothing that FLUSH TABLES would wait for.
+    fn open(&self, used: &[TableId]) -> Result<()> {
+        let (locks, owner) = (self.context.transaction.locks(), self.context.transaction.owner());
+        for table in used.iter().filter(|id| !is_view(**id)) {
+            if !locks.try_open(owner, *table) {
+                self.context.with_patience_as(WAITING_FOR_FLUSH, |patience| locks.open(owner, *table, patience))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if what was looked up is still what it was then. For locked tables and views it stays so.
     pub fn are_current(&self) -> bool {
         let now = self.context.database.tables().current();
         Arc::ptr_eq(&now, &self.set) || self.used().iter().all(|table| now.is_same(&self.set, *table))

@@ -10,7 +10,10 @@ use crate::catalog::TableEntry;
 use muster_storage::{FileId, Store, Table, TableStatistics, load, mutex::Mutex};
 use muster_types::{Result, SqlError, collation::TextTraits};
 use parking_lot::RwLock;
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// A plan changes with what is in memory only when this share of an index has come or gone.
 const RESIDENT_STEP: f64 = 0.125;
@@ -26,7 +29,7 @@ pub struct Handle {
     /// The entry that brought the files. Later entries on the same files differ in names and comments only.
     entry: Arc<TableEntry>,
     /// For each file, the moment that a view must see to read it ([`Store::moment_of_views`]); 0: all views may.
-    since: Vec<u64>,
+    since: Vec<AtomicU64>,
     /// Opened at first use, so that a damaged table hurts only those who read it.
     opened: Mutex<Option<Arc<Table>>>,
     companions: Companions,
@@ -54,7 +57,7 @@ impl Handle {
     /// `since`: the moment at which its files came, which views before do not see; 0: there are none.
     pub fn new(entry: Arc<TableEntry>, companions: &Companions, since: u64) -> Handle {
         Handle {
-            since: vec![since; entry.files.len()],
+            since: entry.files.iter().map(|_| AtomicU64::new(since)).collect(),
             entry,
             opened: Mutex::default(),
             companions: companions.clone(),
@@ -70,8 +73,8 @@ impl Handle {
     pub fn on_other_files(&self, entry: Arc<TableEntry>, since: u64) -> Handle {
         let same_rows = entry.clustered_file() == self.entry.clustered_file();
         let auto_increment = if same_rows { self.auto_increment.clone() } else { Arc::default() };
-        let known = |file: &FileId| self.files().iter().position(|known| known == file).map(|at| self.since[at]);
-        let moments = entry.files.iter().map(|file| known(file).unwrap_or(since)).collect();
+        let known = |file: &FileId| self.files().iter().position(|known| known == file).map(|at| self.since(at));
+        let moments = entry.files.iter().map(|file| AtomicU64::new(known(file).unwrap_or(since))).collect();
         let changed = self.table().map_or(self.changed_before, |table| table.changed_rows());
         let changed_before = if same_rows { changed } else { 0 };
         Handle { auto_increment, changed_before, since: moments, ..Handle::new(entry, &self.companions, since) }
@@ -227,7 +230,19 @@ impl Handle {
 
     /// The moment that a view must see to read an index; 0: all views may.
     pub fn since(&self, index: usize) -> u64 {
-        self.since.get(index).copied().unwrap_or(0)
+        self.since.get(index).map_or(0, |since| since.load(Relaxed))
+    }
+
+    /// Makes a moment that at which all files came: a table that was filled comes with its rows. Nobody but the
+    /// statement that filled it has read it.
+    pub fn come_at(&self, moment: u64) {
+        let opened = self.opened.lock();
+        for (index, since) in self.since.iter().enumerate() {
+            since.store(moment, Relaxed);
+            if let Some(table) = &*opened {
+                table.set_since(index, moment);
+            }
+        }
     }
 
     pub fn open(&self, store: &Arc<Store>) -> Result<Arc<Table>> {
@@ -241,7 +256,7 @@ impl Handle {
         let entry = &self.entry;
         let table = store.open_table(entry.schema(), entry.files.clone(), content.statistics.clone())?;
         table.note_changed_rows(self.changed_before.max(content.changed_rows));
-        self.since.iter().enumerate().for_each(|(index, moment)| table.set_since(index, *moment));
+        (0..self.since.len()).for_each(|index| table.set_since(index, self.since(index)));
         *opened = Some(table.clone());
         Ok(table)
     }

@@ -1,7 +1,7 @@
 //! One state of all tables: their definitions, each with its handle.
 
 use super::{Companions, auto_increment::AutoIncrement, content::Content, handle::Handle};
-use crate::catalog::{Snapshot, TableEntry};
+use crate::catalog::{Snapshot, TableEntry, is_view};
 use muster_algebra::TableId;
 use muster_storage::{FileId, Store, Table, TableStatistics};
 use muster_types::{Result, SqlError, collation::TextTraits};
@@ -23,6 +23,12 @@ impl TableSet {
     /// The set after a change of definitions: a table whose files stayed the same keeps its handle. Views that do not
     /// see `since` do not read files that come with the change.
     pub(super) fn next(&self, definitions: Arc<Snapshot>, companions: &Companions, since: u64) -> TableSet {
+        // Those that are filled by now come at this moment.
+        let unfinished = |of: &Snapshot| of.unfinished().map(|entry| entry.def.id).collect::<Vec<_>>();
+        let (before, now) = (unfinished(&self.definitions), unfinished(&definitions));
+        for id in before.iter().filter(|id| !now.contains(id)) {
+            self.handles.get(id).into_iter().for_each(|handle| handle.come_at(since));
+        }
         let handle = |entry: &Arc<TableEntry>| {
             let handle = match self.handles.get(&entry.def.id) {
                 Some(handle) if handle.files() == entry.files => handle.clone(),
@@ -31,7 +37,7 @@ impl TableSet {
             };
             (entry.def.id, handle)
         };
-        TableSet { handles: definitions.tables().map(handle).collect(), definitions }
+        TableSet { handles: definitions.all_tables().map(handle).collect(), definitions }
     }
 
     /// Marks files that `next` no longer has for deletion. Returns true if there are any.
@@ -61,8 +67,12 @@ impl TableSet {
         self.handles.get(&id).ok_or_else(|| SqlError::internal(format!("no table {}", id.0)))
     }
 
-    /// Returns true if the table is the same in both sets: its definition and its files.
+    /// Returns true if a table is the same in both sets, its definition and its files, or a view.
     pub fn is_same(&self, other: &TableSet, id: TableId) -> bool {
+        if is_view(id) {
+            let view = |set: &TableSet| set.definitions.views().find(|view| view.id == id).map(Arc::as_ptr);
+            return view(self) == view(other);
+        }
         let entry = |set: &TableSet| set.handles.get(&id).map(Arc::as_ptr);
         let def = |set: &TableSet| set.definitions.tables().find(|t| t.def.id == id).map(|t| t.def.clone());
         entry(self) == entry(other) && (Arc::ptr_eq(&self.definitions, &other.definitions) || def(self) == def(other))

@@ -6,6 +6,12 @@ use muster_algebra::TableId;
 use muster_types::{ErrorCode, Result, SqlError};
 use std::collections::HashMap;
 
+/// Error 1192: what the session has locked, or its transaction, is in the way.
+pub fn locked_or_in_transaction() -> SqlError {
+    let message = "Can't execute the given command because you have active locked tables or an active transaction";
+    SqlError::new(ErrorCode::LockOrActiveTransaction, message)
+}
+
 impl SessionTransaction {
     /// Locks a table that a statement uses, until the transaction ends, or with autocommit the statement. A statement
     /// outside of a transaction that only reads locks nothing. Returns true if it had to wait, so that the table may be
@@ -60,6 +66,21 @@ impl SessionTransaction {
     /// Returns true while LOCK TABLES is in effect.
     pub fn has_locked_tables(&self) -> bool {
         self.locked.lock().is_some()
+    }
+
+    /// Error 1192 while LOCK TABLES is in effect.
+    pub fn check_nothing_locked(&self) -> Result<()> {
+        match self.has_locked_tables() {
+            true => Err(locked_or_in_transaction()),
+            false => Ok(()),
+        }
+    }
+
+    /// The tables of LOCK TABLES that may only be read, while it is in effect.
+    pub fn read_locked_tables(&self) -> Option<Vec<TableId>> {
+        let locked = self.locked.lock();
+        let tables = locked.as_ref()?.iter().filter(|(_, write)| !**write).map(|(id, _)| *id);
+        Some(tables.collect())
     }
 
     /// Errors 1099 and 1100: while LOCK TABLES is in effect, a statement uses the tables that are locked, as they are

@@ -14,7 +14,7 @@ use crate::{
     statement::StatementContext,
     tables::TableSet,
 };
-use muster_algebra::{TableDef, TableId};
+use muster_algebra::TableId;
 use muster_storage::locks::{LockMode, LockReport};
 use muster_types::{Result, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -119,20 +119,21 @@ pub(super) fn data_lock_waits(context: &StatementContext) -> Result<Vec<Vec<Valu
 pub(super) fn metadata_locks(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     context.rights.check_global(Privilege::Process)?;
     let rows = context.database.metadata_locks().report().into_iter().map(|MetadataLock { owner, table, until }| {
-        let entry = table.and_then(|(id, _)| tables.definitions.tables().find(|entry| entry.def.id == id));
-        let name = |of: &dyn Fn(&TableDef) -> &String| entry.map_or(Value::Null, |entry| text(of(&entry.def)));
+        let names = table.and_then(|(id, _)| tables.definitions.name_of(id));
+        let (database, name) =
+            names.map_or((Value::Null, Value::Null), |(database, name)| (text(database), text(name)));
         let lock_type = match table.map(|(_, of)| of) {
             None => "SHARED",
-            Some(TableUse::Read) => "SHARED_READ",
+            Some(TableUse::Open | TableUse::Read) => "SHARED_READ",
             Some(TableUse::Write | TableUse::FailedUndo) => "SHARED_WRITE",
             Some(TableUse::ReadOnly) => "SHARED_READ_ONLY",
             Some(TableUse::Rebuild) => "SHARED_NO_WRITE",
             Some(TableUse::Alone) if until == Some(Until::Unlocked) => "SHARED_NO_READ_WRITE",
-            Some(TableUse::Alone | TableUse::Drop) => "EXCLUSIVE",
+            Some(TableUse::Alone | TableUse::Drop | TableUse::Flush) => "EXCLUSIVE",
         };
         let duration = match until {
             Some(Until::Unlocked) => "EXPLICIT",
-            Some(Until::Statement) => "STATEMENT",
+            Some(Until::Statement | Until::LastRow) => "STATEMENT",
             Some(Until::Transaction) | None => "TRANSACTION",
         };
         // One that was cut off has no connection; its transaction is told instead.
@@ -142,8 +143,8 @@ pub(super) fn metadata_locks(tables: &TableSet, context: &StatementContext) -> R
         };
         vec![
             text(if table.is_some() { "TABLE" } else { "GLOBAL" }),
-            name(&|def| &def.database),
-            name(&|def| &def.name),
+            database,
+            name,
             Value::Null,
             Value::UInt(table.map_or(0, |(id, _)| id.0)),
             text(lock_type),

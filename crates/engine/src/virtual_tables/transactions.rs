@@ -2,6 +2,7 @@
 
 use crate::{
     Database,
+    catalog::is_view,
     metadata_locks::{Owner, TableUse},
     processes::SessionShared,
 };
@@ -85,6 +86,13 @@ pub fn running(database: &Database) -> Vec<Running> {
     all
 }
 
+/// The stored tables that a session has locked.
+fn tables_of(database: &Database, owner: Owner) -> BTreeMap<TableId, TableUse> {
+    let mut locked = database.metadata_locks().held_by(owner);
+    locked.retain(|id, _| !is_view(*id));
+    locked
+}
+
 /// The transaction of a session, as the session knows it.
 fn of_session(database: &Database, session: Option<Arc<SessionShared>>) -> Running {
     let open = session.as_ref().and_then(|session| session.open_transaction());
@@ -94,7 +102,7 @@ fn of_session(database: &Database, session: Option<Arc<SessionShared>>) -> Runni
         isolation: open.map_or(Isolation::RepeatableRead, |open| open.isolation),
         is_read_only: open.is_some_and(|open| open.read_only),
         is_rolling_back: false,
-        tables: session.as_ref().map(|s| database.metadata_locks().held_by(Owner::Session(s.id))).unwrap_or_default(),
+        tables: session.as_ref().map(|s| tables_of(database, Owner::Session(s.id))).unwrap_or_default(),
         session,
         locked_keys: 0,
         changed_rows: 0,

@@ -176,7 +176,7 @@ pub(super) fn flush(c: &mut Cursor) -> Result<Statement> {
                 if c.at("FOR") {
                     return Err(SqlError::unsupported("FLUSH TABLES .. FOR EXPORT"));
                 }
-                FlushOption::Other("TABLES".into())
+                FlushOption::Tables(names)
             }
             "BINARY" | "ENGINE" | "ERROR" | "GENERAL" | "SLOW" | "RELAY" => {
                 c.expect("LOGS")?;

@@ -46,9 +46,11 @@ pub enum SetItem {
 pub enum FlushOption {
     Status,
     Privileges,
+    /// `FLUSH TABLES [t, ..]`; without names all tables.
+    Tables(Vec<super::TableName>),
     /// `FLUSH TABLES [t, ..] WITH READ LOCK`; without names all tables.
     TablesWithReadLock(Vec<super::TableName>),
-    /// `FLUSH TABLES`, `FLUSH LOGS` and others that have nothing to do here: the word.
+    /// `FLUSH LOGS` and others that have nothing to do here: the word.
     Other(String),
 }
 

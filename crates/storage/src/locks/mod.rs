@@ -44,7 +44,7 @@ pub use report::{LockReport, OwnerReport, WaitReport};
 pub use request::{LockKind, LockMode, Resource, Wanted};
 pub use table::{Acquired, LockTable};
 pub use transaction::TransactionLocks;
-pub use wait::{WaitStatistics, Waits};
+pub use wait::{Interruption, WaitStatistics, Waits};
 
 /// Why a lock was not acquired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +52,11 @@ pub enum LockError {
     /// Another transaction has a lock in the way, and the caller does not wait.
     WouldWait,
     Timeout,
+    /// The statement has taken as long as it may.
+    DeadlinePassed,
     /// The transaction was chosen to end a deadlock.
     Deadlock,
-    /// The caller asked for the end of the wait.
+    /// The statement is to end.
     Interrupted,
     /// The lock table has reached its limit of memory.
     TableFull,

@@ -1,4 +1,16 @@
-//! A thread that waits: until the lock is granted, a deadlock, a timeout or KILL.
+//! A thread that waits: until the lock is granted, a deadlock, a timeout or KILL. It sleeps until somebody wakes it:
+//! whoever grants the lock or ends a deadlock, and whoever interrupts its statement.
+//!
+//! ```text
+//!   the thread that waits                          the thread that interrupts
+//!   asks to be woken (polls the interruption)      says that the statement is to end
+//!   locks the state of the wait                    wakes: sets the flag of this wait,
+//!   looks at the state and at the flag             locks the state and lets it go,
+//!   lets the state go and sleeps                   notifies
+//! ```
+//!
+//! If the thread that waits has not seen the flag, it sleeps by the time that the other one has had the state, so it is
+//! notified.
 
 use super::{
     LockError,
@@ -9,20 +21,89 @@ use super::{
 };
 use crate::primitives::{AtomicU64, SeqCst};
 use std::{
+    future::Future,
+    pin::Pin,
     sync::Arc,
+    task::{Context, Wake, Waker},
     time::{Duration, Instant},
 };
 
-/// How often a thread that waits asks whether it is to go on.
-const CANCEL_POLL: Duration = Duration::from_millis(20);
+/// Is ready when the statement that waits is to end.
+pub type Interruption = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Whether, and how long, a transaction waits for locks of others.
 #[derive(Clone)]
 pub enum Waits {
     /// It does not: what would have to be waited for is an error.
     Never,
-    /// It does for so long, or until `cancel` returns true.
-    Until { timeout: Duration, cancel: Arc<dyn Fn() -> bool + Send + Sync> },
+    /// It does for so long, or until the deadline of its statement, or until `interruption` is ready, which is asked for
+    /// when a wait begins.
+    Until { timeout: Duration, deadline: Option<Instant>, interruption: Arc<dyn Fn() -> Interruption + Send + Sync> },
+}
+
+impl Waits {
+    /// For so long; nobody interrupts it.
+    pub fn for_time(timeout: Duration) -> Waits {
+        let interruption: Arc<dyn Fn() -> Interruption + Send + Sync> = Arc::new(|| Box::pin(std::future::pending()));
+        Waits::Until { timeout, deadline: None, interruption }
+    }
+}
+
+/// The end of a wait that comes before its time.
+struct Interrupts {
+    owner: Arc<LockOwner>,
+    /// 1 once the statement is to end.
+    is_interrupted: AtomicU64,
+}
+
+impl Wake for Interrupts {
+    fn wake(self: Arc<Self>) {
+        self.is_interrupted.store(1, SeqCst);
+        // The thread has not looked yet, or it sleeps.
+        drop(self.owner.waiting.lock());
+        self.owner.woken.notify_all();
+    }
+}
+
+/// What ends a wait besides the lock.
+struct WaitLimits {
+    begun: Instant,
+    timeout: Duration,
+    deadline: Option<Instant>,
+    interrupts: Arc<Interrupts>,
+    /// Dropped with the wait: nobody is woken any more then.
+    _interruption: Interruption,
+}
+
+impl WaitLimits {
+    fn new(
+        owner: &Arc<LockOwner>,
+        begun: Instant,
+        (timeout, deadline): (Duration, Option<Instant>),
+        mut interruption: Interruption,
+    ) -> WaitLimits {
+        let interrupts = Arc::new(Interrupts { owner: Arc::clone(owner), is_interrupted: AtomicU64::new(0) });
+        let waker = Waker::from(Arc::clone(&interrupts));
+        if interruption.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+            interrupts.is_interrupted.store(1, SeqCst);
+        }
+        WaitLimits { begun, timeout, deadline, interrupts, _interruption: interruption }
+    }
+
+    /// How long the wait may go on. Error: why it is to end.
+    fn left(&self) -> Result<Duration, LockError> {
+        if self.interrupts.is_interrupted.load(SeqCst) != 0 {
+            return Err(LockError::Interrupted);
+        }
+        let until_deadline = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if until_deadline.is_some_and(|left| left.is_zero()) {
+            return Err(LockError::DeadlinePassed);
+        }
+        match self.timeout.saturating_sub(self.begun.elapsed()) {
+            left if left.is_zero() => Err(LockError::Timeout),
+            left => Ok(until_deadline.map_or(left, |until_deadline| left.min(until_deadline))),
+        }
+    }
 }
 
 impl std::fmt::Debug for Waits {
@@ -60,7 +141,7 @@ pub struct WaitStatistics {
 impl LockTable {
     /// Acquires a lock, after a wait if need be. No latch and nothing else that others could wait for may be held. What
     /// was read before a wait may have changed when this returns. Errors: `TableFull`, `Deadlock`, and as `waits` says
-    /// `WouldWait`, or `Timeout` and `Interrupted`.
+    /// `WouldWait`, or `Timeout`, `DeadlinePassed` and `Interrupted`.
     pub fn acquire(
         &self,
         owner: &Arc<LockOwner>,
@@ -68,15 +149,17 @@ impl LockTable {
         wanted: Wanted,
         waits: &Waits,
     ) -> Result<Acquired, LockError> {
-        let (timeout, cancel) = match (self.try_acquire(owner, resource, wanted), waits) {
-            (Err(LockError::WouldWait), Waits::Until { timeout, cancel }) => (*timeout, cancel),
+        let (times, interruption) = match (self.try_acquire(owner, resource, wanted), waits) {
+            (Err(LockError::WouldWait), Waits::Until { timeout, deadline, interruption }) => {
+                ((*timeout, *deadline), interruption)
+            }
             (done, _) => return done,
         };
         let begun = Instant::now();
         if let Some(done) = self.begin_waiting(owner, resource, wanted)? {
             return Ok(done);
         }
-        let outcome = self.wait(owner, resource, begun, timeout, &**cancel);
+        let outcome = self.wait(owner, resource, &WaitLimits::new(owner, begun, times, interruption()));
         self.times.add(begun.elapsed());
         outcome
     }
@@ -111,29 +194,23 @@ impl LockTable {
         Ok(None)
     }
 
-    fn wait(
-        &self,
-        owner: &Arc<LockOwner>,
-        resource: &Resource,
-        begun: Instant,
-        timeout: Duration,
-        cancel: &(dyn Fn() -> bool + Send + Sync),
-    ) -> Result<Acquired, LockError> {
+    fn wait(&self, owner: &Arc<LockOwner>, resource: &Resource, limits: &WaitLimits) -> Result<Acquired, LockError> {
         loop {
-            {
+            let error = {
                 let mut state = owner.waiting.lock();
                 match *state {
                     WaitState::Granted(acquired) => return Ok(acquired),
                     WaitState::Deadlock => return Err(LockError::Deadlock),
                     WaitState::Waiting | WaitState::Idle => {}
                 }
-                let left = timeout.saturating_sub(begun.elapsed());
-                if !left.is_zero() && !cancel() {
-                    owner.woken.wait_for(&mut state, left.min(CANCEL_POLL));
-                    continue;
+                match limits.left() {
+                    Ok(left) => {
+                        owner.woken.wait_for(&mut state, left);
+                        continue;
+                    }
+                    Err(error) => error,
                 }
-            }
-            let error = if cancel() { LockError::Interrupted } else { LockError::Timeout };
+            };
             if self.give_up(owner, resource) {
                 self.times.timeouts.fetch_add((error == LockError::Timeout).into(), SeqCst);
                 return Err(error);

@@ -295,7 +295,7 @@ impl Table {
 fn now<R>(table: &Table, change: impl Fn(&mut crate::Transaction) -> Result<R>) -> Result<R> {
     loop {
         let mut trx = table.store().begin();
-        trx.set_waits(Waits::Until { timeout: std::time::Duration::from_secs(60), cancel: Arc::new(|| false) });
+        trx.set_waits(Waits::for_time(std::time::Duration::from_secs(60)));
         match change(&mut trx) {
             Ok(done) => {
                 let _not_waited_for = trx.commit()?;

@@ -82,6 +82,25 @@ impl Table {
         Ok(true)
     }
 
+    /// Gives columns of the row with this primary key other values, and leaves the others as they are by now. Returns
+    /// whether there was such a row. Errors: as [`Table::insert`].
+    pub fn update_columns(
+        &self,
+        trx: &mut Transaction,
+        key: &[Value],
+        values: &[(usize, Value)],
+        counters: &Counters,
+    ) -> Result<bool> {
+        let Some(range) = self.key_range(key)? else { return Ok(false) };
+        let Some(row) = self.lock_newest(trx, range.lower, counters)? else { return Ok(false) };
+        let mut new = self.split_stored(&row.stored).0.to_vec();
+        for (column, value) in values {
+            new[*column].clone_from(value);
+        }
+        self.update_locked(trx, &row, &new, counters)?;
+        Ok(true)
+    }
+
     /// Puts `new` in the place of a row that the transaction has locked and not changed since. Errors: as
     /// [`Table::insert`].
     pub fn update_locked(

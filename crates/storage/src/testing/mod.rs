@@ -8,6 +8,7 @@
 //!   crash              lives of a store that end in crashes
 //!   power_cut_tests    a store on a disk that loses its power
 //!   changed_directory  directories in which a file was changed
+//!   kill               statements that are killed while they wait for a lock
 //!   random             random numbers that a seed repeats
 //! ```
 
@@ -15,6 +16,8 @@
 pub(super) mod changed_directory;
 #[cfg(test)]
 pub(super) mod crash;
+#[cfg(test)]
+pub(super) mod kill;
 #[cfg(test)]
 pub(super) mod linearizable;
 #[cfg(test)]

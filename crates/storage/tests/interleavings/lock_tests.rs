@@ -2,19 +2,57 @@
 
 use super::{
     check,
-    locks::{LockError, LockMode, LockTable, Resource, Waits, Wanted},
+    locks::{Interruption, LockError, LockMode, LockTable, Resource, Waits, Wanted},
 };
 use shuttle::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
     },
     thread,
 };
-use std::time::Duration;
+use std::{
+    future::{Future, pending, ready},
+    pin::Pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 const S: Wanted = Wanted { kind: super::locks::LockKind::Record, mode: LockMode::Shared };
 const X: Wanted = Wanted { kind: super::locks::LockKind::Record, mode: LockMode::Exclusive };
+
+/// Whether a statement is killed before it waits, or never.
+fn killed_already(killed: bool) -> std::sync::Arc<dyn Fn() -> Interruption + Send + Sync> {
+    std::sync::Arc::new(move || if killed { Box::pin(ready(())) } else { Box::pin(pending()) })
+}
+
+/// A statement that another thread kills.
+#[derive(Clone, Default)]
+struct Kill(Arc<Mutex<(bool, Option<Waker>)>>);
+
+impl Kill {
+    fn kill(&self) {
+        let waker = {
+            let mut state = self.0.lock().unwrap();
+            state.0 = true;
+            state.1.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Future for Kill {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.lock().unwrap();
+        if state.0 {
+            return Poll::Ready(());
+        }
+        state.1 = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
 
 struct Shared {
     locks: LockTable,
@@ -37,7 +75,7 @@ impl Shared {
     /// wait.
     fn transaction(&self, trx_id: u64, wanted: &[(usize, Wanted)], killed: bool) {
         let owner = self.locks.begin(trx_id);
-        let waits = Waits::Until { timeout: Duration::MAX, cancel: std::sync::Arc::new(move || killed) };
+        let waits = Waits::Until { timeout: Duration::MAX, deadline: None, interruption: killed_already(killed) };
         let mut held = Vec::new();
         for (at, wanted) in wanted {
             match self.locks.acquire(&owner, &key(*at), *wanted, &waits) {
@@ -90,6 +128,39 @@ fn locks_of_one_key_do_not_conflict_and_nobody_is_left_waiting() {
     });
 }
 
+/// If the thread that waits could miss that it is killed, it would wait without end, and the model checker would say so.
+#[test]
+fn a_statement_that_is_killed_while_it_waits_ends() {
+    check(2000, || {
+        let shared = Shared::new();
+        let (holder, kill) = (shared.locks.begin(1), Kill::default());
+        let waits = Waits::Until {
+            timeout: Duration::MAX,
+            deadline: None,
+            interruption: {
+                let kill = kill.clone();
+                std::sync::Arc::new(move || Box::pin(kill.clone()))
+            },
+        };
+        shared.locks.acquire(&holder, &key(0), X, &waits).unwrap();
+        let waiter = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let owner = shared.locks.begin(2);
+                let acquired = shared.locks.acquire(&owner, &key(0), S, &waits);
+                shared.locks.release_all(&owner);
+                acquired
+            })
+        };
+        let killer = thread::spawn(move || kill.kill());
+        killer.join().unwrap();
+        // The holder keeps its lock meanwhile: only the kill ends the wait.
+        assert_eq!(waiter.join().unwrap(), Err(LockError::Interrupted));
+        shared.locks.release_all(&holder);
+        assert!(shared.locks.locks().is_empty());
+    });
+}
+
 /// If a circle was not found, its threads would wait without end, and the model checker would say so.
 #[test]
 fn circles_are_found() {
@@ -116,7 +187,7 @@ fn a_lock_is_made_visible_or_its_owner_has_ended() {
             thread::spawn(move || {
                 let other = shared.locks.begin(2);
                 let was_active = shared.locks.make_explicit(1, &key(0));
-                let waits = Waits::Until { timeout: Duration::MAX, cancel: std::sync::Arc::new(|| false) };
+                let waits = Waits::for_time(Duration::MAX);
                 shared.locks.acquire(&other, &key(0), X, &waits).unwrap();
                 // The end of the transaction comes before its locks are released.
                 assert_eq!(changes.load(SeqCst), 1, "active: {was_active}");

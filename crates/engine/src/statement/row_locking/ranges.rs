@@ -9,11 +9,12 @@ use crate::{
 };
 use muster_algebra::{Expr, Plan, Scan};
 use muster_exec::TableSource;
-use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError};
-use muster_types::{KeyRange, Result};
+use muster_storage::{LockMode, LockingScan, LockingScanRequest, StorageError, Transaction};
+use muster_types::{KeyRange, Result, Value};
+use std::ops::ControlFlow;
 
 /// Rows between two looks at whether the statement was killed.
-pub(super) const ROWS_BETWEEN_CHECKS: u64 = 1024;
+const ROWS_BETWEEN_CHECKS: u64 = 1024;
 
 impl StatementContext {
     /// Locks rows that a plan reads. From then on the statement reads what has been committed by now. Errors: 1205,
@@ -104,25 +105,38 @@ impl StatementContext {
         if !locks.whole_tables {
             rows.keep_account();
         }
-        let counters = self.process.counters.storage();
         self.transaction.change(self.database.store(), |transaction| {
             self.ready_to_lock(transaction, locks.waits.clone());
-            for number in 1u64.. {
-                if number % ROWS_BETWEEN_CHECKS == 0 {
-                    self.check_interrupt()?;
+            match self.lock_each(transaction, &mut rows, |_, _, _| ControlFlow::Continue(())) {
+                Ok(()) => Ok(true),
+                // The rows that change are locked all the same, one by one.
+                Err(StorageError::LockTableFull) if !locks.whole_tables => {
+                    rows.give_back(transaction);
+                    Ok(false)
                 }
-                match rows.next(transaction, counters) {
-                    Ok(Some(_)) => {}
-                    Ok(None) => return Ok(true),
-                    // The rows that change are locked all the same, one by one.
-                    Err(StorageError::LockTableFull) if !locks.whole_tables => {
-                        rows.give_back(transaction);
-                        return Ok(false);
-                    }
-                    Err(e) => return Err(e.into()),
-                }
+                Err(e) => Err(e.into()),
             }
-            Ok(true)
         })
+    }
+
+    /// Locks the rows of a scan one after the other, and looks now and then whether the statement was killed. `each` is
+    /// told every row that is locked, and ends the scan when it has enough.
+    pub(super) fn lock_each(
+        &self,
+        transaction: &mut Transaction,
+        rows: &mut LockingScan,
+        mut each: impl FnMut(&mut Transaction, &mut LockingScan, &[Value]) -> ControlFlow<()>,
+    ) -> Result<(), StorageError> {
+        let counters = self.process.counters.storage();
+        for number in 1u64.. {
+            if number % ROWS_BETWEEN_CHECKS == 0 {
+                self.check_interrupt().map_err(StorageError::Filter)?;
+            }
+            let Some(row) = rows.next(transaction, counters)? else { break };
+            if each(transaction, rows, &row).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }

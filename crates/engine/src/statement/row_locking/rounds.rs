@@ -16,7 +16,7 @@
 //! does not change any more, so later rounds seldom wait. If rows come faster than they are locked, the rounds from the
 //! fourth one on lock the gaps too.
 
-use super::{RowLocks, add_scans, matching::Conditions, ranges::ROWS_BETWEEN_CHECKS};
+use super::{RowLocks, add_scans, matching::Conditions};
 use crate::statement::{StatementContext, query::Planned};
 use muster_algebra::{Plan, PlanOp, Scan};
 use muster_exec::TableSource;
@@ -124,24 +124,16 @@ impl StatementContext {
             rows.compare_with(Arc::clone(view));
         }
         let conditions = Conditions::of(self, planned, scan);
-        let counters = self.process.counters.storage();
         self.transaction.change(self.database.store(), |transaction| {
             self.ready_to_lock(transaction, locks.waits.clone());
-            for number in 1u64.. {
-                if number % ROWS_BETWEEN_CHECKS == 0 {
-                    self.check_interrupt()?;
-                }
-                let Some(row) = rows.next(transaction, counters)? else { break };
-                match conditions.are_met(&row) {
+            self.lock_each(transaction, &mut rows, |transaction, rows, row| {
+                match conditions.are_met(row) {
                     Some(false) if !round.gaps => rows.unlock_last(transaction),
                     Some(false) => {}
-                    met => {
-                        if each(&row, met.is_some()).is_break() {
-                            break;
-                        }
-                    }
+                    met => return each(row, met.is_some()),
                 }
-            }
+                ControlFlow::Continue(())
+            })?;
             Ok(!rows.met_unseen())
         })
     }

@@ -36,7 +36,7 @@ fn key(key: &str) -> Resource {
 }
 
 fn until(timeout: Duration) -> Waits {
-    Waits::Until { timeout, cancel: Arc::new(|| false) }
+    Waits::for_time(timeout)
 }
 
 /// Begins to wait in a thread of its own; returns when the request stands in its queue.

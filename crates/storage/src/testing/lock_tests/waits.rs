@@ -1,12 +1,12 @@
 //! Waits and how they end.
 
 use super::{EXCLUSIVE, FOREVER, SHARED, check, key, table, until, until_waits, wait_for};
-use crate::locks::{Acquired, LockError, Waits, Wanted};
+use crate::{
+    locks::{Acquired, LockError, Waits, Wanted},
+    testing::kill::Kill,
+};
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -90,20 +90,37 @@ fn a_wait_ends_when_its_statement_is_killed() {
     let locks = table();
     let (a, b) = (locks.begin(1), locks.begin(2));
     locks.try_acquire(&a, &key("a"), Wanted::gap(EXCLUSIVE)).unwrap();
-    let killed = Arc::new(AtomicBool::new(false));
-    let thread = {
-        let (locks, killed) = (Arc::clone(&locks), Arc::clone(&killed));
-        thread::spawn(move || {
-            let cancel = Arc::new(move || killed.load(SeqCst));
-            let waits = Waits::Until { timeout: FOREVER, cancel };
-            locks.acquire(&b, &key("a"), Wanted::insert_intention(), &waits)
-        })
+    let kill = Kill::default();
+    let acquire = {
+        let (locks, kill) = (Arc::clone(&locks), kill.clone());
+        move || locks.acquire(&b, &key("a"), Wanted::insert_intention(), &kill.waits(FOREVER))
     };
+    let thread = thread::spawn(acquire.clone());
     until_waits(&locks, 2);
     assert_eq!(locks.wait_statistics().current, 1);
-    killed.store(true, SeqCst);
+    // The thread sleeps: it has asked once, and does not ask again.
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(kill.asked(), 1);
+    kill.kill();
     assert_eq!(thread.join().unwrap(), Err(LockError::Interrupted));
+    assert_eq!((kill.asked(), locks.locks().len()), (1, 1));
+    // A statement that is killed before it waits does not wait.
+    assert_eq!(acquire(), Err(LockError::Interrupted));
     assert_eq!(locks.locks().len(), 1);
+}
+
+#[test]
+fn a_wait_ends_at_the_deadline_of_its_statement() {
+    let locks = table();
+    let (a, b) = (locks.begin(1), locks.begin(2));
+    locks.try_acquire(&a, &key("a"), Wanted::record(EXCLUSIVE)).unwrap();
+    let begun = Instant::now();
+    let short = Duration::from_millis(30);
+    let Waits::Until { timeout, interruption, .. } = until(FOREVER) else { unreachable!("it waits") };
+    let waits = Waits::Until { timeout, deadline: Some(begun + short), interruption };
+    assert_eq!(locks.acquire(&b, &key("a"), Wanted::record(SHARED), &waits), Err(LockError::DeadlinePassed));
+    assert!(begun.elapsed() >= short);
+    assert_eq!((locks.locks().len(), locks.wait_statistics().timeouts), (1, 0));
 }
 
 #[test]

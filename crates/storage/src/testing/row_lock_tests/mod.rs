@@ -74,7 +74,7 @@ impl Bench {
     /// A transaction that waits as long as it takes.
     fn begin(&self) -> Transaction {
         let mut trx = self.home.store.begin();
-        trx.set_waits(Waits::Until { timeout: Duration::from_secs(60), cancel: Arc::new(|| false) });
+        trx.set_waits(Waits::for_time(Duration::from_secs(60)));
         trx
     }
 

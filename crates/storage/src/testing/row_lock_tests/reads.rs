@@ -1,13 +1,10 @@
 //! What locking reads wait for, and what they deliver after it.
 
 use super::{Bench, EXCLUSIVE, SHARED, between, int, row, waits, would_wait};
-use crate::{LockingScan, StorageError, Waits};
+use crate::{LockingScan, StorageError, Waits, testing::kill::Kill};
 use muster_types::KeyRange;
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -200,21 +197,20 @@ fn a_wait_ends_by_its_time_or_by_kill() {
     bench.update(&mut holder, 1, &row(1, 10, 0)).unwrap();
     let mut trx = bench.begin();
     let timeout = Duration::from_millis(100);
-    trx.set_waits(Waits::Until { timeout, cancel: Arc::new(|| false) });
+    trx.set_waits(Waits::for_time(timeout));
     let begun = Instant::now();
     assert!(matches!(bench.delete(&mut trx, 1), Err(StorageError::LockTimeout)));
     assert!(begun.elapsed() >= timeout);
-    let killed = Arc::new(AtomicBool::new(false));
+    let kill = Kill::default();
     let waiting = {
-        let killed = Arc::clone(&killed);
+        let kill = kill.clone();
         waits(&bench, move |bench| {
             let mut trx = bench.begin();
-            let cancel = Arc::new(move || killed.load(SeqCst));
-            trx.set_waits(Waits::Until { timeout: Duration::from_secs(60), cancel });
+            trx.set_waits(kill.waits(Duration::from_secs(60)));
             bench.lock(&mut trx, 1, 0, 100)
         })
     };
-    killed.store(true, SeqCst);
+    kill.kill();
     assert!(matches!(waiting.join().unwrap(), Err(StorageError::Interrupted)));
     // The transaction is alive after the timeout.
     assert!(bench.delete(&mut trx, 2).unwrap());
