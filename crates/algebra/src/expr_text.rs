@@ -161,6 +161,7 @@ impl Printer<'_> {
             (Extract(unit), [arg]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
+            (Library(function), _) => format!("{}({})", function.printed_name(), self.list(function.given(args))),
             _ => format!("{}({})", function_name(function), self.list(args)),
         }
     }
@@ -315,6 +316,7 @@ fn function_name(function: ScalarFunction) -> &'static str {
         WeightString => "weight_string",
         Sleep => "sleep",
         LastInsertId => "last_insert_id",
+        Library(function) => function.name,
         Crc32 => "crc32",
         BitAnd => "bit_and",
         BitOr => "bit_or",

@@ -1,5 +1,6 @@
 //! The functions of scalar expressions, and the units of their intervals.
 
+use muster_functions::LibraryFunction;
 use serde::{Deserialize, Serialize};
 
 /// Declares an enumeration whose values can be listed. A variant over an enumeration of its own stands for each value
@@ -174,5 +175,8 @@ listed! {
         ShiftRight,
         /// Bits that are set, of an integer or of a byte string.
         BitCount,
+        /// A function of the table in `muster_functions`, which says all about it. Behind the arguments of the
+        /// statement come the values of the session that it asks for.
+        Library(LibraryFunction),
     }
 }

@@ -11,6 +11,9 @@ impl ScalarFunction {
     /// else.
     pub fn is_deterministic(self) -> bool {
         use ScalarFunction::*;
+        if let Library(function) = self {
+            return !function.is_volatile;
+        }
         matches!(
             self,
             DateAdd(_)

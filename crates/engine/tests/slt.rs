@@ -163,6 +163,7 @@ files! {
     explain_changes
     expressions
     floats
+    functions_numbers
     grouping
     hints
     indexes

@@ -6,7 +6,14 @@ use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
 
 impl Evaluator<'_> {
-    pub(super) fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
+    pub(super) fn function(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
+        match function {
+            ScalarFunction::Library(function) => self.library(expr, function, args, ty),
+            _ => self.call(expr, function, args, ty),
+        }
+    }
+
+    fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
             ScalarFunction::Sleep => return None,
             ScalarFunction::LastInsertId => {

@@ -90,6 +90,7 @@ fn warnings(expr: &Expr) -> Vec<ErrorCode> {
         text_bytes_max: 1 << 20,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
+        states: None,
     }
     .eval(expr);
     codes
@@ -113,6 +114,7 @@ fn parameters_have_the_values_that_are_given() {
             text_bytes_max: 1000,
             reserve: &mut |_| Ok(()),
             last_insert_id: None,
+            states: None,
         };
         evaluator.eval(&sum).map(|value| value.unwrap())
     };
@@ -140,6 +142,7 @@ fn texts_are_no_longer_than_allowed() {
                 Ok(())
             },
             last_insert_id: None,
+            states: None,
         }
         .eval(expr);
         (value.unwrap().unwrap(), messages, asked)

@@ -35,6 +35,7 @@ pub fn lengthens(function: ScalarFunction) -> Option<&'static str> {
         Replace => "replace",
         Repeat => "repeat",
         Hex => "hex",
+        Library(function) => function.name,
         _ => return None,
     })
 }

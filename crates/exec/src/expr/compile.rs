@@ -26,6 +26,7 @@ use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
 use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction};
 use muster_eval::text::lengthens;
+use muster_functions::CallStates;
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
 use std::sync::Arc;
 
@@ -201,7 +202,8 @@ impl Compiler<'_> {
 
     fn kernel(&self, expr: Expr, types: Vec<SqlType>, result: SqlType) -> RowWise {
         let (warnings, texts) = (self.warnings.clone(), self.texts.clone());
-        RowWise { expr, types, result, warnings, texts, said_insert_id: self.said_insert_id.clone() }
+        let said_insert_id = self.said_insert_id.clone();
+        RowWise { expr, types, result, warnings, texts, said_insert_id, states: CallStates::default() }
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {

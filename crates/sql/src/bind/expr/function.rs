@@ -9,6 +9,7 @@ use crate::{
     },
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
+use muster_functions::{LibraryFunction, mysql};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_SCALE};
 use sqlparser::ast;
 
@@ -115,11 +116,20 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
 
 /// Returns true if MySQL has a function of this name (in upper case).
 pub(super) fn is_known(name: &str) -> bool {
+    is_answered(name) || mysql::has(name)
+}
+
+/// Returns true if Muster has a function of one row of this name (in upper case).
+fn is_answered(name: &str) -> bool {
     signature(name).is_some()
         || argument_count(name).is_some()
         || super::session::NAMES.contains(&name)
-        || MISSING.contains(&name)
+        || LibraryFunction::by_name(name).is_some()
 }
+
+#[cfg(test)]
+#[path = "function_tests.rs"]
+mod tests;
 
 impl Binder<'_> {
     /// A call by its name in upper case, of a function that MySQL has. Errors: 1582 for a wrong number of arguments,
@@ -127,6 +137,9 @@ impl Binder<'_> {
     pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
+        }
+        if let Some(function) = LibraryFunction::by_name(name) {
+            return self.library_call(function, args, cx);
         }
         if let Some((signature, count)) = signature(name) {
             if !count.contains(&args.len()) {
@@ -423,101 +436,3 @@ pub(super) fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {
     let args = args.into_iter().map(|i| i.expr).collect();
     Item::new(Expr::Call { function, args, ty }, ty)
 }
-
-/// Functions that MySQL has and Muster has not.
-const MISSING: &[&str] = &[
-    "ACOS",
-    "ADDTIME",
-    "AES_DECRYPT",
-    "AES_ENCRYPT",
-    "ASIN",
-    "ATAN",
-    "ATAN2",
-    "BENCHMARK",
-    "BIN",
-    "BIN_TO_UUID",
-    "CHAR",
-    "COERCIBILITY",
-    "COMPRESS",
-    "CONV",
-    "COT",
-    "CUME_DIST",
-    "DAYNAME",
-    "DEGREES",
-    "DENSE_RANK",
-    "ELT",
-    "EXPORT_SET",
-    "FIELD",
-    "FIND_IN_SET",
-    "FIRST_VALUE",
-    "FORMAT",
-    "FORMAT_BYTES",
-    "FROM_BASE64",
-    "FROM_DAYS",
-    "FROM_UNIXTIME",
-    "GET_FORMAT",
-    "GET_LOCK",
-    "GROUPING",
-    "INET_ATON",
-    "INET_NTOA",
-    "INSERT",
-    "IS_FREE_LOCK",
-    "JSON_ARRAY",
-    "JSON_CONTAINS",
-    "JSON_EXTRACT",
-    "JSON_LENGTH",
-    "JSON_OBJECT",
-    "JSON_UNQUOTE",
-    "JSON_VALID",
-    "JSON_VALUE",
-    "LAG",
-    "LAST_VALUE",
-    "LEAD",
-    "LOAD_FILE",
-    "MAKEDATE",
-    "MAKETIME",
-    "MAKE_SET",
-    "MD5",
-    "MONTHNAME",
-    "NAME_CONST",
-    "NTH_VALUE",
-    "NTILE",
-    "OCT",
-    "ORD",
-    "PERCENT_RANK",
-    "PERIOD_ADD",
-    "PERIOD_DIFF",
-    "QUOTE",
-    "RADIANS",
-    "RAND",
-    "RANDOM_BYTES",
-    "RANK",
-    "REGEXP_INSTR",
-    "REGEXP_LIKE",
-    "REGEXP_REPLACE",
-    "REGEXP_SUBSTR",
-    "RELEASE_LOCK",
-    "ROW_NUMBER",
-    "SEC_TO_TIME",
-    "SHA",
-    "SHA1",
-    "SHA2",
-    "SOUNDEX",
-    "STR_TO_DATE",
-    "SUBSTRING_INDEX",
-    "SUBTIME",
-    "TIMEDIFF",
-    "TIMESTAMPDIFF",
-    "TIME_FORMAT",
-    "TIME_TO_SEC",
-    "TO_BASE64",
-    "TO_DAYS",
-    "TO_SECONDS",
-    "UNCOMPRESS",
-    "UNHEX",
-    "UNIX_TIMESTAMP",
-    "UUID",
-    "UUID_SHORT",
-    "VALIDATE_PASSWORD_STRENGTH",
-    "VALUES",
-];

@@ -10,6 +10,7 @@
 //!   case        CASE, IF, COALESCE ..
 //!   convert     CAST, CONVERT, COLLATE
 //!   function    functions of one row
+//!   library     those of the table in `muster_functions`
 //!   text        SUBSTRING, LPAD .. and their lengths
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
@@ -22,6 +23,7 @@ mod column;
 mod compare;
 mod convert;
 mod function;
+mod library;
 pub(crate) mod literal;
 mod session;
 mod temporal;

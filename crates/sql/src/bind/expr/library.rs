@@ -1,0 +1,154 @@
+//! Functions of the table in `muster_functions`: arguments are converted as their entries say.
+
+use super::{ExprContext, function::wrong_count, literal::bytes_as_number};
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, display_length, fold, numeric_type, text_of_length},
+};
+use muster_algebra::{Expr, ScalarFunction};
+use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
+use muster_types::{BytesKind, Collation, Result, SqlError, SqlType, Value};
+use sqlparser::ast;
+
+/// Most bytes of a VARBINARY.
+const VARBINARY_BYTES_MAX: u64 = 65_535;
+
+impl Binder<'_> {
+    /// A call of a function. Errors: 1582 for a wrong number of arguments; 1267 for texts without a common collation.
+    pub(super) fn library_call(
+        &mut self,
+        function: LibraryFunction,
+        args: &[&ast::Expr],
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        if !function.argument_count().contains(&args.len()) {
+            return Err(wrong_count(function.name));
+        }
+        let mut items = Vec::with_capacity(args.len() + function.session.len());
+        for (i, arg) in args.iter().enumerate() {
+            items.push(match function.takes_at(i) {
+                Takes::Keyword(words) => self.keyword(arg, words)?,
+                _ => self.expr(arg, cx)?,
+            });
+        }
+        let given: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
+        let (items, (collation, derivation)) = self.library_arguments(function, items)?;
+        let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
+        let returned = (function.returns)(&Typing { args, collation });
+        let mut exprs: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
+        for value in function.session {
+            exprs.push(self.session_value(*value)?.expr);
+        }
+        let (ty, derivation, decimals) = match returned {
+            ResultType::Of(ty) => (ty, None, None),
+            ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
+            ResultType::Text(bytes) if collation == Collation::Binary => {
+                (bytes_of_length(bytes), Some(derivation), None)
+            }
+            ResultType::Text(length) => (text_of_length(length, collation), Some(derivation), None),
+            ResultType::ConnectionText(length) => {
+                (text_of_length(length, self.default_collation()), Some(Derivation::Literal), None)
+            }
+            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal), None),
+        };
+        let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
+        Ok(match derivation {
+            Some(Derivation::Numeric | Derivation::Ignorable) => Item { derivation: Derivation::Literal, ..item },
+            Some(derivation) => Item { derivation, ..item },
+            None => Item { decimals, ..item },
+        })
+    }
+
+    /// One of these words, as a literal in upper case. Error: 1064 for anything else.
+    fn keyword(&mut self, arg: &ast::Expr, words: &[&str]) -> Result<Item> {
+        let word = arg.to_string().to_ascii_uppercase();
+        match words.iter().find(|known| **known == word) {
+            Some(known) => Ok(self.given(Value::Text((*known).into()))),
+            None => Err(SqlError::syntax(arg, 1)),
+        }
+    }
+
+    /// The arguments as the function takes them, and the collation of those that are text.
+    fn library_arguments(
+        &mut self,
+        function: LibraryFunction,
+        items: Vec<Item>,
+    ) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let is_text = |i: usize| function.takes_at(i) == Takes::Text;
+        let texts: Vec<Item> =
+            items.iter().enumerate().filter(|(i, _)| is_text(*i)).map(|(_, item)| item.clone()).collect();
+        let (texts, model) = self.texts(texts, function.name)?;
+        let mut texts = texts.into_iter();
+        let default = self.default_collation();
+        let mut taken = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            taken.push(match function.takes_at(i) {
+                Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::Text if model.0 == Collation::Binary => match item.ty {
+                    SqlType::Bytes { .. } => item,
+                    ty => self.convert(item, bytes_of_length(display_length(ty).into())),
+                },
+                Takes::Text => texts.next().unwrap_or(item),
+                Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
+                Takes::Bytes => self.convert_to_text(item, default),
+                Takes::Int => self.count(bytes_as_number(item)),
+                Takes::Bits => {
+                    let item = bytes_as_number(item);
+                    Item::new(self.bits_of(item), SqlType::BIGINT_UNSIGNED)
+                }
+                Takes::Double => self.convert(bytes_as_number(item), SqlType::Double),
+                Takes::Number => {
+                    let item = bytes_as_number(item);
+                    let ty = match numeric_type(item.ty) {
+                        SqlType::Null => SqlType::Double,
+                        ty => ty,
+                    };
+                    self.convert(item, ty)
+                }
+                Takes::DateTime => {
+                    let fsp = self.fraction_digits(&item, false);
+                    self.convert(item, SqlType::DateTime { fsp })
+                }
+                Takes::Time => {
+                    let fsp = self.fraction_digits(&item, true);
+                    self.convert(item, SqlType::Time { fsp })
+                }
+            });
+        }
+        Ok((taken, model))
+    }
+
+    fn argument_type(&self, item: &Item, given: SqlType) -> ArgumentType {
+        ArgumentType {
+            ty: item.ty,
+            given,
+            characters: display_length(item.ty),
+            datetime_fsp: self.fraction_digits(item, false),
+            time_fsp: self.fraction_digits(item, true),
+            decimals: item.shown_decimals(),
+            value: fold::constant(&item.expr),
+            is_null: item.is_null_literal(),
+        }
+    }
+
+    /// A value of the session as a literal.
+    fn session_value(&mut self, value: SessionValue) -> Result<Item> {
+        let session = self.env.session;
+        let value = match value {
+            SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
+            SessionValue::Now => {
+                return Ok(Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 }));
+            }
+            SessionValue::Variable(name) => session.system_variable(None, name)?,
+        };
+        Ok(self.given(value))
+    }
+}
+
+/// A byte string of this length: VARBINARY while a row can hold it, LONGBLOB beyond.
+fn bytes_of_length(length: u64) -> SqlType {
+    match u32::try_from(length) {
+        Ok(length) if u64::from(length) <= VARBINARY_BYTES_MAX => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+        _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+    }
+}
