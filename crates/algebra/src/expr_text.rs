@@ -176,7 +176,7 @@ impl Printer<'_> {
             AggregateFunction::Min => "min",
             AggregateFunction::Max => "max",
             AggregateFunction::AnyValue => "any_value",
-            AggregateFunction::GroupConcat { separator, order } => {
+            AggregateFunction::GroupConcat { separator, order, .. } => {
                 let order =
                     if order.is_empty() { String::new() } else { format!(" order by {}", self.sort_keys(order)) };
                 let separator = Value::Text(separator.clone());
@@ -293,7 +293,6 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Reverse => "reverse",
         Locate => "locate",
         Ascii => "ascii",
-        Hex => "hex",
         Coalesce => "coalesce",
         NullIf => "nullif",
         Greatest => "greatest",
@@ -313,8 +312,8 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Sin => "sin",
         Cos => "cos",
         Tan => "tan",
-        WeightString => "weight_string",
         Sleep => "sleep",
+        Session(function) => function.name(),
         LastInsertId => "last_insert_id",
         Library(function) => function.name,
         Crc32 => "crc32",

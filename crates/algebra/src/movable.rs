@@ -48,7 +48,6 @@ impl ScalarFunction {
                 | Locate
                 | Ascii
                 | Crc32
-                | Hex
                 | Coalesce
                 | NullIf
                 | Greatest
@@ -68,7 +67,6 @@ impl ScalarFunction {
                 | Sin
                 | Cos
                 | Tan
-                | WeightString
                 | BitAnd
                 | BitOr
                 | BitXor

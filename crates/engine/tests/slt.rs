@@ -163,7 +163,14 @@ files! {
     explain_changes
     expressions
     floats
+    functions_bytes
+    functions_information
+    functions_locks
+    functions_network
     functions_numbers
+    functions_regexp
+    functions_secrets
+    functions_texts
     grouping
     hints
     indexes

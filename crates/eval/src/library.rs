@@ -1,7 +1,7 @@
 //! Calls of the functions in `muster_functions`.
 
-use super::{Evaluator, Outcome, printed, value};
-use muster_algebra::Expr;
+use super::{Evaluator, Outcome, printed, text, value};
+use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{Call, CallState, LibraryFunction, Takes};
 use muster_types::{
     SqlType, Value,
@@ -15,6 +15,9 @@ impl Evaluator<'_> {
             return None;
         }
         let given = function.given(args);
+        if !function.argument_count().contains(&given.len()) {
+            return None;
+        }
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
             values.push(value!(self.eval(arg)));
@@ -28,9 +31,13 @@ impl Evaluator<'_> {
                 encode(value, types[i]);
             }
         }
+        if let Err(e) = text::decode_others(ScalarFunction::Library(function), &mut values[..given.len()]) {
+            return Some(Err(e));
+        }
         let (values, session) = values.split_at(given.len());
         let collation = self.collation_of(&given.iter().collect::<Vec<_>>(), &values.iter().collect::<Vec<_>>());
         let columns = self.value;
+        let printed_argument = |i: usize| given.get(i).map_or(String::new(), |arg| printed(arg, columns));
         let printed = || printed(expr, columns);
         let name = function.printed_name();
         let states = self.states;
@@ -38,6 +45,7 @@ impl Evaluator<'_> {
             let mut call = Call {
                 name: &name,
                 printed: &printed,
+                printed_argument: &printed_argument,
                 ty,
                 types: &types,
                 collation,

@@ -33,6 +33,8 @@ pub struct Call<'a> {
     pub name: &'a str,
     /// Writes the call as an error message shows it.
     pub printed: &'a dyn Fn() -> String,
+    /// Writes an argument as a warning shows it.
+    pub printed_argument: &'a dyn Fn(usize) -> String,
     /// Type of the result.
     pub ty: SqlType,
     /// Types of the arguments, as far as they are known.
@@ -56,6 +58,13 @@ pub struct Call<'a> {
 impl Call<'_> {
     pub fn warn(&mut self, code: ErrorCode, message: impl Into<String>) {
         (self.warnings)(CastWarning { code, message: message.into() });
+    }
+
+    /// Warning 1411: an argument is no such value for the function.
+    pub fn warn_wrong_value(&mut self, i: usize, kind: &str) {
+        let argument = (self.printed_argument)(i);
+        let message = format!("Incorrect {kind} value: '{argument}' for function {}", self.name);
+        self.warn(ErrorCode::WrongValueForType, message);
     }
 
     /// Returns true if a result of so many bytes can be made. Else the result is NULL, and the warning 1301 is given.

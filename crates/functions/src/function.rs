@@ -11,6 +11,8 @@ pub enum Takes {
     AsIs,
     /// Text. All text arguments of a function have one collation; if that is `binary`, they are byte strings.
     Text,
+    /// All such arguments are compared: they become texts if all are, integers or decimals if all are, else doubles.
+    Compared,
     /// The bytes of a byte string, or of a text in its character set.
     Bytes,
     /// A signed 64-bit integer; an unsigned one that is larger becomes the largest.
@@ -47,6 +49,8 @@ pub enum SessionValue {
     Now,
     /// A system variable, by its name.
     Variable(&'static str),
+    /// TRUE if the account may read files of the server.
+    ReadsFiles,
 }
 
 /// A function of one row. How one is written: see the head of the crate.
@@ -66,6 +70,10 @@ pub struct Function {
     /// The value is also asked for when an argument is NULL.
     pub takes_null: bool,
     pub is_volatile: bool,
+    /// Error 3995 for a text next to a byte string among the text arguments.
+    pub is_of_one_charset: bool,
+    /// The result is a text or a byte string as the first argument is; other arguments become what that is.
+    pub is_like_first: bool,
     pub session: &'static [SessionValue],
     pub value: fn(&mut Call, &[Value]) -> Result<Value>,
 }
@@ -87,6 +95,8 @@ impl Function {
             nullability: Nullability::Always,
             takes_null: false,
             is_volatile: false,
+            is_of_one_charset: false,
+            is_like_first: false,
             session: &[],
             value,
         }
@@ -125,6 +135,16 @@ impl Function {
     /// Two calls with the same arguments may differ, or a call does something.
     pub const fn volatile(self) -> Function {
         Function { is_volatile: true, ..self }
+    }
+
+    /// The first argument decides whether the function is one of texts or of byte strings.
+    pub const fn like_first(self) -> Function {
+        Function { is_like_first: true, ..self }
+    }
+
+    /// The text arguments must all be texts or all byte strings.
+    pub const fn of_one_charset(self) -> Function {
+        Function { is_of_one_charset: true, ..self }
     }
 
     /// The function needs these values of the session.

@@ -6,7 +6,13 @@
 //!   typing.rs     what the type of a result may depend on
 //!   call.rs       what a function may ask for while it is computed
 //!   mysql.rs      the names of all functions that MySQL has
-//!   number/       one module for each family of functions
+//!   number/       functions of numbers
+//!   strings/      parts of texts, lists of texts, weights
+//!   regexp/       regular expressions
+//!   encoding/     bytes as text, digests, compression
+//!   secrets/      encryption, random bytes, unique identifiers
+//!   network/      addresses
+//!   information/  what the server tells, amounts for people
 //! ```
 //!
 //! # How to add a function
@@ -23,7 +29,9 @@
 //!   `Takes::AsIs` leaves the value alone: functions of dates take their arguments so, and read them with their own
 //!   warnings. `Takes::Number` is an integer, a decimal or a double, as the argument is. All arguments that are
 //!   `Takes::Text` come to one collation (error 1267 if there is none). `optional(n)`: the last n arguments may be left
-//!   out; `repeated()`: the last one may come any number of times more. Wrong numbers are error 1582.
+//!   out; `repeated()`: the last one may come any number of times more. Wrong numbers are error 1582. Arguments that
+//!   are `Takes::Compared` become what they are compared as. `like_first()`: the first text says whether the function
+//!   is one of texts or of byte strings; `of_one_charset()`: its texts must not be mixed with byte strings.
 //! - **Result** ([`ResultType`]): `fn(&Typing) -> ResultType`. [`Typing`] tells the types of the arguments before and
 //!   after their conversion, how many characters they have, their digits of fractional seconds, and their values if
 //!   they are constant. The module [`result`] has the common ones. A text's length is what MySQL declares for the
@@ -44,9 +52,15 @@
 //! to odd arguments.
 
 mod call;
+mod encoding;
 mod function;
+mod information;
 pub mod mysql;
+mod network;
 pub mod number;
+mod regexp;
+pub mod secrets;
+mod strings;
 mod typing;
 
 pub use call::{Call, CallState, CallStates};
@@ -63,7 +77,15 @@ use std::{
 };
 
 /// The tables of all families.
-const FAMILIES: &[&[Function]] = &[number::FUNCTIONS];
+const FAMILIES: &[&[Function]] = &[
+    number::FUNCTIONS,
+    strings::FUNCTIONS,
+    regexp::FUNCTIONS,
+    encoding::FUNCTIONS,
+    secrets::FUNCTIONS,
+    network::FUNCTIONS,
+    information::FUNCTIONS,
+];
 
 /// All functions, and each name in upper case with the function that has it.
 struct Library {

@@ -89,6 +89,11 @@ pub mod result {
         ResultType::Of(SqlType::BIGINT)
     }
 
+    /// 0 or 1.
+    pub fn truth(_: &Typing) -> ResultType {
+        ResultType::Of(SqlType::Bool)
+    }
+
     pub fn bigint_unsigned(_: &Typing) -> ResultType {
         ResultType::Of(SqlType::BIGINT_UNSIGNED)
     }

@@ -111,7 +111,7 @@ fn depends_on_order(rel: &Rel) -> bool {
     rel.exprs().into_iter().for_each(|expr| {
         expr.visit(&mut |e| {
             depends |= match e {
-                Expr::Call { function: ScalarFunction::LastInsertId, .. } => true,
+                Expr::Call { function: ScalarFunction::LastInsertId | ScalarFunction::Session(_), .. } => true,
                 Expr::Call { function: ScalarFunction::Library(function), args, .. } => {
                     function.is_volatile && !args.is_empty()
                 }

@@ -414,10 +414,6 @@ impl Compiler<'_> {
                     _ => self.row_wise(node.clone(), ty),
                 }
             }
-            ScalarFunction::WeightString if types.first().is_some_and(SqlType::is_text) => {
-                let collation = types[0].collation().unwrap_or(Collation::DEFAULT);
-                Ok(self.sort_key(self.compile(&args[0])?, collation))
-            }
             _ => self.row_wise(node.clone(), ty),
         }
     }

@@ -3,12 +3,9 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::binder::Binder,
-    typing::{
-        Derivation, Item, arithmetic::KEPT_DIGITS, collation, decimal_digits, display_length, numeric_type,
-        text_of_length, text_type,
-    },
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type, text_type},
 };
-use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
+use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_SCALE};
 use sqlparser::ast;
@@ -107,9 +104,12 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "LOCATE" => 2..=3,
         "ROUND" | "LOG" => 1..=2,
         "TRUNCATE" => 2..=2,
-        "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "HEX" | "TRIM" => 1..=1,
-        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "WEIGHT_STRING" | "SLEEP" | "TIMESTAMP" => 1..=1,
-        "CHARSET" | "COLLATION" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
+        "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "TRIM" => 1..=1,
+        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" | "TIMESTAMP" => 1..=1,
+        "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
+        "NAME_CONST" | "GET_LOCK" => 2..=2,
+        "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
+        "RELEASE_ALL_LOCKS" => 0..=0,
         _ => return None,
     })
 }
@@ -197,19 +197,6 @@ impl Binder<'_> {
         args.iter().map(|a| self.expr(a, cx)).collect()
     }
 
-    /// All as text under the collation that decides, and a model of the result's derivation.
-    pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
-        let refs: Vec<&Item> = items.iter().collect();
-        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
-        Ok((items.into_iter().map(|i| self.convert_to_text(i, model.0)).collect(), model))
-    }
-
-    pub(super) fn text_call(&self, function: F, length: u64, args: Vec<Item>, model: (Collation, Derivation)) -> Item {
-        let ty = text_of_length(length, model.0);
-        let derivation = if model.1 == Derivation::Numeric { Derivation::Literal } else { model.1 };
-        Item { derivation, ..call(function, args, ty) }
-    }
-
     fn other_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         match name {
             "IF" => self.if_call(args, cx),
@@ -240,6 +227,13 @@ impl Binder<'_> {
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
+            "NAME_CONST" => self.name_const(args, cx),
+            "GET_LOCK" => self.session_call(S::GetLock, name, args, SqlType::BIGINT, cx),
+            "RELEASE_LOCK" => self.session_call(S::ReleaseLock, name, args, SqlType::BIGINT, cx),
+            "IS_FREE_LOCK" => self.session_call(S::IsFreeLock, name, args, SqlType::BIGINT, cx),
+            "IS_USED_LOCK" => self.session_call(S::IsUsedLock, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "RELEASE_ALL_LOCKS" => self.session_call(S::ReleaseAllLocks, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "PS_THREAD_ID" => self.session_call(S::PsThreadId, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
@@ -263,7 +257,7 @@ impl Binder<'_> {
             _ => F::Trim,
         };
         let items = self.items(args, cx)?;
-        let (args, model) = self.texts(items, name)?;
+        let (args, model) = self.texts_like_first(items, name)?;
         let length = display_length(args[0].ty) as u64;
         Ok(self.text_call(function, length, args, model))
     }

@@ -1,17 +1,19 @@
 //! Functions of the table in `muster_functions`: arguments are converted as their entries say.
 
-use super::{ExprContext, function::wrong_count, literal::bytes_as_number};
+use super::{
+    ExprContext,
+    function::wrong_count,
+    literal::bytes_as_number,
+    text_arguments::{bytes_of_length, text_result},
+};
 use crate::{
     bind::binder::Binder,
     typing::{Derivation, Item, display_length, fold, numeric_type, text_of_length},
 };
 use muster_algebra::{Expr, ScalarFunction};
 use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
-use muster_types::{BytesKind, Collation, Result, SqlError, SqlType, Value};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION};
 use sqlparser::ast;
-
-/// Most bytes of a VARBINARY.
-const VARBINARY_BYTES_MAX: u64 = 65_535;
 
 impl Binder<'_> {
     /// A call of a function. Errors: 1582 for a wrong number of arguments; 1267 for texts without a common collation.
@@ -31,6 +33,11 @@ impl Binder<'_> {
                 _ => self.expr(arg, cx)?,
             });
         }
+        if function.is_of_one_charset {
+            let texts: Vec<&Item> =
+                (0..items.len()).filter(|i| function.takes_at(*i) == Takes::Text).map(|i| &items[i]).collect();
+            texts.windows(2).try_for_each(|pair| check_one_charset(pair, &function.printed_name()))?;
+        }
         let given: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
         let (items, (collation, derivation)) = self.library_arguments(function, items)?;
         let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
@@ -42,10 +49,7 @@ impl Binder<'_> {
         let (ty, derivation, decimals) = match returned {
             ResultType::Of(ty) => (ty, None, None),
             ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
-            ResultType::Text(bytes) if collation == Collation::Binary => {
-                (bytes_of_length(bytes), Some(derivation), None)
-            }
-            ResultType::Text(length) => (text_of_length(length, collation), Some(derivation), None),
+            ResultType::Text(length) => (text_result(length, collation), Some(derivation), None),
             ResultType::ConnectionText(length) => {
                 (text_of_length(length, self.default_collation()), Some(Derivation::Literal), None)
             }
@@ -77,20 +81,25 @@ impl Binder<'_> {
         let is_text = |i: usize| function.takes_at(i) == Takes::Text;
         let texts: Vec<Item> =
             items.iter().enumerate().filter(|(i, _)| is_text(*i)).map(|(_, item)| item.clone()).collect();
-        let (texts, model) = self.texts(texts, function.name)?;
+        let (texts, model) = match function.is_like_first {
+            true => self.texts_like_first(texts, function.name)?,
+            false => self.texts(texts, function.name)?,
+        };
         let mut texts = texts.into_iter();
         let default = self.default_collation();
+        let compared: Vec<Item> = (items.iter().enumerate())
+            .filter(|(i, _)| function.takes_at(*i) == Takes::Compared)
+            .map(|(_, item)| item.clone())
+            .collect();
+        let mut common = self.compared(compared, function.name)?.into_iter();
         let mut taken = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
-                Takes::Text if model.0 == Collation::Binary => match item.ty {
-                    SqlType::Bytes { .. } => item,
-                    ty => self.convert(item, bytes_of_length(display_length(ty).into())),
-                },
                 Takes::Text => texts.next().unwrap_or(item),
                 Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
                 Takes::Bytes => self.convert_to_text(item, default),
+                Takes::Compared => common.next().unwrap_or(item),
                 Takes::Int => self.count(bytes_as_number(item)),
                 Takes::Bits => {
                     let item = bytes_as_number(item);
@@ -118,6 +127,30 @@ impl Binder<'_> {
         Ok((taken, model))
     }
 
+    /// Values as the type under which all of them are compared: texts as texts, integers and decimals as such, else
+    /// doubles.
+    fn compared(&mut self, items: Vec<Item>, name: &str) -> Result<Vec<Item>> {
+        let is_text = |item: &Item| !item.ty.is_numeric();
+        if items.iter().all(is_text) {
+            return Ok(self.texts(items, name)?.0);
+        }
+        let digits: Option<Vec<(u8, u8)>> = items.iter().map(|item| item.ty.decimal_digits()).collect();
+        let ty = match digits {
+            Some(_) if items.iter().all(|i| i.ty.is_integer() && !i.ty.is_unsigned()) => SqlType::BIGINT,
+            Some(digits) => {
+                let whole = digits.iter().map(|(p, s)| u32::from(p - s)).max().unwrap_or(0);
+                let scale = digits.iter().map(|(_, s)| u32::from(*s)).max().unwrap_or(0);
+                if whole + scale <= u32::from(DECIMAL_MAX_STORED_PRECISION) {
+                    SqlType::decimal(whole + scale, scale)
+                } else {
+                    SqlType::Double
+                }
+            }
+            None => SqlType::Double,
+        };
+        Ok(items.into_iter().map(|item| self.convert(bytes_as_number(item), ty)).collect())
+    }
+
     fn argument_type(&self, item: &Item, given: SqlType) -> ArgumentType {
         ArgumentType {
             ty: item.ty,
@@ -139,16 +172,23 @@ impl Binder<'_> {
             SessionValue::Now => {
                 return Ok(Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 }));
             }
+            SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
             SessionValue::Variable(name) => session.system_variable(None, name)?,
         };
         Ok(self.given(value))
     }
 }
 
-/// A byte string of this length: VARBINARY while a row can hold it, LONGBLOB beyond.
-fn bytes_of_length(length: u64) -> SqlType {
-    match u32::try_from(length) {
-        Ok(length) if u64::from(length) <= VARBINARY_BYTES_MAX => SqlType::Bytes { kind: BytesKind::VarBinary, length },
-        _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+/// Error 3995 for a text next to a byte string.
+fn check_one_charset(items: &[&Item], name: &str) -> Result<()> {
+    let (Some(first), Some(second)) = (items[0].ty.collation(), items[1].ty.collation()) else { return Ok(()) };
+    if (first == Collation::Binary) == (second == Collation::Binary) {
+        return Ok(());
     }
+    let message = format!(
+        "Character set '{}' cannot be used in conjunction with '{}' in call to {name}.",
+        first.name(),
+        second.name()
+    );
+    Err(SqlError::new(ErrorCode::CharacterSetMismatch, message))
 }
