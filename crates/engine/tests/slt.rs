@@ -163,6 +163,7 @@ files! {
     explain_changes
     expressions
     floats
+    functions_aggregates
     functions_bytes
     functions_information
     functions_locks
