@@ -302,9 +302,10 @@ pub enum AggregateFunction {
     Max,
     /// Any one value of the group (`ANY_VALUE`, or a column that the group determines).
     AnyValue,
-    /// Values in `order`, joined by `separator`.
+    /// Values in `order`, joined by `separator`. What is longer than `bytes_max` is cut.
     GroupConcat {
         separator: String,
+        bytes_max: usize,
         order: Vec<crate::SortKey>,
     },
     StdDevPop,

@@ -161,6 +161,7 @@ impl Printer<'_> {
             (Extract(unit), [arg]) => format!("extract({} from {})", unit_name(unit), self.expr(arg)),
             (BitNot, [arg]) => format!("~({})", self.outermost(arg)),
             (_, [a, b]) if !infix.is_empty() => format!("({} {infix} {})", self.expr(a), self.expr(b)),
+            (Library(function), _) => format!("{}({})", function.printed_name(), self.list(function.given(args))),
             _ => format!("{}({})", function_name(function), self.list(args)),
         }
     }
@@ -175,7 +176,7 @@ impl Printer<'_> {
             AggregateFunction::Min => "min",
             AggregateFunction::Max => "max",
             AggregateFunction::AnyValue => "any_value",
-            AggregateFunction::GroupConcat { separator, order } => {
+            AggregateFunction::GroupConcat { separator, order, .. } => {
                 let order =
                     if order.is_empty() { String::new() } else { format!(" order by {}", self.sort_keys(order)) };
                 let separator = Value::Text(separator.clone());
@@ -292,7 +293,6 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Reverse => "reverse",
         Locate => "locate",
         Ascii => "ascii",
-        Hex => "hex",
         Coalesce => "coalesce",
         NullIf => "nullif",
         Greatest => "greatest",
@@ -312,9 +312,10 @@ fn function_name(function: ScalarFunction) -> &'static str {
         Sin => "sin",
         Cos => "cos",
         Tan => "tan",
-        WeightString => "weight_string",
         Sleep => "sleep",
+        Session(function) => function.name(),
         LastInsertId => "last_insert_id",
+        Library(function) => function.name,
         Crc32 => "crc32",
         BitAnd => "bit_and",
         BitOr => "bit_or",

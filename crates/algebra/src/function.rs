@@ -1,5 +1,6 @@
 //! The functions of scalar expressions, and the units of their intervals.
 
+use muster_functions::LibraryFunction;
 use serde::{Deserialize, Serialize};
 
 /// Declares an enumeration whose values can be listed. A variant over an enumeration of its own stands for each value
@@ -86,6 +87,38 @@ impl IntervalUnit {
 }
 
 listed! {
+    /// Functions that ask or change what is shared between sessions. Each call is made once for each row, in order.
+    SessionFunction {
+        /// `(name, seconds)`: 1, or 0 when the time is over.
+        GetLock,
+        /// `(name)`: 1, 0 if another session has the lock, NULL if nobody has.
+        ReleaseLock,
+        /// How many locks were released.
+        ReleaseAllLocks,
+        /// `(name)`.
+        IsFreeLock,
+        /// `(name)`: the number of the connection that has the lock.
+        IsUsedLock,
+        /// `(connection)`: the number of its thread.
+        PsThreadId,
+    }
+}
+
+impl SessionFunction {
+    /// The name as MySQL prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionFunction::GetLock => "get_lock",
+            SessionFunction::ReleaseLock => "release_lock",
+            SessionFunction::ReleaseAllLocks => "release_all_locks",
+            SessionFunction::IsFreeLock => "is_free_lock",
+            SessionFunction::IsUsedLock => "is_used_lock",
+            SessionFunction::PsThreadId => "ps_thread_id",
+        }
+    }
+}
+
+listed! {
     /// Functions over the values of one row. Argument order is MySQL's.
     ScalarFunction {
         /// `(start, count)`: `DATE_ADD`. The count is an integer, for seconds also a decimal, and text for a unit of
@@ -138,7 +171,6 @@ listed! {
         Ascii,
         /// The checksum of the bytes of a text, with the polynomial of ISO 3309.
         Crc32,
-        Hex,
         Coalesce,
         /// `(a, b)`: NULL when equal.
         NullIf,
@@ -160,12 +192,12 @@ listed! {
         Sin,
         Cos,
         Tan,
-        /// `(text)`: the collation's sort key.
-        WeightString,
         /// `(seconds)`: waits; 0. For tests of KILL and cancellation.
         Sleep,
         /// `(id)`: the id, which is what LAST_INSERT_ID() is from now on.
         LastInsertId,
+        /// A function that the session answers.
+        Session(SessionFunction),
         BitAnd,
         BitOr,
         BitXor,
@@ -174,5 +206,8 @@ listed! {
         ShiftRight,
         /// Bits that are set, of an integer or of a byte string.
         BitCount,
+        /// A function of the table in `muster_functions`, which says all about it. Behind the arguments of the
+        /// statement come the values of the session that it asks for.
+        Library(LibraryFunction),
     }
 }

@@ -11,6 +11,9 @@ impl ScalarFunction {
     /// else.
     pub fn is_deterministic(self) -> bool {
         use ScalarFunction::*;
+        if let Library(function) = self {
+            return !function.is_volatile;
+        }
         matches!(
             self,
             DateAdd(_)
@@ -45,7 +48,6 @@ impl ScalarFunction {
                 | Locate
                 | Ascii
                 | Crc32
-                | Hex
                 | Coalesce
                 | NullIf
                 | Greatest
@@ -65,7 +67,6 @@ impl ScalarFunction {
                 | Sin
                 | Cos
                 | Tan
-                | WeightString
                 | BitAnd
                 | BitOr
                 | BitXor

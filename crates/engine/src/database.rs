@@ -9,6 +9,7 @@ use crate::{
     processes::{ProcessInfo, Registry},
     short_path::PlanCache,
     tables::{Renewal, Tables},
+    user_locks::UserLocks,
     variables::Variables,
 };
 use muster_algebra::TableId;
@@ -104,6 +105,7 @@ pub struct Database {
     plans: PlanCache,
     sessions: Arc<Registry>,
     metadata_locks: Arc<MetadataLocks>,
+    user_locks: Arc<UserLocks>,
     /// `innodb_stats_auto_recalc`.
     renews_statistics: Arc<AtomicBool>,
     renewal: Mutex<Option<Renewal>>,
@@ -151,8 +153,7 @@ impl Database {
         let import_dir = directory.join(IMPORT_DIR);
         fs::create_dir_all(&import_dir).map_err(|e| io_error(&import_dir, e))?;
         // A new directory gets its accounts first: where there is a catalog, there are accounts.
-        let is_new = !Catalog::exists(&store)?;
-        let accounts = Accounts::open(Arc::clone(&store), is_new)?;
+        let accounts = Accounts::open(Arc::clone(&store), !Catalog::exists(&store)?)?;
         let tables = Arc::new(Tables::open(store.clone())?);
         let runtime = Runtime::new(options.memory_limit_bytes, temp_dir.clone())?;
         let globals = Variables::global(&given(&options, &directory, &temp_dir, &import_dir));
@@ -183,6 +184,7 @@ impl Database {
             plans,
             sessions: Arc::default(),
             metadata_locks,
+            user_locks: Arc::default(),
             renews_statistics,
             renewal: Mutex::new(renewal),
             started: Instant::now(),
@@ -365,6 +367,11 @@ impl Database {
 
     pub(crate) fn sessions(&self) -> &Registry {
         &self.sessions
+    }
+
+    /// Locks that sessions have taken by name.
+    pub(crate) fn user_locks(&self) -> &Arc<UserLocks> {
+        &self.user_locks
     }
 
     /// Locks of whole tables.

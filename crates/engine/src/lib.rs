@@ -11,6 +11,7 @@
 //!   tables              open tables: files, locks                   tables/
 //!   transaction         the transaction of a session                transaction.rs
 //!   metadata_locks      locks of whole tables                       metadata_locks.rs
+//!   user_locks          locks by name (GET_LOCK)                    user_locks.rs
 //!   accounts            users and rights                            accounts/
 //!   catalog             definitions of databases, tables, views     catalog/
 //!   short_path          statements by key: plans for all values, run in place    short_path/
@@ -49,6 +50,7 @@ mod system_schema;
 mod tables;
 mod threads;
 mod transaction;
+mod user_locks;
 mod variables;
 mod virtual_tables;
 pub mod waiting;

@@ -164,6 +164,15 @@ files! {
     explain_changes
     expressions
     floats
+    functions_aggregates
+    functions_bytes
+    functions_information
+    functions_locks
+    functions_network
+    functions_numbers
+    functions_regexp
+    functions_secrets
+    functions_texts
     grouping
     hints
     indexes

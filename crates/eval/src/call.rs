@@ -6,9 +6,16 @@ use muster_types::{CastWarning, Collation, ErrorCode, SqlType, Value};
 use std::cmp::Ordering;
 
 impl Evaluator<'_> {
-    pub(super) fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
+    pub(super) fn function(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
         match function {
-            ScalarFunction::Sleep => return None,
+            ScalarFunction::Library(function) => self.library(expr, function, args, ty),
+            _ => self.call(expr, function, args, ty),
+        }
+    }
+
+    fn call(&mut self, expr: &Expr, function: ScalarFunction, args: &[Expr], ty: SqlType) -> Outcome {
+        match function {
+            ScalarFunction::Sleep | ScalarFunction::Session(_) => return None,
             ScalarFunction::LastInsertId => {
                 let value = value!(self.eval(args.first()?));
                 let id = match &value {
@@ -38,7 +45,7 @@ impl Evaluator<'_> {
             return None;
         }
         let mut types: Vec<Option<SqlType>> = args.iter().map(|a| self.type_of(a)).collect();
-        let collation = self.collation_of(&args.iter().collect::<Vec<_>>(), &values.iter().collect::<Vec<_>>());
+        let collation = self.collation_of_call(function, args, &values);
         match function {
             ScalarFunction::NullIf => {
                 let [a, b] = values.as_slice() else { return None };
@@ -64,24 +71,19 @@ impl Evaluator<'_> {
                 None => Value::Null,
             }));
         }
+        if let Err(e) = text::decode_others(function, &mut values) {
+            return Some(Err(e));
+        }
         let result = match number::call(function, &values, self.warn) {
             Some(Ok(result)) => result,
             Some(Err(e)) => return Some(Err(e.in_expr(&self.printed(expr)))),
             None => {
                 let text_args = text::TextArgs { values: &values, types: &types, collation };
                 let bytes = text_args.result_bytes(function);
-                if let Some(name) = text::lengthens(function)
-                    && bytes > self.text_bytes_max
-                {
-                    let max = self.text_bytes_max;
-                    let message = format!("Result of {name}() was larger than max_allowed_packet ({max}) - truncated");
-                    (self.warn)(CastWarning { code: ErrorCode::AllowedPacketOverflowed, message });
-                    return Some(Ok(Value::Null));
-                }
-                if bytes > 0
-                    && let Err(e) = (self.reserve)(bytes)
-                {
-                    return Some(Err(e));
+                match self.room_for_text(function, bytes) {
+                    Ok(true) => {}
+                    Ok(false) => return Some(Ok(Value::Null)),
+                    Err(e) => return Some(Err(e)),
                 }
                 match text::call(function, &text_args) {
                     Some(result) => result,
@@ -90,6 +92,32 @@ impl Evaluator<'_> {
             }
         };
         Some(Ok(self.conform(result, None, ty)))
+    }
+
+    /// Returns true if a text of so many bytes can be made. Else the result is NULL, and a warning says so. Error: no
+    /// memory.
+    fn room_for_text(&mut self, function: ScalarFunction, bytes: usize) -> muster_types::Result<bool> {
+        if let Some(name) = text::lengthens(function)
+            && bytes > self.text_bytes_max
+        {
+            let max = self.text_bytes_max;
+            let message = format!("Result of {name}() was larger than max_allowed_packet ({max}) - truncated");
+            (self.warn)(CastWarning { code: ErrorCode::AllowedPacketOverflowed, message });
+            return Ok(false);
+        }
+        if bytes > 0 {
+            (self.reserve)(bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// The collation that a function compares under: of LOCATE that of the text in which something is looked for.
+    fn collation_of_call(&self, function: ScalarFunction, args: &[Expr], values: &[Value]) -> Collation {
+        let compared = if function == ScalarFunction::Locate && args.len() > 1 { 1..2 } else { 0..args.len() };
+        self.collation_of(
+            &args[compared.clone()].iter().collect::<Vec<_>>(),
+            &values[compared].iter().collect::<Vec<_>>(),
+        )
     }
 }
 

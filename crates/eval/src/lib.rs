@@ -14,6 +14,7 @@
 //!   interval.rs    what an INTERVAL moves a date by
 //!   date_format.rs DATE_FORMAT and week numbers
 //!   call.rs        arguments of functions
+//!   library.rs     functions of the table in `muster_functions`
 //! ```
 
 pub mod arithmetic;
@@ -22,11 +23,13 @@ mod checksum;
 pub mod compare;
 pub mod date_format;
 mod interval;
+mod library;
 pub mod number;
 pub mod temporal;
 pub mod text;
 
 use muster_algebra::{ColId, Expr, LogicOp};
+use muster_functions::CallStates;
 use muster_types::{CastWarning, Collation, ErrorCode, Result, SqlType, Value, cast_from, collation::LikePattern};
 use std::borrow::Cow;
 
@@ -46,6 +49,8 @@ pub struct Evaluator<'a> {
     pub reserve: &'a mut dyn FnMut(usize) -> Result<()>,
     /// Takes what LAST_INSERT_ID() is from now on. Without it, a call that says so is not known.
     pub last_insert_id: Option<&'a mut dyn FnMut(u64)>,
+    /// What volatile functions keep between rows. Without it, a call of one is not known.
+    pub states: Option<&'a CallStates>,
 }
 
 /// Longest text that a function makes while a statement is planned, in bytes: the least `max_allowed_packet`. What is
@@ -65,6 +70,7 @@ pub fn eval(expr: &Expr, columns: &dyn Fn(ColId) -> Option<Value>) -> Option<Res
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
+        states: None,
     }
     .eval(expr);
     value.filter(|_| !too_long)
@@ -151,7 +157,7 @@ impl Evaluator<'_> {
                     None => Some(Ok(Value::Null)),
                 }
             }
-            Expr::Call { function, args, ty } => self.call(expr, *function, args, *ty),
+            Expr::Call { function, args, ty } => self.function(expr, *function, args, *ty),
             Expr::Subquery(_) | Expr::Subplan(_) => None,
         }
     }
@@ -263,11 +269,16 @@ impl Evaluator<'_> {
 
     /// The expression for an error message, with columns' values in their place.
     fn printed(&self, expr: &Expr) -> String {
-        muster_algebra::expr_text::nested(expr, &|id| match (self.value)(id) {
-            Some(value) => value.to_string(),
-            None => format!("#{}", id.0),
-        })
+        printed(expr, self.value)
     }
+}
+
+/// The expression for an error message, with columns' values in their place.
+fn printed(expr: &Expr, value: &dyn Fn(ColId) -> Option<Value>) -> String {
+    muster_algebra::expr_text::nested(expr, &|id| match value(id) {
+        Some(value) => value.to_string(),
+        None => format!("#{}", id.0),
+    })
 }
 
 fn from_truth(truth: Option<bool>) -> Value {

@@ -3,9 +3,7 @@
 use super::checksum::crc32;
 use muster_algebra::ScalarFunction;
 use muster_types::{
-    Collation, SqlType, Value,
-    cast::to_double,
-    cast_from,
+    Collation, ErrorCode, Result, SqlError, SqlType, Value, cast_from,
     charset::{self, Charset},
     collation,
 };
@@ -34,9 +32,54 @@ pub fn lengthens(function: ScalarFunction) -> Option<&'static str> {
         RPad => "rpad",
         Replace => "replace",
         Repeat => "repeat",
-        Hex => "hex",
+        Library(function) => function.name,
         _ => return None,
     })
+}
+
+/// Returns true for functions whose result is a text or a byte string as their first argument is.
+fn is_like_first(function: ScalarFunction) -> bool {
+    use ScalarFunction::*;
+    match function {
+        Library(function) => function.is_like_first,
+        other => matches!(other, LPad | RPad | Replace | Trim | LTrim | RTrim),
+    }
+}
+
+/// Most bytes that the error 3854 shows.
+const SHOWN_BYTES: usize = 6;
+
+/// Reads byte strings behind a text as texts, of a function that is like its first argument. Error 3854 for one that is
+/// none.
+pub fn decode_others(function: ScalarFunction, values: &mut [Value]) -> Result<()> {
+    if !is_like_first(function) {
+        return Ok(());
+    }
+    let Some((Value::Text(_), others)) = values.split_first_mut() else { return Ok(()) };
+    for value in others {
+        if let Value::Bytes(bytes) = value {
+            match String::from_utf8(std::mem::take(bytes)) {
+                Ok(text) => *value = Value::Text(text),
+                Err(e) => return Err(cannot_convert(e.as_bytes())),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cannot_convert(bytes: &[u8]) -> SqlError {
+    let mut shown = String::new();
+    for byte in bytes.iter().take(SHOWN_BYTES) {
+        match byte {
+            0x20..0x7F => shown.push(*byte as char),
+            _ => shown.push_str(&format!("\\x{byte:02X}")),
+        }
+    }
+    if bytes.len() > SHOWN_BYTES {
+        shown.push_str("...");
+    }
+    let message = format!("Cannot convert string '{shown}' from binary to utf8mb4");
+    SqlError::new(ErrorCode::CannotConvertString, message)
 }
 
 /// The arguments of a text function, none of them NULL.
@@ -112,15 +155,9 @@ impl<'a> TextArgs<'a> {
                 let found = if from.is_empty() { 0 } else { text.matches(&*from).count() };
                 (length(0) - found * length(1)).saturating_add(found.saturating_mul(length(2)))
             }
-            Hex if !self.is_number(0) => 2 * length(0),
             Upper | Lower | Trim | LTrim | RTrim | Reverse | Substring | Left | Right => length(0),
             _ => 0,
         }
-    }
-
-    fn is_number(&self, i: usize) -> bool {
-        use Value::*;
-        matches!(self.values.get(i), Some(Int(_) | UInt(_) | Bool(_) | Decimal(_) | Float(_) | Double(_)))
     }
 }
 
@@ -135,19 +172,15 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
         Crc32 => return Some(Value::UInt(crc32(args.bytes(0)?.as_ref()).into())),
         Locate => {
             let from = if args.values.len() > 2 { args.int(2)? } else { 1 };
-            let exact = args.is_binary();
-            let collation = if exact { Collation::Binary } else { args.collation };
-            return Some(Value::Int(locate(&args.text(0)?, &args.text(1)?, from, collation)));
+            let needle = match &args.values[0] {
+                Value::Bytes(bytes) => Cow::Borrowed(bytes.as_slice()),
+                _ => Cow::Owned(to_text(&args.values[0], args.types[0])?.into_owned().into_bytes()),
+            };
+            return Some(Value::Int(match args.values.get(1)? {
+                Value::Bytes(bytes) => locate_bytes(&needle, bytes, from),
+                other => locate(&needle, &to_text(other, args.types[1])?, from, args.collation),
+            }));
         }
-        WeightString => {
-            let mut key = Vec::new();
-            match &args.values[0] {
-                Value::Bytes(b) => key.extend_from_slice(b),
-                _ => args.collation.append_sort_key(&args.text(0)?, &mut key),
-            }
-            return Some(Value::Bytes(key));
-        }
-        Hex => hex(args)?,
         Substring => {
             let length = if args.values.len() > 2 { args.int(2)? } else { i64::MAX };
             substring(&args.text(0)?, args.int(1)?, length).to_string()
@@ -167,7 +200,11 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
             parts.join(&*separator)
         }
         Upper if !args.is_binary() => map_case(&args.text(0)?, |c| single(c.to_uppercase()).unwrap_or(c)),
-        Lower if !args.is_binary() => map_case(&args.text(0)?, |c| single(c.to_lowercase()).unwrap_or(c)),
+        Lower if !args.is_binary() => map_case(&args.text(0)?, |c| match c {
+            // MySQL knows no combining dot.
+            'İ' => 'i',
+            c => single(c.to_lowercase()).unwrap_or(c),
+        }),
         Upper | Lower => args.text(0)?.into_owned(),
         Trim | LTrim | RTrim => {
             let remove = if args.values.len() > 1 { args.text(1)? } else { " ".into() };
@@ -198,7 +235,7 @@ pub(super) fn call(function: ScalarFunction, args: &TextArgs<'_>) -> Option<Valu
         Reverse => args.text(0)?.chars().rev().collect(),
         _ => return None,
     };
-    Some(match args.is_binary() && function != Hex {
+    Some(match args.is_binary() {
         true => Value::Bytes(text.chars().map(|c| c as u8).collect()),
         false => Value::Text(text),
     })
@@ -238,30 +275,34 @@ fn trim<'a>(mut text: &'a str, remove: &str, leading: bool, trailing: bool) -> &
     text
 }
 
-/// Position in characters, from 1, of `needle` at or behind position `from`; 0 if there is none.
-fn locate(needle: &str, haystack: &str, from: i64, collation: Collation) -> i64 {
+/// Position in characters, from 1, of `needle` at or behind position `from`; 0 if there is none. As in MySQL, only
+/// pieces of as many bytes as the needle has are compared: `e` is not found where `é` is, but `ß` is where `ss` is.
+fn locate(needle: &[u8], haystack: &str, from: i64, collation: Collation) -> i64 {
     let Some(skip) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)) else { return 0 };
-    let starts = haystack.char_indices().map(|(at, _)| at).chain([haystack.len()]);
+    let text = std::str::from_utf8(needle);
+    let characters = text.map_or(0, |text| text.chars().count());
+    let is_single_byte = collation.charset_max_bytes() == 1;
     let begins = |at: usize| {
-        let mut rest = haystack[at..].chars();
-        needle.chars().all(|n| rest.next().is_some_and(|c| collation.chars_equal(c, n)))
+        let rest = &haystack[at..];
+        let piece = match is_single_byte {
+            true => Some(collation::prefix(rest, characters)),
+            false => rest.get(..needle.len()),
+        };
+        let Some(piece) = piece else { return false };
+        match text {
+            // Spaces at the end count here.
+            Ok(text) if collation.weighs_characters_singly() && piece.chars().count() != characters => text == piece,
+            Ok(text) => collation.equals(piece, text),
+            Err(_) => piece.as_bytes() == needle,
+        }
     };
+    let starts = haystack.char_indices().map(|(at, _)| at).chain([haystack.len()]);
     starts.enumerate().skip(skip).find(|(_, at)| begins(*at)).map_or(0, |(position, _)| position as i64 + 1)
 }
 
-/// Numbers as hexadecimal numbers, text as the hexadecimal digits of its bytes.
-fn hex(args: &TextArgs<'_>) -> Option<String> {
-    match &args.values[0] {
-        // A decimal is a double first. Of one that is half way the number farther from zero is taken, not the even one.
-        Value::Double(_) | Value::Float(_) | Value::Decimal(_) => {
-            let x = to_double(&args.values[0]).0.round();
-            let in_range = x > i64::MIN as f64 && x < u64::MAX as f64;
-            let bits = if x < 0.0 { x as i64 as u64 } else { x as u64 };
-            return Some(format!("{:X}", if in_range { bits } else { u64::MAX }));
-        }
-        number if args.is_number(0) => return Some(format!("{:X}", super::arithmetic::bits(number))),
-        _ => {}
-    }
-    let digit = |d: u8| char::from_digit(d as u32, 16).unwrap_or_default().to_ascii_uppercase();
-    Some(args.bytes(0)?.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect())
+/// Position in bytes, from 1, of `needle` at or behind position `from`; 0 if there is none.
+fn locate_bytes(needle: &[u8], haystack: &[u8], from: i64) -> i64 {
+    let Some(skip) = usize::try_from(from).ok().and_then(|f| f.checked_sub(1)) else { return 0 };
+    let found = (skip..=haystack.len()).find(|at| haystack[*at..].starts_with(needle));
+    found.map_or(0, |at| at as i64 + 1)
 }

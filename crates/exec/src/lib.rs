@@ -39,10 +39,10 @@ pub use profile::Profile;
 pub use runtime::{Reserved, Runtime};
 
 use futures::StreamExt;
-use muster_algebra::{Columns, Plan, TableDef, TableId};
+use muster_algebra::{Columns, Plan, SessionFunction, TableDef, TableId};
 use muster_storage::{ReadView, Table};
 use muster_types::{Result, SqlError, Value};
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 /// Rows as they come. Column i of every batch is `plan.output[i]`, with the Arrow type `SqlType` documents.
 /// Dropping the stream cancels the query.
@@ -122,6 +122,16 @@ impl Default for Buffers {
 /// Takes what `LAST_INSERT_ID(id)` says.
 pub type SaidInsertId = Arc<dyn Fn(u64) + Send + Sync>;
 
+/// Answers the functions that ask or change what is shared between sessions.
+pub trait SessionCalls: Send + Sync {
+    /// The value of a call. It may wait, as GET_LOCK does; a statement that ends meanwhile drops the future.
+    fn call(
+        &self,
+        function: SessionFunction,
+        args: Vec<Value>,
+    ) -> Pin<Box<dyn Future<Output = muster_types::Result<Value>> + Send + '_>>;
+}
+
 /// The memory, threads, counters and limits that a query runs with.
 #[derive(Clone)]
 pub struct ExecContext {
@@ -135,6 +145,8 @@ pub struct ExecContext {
     pub text_bytes_max: usize,
     /// Takes what `LAST_INSERT_ID(id)` says.
     pub said_insert_id: SaidInsertId,
+    /// Answers the functions that ask the session.
+    pub session_calls: Arc<dyn SessionCalls>,
     /// Values of the statement's parameters, in order.
     pub parameters: Arc<[Value]>,
     /// The rows that the statement computes once for several places.

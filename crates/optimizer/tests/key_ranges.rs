@@ -167,6 +167,7 @@ impl Case {
             text_bytes_max: PLANNED_TEXT_BYTES_MAX,
             reserve: &mut |_| Ok(()),
             last_insert_id: None,
+            states: None,
         };
         matches!(evaluator.eval(condition), Some(Ok(Value::Bool(true))))
     }

@@ -20,7 +20,7 @@ pub const ENGINE: &[&[&str]] = &[
     &["variables"],
     &["command_counters"],
     &["processes"],
-    &["metadata_locks"],
+    &["metadata_locks", "user_locks"],
     &["transaction"],
     &["catalog"],
     &["accounts"],

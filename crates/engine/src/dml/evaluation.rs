@@ -7,6 +7,7 @@ use super::{
 use crate::statement::{StatementContext, StatementTables};
 use muster_algebra::{ColId, Columns, Expr};
 use muster_eval::Evaluator;
+use muster_functions::CallStates;
 use muster_sql::bind::{Surroundings, TableSearch};
 use muster_types::{CastWarning, ErrorCode, Result, SqlError, Value};
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
@@ -21,6 +22,7 @@ pub struct Evaluation<'a> {
     /// Values of parameters, of a statement that was bound without them.
     parameters: &'a [Value],
     text_bytes_max: usize,
+    states: CallStates,
 }
 
 impl<'a> Evaluation<'a> {
@@ -46,6 +48,7 @@ impl<'a> Evaluation<'a> {
             dependent: DependentSubqueries::of(context, surroundings, tables),
             parameters,
             text_bytes_max,
+            states: CallStates::default(),
         };
         if let Some(rel) = &surroundings.constants {
             let ids = rel.output();
@@ -76,6 +79,7 @@ impl<'a> Evaluation<'a> {
             text_bytes_max: self.text_bytes_max,
             reserve: &mut |_| Ok(()),
             last_insert_id: Some(&mut |id| self.conversion.context.process.say_insert_id(id)),
+            states: Some(&self.states),
         }
         .eval(expr);
         if let Some(error) = failed.into_inner() {

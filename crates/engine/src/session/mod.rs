@@ -317,6 +317,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.database.user_locks().release_all(self.process.id);
         self.database.sessions().remove(self.process.id);
     }
 }

@@ -253,6 +253,7 @@ impl ShortRun<'_> {
             text_bytes_max: TEXT_BYTES_MAX,
             reserve: &mut |_| Ok(()),
             last_insert_id: None,
+            states: None,
         }
         .eval(condition);
         match value {
@@ -312,6 +313,7 @@ pub(super) fn constant_value(expr: &Expr, parameters: &[Value]) -> Option<Value>
         text_bytes_max: TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
+        states: None,
     }
     .eval(expr);
     value.and_then(Result::ok).filter(|_| !warned)

@@ -1,6 +1,7 @@
 //! The session's values that binding asks for.
 
 use super::{StatementContext, StatementTables};
+use crate::accounts::Privilege;
 use muster_sql::{BindEnv, Parameters, SessionValues, VariableScope};
 use muster_types::{Collation, Result, Value, time_zone::TimeZone};
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
@@ -84,6 +85,10 @@ impl SessionValues for BindEnvironment<'_> {
 
     fn found_rows(&self) -> i64 {
         self.of_the_moment().process.found_rows.load(Relaxed)
+    }
+
+    fn may_read_files(&self) -> bool {
+        self.of_the_moment().rights.global().has(Privilege::File)
     }
 
     fn row_count(&self) -> i64 {

@@ -1,7 +1,7 @@
 //! The environment in which the operators of a query run.
 
 use super::{StatementContext, StatementTables};
-use crate::variables::Variables;
+use crate::{user_locks::CallsOfSession, variables::Variables};
 use muster_exec::{Buffers, ExecContext, Profile};
 use std::sync::Arc;
 
@@ -24,6 +24,12 @@ pub fn exec_context(
         said_insert_id: {
             let process = context.process.clone();
             Arc::new(move |id| process.say_insert_id(id))
+        },
+        session_calls: {
+            let (database, process) = (context.database.clone(), context.process.clone());
+            let locks = database.user_locks().clone();
+            let has_connection = Arc::new(move |id| database.sessions().get(id).is_some());
+            Arc::new(CallsOfSession { locks, process, has_connection })
         },
         parameters: Arc::default(),
         threads: context.database.options().threads,

@@ -91,7 +91,7 @@ fn optimize_without(
     }
     let mut columns = bound.columns;
     let mut options = variables::optimizer_options(&context.session.variables);
-    options.threads = if says_insert_id(&bound.rel) { 1 } else { context.database.options().threads };
+    options.threads = if depends_on_order(&bound.rel) { 1 } else { context.database.options().threads };
     options.hints = bound.hints;
     options.interrupt = context.interrupt();
     off.iter().for_each(|switch| options.set(*switch, false));
@@ -109,13 +109,21 @@ fn optimize_without(
     Ok(Planned { plan: optimized.plan, columns, outputs: bound.outputs, tables })
 }
 
-/// Returns true if a query has `LAST_INSERT_ID(id)`, which counts in the order of the rows.
-fn says_insert_id(rel: &Rel) -> bool {
-    let mut says = false;
+/// Returns true if a query has a function that depends on the order of the rows: `LAST_INSERT_ID(id)`, `RAND(seed)`.
+fn depends_on_order(rel: &Rel) -> bool {
+    let mut depends = false;
     rel.exprs().into_iter().for_each(|expr| {
-        expr.visit(&mut |e| says |= matches!(e, Expr::Call { function: ScalarFunction::LastInsertId, .. }));
+        expr.visit(&mut |e| {
+            depends |= match e {
+                Expr::Call { function: ScalarFunction::LastInsertId | ScalarFunction::Session(_), .. } => true,
+                Expr::Call { function: ScalarFunction::Library(function), args, .. } => {
+                    function.is_volatile && !args.is_empty()
+                }
+                _ => false,
+            };
+        });
     });
-    says || rel.inputs().into_iter().any(says_insert_id)
+    depends || rel.inputs().into_iter().any(depends_on_order)
 }
 
 /// `sql_select_limit`: for a SELECT without a LIMIT of its own.

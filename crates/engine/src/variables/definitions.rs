@@ -52,6 +52,12 @@ const fn ro(name: &'static str, scope: Scope, kind: Kind, default: &'static str)
 }
 
 const ISOLATION: Kind = Enum(&["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"]);
+#[rustfmt::skip]
+const BLOCK_ENCRYPTION_MODE: Kind = Enum(&[
+    "aes-128-ecb", "aes-192-ecb", "aes-256-ecb", "aes-128-cbc", "aes-192-cbc", "aes-256-cbc",
+    "aes-128-cfb1", "aes-192-cfb1", "aes-256-cfb1", "aes-128-cfb8", "aes-192-cfb8", "aes-256-cfb8",
+    "aes-128-cfb128", "aes-192-cfb128", "aes-256-cfb128", "aes-128-ofb", "aes-192-ofb", "aes-256-ofb",
+]);
 const DOUBLEWRITE: Kind = Enum(&["OFF", "ON", "DETECT_ONLY", "DETECT_AND_RECOVER"]);
 const U32: i128 = u32::MAX as i128;
 const U64: i128 = u64::MAX as i128;
@@ -97,7 +103,7 @@ pub const DEFINITIONS: &[Definition] = &[
     ro("basedir", Global, Text, ""),
     rw("big_tables", Both, Bool, "OFF"),
     ro("bind_address", Global, Text, "127.0.0.1"),
-    rw("block_encryption_mode", Both, Text, "aes-128-ecb"),
+    rw("block_encryption_mode", Both, BLOCK_ENCRYPTION_MODE, "aes-128-ecb"),
     rw("bulk_insert_buffer_size", Both, Int(0, U64), "8388608"),
     rw("character_set_client", Both, Charset, "utf8mb4"),
     rw("character_set_connection", Both, Charset, "utf8mb4"),

@@ -32,7 +32,6 @@ const FIXED: &[&str] = &[
     "default_week_format",
     "div_precision_increment",
     "explicit_defaults_for_timestamp",
-    "group_concat_max_len",
     "lc_time_names",
     "sql_auto_is_null",
     "windowing_use_high_precision",

@@ -115,7 +115,7 @@ pub(super) fn data_lock_waits(context: &StatementContext) -> Result<Vec<Vec<Valu
     Ok(rows.collect())
 }
 
-/// Locks of whole tables, and the global read lock. Error 1227 without the PROCESS privilege.
+/// Locks of whole tables, the global read lock, and locks by name. Error 1227 without the PROCESS privilege.
 pub(super) fn metadata_locks(tables: &TableSet, context: &StatementContext) -> Result<Vec<Vec<Value>>> {
     context.rights.check_global(Privilege::Process)?;
     let rows = context.database.metadata_locks().report().into_iter().map(|MetadataLock { owner, table, until }| {
@@ -155,5 +155,20 @@ pub(super) fn metadata_locks(tables: &TableSet, context: &StatementContext) -> R
             Value::Null,
         ]
     });
-    Ok(rows.collect())
+    let user_locks = context.database.user_locks().report().into_iter().map(|lock| {
+        vec![
+            text("USER LEVEL LOCK"),
+            Value::Null,
+            text(lock.name),
+            Value::Null,
+            Value::UInt(0),
+            text("EXCLUSIVE"),
+            text("EXPLICIT"),
+            text(if lock.is_granted { "GRANTED" } else { "PENDING" }),
+            Value::Null,
+            Value::UInt(lock.session.into()),
+            Value::Null,
+        ]
+    });
+    Ok(rows.chain(user_locks).collect())
 }

@@ -1,6 +1,7 @@
 //! Aggregates whose state is a value like their result: what partitions have is put together as rows are.
 
 use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::{EmitTo, GroupsAccumulator};
 
@@ -66,5 +67,8 @@ impl<F: Fold> GroupsAccumulator for Folded<F> {
 
 /// Returns true if a row counts.
 pub fn counts(values: &(impl Array + ?Sized), filter: Option<&BooleanArray>, row: usize) -> bool {
-    values.is_valid(row) && filter.is_none_or(|f| f.is_valid(row) && f.value(row))
+    // An array of nothing but NULL has no bits that say so.
+    *values.data_type() != DataType::Null
+        && values.is_valid(row)
+        && filter.is_none_or(|f| f.is_valid(row) && f.value(row))
 }

@@ -2,10 +2,13 @@
 
 use super::fold::counts;
 use crate::Warnings;
-use arrow_array::{Array, ArrayRef, BooleanArray, StringViewArray, builder::BinaryViewBuilder, cast::AsArray};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, BooleanArray, StringViewArray, builder::BinaryViewBuilder, cast::AsArray,
+};
+use arrow_schema::DataType;
 use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{EmitTo, GroupsAccumulator};
-use muster_types::{Collation, ErrorCode};
+use muster_types::ErrorCode;
 use std::{
     collections::HashSet,
     hash::{Hash, Hasher},
@@ -15,18 +18,19 @@ use std::{
     },
 };
 
-/// `group_concat_max_len`: longer results are cut. MySQL's default, in bytes.
-pub const MAX_BYTES: usize = 1024;
-
 /// A group with fewer bytes is left as it comes.
-const PRUNE_BYTES: usize = 8 * MAX_BYTES;
+const PRUNE_BYTES: usize = 8 << 10;
 
 /// The separator, order and limits of a GROUP_CONCAT.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupConcat {
     pub separator: String,
-    /// Equal under this collation: only once.
-    pub distinct: Option<Collation>,
+    /// Longer results are cut, in bytes (`group_concat_max_len`).
+    pub bytes_max: usize,
+    /// True for byte strings, which may be cut anywhere.
+    pub is_binary: bool,
+    /// Equal ones only once.
+    pub distinct: bool,
     pub cuts: Cuts,
 }
 
@@ -37,7 +41,7 @@ impl GroupConcat {
         let mut seen = HashSet::new();
         let mut joined_bytes = 0;
         entries.list.retain(|entry| {
-            if joined_bytes > MAX_BYTES || self.distinct.is_some_and(|c| !seen.insert(c.sort_key(&entry.text))) {
+            if joined_bytes > self.bytes_max || self.distinct && !seen.insert(entry.equal.clone()) {
                 return false;
             }
             joined_bytes += entry.text.len() + if joined_bytes > 0 { self.separator.len() } else { 0 };
@@ -86,7 +90,9 @@ impl Hash for Cuts {
 #[derive(Debug, Clone)]
 struct ConcatEntry {
     key: Box<[u8]>,
-    text: Box<str>,
+    /// The same for texts that are equal, with DISTINCT.
+    equal: Box<[u8]>,
+    text: Box<[u8]>,
 }
 
 /// The entries that a group has so far.
@@ -107,7 +113,7 @@ impl Entries {
 
 impl ConcatEntry {
     fn bytes(&self) -> usize {
-        self.key.len() + self.text.len() + size_of::<ConcatEntry>()
+        self.key.len() + self.equal.len() + self.text.len() + size_of::<ConcatEntry>()
     }
 }
 
@@ -122,11 +128,11 @@ impl Groups {
         Groups { settings, entries: Vec::new(), bytes: 0 }
     }
 
-    fn push(&mut self, group: usize, key: &[u8], text: &str) {
+    fn push(&mut self, group: usize, [key, equal, text]: [&[u8]; 3]) {
         let entries = &mut self.entries[group];
         self.bytes -= entries.bytes;
-        entries.push(ConcatEntry { key: key.into(), text: text.into() });
-        if entries.bytes > entries.prune_bytes.max(PRUNE_BYTES) {
+        entries.push(ConcatEntry { key: key.into(), equal: equal.into(), text: text.into() });
+        if entries.bytes > entries.prune_bytes.max(PRUNE_BYTES).max(self.settings.bytes_max.saturating_mul(2)) {
             self.settings.prune(entries);
         }
         self.bytes += entries.bytes;
@@ -138,22 +144,24 @@ impl Groups {
         taken
     }
 
-    fn join(&self, mut entries: Entries) -> Option<String> {
+    fn join(&self, mut entries: Entries) -> Option<Vec<u8>> {
         if entries.list.is_empty() {
             return None;
         }
         self.settings.prune(&mut entries);
-        let mut joined = String::new();
+        let bytes_max = self.settings.bytes_max;
+        let mut joined = Vec::new();
         for (i, entry) in entries.list.iter().enumerate() {
             if i > 0 {
-                joined.push_str(&self.settings.separator);
+                joined.extend_from_slice(self.settings.separator.as_bytes());
             }
-            joined.push_str(&entry.text);
+            joined.extend_from_slice(&entry.text);
             self.settings.cuts.joined.fetch_add(1, Relaxed);
-            if joined.len() > MAX_BYTES {
+            if joined.len() > bytes_max {
                 self.settings.cuts.warn();
-                let mut end = MAX_BYTES;
-                while !joined.is_char_boundary(end) {
+                let mut end = bytes_max;
+                // Not within a character.
+                while !self.settings.is_binary && end > 0 && joined[end] & 0xC0 == 0x80 {
                     end -= 1;
                 }
                 joined.truncate(end);
@@ -173,30 +181,47 @@ impl GroupsAccumulator for Groups {
         total_num_groups: usize,
     ) -> Result<()> {
         self.entries.resize(total_num_groups, Entries::default());
-        let (texts, keys) = (values[0].as_string_view(), values[1].as_binary_view());
+        let texts = &values[0];
+        let key = |i: usize, row: usize| -> &[u8] {
+            values
+                .get(i)
+                .map(|keys| keys.as_binary_view())
+                .filter(|keys| keys.is_valid(row))
+                .map_or(&[], |k| k.value(row))
+        };
         for (row, group) in group_indices.iter().enumerate() {
-            if !counts(texts, opt_filter, row) {
+            if !counts(texts.as_ref(), opt_filter, row) {
                 continue;
             }
-            let key = if keys.is_null(row) { &[] } else { keys.value(row) };
-            self.push(*group, key, texts.value(row));
+            let text = match texts.data_type() {
+                DataType::BinaryView => texts.as_binary_view().value(row),
+                _ => texts.as_string_view().value(row).as_bytes(),
+            };
+            self.push(*group, [key(1, row), key(2, row), text]);
         }
         Ok(())
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let taken = self.take(emit_to);
-        Ok(Arc::new(taken.into_iter().map(|entries| self.join(entries)).collect::<StringViewArray>()))
+        let joined = taken.into_iter().map(|entries| self.join(entries));
+        if self.settings.is_binary {
+            return Ok(Arc::new(joined.collect::<BinaryViewArray>()));
+        }
+        let texts = joined.map(|text| text.map(String::from_utf8).transpose());
+        let texts = texts.collect::<std::result::Result<StringViewArray, _>>();
+        Ok(Arc::new(texts.map_err(|e| DataFusionError::External(Box::new(e)))?))
     }
 
-    /// Entries one behind the other: length of key, key, length of text, text; lengths in 4 bytes, little-endian.
+    /// Entries one behind the other: length of key, key, length of the key of equal ones, that key, length of text,
+    /// text; lengths in 4 bytes, little-endian.
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let mut builder = BinaryViewBuilder::new();
         let mut bytes = Vec::new();
         for entries in self.take(emit_to) {
             bytes.clear();
             for entry in entries.list {
-                for part in [&*entry.key, entry.text.as_bytes()] {
+                for part in [&entry.key, &entry.equal, &entry.text] {
                     bytes.extend_from_slice(&(part.len() as u32).to_le_bytes());
                     bytes.extend_from_slice(part);
                 }
@@ -216,9 +241,9 @@ impl GroupsAccumulator for Groups {
             let mut rest = states.value(row);
             while !rest.is_empty() {
                 let (key, after) = part(rest)?;
+                let (equal, after) = part(after)?;
                 let (text, after) = part(after)?;
-                let text = std::str::from_utf8(text).map_err(|e| DataFusionError::External(Box::new(e)))?;
-                self.push(*group, key, text);
+                self.push(*group, [key, equal, text]);
                 rest = after;
             }
         }
@@ -246,16 +271,19 @@ fn part(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::BinaryViewArray;
+
+    fn settings(distinct: bool) -> GroupConcat {
+        GroupConcat { separator: "; ".into(), bytes_max: 1024, is_binary: false, distinct, cuts: Cuts::default() }
+    }
 
     #[test]
     fn texts_are_joined_in_order_also_through_states() {
         let texts: ArrayRef = Arc::new(StringViewArray::from(vec![Some("b"), Some("a"), None, Some("B")]));
         let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"2", b"1", b"3", b"4"]));
-        let settings = |distinct| GroupConcat { separator: "; ".into(), distinct, cuts: Cuts::default() };
-        for (distinct, want) in [(None, "a; b; B"), (Some(Collation::DEFAULT), "a; b")] {
+        let equal: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"b", b"a", b"c", b"b"]));
+        for (distinct, want) in [(false, "a; b; B"), (true, "a; b")] {
             let mut first = Groups::new(settings(distinct));
-            first.update_batch(&[texts.clone(), keys.clone()], &[0, 0, 0, 0], None, 2).unwrap();
+            first.update_batch(&[texts.clone(), keys.clone(), equal.clone()], &[0, 0, 0, 0], None, 2).unwrap();
             let state = first.state(EmitTo::All).unwrap();
             assert_eq!(first.size(), 0);
             let mut second = Groups::new(settings(distinct));
@@ -264,5 +292,20 @@ mod tests {
             assert_eq!(result.as_string_view().iter().collect::<Vec<_>>(), [None, Some(want)]);
         }
         assert!(part(&[5, 0, 0, 0, 1]).is_err());
+    }
+
+    #[test]
+    fn results_are_cut_between_characters_and_byte_strings_anywhere() {
+        let keys: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([b"1", b"1"]));
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["é", "é"]));
+        let bytes: ArrayRef = Arc::new(BinaryViewArray::from_iter_values([&b"\xC3\xA9"[..], b"\xC3\xA9"]));
+        let cut = |is_binary: bool, values: ArrayRef| {
+            let settings = GroupConcat { separator: String::new(), bytes_max: 3, is_binary, ..settings(false) };
+            let mut groups = Groups::new(settings);
+            groups.update_batch(&[values, keys.clone()], &[0, 0], None, 1).unwrap();
+            groups.evaluate(EmitTo::All).unwrap()
+        };
+        assert_eq!(cut(false, texts).as_string_view().value(0), "é");
+        assert_eq!(cut(true, bytes).as_binary_view().value(0), b"\xC3\xA9\xC3");
     }
 }

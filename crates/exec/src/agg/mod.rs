@@ -6,6 +6,7 @@
 //!   number.rs       SUM of doubles, MIN and MAX of numbers and dates, BIT_AND, BIT_OR, BIT_XOR
 //!   extreme.rs      MIN and MAX of texts and byte strings
 //!   variance.rs     STDDEV and VARIANCE
+//!   byte_bits.rs    BIT_AND, BIT_OR, BIT_XOR of byte strings
 //!   any_value.rs    ANY_VALUE
 //!   group_concat.rs GROUP_CONCAT
 //!   distinct.rs     COUNT, SUM and AVG of DISTINCT values
@@ -15,6 +16,7 @@
 //! a value are a [`fold::Fold`].
 
 mod any_value;
+mod byte_bits;
 mod count;
 mod distinct;
 mod exact_sum;
@@ -59,11 +61,13 @@ pub enum Kind {
     CollatedExtreme { collation: Collation, largest: bool },
     /// An operation on the bits of `UInt64` values.
     Bits(BitOp),
+    /// An operation on the bits of byte strings of one length.
+    ByteBits(BitOp),
     /// Variance or standard deviation of `Float64` values.
     Spread(Spread),
     /// Another aggregate over the distinct values, which have this type. NULL is none of them.
     Distinct(Box<Kind>, DataType),
-    /// Arguments: text, sort key (`BinaryView`).
+    /// Arguments: text or byte string, sort key (`BinaryView`), and with DISTINCT the key of equal ones (`BinaryView`).
     GroupConcat(GroupConcat),
 }
 
@@ -91,9 +95,9 @@ impl Kind {
             Kind::Extreme { largest: false, .. } => "min",
             Kind::CollatedExtreme { largest: true, .. } => "collated_max",
             Kind::CollatedExtreme { largest: false, .. } => "collated_min",
-            Kind::Bits(BitOp::And) => "bit_and",
-            Kind::Bits(BitOp::Or) => "bit_or",
-            Kind::Bits(BitOp::Xor) => "bit_xor",
+            Kind::Bits(BitOp::And) | Kind::ByteBits(BitOp::And) => "bit_and",
+            Kind::Bits(BitOp::Or) | Kind::ByteBits(BitOp::Or) => "bit_or",
+            Kind::Bits(BitOp::Xor) | Kind::ByteBits(BitOp::Xor) => "bit_xor",
             Kind::Spread(Spread { deviation: true, .. }) => "stddev",
             Kind::Spread(Spread { deviation: false, .. }) => "variance",
             Kind::GroupConcat(_) => "group_concat",
@@ -108,6 +112,8 @@ impl Kind {
             Kind::DoubleSum | Kind::Spread(_) => DataType::Float64,
             Kind::AnyValue(ty) | Kind::Extreme { ty, .. } => ty.clone(),
             Kind::Bits(_) => DataType::UInt64,
+            Kind::ByteBits(_) => DataType::BinaryView,
+            Kind::GroupConcat(settings) if settings.is_binary => DataType::BinaryView,
             Kind::CollatedExtreme { .. } | Kind::GroupConcat(_) => DataType::Utf8View,
             Kind::Distinct(of, _) => of.result(),
         }
@@ -141,6 +147,7 @@ impl Kind {
                 Box::new(Folded(extreme::Extreme::of_texts(Some(*collation), *largest)))
             }
             Kind::Bits(op) => number::bits(*op),
+            Kind::ByteBits(op) => Box::new(Folded(byte_bits::ByteBits::new(*op))),
             Kind::Spread(spread) => Box::new(variance::Variance::new(*spread)),
             Kind::GroupConcat(settings) => Box::new(group_concat::Groups::new(settings.clone())),
             Kind::Distinct(of, ty) => Box::new(distinct::Distinct::new(of.accumulator()?, ty.clone())?),

@@ -26,6 +26,7 @@ use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_not_null, is_null, not};
 use muster_algebra::{ArithmeticOp, ColId, Columns, Expr, LogicOp, ScalarFunction};
 use muster_eval::text::lengthens;
+use muster_functions::CallStates;
 use muster_types::{Collation, Result, SqlError, SqlType, Value, collation::LikePattern};
 use std::sync::Arc;
 
@@ -201,7 +202,8 @@ impl Compiler<'_> {
 
     fn kernel(&self, expr: Expr, types: Vec<SqlType>, result: SqlType) -> RowWise {
         let (warnings, texts) = (self.warnings.clone(), self.texts.clone());
-        RowWise { expr, types, result, warnings, texts, said_insert_id: self.said_insert_id.clone() }
+        let said_insert_id = self.said_insert_id.clone();
+        RowWise { expr, types, result, warnings, texts, said_insert_id, states: CallStates::default() }
     }
 
     fn logic(&self, op: LogicOp, args: &[Expr]) -> Result<Physical> {
@@ -411,10 +413,6 @@ impl Compiler<'_> {
                     (Some(start), 2) if int(rest.get(1)).is_some() => self.substring(text, start, int(rest.get(1))),
                     _ => self.row_wise(node.clone(), ty),
                 }
-            }
-            ScalarFunction::WeightString if types.first().is_some_and(SqlType::is_text) => {
-                let collation = types[0].collation().unwrap_or(Collation::DEFAULT);
-                Ok(self.sort_key(self.compile(&args[0])?, collation))
             }
             _ => self.row_wise(node.clone(), ty),
         }

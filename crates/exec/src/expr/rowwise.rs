@@ -13,8 +13,9 @@ use arrow_array::ArrayRef;
 use datafusion_common::Result;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_expr::ColumnarValue;
-use muster_algebra::{Expr, ScalarFunction};
+use muster_algebra::Expr;
 use muster_eval::Evaluator;
+use muster_functions::CallStates;
 use muster_types::{CastWarning, SqlError, SqlType, Value, cast_from};
 use std::{ops::Range, sync::Arc};
 
@@ -28,6 +29,7 @@ pub struct RowWise {
     pub warnings: Arc<Warnings>,
     pub texts: Arc<TextMemory>,
     pub said_insert_id: SaidInsertId,
+    pub states: CallStates,
 }
 
 impl Kernel for RowWise {
@@ -38,7 +40,7 @@ impl Kernel for RowWise {
     fn is_pure(&self) -> bool {
         let mut acts = false;
         self.expr.visit(&mut |expr| {
-            acts |= matches!(expr, Expr::Call { function: ScalarFunction::Sleep | ScalarFunction::LastInsertId, .. });
+            acts |= matches!(expr, Expr::Call { function, .. } if !function.is_deterministic());
         });
         !acts
     }
@@ -111,6 +113,7 @@ impl RowWise {
             text_bytes_max: self.texts.text_bytes_max,
             reserve: &mut |bytes| self.texts.reserve(memory, bytes),
             last_insert_id: Some(&mut |id| (self.said_insert_id)(id)),
+            states: Some(&self.states),
         };
         match evaluator.eval(&self.expr) {
             Some(value) => value,

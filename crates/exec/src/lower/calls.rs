@@ -20,7 +20,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{AggregateUDF, Operator};
 use datafusion_physical_expr::expressions::{BinaryExpr, Column, Literal, case, is_null};
 use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction};
-use muster_types::{Collation, Result, SqlError, SqlType};
+use muster_types::{BytesKind, Collation, Result, SqlError, SqlType};
 use std::sync::Arc;
 
 /// Something that is accumulated.
@@ -108,28 +108,7 @@ impl Lowerer<'_> {
                 let ty = df(physical.data_type(&scope.schema))?;
                 Finish::Part(parts.add(Kind::AnyValue(ty), vec![physical]))
             }
-            AggregateFunction::GroupConcat { separator, order } => {
-                let texts: Vec<Expr> = call.args.iter().map(|a| as_text(a, a.ty(&self.columns))).collect();
-                let ty = SqlType::varchar(
-                    u32::MAX,
-                    texts.first().and_then(|t| t.ty(&self.columns).collation()).unwrap_or(Collation::DEFAULT),
-                );
-                let text = match texts.as_slice() {
-                    [one] => compiler.compile_as(one, ty)?,
-                    _ => compiler.compile(&Expr::Call { function: ScalarFunction::Concat, args: texts, ty })?,
-                };
-                let keys = order.iter().map(|k| compiler.ordering_key(&k.expr)).collect::<Result<Vec<_>>>()?;
-                let options = order
-                    .iter()
-                    .map(|k| SortOptions { descending: k.descending, nulls_first: !k.descending })
-                    .collect();
-                let kernel = RowKey { options, null_if_any_null: false };
-                let key = KernelExpr::build(kernel, keys, DataType::BinaryView, false);
-                let distinct = call.distinct.then(|| ty.collation().unwrap_or(Collation::DEFAULT));
-                let cuts = Cuts::new(self.context.warnings.clone());
-                let settings = GroupConcat { separator: separator.clone(), distinct, cuts };
-                Finish::Part(parts.add(Kind::GroupConcat(settings), vec![text, key]))
-            }
+            AggregateFunction::GroupConcat { .. } => Finish::Part(self.group_concat(call, scope, parts)?),
             AggregateFunction::StdDevPop
             | AggregateFunction::StdDevSamp
             | AggregateFunction::VarPop
@@ -151,12 +130,64 @@ impl Lowerer<'_> {
                 Finish::Double(part, name)
             }
             AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
-                let physical = compiler.compile_as(arg()?, SqlType::BIGINT_UNSIGNED)?;
-                let (op, none) = match call.function {
-                    AggregateFunction::BitAnd => (BitOp::And, u64::MAX),
-                    AggregateFunction::BitOr => (BitOp::Or, 0),
-                    _ => (BitOp::Xor, 0),
-                };
+                self.bits(call, arg()?, scope, parts)?
+            }
+        })
+    }
+
+    /// GROUP_CONCAT of texts or of byte strings.
+    fn group_concat(&self, call: &AggregateCall, scope: &Scope, parts: &mut Parts) -> Result<usize> {
+        let compiler = self.compiler(scope);
+        let AggregateFunction::GroupConcat { separator, order, bytes_max } = &call.function else {
+            return Err(SqlError::internal("no GROUP_CONCAT"));
+        };
+        let is_binary = call.ty.is_bytes();
+        let ty = match is_binary {
+            true => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+            false => SqlType::varchar(u32::MAX, call.ty.collation().unwrap_or(Collation::DEFAULT)),
+        };
+        let text = match call.args.as_slice() {
+            [one] => compiler.compile_as(one, ty)?,
+            several => {
+                let args = several.to_vec();
+                compiler.compile(&Expr::Call { function: ScalarFunction::Concat, args, ty })?
+            }
+        };
+        let keys = order.iter().map(|k| compiler.ordering_key(&k.expr)).collect::<Result<Vec<_>>>()?;
+        let options =
+            order.iter().map(|k| SortOptions { descending: k.descending, nulls_first: !k.descending }).collect();
+        let kernel = RowKey { options, null_if_any_null: false };
+        let key = KernelExpr::build(kernel, keys, DataType::BinaryView, false);
+        let mut values = vec![text, key];
+        if call.distinct {
+            let equal = call.args.iter().map(|a| Ok(compiler.grouping_key(a)?.0)).collect::<Result<Vec<_>>>()?;
+            let options = vec![SortOptions::default(); equal.len()];
+            let kernel = RowKey { options, null_if_any_null: false };
+            values.push(KernelExpr::build(kernel, equal, DataType::BinaryView, false));
+        }
+        let cuts = Cuts::new(self.context.warnings.clone());
+        let (separator, distinct) = (separator.clone(), call.distinct);
+        let settings = GroupConcat { separator, bytes_max: *bytes_max, is_binary, distinct, cuts };
+        Ok(parts.add(Kind::GroupConcat(settings), values))
+    }
+
+    /// BIT_AND, BIT_OR and BIT_XOR of integers or of byte strings.
+    fn bits(&self, call: &AggregateCall, arg: &Expr, scope: &Scope, parts: &mut Parts) -> Result<Finish> {
+        let op = match call.function {
+            AggregateFunction::BitAnd => BitOp::And,
+            AggregateFunction::BitOr => BitOp::Or,
+            _ => BitOp::Xor,
+        };
+        let compiler = self.compiler(scope);
+        // The result of no values.
+        let none = if op == BitOp::And { u64::MAX } else { 0 };
+        Ok(match call.ty {
+            SqlType::Bytes { length, .. } => {
+                let part = parts.add(Kind::ByteBits(op), vec![compiler.compile_as(arg, call.ty)?]);
+                Finish::PartOr(part, ScalarValue::BinaryView(Some(vec![none as u8; length as usize])))
+            }
+            _ => {
+                let physical = compiler.compile_as(arg, SqlType::BIGINT_UNSIGNED)?;
                 Finish::PartOr(parts.add(Kind::Bits(op), vec![physical]), ScalarValue::UInt64(Some(none)))
             }
         })
@@ -284,11 +315,4 @@ impl Lowerer<'_> {
 /// Error 1690 for an infinity or NaN.
 fn finite(double: Physical, function: &'static str) -> Physical {
     KernelExpr::build(Finite { function }, vec![double], DataType::Float64, true)
-}
-
-fn as_text(expr: &Expr, ty: SqlType) -> Expr {
-    match ty {
-        SqlType::Text { .. } => expr.clone(),
-        _ => Expr::Cast { arg: Box::new(expr.clone()), ty: SqlType::varchar(u32::MAX, Collation::DEFAULT) },
-    }
 }

@@ -4,7 +4,7 @@ use super::{Lowerer, Node, df, field_name};
 use crate::{
     ExecContext,
     expr::Physical,
-    ops::apply::{Applied, ApplyExec, Param, SubplanColumn},
+    ops::apply::{Applied, ApplyExec, Param, SessionColumn, SubplanColumn},
 };
 use arrow_schema::Schema;
 use muster_algebra::{ColId, Expr, ScalarFunction, Subplan, SubqueryKind};
@@ -12,8 +12,8 @@ use muster_types::{Result, SqlError, SqlType};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
-    /// The expressions with every subplan (and SLEEP, which waits as they do) replaced by a column that the returned
-    /// node computes.
+    /// The expressions with every subplan (and SLEEP and calls of the session, which wait as they do) replaced by a
+    /// column that the returned node computes.
     pub(super) fn with_subplans(&mut self, node: Node, exprs: Vec<Expr>) -> Result<(Node, Vec<Expr>)> {
         if !exprs.iter().any(runs_by_itself) {
             return Ok((node, exprs));
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
                     if !is_applied(&e) {
                         return e;
                     }
-                    if let Some((id, _)) = found.iter().find(|(_, other)| *other == e && !is_sleep(&e)) {
+                    if let Some((id, _)) = found.iter().find(|(_, other)| *other == e && !acts(&e)) {
                         return Expr::Column(*id);
                     }
                     let id = self.new_column(e.ty(&self.columns));
@@ -84,6 +84,11 @@ impl Lowerer<'_> {
                 let seconds = args.first().ok_or_else(|| SqlError::internal("SLEEP without argument"))?;
                 Applied::Sleep(compiler.compile_as(seconds, SqlType::Double)?)
             }
+            Expr::Call { function: ScalarFunction::Session(function), args, .. } => {
+                let args = args.iter().map(|arg| compiler.compile(arg)).collect::<Result<_>>()?;
+                let calls = self.context.session_calls.clone();
+                Applied::Session(SessionColumn { function, args, calls })
+            }
             other => return Err(SqlError::internal(format!("cannot apply {other:?}"))),
         };
         let mut fields: Vec<_> = node.scope.schema.fields().iter().cloned().collect();
@@ -96,12 +101,13 @@ impl Lowerer<'_> {
     }
 }
 
-fn is_sleep(expr: &Expr) -> bool {
-    matches!(expr, Expr::Call { function: ScalarFunction::Sleep, .. })
+/// Returns true for calls that are made for each place of the statement.
+fn acts(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { function: ScalarFunction::Sleep | ScalarFunction::Session(_), .. })
 }
 
 fn is_applied(expr: &Expr) -> bool {
-    matches!(expr, Expr::Subplan(_)) || is_sleep(expr)
+    matches!(expr, Expr::Subplan(_)) || acts(expr)
 }
 
 fn runs_by_itself(expr: &Expr) -> bool {

@@ -8,7 +8,7 @@ mod answer;
 mod members;
 
 use super::{only, plan_methods::no_expressions};
-use crate::{ExecContext, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
+use crate::{ExecContext, SessionCalls, arrow_value, bind::bind, error::external, expr::Physical, runtime::BATCH_ROWS};
 use answer::Answer;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray, types::Float64Type};
 use arrow_row::{RowConverter, SortField};
@@ -24,7 +24,7 @@ use datafusion_physical_plan::{
     stream::RecordBatchStreamAdapter,
 };
 use futures::{StreamExt, TryStreamExt};
-use muster_algebra::{ColId, Columns, Expr, Plan, SubqueryKind};
+use muster_algebra::{ColId, Columns, Expr, Plan, SessionFunction, SubqueryKind};
 use muster_types::{SqlType, Value};
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
@@ -61,6 +61,15 @@ pub enum Applied {
     Subplan(Box<SubplanColumn>),
     /// Waits this many seconds for each row; 0.
     Sleep(Physical),
+    Session(SessionColumn),
+}
+
+/// A function that the session answers for each row, and its arguments.
+#[derive(Clone)]
+pub struct SessionColumn {
+    pub function: SessionFunction,
+    pub args: Vec<Physical>,
+    pub calls: Arc<dyn SessionCalls>,
 }
 
 /// Answers so far, shared by all partitions.
@@ -96,6 +105,7 @@ impl DisplayAs for ApplyExec {
         match &self.applied {
             Applied::Subplan(s) => write!(f, "ApplyExec: subquery of {} parameters", s.params.len()),
             Applied::Sleep(seconds) => write!(f, "ApplyExec: sleep({seconds})"),
+            Applied::Session(session) => write!(f, "ApplyExec: {:?}", session.function),
         }
     }
 }
@@ -153,6 +163,7 @@ impl Worker {
         let column = match &self.applied {
             Applied::Subplan(subplan) => self.subplan(subplan, &batch).await?,
             Applied::Sleep(seconds) => sleep(seconds, &batch, self.ty).await?,
+            Applied::Session(session) => session_column(session, &batch, self.ty).await?,
         };
         let columns = batch.columns().iter().cloned().chain([column]).collect();
         Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
@@ -221,6 +232,20 @@ impl Worker {
         }
         Ok(Arc::new(answer))
     }
+}
+
+/// The answers of the session, row by row.
+async fn session_column(session: &SessionColumn, batch: &RecordBatch, ty: SqlType) -> Result<ArrayRef> {
+    let rows = batch.num_rows();
+    let evaluate = |arg: &Physical| arg.evaluate(batch)?.into_array(rows);
+    let args: Vec<ArrayRef> = session.args.iter().map(evaluate).collect::<Result<_>>()?;
+    let mut results = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let values = args.iter().map(|arg| arrow_value::value_at(arg.as_ref(), row));
+        let values = values.collect::<muster_types::Result<Vec<_>>>().map_err(external)?;
+        results.push(session.calls.call(session.function, values).await.map_err(external)?);
+    }
+    arrow_value::array_of(&results, ty).map_err(external)
 }
 
 /// MySQL ignores NULL and negative times here with an error or at once; we wait for what is positive.

@@ -134,6 +134,7 @@ fn texts_have_extremes_and_are_joined() {
     let rows = grouped(|c| {
         let function = AggregateFunction::GroupConcat {
             separator: "|".into(),
+            bytes_max: 1024,
             order: vec![SortKey { expr: column(c[2]), descending: true }, asc(c[3])],
         };
         vec![
@@ -160,7 +161,7 @@ fn a_cut_of_group_concat_is_a_warning() {
     let rows = (0..7).map(|i| vec![int(1 + i / 6), text(&format!("{i:0>200}"))]).collect();
     let input = q.split_values(&c, rows);
     let joined = q.column(TEXT);
-    let function = AggregateFunction::GroupConcat { separator: ",".into(), order: vec![asc(c[1])] };
+    let function = AggregateFunction::GroupConcat { separator: ",".into(), bytes_max: 1024, order: vec![asc(c[1])] };
     let call = call(function, vec![column(c[1])], TEXT);
     for group in [vec![], vec![c[0]]] {
         let op = PlanOp::HashAggregate {

@@ -193,6 +193,7 @@ fn check(expr: &Expr, rows: &[Vec<Value>]) -> std::result::Result<(), TestCaseEr
                 text_bytes_max: 64 << 20,
                 reserve: &mut |_| Ok(()),
                 last_insert_id: None,
+                states: None,
             };
             evaluator.eval(expr).expect("all columns have values")
         })

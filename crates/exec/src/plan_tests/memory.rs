@@ -88,7 +88,8 @@ fn groups_of_all_aggregates_spill_and_are_right() {
             vec![key, if i % 5 == 0 { Value::Null } else { int(i % 11) }, text(&format!("Text {}", i % 700))]
         };
         let input = q.split_values(&ids, (0..40_000).map(row).collect());
-        let concat = AggregateFunction::GroupConcat { separator: ",".into(), order: vec![asc(ids[2])] };
+        let concat =
+            AggregateFunction::GroupConcat { separator: ",".into(), bytes_max: 1024, order: vec![asc(ids[2])] };
         let calls = [
             (AggregateFunction::Count, vec![], false, INT),
             (AggregateFunction::Sum, vec![column(ids[1])], false, SqlType::decimal(40, 0)),
@@ -136,7 +137,7 @@ fn group_concat_keeps_no_more_than_it_shows() {
     let ids = q.columns(&[INT, TEXT]);
     let input = q.split_values(&ids, wide_rows(40_000, 300));
     let id = q.column(TEXT);
-    let function = AggregateFunction::GroupConcat { separator: ",".into(), order: vec![asc(ids[1])] };
+    let function = AggregateFunction::GroupConcat { separator: ",".into(), bytes_max: 1024, order: vec![asc(ids[1])] };
     for (group, distinct) in [(vec![], false), (vec![], true)] {
         let call = AggregateCall { function: function.clone(), args: vec![column(ids[1])], distinct, ty: TEXT };
         let op = PlanOp::HashAggregate { input: Box::new(input.clone()), group, aggregates: vec![(id, call)] };

@@ -9,7 +9,9 @@ mod rows;
 mod scans;
 mod subplans;
 
-use crate::{Buffers, ExecContext, QueryCounters, Runtime, TableSource, Warnings, arrow_value::value_at, execute};
+use crate::{
+    Buffers, ExecContext, QueryCounters, Runtime, SessionCalls, TableSource, Warnings, arrow_value::value_at, execute,
+};
 use futures::TryStreamExt;
 use muster_algebra::{ColId, Columns, Estimate, Expr, Plan, PlanOp, SortKey, TableId};
 use muster_optimizer::physical::finish;
@@ -25,6 +27,19 @@ struct NoTables;
 impl TableSource for NoTables {
     fn storage(&self, table: TableId) -> Result<Arc<Table>> {
         Err(SqlError::internal(format!("no table {table:?}")))
+    }
+}
+
+/// Answers no call.
+struct NoSession;
+
+impl SessionCalls for NoSession {
+    fn call(
+        &self,
+        function: muster_algebra::SessionFunction,
+        _: Vec<Value>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = muster_types::Result<Value>> + Send + '_>> {
+        Box::pin(async move { Err(muster_types::SqlError::internal(format!("{function:?} without a session"))) })
     }
 }
 
@@ -101,6 +116,7 @@ impl Query {
             buffers: Buffers::default(),
             text_bytes_max: 64 << 20,
             said_insert_id: Arc::new(|_| {}),
+            session_calls: Arc::new(NoSession),
             parameters: Arc::default(),
             shared: Arc::default(),
             threads: self.threads,

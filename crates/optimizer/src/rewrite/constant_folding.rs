@@ -138,6 +138,7 @@ fn evaluate(expr: &Expr, columns: &muster_algebra::Columns) -> Option<Expr> {
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
+        states: None,
     }
     .eval(expr);
     match outcome {

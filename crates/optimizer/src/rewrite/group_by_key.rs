@@ -94,10 +94,10 @@ mod tests {
         let mut t = Tables::new();
         let ty = muster_types::SqlType::varchar(5, muster_types::Collation::DEFAULT);
         let table = t.table_with("l", &["id", "x"], |def| def.columns[1].ty = ty);
-        let (x, hex) = (table.ids[1], t.columns.add_computed("hex", ty, true));
-        let call = Expr::Call { function: muster_algebra::ScalarFunction::Hex, args: vec![x.expr()], ty };
-        let rel = project(table.rel, vec![(x, x.expr()), (hex, call)]);
-        let (aggregate, _) = t.aggregate(rel, &[x, hex], AggregateFunction::Count, None);
+        let (x, reversed) = (table.ids[1], t.columns.add_computed("reversed", ty, true));
+        let call = Expr::Call { function: muster_algebra::ScalarFunction::Reverse, args: vec![x.expr()], ty };
+        let rel = project(table.rel, vec![(x, x.expr()), (reversed, call)]);
+        let (aggregate, _) = t.aggregate(rel, &[x, reversed], AggregateFunction::Count, None);
         assert_eq!(t.run(run, aggregate.clone()), aggregate);
     }
 }

@@ -181,6 +181,7 @@ impl<'a> Binder<'a> {
     /// Returns true if the expression can be NULL.
     pub fn nullable(&self, expr: &Expr) -> bool {
         use muster_algebra::{ArithmeticOp, CompareOp, ScalarFunction, SubqueryKind};
+        use muster_functions::Nullability;
         let any = |args: Vec<&Expr>| args.into_iter().any(|a| self.nullable(a));
         match expr {
             Expr::Column(id) => self.columns.get(*id).nullable || self.null_extended.contains(id),
@@ -210,6 +211,11 @@ impl<'a> Binder<'a> {
                     let is_dated_text = |a: &Expr| self.type_of(expr).is_text() && self.type_of(a).is_temporal();
                     args.iter().any(|a| self.nullable(a) || is_dated_text(a))
                 }
+                ScalarFunction::Library(function) => match function.nullability {
+                    Nullability::Always => true,
+                    Nullability::OfArguments => any(function.given(args).iter().collect()),
+                    Nullability::Never => false,
+                },
                 // A value that is no date or time has no parts.
                 ScalarFunction::Extract(_) => args.iter().any(|a| self.nullable(a) || !self.type_of(a).is_temporal()),
                 _ => true,

@@ -75,6 +75,10 @@ pub trait SessionValues {
     fn found_rows(&self) -> i64 {
         0
     }
+    /// Returns true if the account may read files of the server (the privilege FILE).
+    fn may_read_files(&self) -> bool {
+        false
+    }
     /// ROW_COUNT().
     fn row_count(&self) -> i64 {
         -1

@@ -343,10 +343,26 @@ fn column_name(expr: &ast::Expr) -> Option<&str> {
     }
 }
 
+/// The name that `NAME_CONST(name, value)` gives.
+fn named_constant(expr: &ast::Expr) -> Option<&str> {
+    let ast::Expr::Function(function) = expr else { return None };
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    let is_name_const = function.name.to_string().eq_ignore_ascii_case("NAME_CONST");
+    match list.args.first() {
+        Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(name)))) if is_name_const => {
+            match &name.value {
+                ast::Value::SingleQuotedString(name) | ast::Value::DoubleQuotedString(name) => Some(name),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// The name that MySQL gives a result column without alias: a column's name, a string's value, else the text as
 /// written.
 fn implicit_name(expr: &ast::Expr, written: Option<&str>) -> String {
-    if let Some(name) = column_name(expr) {
+    if let Some(name) = column_name(expr).or_else(|| named_constant(expr)) {
         return name.to_string();
     }
     if let ast::Expr::Value(v) = expr {

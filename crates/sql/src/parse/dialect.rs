@@ -4,6 +4,9 @@
 //! one passes for it (`dialect`) and answers the same questions, but decides precedence by the manual (14.4.1 "Operator
 //! Precedence") and reads some operators itself.
 
+use super::special_calls::{
+    char_call, named_call, regexp_comes, regexp_operator, sounds_like, sounds_like_operator, weight_string,
+};
 use sqlparser::{
     ast::{
         BinaryOperator, CastKind, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -159,6 +162,8 @@ impl Dialect for MusterDialect {
         let Token::Word(word) = &parser.peek_token_ref().token else { return None };
         let chain = match word.keyword {
             Keyword::IN | Keyword::NOT if lists_subqueries(parser) => return Some(in_list(parser, left)),
+            _ if regexp_comes(word, parser) => return Some(regexp_operator(parser, left, precedence)),
+            _ if sounds_like(word, parser) => return Some(sounds_like_operator(parser, left, precedence)),
             Keyword::AND => AND_CHAIN,
             Keyword::OR => OR_CHAIN,
             Keyword::DIV => return Some(binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)),
@@ -201,6 +206,7 @@ fn word_precedence(word: &Word, parser: &Parser) -> u8 {
         },
         Keyword::DIV => MULTIPLY,
         _ if is_word(word, "MOD") => MULTIPLY,
+        _ if sounds_like(word, parser) => PREDICATE,
         _ => 0,
     }
 }
@@ -260,7 +266,7 @@ fn in_list(parser: &mut Parser, left: &Expr) -> Result<Expr, ParserError> {
 }
 
 /// A call as the parser would build it; without parentheses when there is no list.
-fn call(name: Ident, args: Option<Vec<Expr>>) -> Expr {
+pub(super) fn call(name: Ident, args: Option<Vec<Expr>>) -> Expr {
     let args = match args {
         None => FunctionArguments::None,
         Some(args) => FunctionArguments::List(FunctionArgumentList {
@@ -308,6 +314,9 @@ fn word_prefix(word: Word, next: Token, parser: &mut Parser) -> Option<Result<Ex
             Some(Ok(call(word.into_ident(span), None)))
         }
         ("CAST", Token::LParen) => Some(cast(parser)),
+        ("CHAR", Token::LParen) => Some(char_call(parser)),
+        ("WEIGHT_STRING", Token::LParen) => Some(weight_string(parser)),
+        ("INSERT", Token::LParen) => Some(named_call(word, parser)),
         // The value for a column in ON DUPLICATE KEY UPDATE, and the default of a column.
         ("VALUES" | "DEFAULT", Token::LParen) => Some(call_of_column(word, parser)),
         _ => None,

@@ -11,6 +11,7 @@
 //!   joins      which ON belongs to which JOIN
 //!   dialect    MySQL's operators, as hooks of sqlparser
 //!   reserved   words that are no names
+//!   special_calls  calls and operators with a grammar of their own
 //!   cursor     reading tokens: words, names, expressions and queries through sqlparser
 //!   items      the text of SELECT items, which names result columns
 //!   statement  which statement it is; the rest one file per family
@@ -39,6 +40,7 @@ mod scan;
 mod session;
 mod show;
 mod source;
+mod special_calls;
 mod statement;
 mod transaction;
 

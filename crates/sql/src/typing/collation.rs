@@ -21,6 +21,18 @@ pub(crate) enum Derivation {
 }
 
 impl Derivation {
+    /// The number that COERCIBILITY() shows.
+    pub fn coercibility(self) -> i64 {
+        match self {
+            Derivation::Explicit => 0,
+            Derivation::Implicit => 2,
+            Derivation::System => 3,
+            Derivation::Literal => 4,
+            Derivation::Numeric => 5,
+            Derivation::Ignorable => 6,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Derivation::Explicit => "EXPLICIT",

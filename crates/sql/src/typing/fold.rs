@@ -65,6 +65,7 @@ pub(crate) fn constant(expr: &Expr) -> Option<Value> {
         text_bytes_max: PLANNED_TEXT_BYTES_MAX,
         reserve: &mut |_| Ok(()),
         last_insert_id: None,
+        states: None,
     }
     .eval(expr)?
     .ok()?;

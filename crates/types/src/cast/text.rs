@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The text of any value but NULL, before it is cut.
-fn text_of(value: &Value, from: Option<SqlType>) -> Result<String, Option<CastWarning>> {
+fn text_of(value: &Value, from: Option<SqlType>, collation: Collation) -> Result<String, Option<CastWarning>> {
     let fsp_of = |micros: i64| match from {
         Some(SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp }) => fsp,
         _ if micros % temporal::MICROS_PER_SECOND == 0 => 0,
@@ -16,6 +16,9 @@ fn text_of(value: &Value, from: Option<SqlType>) -> Result<String, Option<CastWa
     };
     match value {
         Value::DateTime(t) | Value::Time(t) => Ok(value.to_text(fsp_of(*t)).unwrap_or_default()),
+        Value::Bytes(b) if collation.charset() == "latin1" => {
+            Ok(charset::decode(Charset::Latin1, b).unwrap_or_default().into_owned())
+        }
         Value::Bytes(b) => String::from_utf8(b.clone()).map_err(|_| {
             let bytes: String = b.iter().take(6).map(|x| format!("{x:02X}")).collect();
             let message = format!("Invalid utf8mb4 character string: '{bytes}'");
@@ -31,7 +34,7 @@ pub(super) fn to_text(
     length: u32,
     collation: Collation,
 ) -> (Value, Option<CastWarning>) {
-    let mut text = match text_of(value, from) {
+    let mut text = match text_of(value, from, collation) {
         Ok(text) => text,
         Err(warning) => return (Value::Null, warning),
     };
@@ -62,7 +65,11 @@ pub(super) fn to_bytes(
 ) -> (Value, Option<CastWarning>) {
     let mut bytes = match value {
         Value::Bytes(b) => b.clone(),
-        _ => match text_of(value, from) {
+        Value::Text(text) => {
+            let charset = from.and_then(|ty| Charset::from_name(ty.collation()?.charset()));
+            charset::encode(charset.unwrap_or(Charset::Utf8mb4), text).into_owned()
+        }
+        _ => match text_of(value, from, Collation::Binary) {
             Ok(text) => text.into_bytes(),
             Err(warning) => return (Value::Null, warning),
         },

@@ -175,6 +175,16 @@ impl Collation {
         a == b || self.compare(a, b) == Ordering::Equal
     }
 
+    /// The character that stands for all that weigh as much as this one, under a collation that weighs characters
+    /// singly; of latin1 the one whose number is the weight.
+    pub fn folded(self, c: char) -> char {
+        match self {
+            Utf8mb4GeneralCi => general_ci::fold(c),
+            Latin1SwedishCi => latin1_swedish::weight(c).into(),
+            Utf8mb4_0900AiCi | Utf8mb4Bin | Binary => c,
+        }
+    }
+
     /// Returns true if two characters match each other in LIKE, which compares character by character.
     pub fn chars_equal(self, a: char, b: char) -> bool {
         a == b

@@ -53,6 +53,7 @@ impl<'a> Conditions<'a> {
             text_bytes_max: self.text_bytes_max,
             reserve: &mut |_| Ok(()),
             last_insert_id: None,
+            states: None,
         }
         .eval(expr);
         outcome?.ok()

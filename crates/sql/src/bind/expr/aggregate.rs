@@ -6,19 +6,39 @@ use crate::{
     typing::{
         Item, aggregate,
         arithmetic::{KEPT_DIGITS, more_decimals, quotient_scale, widened},
-        collation, length, text_of_length,
+        collation, length,
     },
 };
-use muster_algebra::{AggregateCall, AggregateFunction, Expr, ScalarFunction, SortKey};
-use muster_types::{ErrorCode, Result, SqlError, SqlType, Value};
+use muster_algebra::{AggregateCall, AggregateFunction, Expr, SortKey};
+use muster_types::{BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value};
 use sqlparser::ast::{
     self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
 };
 
+/// Longest result of GROUP_CONCAT that is a VARCHAR or a VARBINARY, in characters.
+const VARCHAR_MAX: u64 = 512;
+
+/// Longest byte string that BIT_AND and its kin take.
+const BIT_BYTES_MAX: u32 = 511;
+
+/// Type of GROUP_CONCAT: a VARCHAR if it is short, else a TEXT type; of byte strings VARBINARY or a BLOB type.
+fn group_concat_type(length: u64, collation: Collation) -> SqlType {
+    let short = length <= VARCHAR_MAX;
+    let kind = |bytes: u64| match bytes {
+        ..=65_535 => (TextKind::Text, BytesKind::Blob, 65_535),
+        65_536..=16_777_215 => (TextKind::MediumText, BytesKind::MediumBlob, 16_777_215),
+        _ => (TextKind::LongText, BytesKind::LongBlob, u32::MAX),
+    };
+    let (text, blob, longest) = kind(length.saturating_mul(collation.charset_max_bytes().into()));
+    match collation {
+        _ if short && collation != Collation::Binary => SqlType::varchar(length as u32, collation),
+        Collation::Binary if short => SqlType::Bytes { kind: BytesKind::VarBinary, length: length as u32 },
+        Collation::Binary => SqlType::Bytes { kind: blob, length: longest },
+        _ => SqlType::Text { kind: text, length: longest, collation },
+    }
+}
 /// Characters that MySQL declares for a count, and for the bits of an aggregate.
 const AGGREGATE_LENGTH: u32 = 21;
-/// Longest result of GROUP_CONCAT in bytes (`group_concat_max_len`).
-const GROUP_CONCAT_MAX: u64 = 1024;
 
 /// Digits behind the point.
 fn scale_of(ty: SqlType) -> u32 {
@@ -173,19 +193,14 @@ impl Binder<'_> {
                 // The smallest of the distinct values is the smallest.
                 AggregateCall { distinct: false, ..one(self, function, ty, ty) }
             }
+            name if distinct && (name.starts_with("STD") || name.starts_with("VAR") || name.starts_with("BIT")) => {
+                return Err(SqlError::syntax("DISTINCT", 1));
+            }
             "STD" | "STDDEV" | "STDDEV_POP" => one(self, F::StdDevPop, SqlType::Double, SqlType::Double),
             "STDDEV_SAMP" => one(self, F::StdDevSamp, SqlType::Double, SqlType::Double),
             "VARIANCE" | "VAR_POP" => one(self, F::VarPop, SqlType::Double, SqlType::Double),
             "VAR_SAMP" => one(self, F::VarSamp, SqlType::Double, SqlType::Double),
-            _ => {
-                let function = match name {
-                    "BIT_AND" => F::BitAnd,
-                    "BIT_OR" => F::BitOr,
-                    _ => F::BitXor,
-                };
-                let args = vec![self.bits_of(items[0].clone())];
-                AggregateCall { function, args, distinct: false, ty: SqlType::BIGINT_UNSIGNED }
-            }
+            _ => self.bit_aggregate(name, items[0].clone())?,
         };
         let decimals = match (&call.function, call.ty) {
             (F::Sum | F::Min | F::Max | F::AnyValue, SqlType::Float | SqlType::Double) => items[0].shown_decimals(),
@@ -194,6 +209,28 @@ impl Binder<'_> {
         };
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
+    }
+
+    /// BIT_AND, BIT_OR and BIT_XOR: of byte strings a byte string, of anything else an integer. Error 3514 for long
+    /// byte strings.
+    fn bit_aggregate(&mut self, name: &str, item: Item) -> Result<AggregateCall> {
+        let function = match name {
+            "BIT_AND" => AggregateFunction::BitAnd,
+            "BIT_OR" => AggregateFunction::BitOr,
+            _ => AggregateFunction::BitXor,
+        };
+        let (arg, ty) = match item.ty {
+            SqlType::Bytes { length, .. } if length > BIT_BYTES_MAX => {
+                let message = format!(
+                    "Aggregate bitwise functions cannot accept arguments longer than {BIT_BYTES_MAX} bytes; \
+                     consider using the SUBSTRING() function"
+                );
+                return Err(SqlError::new(ErrorCode::InvalidBitwiseAggregateOperandsSize, message));
+            }
+            SqlType::Bytes { length, .. } => (item.expr, SqlType::Bytes { kind: BytesKind::VarBinary, length }),
+            _ => (self.bits_of(item), SqlType::BIGINT_UNSIGNED),
+        };
+        Ok(AggregateCall { function, args: vec![arg], distinct: false, ty })
     }
 
     fn group_concat(
@@ -208,6 +245,7 @@ impl Binder<'_> {
             match clause {
                 FunctionArgumentClause::Separator(value) => match self.value(&value.value)?.as_literal() {
                     Some(Value::Text(text)) => separator = text.clone(),
+                    Some(Value::Bytes(bytes)) => separator = String::from_utf8_lossy(bytes).into_owned(),
                     _ => return Err(SqlError::syntax(value, 1)),
                 },
                 FunctionArgumentClause::OrderBy(keys) => {
@@ -223,13 +261,16 @@ impl Binder<'_> {
                 _ => return Err(SqlError::unsupported("this clause of GROUP_CONCAT")),
             }
         }
-        let refs: Vec<&Item> = items.iter().collect();
-        let (collation, _) = collation::aggregate(&refs, self.default_collation(), "group_concat")?;
-        let mut args: Vec<Expr> = items.into_iter().map(|i| self.convert_to_text(i, collation).expr).collect();
-        let ty = text_of_length(GROUP_CONCAT_MAX, collation);
-        if args.len() > 1 {
-            args = vec![Expr::Call { function: ScalarFunction::Concat, args, ty }];
-        }
-        Ok(AggregateCall { function: AggregateFunction::GroupConcat { separator, order }, args, distinct, ty })
+        let (items, (collation, _)) = self.texts(items, "group_concat")?;
+        let args: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
+        let length = match self.env.session.system_variable(None, "group_concat_max_len")? {
+            Value::Int(n) => n.max(0) as u64,
+            Value::UInt(n) => n,
+            _ => 1024,
+        };
+        let ty = group_concat_type(length, collation);
+        let bytes_max = usize::try_from(length).unwrap_or(usize::MAX).min(u32::MAX as usize);
+        let function = AggregateFunction::GroupConcat { separator, bytes_max, order };
+        Ok(AggregateCall { function, args, distinct, ty })
     }
 }

@@ -3,12 +3,10 @@
 use super::{ExprContext, literal::bytes_as_number};
 use crate::{
     bind::{binder::Binder, subquery::operand_columns},
-    typing::{
-        Derivation, Item, arithmetic::KEPT_DIGITS, collation, decimal_digits, display_length, numeric_type,
-        text_of_length, text_type,
-    },
+    typing::{Derivation, Item, arithmetic::KEPT_DIGITS, decimal_digits, display_length, numeric_type, text_type},
 };
-use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F};
+use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
+use muster_functions::{LibraryFunction, mysql};
 use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
@@ -109,20 +107,32 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "LOCATE" => 2..=3,
         "ROUND" | "LOG" => 1..=2,
         "TRUNCATE" => 2..=2,
-        "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "HEX" | "TRIM" => 1..=1,
-        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "WEIGHT_STRING" | "SLEEP" | "TIMESTAMP" => 1..=1,
-        "CHARSET" | "COLLATION" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
+        "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "TRIM" => 1..=1,
+        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" | "TIMESTAMP" => 1..=1,
+        "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
+        "NAME_CONST" | "GET_LOCK" => 2..=2,
+        "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
+        "RELEASE_ALL_LOCKS" => 0..=0,
         _ => return None,
     })
 }
 
 /// Returns true if MySQL has a function of this name (in upper case).
 pub(super) fn is_known(name: &str) -> bool {
+    is_answered(name) || mysql::has(name)
+}
+
+/// Returns true if Muster has a function of one row of this name (in upper case).
+fn is_answered(name: &str) -> bool {
     signature(name).is_some()
         || argument_count(name).is_some()
         || super::session::NAMES.contains(&name)
-        || MISSING.contains(&name)
+        || LibraryFunction::by_name(name).is_some()
 }
+
+#[cfg(test)]
+#[path = "function_tests.rs"]
+mod tests;
 
 impl Binder<'_> {
     /// A call by its name in upper case, of a function that MySQL has. Errors: 1582 for a wrong number of arguments,
@@ -130,6 +140,9 @@ impl Binder<'_> {
     pub fn function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         if let Some(item) = self.session_function(name, args, cx)? {
             return Ok(item);
+        }
+        if let Some(function) = LibraryFunction::by_name(name) {
+            return self.library_call(function, args, cx);
         }
         if let Some((signature, count)) = signature(name) {
             if !count.contains(&args.len()) {
@@ -187,19 +200,6 @@ impl Binder<'_> {
         args.iter().map(|a| self.expr(a, cx)).collect()
     }
 
-    /// All as text under the collation that decides, and a model of the result's derivation.
-    pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
-        let refs: Vec<&Item> = items.iter().collect();
-        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
-        Ok((items.into_iter().map(|i| self.convert_to_text(i, model.0)).collect(), model))
-    }
-
-    pub(super) fn text_call(&self, function: F, length: u64, args: Vec<Item>, model: (Collation, Derivation)) -> Item {
-        let ty = text_of_length(length, model.0);
-        let derivation = if model.1 == Derivation::Numeric { Derivation::Literal } else { model.1 };
-        Item { derivation, ..call(function, args, ty) }
-    }
-
     fn other_function(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         match name {
             "IF" => self.if_call(args, cx),
@@ -230,6 +230,13 @@ impl Binder<'_> {
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
+            "NAME_CONST" => self.name_const(args, cx),
+            "GET_LOCK" => self.session_call(S::GetLock, name, args, SqlType::BIGINT, cx),
+            "RELEASE_LOCK" => self.session_call(S::ReleaseLock, name, args, SqlType::BIGINT, cx),
+            "IS_FREE_LOCK" => self.session_call(S::IsFreeLock, name, args, SqlType::BIGINT, cx),
+            "IS_USED_LOCK" => self.session_call(S::IsUsedLock, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "RELEASE_ALL_LOCKS" => self.session_call(S::ReleaseAllLocks, name, args, SqlType::BIGINT_UNSIGNED, cx),
+            "PS_THREAD_ID" => self.session_call(S::PsThreadId, name, args, SqlType::BIGINT_UNSIGNED, cx),
             "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ROUND" | "TRUNCATE" | "LOG" => {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
@@ -253,7 +260,7 @@ impl Binder<'_> {
             _ => F::Trim,
         };
         let items = self.items(args, cx)?;
-        let (args, model) = self.texts(items, name)?;
+        let (args, model) = self.texts_like_first(items, name)?;
         let length = display_length(args[0].ty) as u64;
         Ok(self.text_call(function, length, args, model))
     }
@@ -416,101 +423,3 @@ pub(super) fn call(function: F, args: Vec<Item>, ty: SqlType) -> Item {
     let args = args.into_iter().map(|i| i.expr).collect();
     Item::new(Expr::Call { function, args, ty }, ty)
 }
-
-/// Functions that MySQL has and Muster has not.
-const MISSING: &[&str] = &[
-    "ACOS",
-    "ADDTIME",
-    "AES_DECRYPT",
-    "AES_ENCRYPT",
-    "ASIN",
-    "ATAN",
-    "ATAN2",
-    "BENCHMARK",
-    "BIN",
-    "BIN_TO_UUID",
-    "CHAR",
-    "COERCIBILITY",
-    "COMPRESS",
-    "CONV",
-    "COT",
-    "CUME_DIST",
-    "DAYNAME",
-    "DEGREES",
-    "DENSE_RANK",
-    "ELT",
-    "EXPORT_SET",
-    "FIELD",
-    "FIND_IN_SET",
-    "FIRST_VALUE",
-    "FORMAT",
-    "FORMAT_BYTES",
-    "FROM_BASE64",
-    "FROM_DAYS",
-    "FROM_UNIXTIME",
-    "GET_FORMAT",
-    "GET_LOCK",
-    "GROUPING",
-    "INET_ATON",
-    "INET_NTOA",
-    "INSERT",
-    "IS_FREE_LOCK",
-    "JSON_ARRAY",
-    "JSON_CONTAINS",
-    "JSON_EXTRACT",
-    "JSON_LENGTH",
-    "JSON_OBJECT",
-    "JSON_UNQUOTE",
-    "JSON_VALID",
-    "JSON_VALUE",
-    "LAG",
-    "LAST_VALUE",
-    "LEAD",
-    "LOAD_FILE",
-    "MAKEDATE",
-    "MAKETIME",
-    "MAKE_SET",
-    "MD5",
-    "MONTHNAME",
-    "NAME_CONST",
-    "NTH_VALUE",
-    "NTILE",
-    "OCT",
-    "ORD",
-    "PERCENT_RANK",
-    "PERIOD_ADD",
-    "PERIOD_DIFF",
-    "QUOTE",
-    "RADIANS",
-    "RAND",
-    "RANDOM_BYTES",
-    "RANK",
-    "REGEXP_INSTR",
-    "REGEXP_LIKE",
-    "REGEXP_REPLACE",
-    "REGEXP_SUBSTR",
-    "RELEASE_LOCK",
-    "ROW_NUMBER",
-    "SEC_TO_TIME",
-    "SHA",
-    "SHA1",
-    "SHA2",
-    "SOUNDEX",
-    "STR_TO_DATE",
-    "SUBSTRING_INDEX",
-    "SUBTIME",
-    "TIMEDIFF",
-    "TIMESTAMPDIFF",
-    "TIME_FORMAT",
-    "TIME_TO_SEC",
-    "TO_BASE64",
-    "TO_DAYS",
-    "TO_SECONDS",
-    "UNCOMPRESS",
-    "UNHEX",
-    "UNIX_TIMESTAMP",
-    "UUID",
-    "UUID_SHORT",
-    "VALIDATE_PASSWORD_STRENGTH",
-    "VALUES",
-];

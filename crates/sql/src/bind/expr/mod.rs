@@ -11,7 +11,11 @@
 //!   case        CASE, IF, COALESCE ..
 //!   convert     CAST, CONVERT, COLLATE
 //!   function    functions of one row
+//!   library     those of the table in `muster_functions`
+//!   name_const  NAME_CONST
 //!   text        SUBSTRING, LPAD .. and their lengths
+//!   text_arguments  the collation of texts, and byte strings among them
+//!   session_call  locks by name, which the session answers
 //!   session     NOW(), DATABASE() ..: literals of the statement
 //!   aggregate   SUM, COUNT ..
 //! ```
@@ -23,11 +27,15 @@ mod column;
 mod compare;
 mod convert;
 mod function;
+mod library;
 pub(crate) mod literal;
+mod name_const;
 mod numbers;
 mod session;
+mod session_call;
 mod temporal;
 mod text;
+mod text_arguments;
 mod tolerance;
 
 use super::{
@@ -150,7 +158,10 @@ impl Binder<'_> {
                 self.function("FLOOR", &[expr], cx)
             }
             E::Tuple(_) => Err(super::subquery::operand_columns(1)),
-            E::RLike { .. } => Err(SqlError::unsupported("REGEXP")),
+            E::RLike { negated, expr, pattern, .. } => {
+                let item = self.function("REGEXP_LIKE", &[expr, pattern], cx)?;
+                Ok(if *negated { Item::bool(not(item.expr)) } else { item })
+            }
             E::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH .. AGAINST")),
             E::MemberOf(_) => Err(SqlError::unsupported("MEMBER OF")),
             E::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),

@@ -39,6 +39,7 @@ pub(super) const NAMES: &[&str] = &[
     "LAST_INSERT_ID",
     "ROW_COUNT",
     "PI",
+    "PS_CURRENT_THREAD_ID",
 ];
 
 impl Binder<'_> {
@@ -61,7 +62,8 @@ impl Binder<'_> {
             "CURRENT_USER" => Value::Text(session.current_user()),
             "CURRENT_ROLE" => Value::Text("NONE".into()),
             "VERSION" => Value::Text(session.version()),
-            "CONNECTION_ID" => Value::UInt(session.connection_id() as u64),
+            // A thread has the number of its connection.
+            "CONNECTION_ID" | "PS_CURRENT_THREAD_ID" => Value::UInt(session.connection_id() as u64),
             "LAST_INSERT_ID" if !args.is_empty() => return self.new_last_insert_id(args, cx),
             "LAST_INSERT_ID" if args.is_empty() => Value::UInt(session.last_insert_id()),
             "FOUND_ROWS" => Value::Int(session.found_rows()),

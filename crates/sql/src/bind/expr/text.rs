@@ -1,16 +1,18 @@
 //! Functions of text whose arguments are not all text, or whose result's length takes some thought.
 
-use super::function::call;
+use super::{
+    function::call,
+    text_arguments::{byte_length, bytes_of_length},
+};
 use crate::{
     bind::binder::Binder,
-    typing::{Derivation, Item, display_length, text_of_length},
+    typing::{Derivation, Item, collation, display_length},
 };
 use muster_algebra::{ArithmeticOp, Expr, ScalarFunction as F};
 use muster_types::{Collation, Result, SqlError, SqlType, Value};
 
 impl Binder<'_> {
     pub(super) fn text_function(&mut self, name: &str, mut items: Vec<Item>) -> Result<Item> {
-        let default = self.default_collation();
         match name {
             "ISNULL" => {
                 let arg = Box::new(items.remove(0).expr);
@@ -36,26 +38,14 @@ impl Binder<'_> {
                     length
                 });
             }
-            "HEX" => {
-                let item = items.remove(0);
-                let length = if item.ty.is_numeric() { 16 } else { display_length(item.ty) as u64 * 8 };
-                let arg = if matches!(item.ty, SqlType::Float | SqlType::Double | SqlType::Decimal { .. }) {
-                    item.expr
-                } else if item.ty.is_numeric() {
-                    self.bits_of(item)
-                } else if item.ty.is_bytes() {
-                    item.expr
-                } else {
-                    self.texts(vec![item], name)?.0.remove(0).expr
+            "COERCIBILITY" => {
+                let item = &items[0];
+                let derivation = match item.ty.collation() {
+                    _ if item.is_null_literal() => Derivation::Ignorable,
+                    Some(_) => item.derivation,
+                    None => Derivation::Numeric,
                 };
-                let ty = text_of_length(length, default);
-                let expr = Expr::Call { function: F::Hex, args: vec![arg], ty };
-                return Ok(Item { derivation: Derivation::Literal, ..Item::new(expr, ty) });
-            }
-            "WEIGHT_STRING" => {
-                let (mut args, _) = self.texts(items, name)?;
-                let ty = SqlType::Bytes { kind: muster_types::BytesKind::LongBlob, length: u32::MAX };
-                return Ok(call(F::WeightString, vec![args.remove(0)], ty));
+                return Ok(self.given(Value::Int(derivation.coercibility())));
             }
             "SPACE" => {
                 let blank = self.given(Value::Text(" ".into()));
@@ -78,7 +68,11 @@ impl Binder<'_> {
             other => return Err(SqlError::internal(format!("no rule for {other}"))),
         };
         let texts: Vec<Item> = text.iter().map(|i| items[*i].clone()).collect();
-        let (texts, model) = self.texts(texts, name)?;
+        let (texts, model) = match function {
+            F::LPad | F::RPad | F::Replace => self.texts_like_first(texts, name)?,
+            F::Locate => self.searched_texts(texts, name)?,
+            _ => self.texts(texts, name)?,
+        };
         let mut texts = texts.into_iter();
         let mut args = Vec::with_capacity(items.len());
         for (i, item) in items.into_iter().enumerate() {
@@ -108,6 +102,19 @@ impl Binder<'_> {
             }
         };
         Ok(self.text_call(function, length, args, model))
+    }
+
+    /// What is looked for, and the text in which it is: this text's own collation decides.
+    fn searched_texts(&mut self, texts: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let refs: Vec<&Item> = texts.iter().collect();
+        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        let own = texts[1].ty.collation().unwrap_or(model.0);
+        let convert = |item: Item| match (own, item.ty) {
+            (_, SqlType::Bytes { .. }) => item,
+            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty))),
+            _ => self.convert_to_text(item, own),
+        };
+        Ok((texts.into_iter().map(convert).collect(), (own, model.1)))
     }
 
     /// A number of characters or digits as a signed integer; an unsigned number beyond those is the largest of them.

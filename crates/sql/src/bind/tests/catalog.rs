@@ -170,6 +170,7 @@ impl SessionValues for TestSession {
     fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
         match name {
             "max_allowed_packet" => Ok(Value::Int(64)),
+            "group_concat_max_len" => Ok(Value::Int(1024)),
             "version_comment" => Ok(Value::Text(format!("Muster {scope:?}"))),
             _ => Err(SqlError::new(ErrorCode::UnknownSystemVariable, format!("Unknown system variable '{name}'"))),
         }

@@ -1,0 +1,179 @@
+//! What the table says of a function.
+
+use crate::{Call, ResultType, Typing};
+use muster_types::{Result, Value};
+use std::ops::RangeInclusive;
+
+/// What an argument is converted to before the function sees it. NULL stays NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// The value as it is.
+    AsIs,
+    /// Text. All text arguments of a function have one collation; if that is `binary`, they are byte strings.
+    Text,
+    /// All such arguments are compared: they become texts if all are, integers or decimals if all are, else doubles.
+    Compared,
+    /// The bytes of a byte string, or of a text in its character set.
+    Bytes,
+    /// A signed 64-bit integer; an unsigned one that is larger becomes the largest.
+    Int,
+    /// The 64 bits of an integer, unsigned.
+    Bits,
+    Double,
+    /// An integer, a decimal or a double: text is a double, a date a number such as 20081231.
+    Number,
+    /// A datetime with the fractional seconds that the argument has.
+    DateTime,
+    /// A TIME with the fractional seconds that the argument has.
+    Time,
+    /// One of these words, which the statement has without quotes and in any case; the function sees a text in upper
+    /// case.
+    Keyword(&'static [&'static str]),
+}
+
+/// When the result of a function can be NULL, as far as columns tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nullability {
+    Always,
+    /// If an argument can be NULL.
+    OfArguments,
+    Never,
+}
+
+/// A value of the session that a function needs: a literal argument behind those of the statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionValue {
+    /// The session's time zone, as text that [`muster_types::time_zone::TimeZone::from_name`] reads.
+    TimeZone,
+    /// `CURRENT_TIMESTAMP(6)`: the local time when the statement began.
+    Now,
+    /// A system variable, by its name.
+    Variable(&'static str),
+    /// TRUE if the account may read files of the server.
+    ReadsFiles,
+}
+
+/// A function of one row. How one is written: see the head of the crate.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// In upper case.
+    pub name: &'static str,
+    /// Other names of it, in upper case.
+    pub aliases: &'static [&'static str],
+    pub takes: &'static [Takes],
+    /// How many of the last arguments may be left out.
+    pub optional: usize,
+    /// The last argument may come again and again.
+    pub is_repeated: bool,
+    pub returns: fn(&Typing) -> ResultType,
+    pub nullability: Nullability,
+    /// The value is also asked for when an argument is NULL.
+    pub takes_null: bool,
+    pub is_volatile: bool,
+    /// Error 3995 for a text next to a byte string among the text arguments.
+    pub is_of_one_charset: bool,
+    /// The result is a text or a byte string as the first argument is; other arguments become what that is.
+    pub is_like_first: bool,
+    pub session: &'static [SessionValue],
+    pub value: fn(&mut Call, &[Value]) -> Result<Value>,
+}
+
+impl Function {
+    pub const fn new(
+        name: &'static str,
+        takes: &'static [Takes],
+        returns: fn(&Typing) -> ResultType,
+        value: fn(&mut Call, &[Value]) -> Result<Value>,
+    ) -> Function {
+        Function {
+            name,
+            aliases: &[],
+            takes,
+            optional: 0,
+            is_repeated: false,
+            returns,
+            nullability: Nullability::Always,
+            takes_null: false,
+            is_volatile: false,
+            is_of_one_charset: false,
+            is_like_first: false,
+            session: &[],
+            value,
+        }
+    }
+
+    /// The function has these names, too.
+    pub const fn also(self, aliases: &'static [&'static str]) -> Function {
+        Function { aliases, ..self }
+    }
+
+    /// The last `count` arguments may be left out.
+    pub const fn optional(self, count: usize) -> Function {
+        Function { optional: count, ..self }
+    }
+
+    /// The last argument may come any number of times more.
+    pub const fn repeated(self) -> Function {
+        Function { is_repeated: true, ..self }
+    }
+
+    /// The function is also called for arguments that are NULL.
+    pub const fn takes_null(self) -> Function {
+        Function { takes_null: true, ..self }
+    }
+
+    /// The result is never NULL.
+    pub const fn never_null(self) -> Function {
+        Function { nullability: Nullability::Never, ..self }
+    }
+
+    /// The result is NULL only if an argument is.
+    pub const fn null_of_null(self) -> Function {
+        Function { nullability: Nullability::OfArguments, ..self }
+    }
+
+    /// Two calls with the same arguments may differ, or a call does something.
+    pub const fn volatile(self) -> Function {
+        Function { is_volatile: true, ..self }
+    }
+
+    /// The first argument decides whether the function is one of texts or of byte strings.
+    pub const fn like_first(self) -> Function {
+        Function { is_like_first: true, ..self }
+    }
+
+    /// The text arguments must all be texts or all byte strings.
+    pub const fn of_one_charset(self) -> Function {
+        Function { is_of_one_charset: true, ..self }
+    }
+
+    /// The function needs these values of the session.
+    pub const fn asks(self, session: &'static [SessionValue]) -> Function {
+        Function { session, ..self }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name].into_iter().chain(self.aliases.iter().copied())
+    }
+
+    /// The name as MySQL prints it in messages and in EXPLAIN.
+    pub fn printed_name(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+
+    /// How many arguments a statement may give.
+    pub fn argument_count(&self) -> RangeInclusive<usize> {
+        let most = if self.is_repeated { usize::MAX } else { self.takes.len() };
+        self.takes.len() - self.optional..=most
+    }
+
+    /// What the argument at this position is converted to.
+    pub fn takes_at(&self, position: usize) -> Takes {
+        self.takes.get(position).or(self.takes.last()).copied().unwrap_or(Takes::AsIs)
+    }
+
+    /// The arguments of the statement, without those that the binder has appended.
+    pub fn given<'a, T>(&self, args: &'a [T]) -> &'a [T] {
+        &args[..args.len().saturating_sub(self.session.len())]
+    }
+}

@@ -1,0 +1,194 @@
+//! Functions of the table in `muster_functions`: arguments are converted as their entries say.
+
+use super::{
+    ExprContext,
+    function::wrong_count,
+    literal::bytes_as_number,
+    text_arguments::{bytes_of_length, text_result},
+};
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, display_length, fold, numeric_type, text_of_length},
+};
+use muster_algebra::{Expr, ScalarFunction};
+use muster_functions::{ArgumentType, LibraryFunction, ResultType, SessionValue, Takes, Typing};
+use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value, sql_type::DECIMAL_MAX_STORED_PRECISION};
+use sqlparser::ast;
+
+impl Binder<'_> {
+    /// A call of a function. Errors: 1582 for a wrong number of arguments; 1267 for texts without a common collation.
+    pub(super) fn library_call(
+        &mut self,
+        function: LibraryFunction,
+        args: &[&ast::Expr],
+        cx: &mut ExprContext,
+    ) -> Result<Item> {
+        if !function.argument_count().contains(&args.len()) {
+            return Err(wrong_count(function.name));
+        }
+        let mut items = Vec::with_capacity(args.len() + function.session.len());
+        for (i, arg) in args.iter().enumerate() {
+            items.push(match function.takes_at(i) {
+                Takes::Keyword(words) => self.keyword(arg, words)?,
+                _ => self.expr(arg, cx)?,
+            });
+        }
+        if function.is_of_one_charset {
+            let texts: Vec<&Item> =
+                (0..items.len()).filter(|i| function.takes_at(*i) == Takes::Text).map(|i| &items[i]).collect();
+            texts.windows(2).try_for_each(|pair| check_one_charset(pair, &function.printed_name()))?;
+        }
+        let given: Vec<SqlType> = items.iter().map(|item| item.ty).collect();
+        let (items, (collation, derivation)) = self.library_arguments(function, items)?;
+        let args = items.iter().zip(given).map(|(item, given)| self.argument_type(item, given)).collect();
+        let returned = (function.returns)(&Typing { args, collation });
+        let mut exprs: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
+        for value in function.session {
+            exprs.push(self.session_value(*value)?.expr);
+        }
+        let (ty, derivation, decimals) = match returned {
+            ResultType::Of(ty) => (ty, None, None),
+            ResultType::DoubleOf(decimals) => (SqlType::Double, None, Some(decimals)),
+            ResultType::Text(length) => (text_result(length, collation), Some(derivation), None),
+            ResultType::ConnectionText(length) => {
+                (text_of_length(length, self.default_collation()), Some(Derivation::Literal), None)
+            }
+            ResultType::Bytes(length) => (bytes_of_length(length), Some(Derivation::Literal), None),
+        };
+        let item = Item::new(Expr::Call { function: ScalarFunction::Library(function), args: exprs, ty }, ty);
+        Ok(match derivation {
+            Some(Derivation::Numeric | Derivation::Ignorable) => Item { derivation: Derivation::Literal, ..item },
+            Some(derivation) => Item { derivation, ..item },
+            None => Item { decimals, ..item },
+        })
+    }
+
+    /// One of these words, as a literal in upper case. Error: 1064 for anything else.
+    fn keyword(&mut self, arg: &ast::Expr, words: &[&str]) -> Result<Item> {
+        let word = arg.to_string().to_ascii_uppercase();
+        match words.iter().find(|known| **known == word) {
+            Some(known) => Ok(self.given(Value::Text((*known).into()))),
+            None => Err(SqlError::syntax(arg, 1)),
+        }
+    }
+
+    /// The arguments as the function takes them, and the collation of those that are text.
+    fn library_arguments(
+        &mut self,
+        function: LibraryFunction,
+        items: Vec<Item>,
+    ) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let is_text = |i: usize| function.takes_at(i) == Takes::Text;
+        let texts: Vec<Item> =
+            items.iter().enumerate().filter(|(i, _)| is_text(*i)).map(|(_, item)| item.clone()).collect();
+        let (texts, model) = match function.is_like_first {
+            true => self.texts_like_first(texts, function.name)?,
+            false => self.texts(texts, function.name)?,
+        };
+        let mut texts = texts.into_iter();
+        let default = self.default_collation();
+        let compared: Vec<Item> = (items.iter().enumerate())
+            .filter(|(i, _)| function.takes_at(*i) == Takes::Compared)
+            .map(|(_, item)| item.clone())
+            .collect();
+        let mut common = self.compared(compared, function.name)?.into_iter();
+        let mut taken = Vec::with_capacity(items.len());
+        for (i, item) in items.into_iter().enumerate() {
+            taken.push(match function.takes_at(i) {
+                Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::Text => texts.next().unwrap_or(item),
+                Takes::Bytes if item.ty.is_bytes() || item.ty.is_text() => item,
+                Takes::Bytes => self.convert_to_text(item, default),
+                Takes::Compared => common.next().unwrap_or(item),
+                Takes::Int => self.count(bytes_as_number(item)),
+                Takes::Bits => {
+                    let item = bytes_as_number(item);
+                    Item::new(self.bits_of(item), SqlType::BIGINT_UNSIGNED)
+                }
+                Takes::Double => self.convert(bytes_as_number(item), SqlType::Double),
+                Takes::Number => {
+                    let item = bytes_as_number(item);
+                    let ty = match numeric_type(item.ty) {
+                        SqlType::Null => SqlType::Double,
+                        ty => ty,
+                    };
+                    self.convert(item, ty)
+                }
+                Takes::DateTime => {
+                    let fsp = self.fraction_digits(&item, false);
+                    self.convert(item, SqlType::DateTime { fsp })
+                }
+                Takes::Time => {
+                    let fsp = self.fraction_digits(&item, true);
+                    self.convert(item, SqlType::Time { fsp })
+                }
+            });
+        }
+        Ok((taken, model))
+    }
+
+    /// Values as the type under which all of them are compared: texts as texts, integers and decimals as such, else
+    /// doubles.
+    fn compared(&mut self, items: Vec<Item>, name: &str) -> Result<Vec<Item>> {
+        let is_text = |item: &Item| !item.ty.is_numeric();
+        if items.iter().all(is_text) {
+            return Ok(self.texts(items, name)?.0);
+        }
+        let digits: Option<Vec<(u8, u8)>> = items.iter().map(|item| item.ty.decimal_digits()).collect();
+        let ty = match digits {
+            Some(_) if items.iter().all(|i| i.ty.is_integer() && !i.ty.is_unsigned()) => SqlType::BIGINT,
+            Some(digits) => {
+                let whole = digits.iter().map(|(p, s)| u32::from(p - s)).max().unwrap_or(0);
+                let scale = digits.iter().map(|(_, s)| u32::from(*s)).max().unwrap_or(0);
+                if whole + scale <= u32::from(DECIMAL_MAX_STORED_PRECISION) {
+                    SqlType::decimal(whole + scale, scale)
+                } else {
+                    SqlType::Double
+                }
+            }
+            None => SqlType::Double,
+        };
+        Ok(items.into_iter().map(|item| self.convert(bytes_as_number(item), ty)).collect())
+    }
+
+    fn argument_type(&self, item: &Item, given: SqlType) -> ArgumentType {
+        ArgumentType {
+            ty: item.ty,
+            given,
+            characters: display_length(item.ty),
+            datetime_fsp: self.fraction_digits(item, false),
+            time_fsp: self.fraction_digits(item, true),
+            decimals: item.shown_decimals(),
+            value: fold::constant(&item.expr),
+            is_null: item.is_null_literal(),
+        }
+    }
+
+    /// A value of the session as a literal.
+    fn session_value(&mut self, value: SessionValue) -> Result<Item> {
+        let session = self.env.session;
+        let value = match value {
+            SessionValue::TimeZone => Value::Text(session.time_zone().to_string()),
+            SessionValue::Now => {
+                return Ok(Item::literal(Value::DateTime(session.now_micros()), SqlType::DateTime { fsp: 6 }));
+            }
+            SessionValue::ReadsFiles => Value::Bool(session.may_read_files()),
+            SessionValue::Variable(name) => session.system_variable(None, name)?,
+        };
+        Ok(self.given(value))
+    }
+}
+
+/// Error 3995 for a text next to a byte string.
+fn check_one_charset(items: &[&Item], name: &str) -> Result<()> {
+    let (Some(first), Some(second)) = (items[0].ty.collation(), items[1].ty.collation()) else { return Ok(()) };
+    if (first == Collation::Binary) == (second == Collation::Binary) {
+        return Ok(());
+    }
+    let message = format!(
+        "Character set '{}' cannot be used in conjunction with '{}' in call to {name}.",
+        first.name(),
+        second.name()
+    );
+    Err(SqlError::new(ErrorCode::CharacterSetMismatch, message))
+}

@@ -1,0 +1,79 @@
+//! The texts of a function come to one collation; with a byte string among them they are byte strings.
+
+use crate::{
+    bind::binder::Binder,
+    typing::{Derivation, Item, collation, display_length, text_of_length},
+};
+use muster_algebra::{Expr, ScalarFunction as F};
+use muster_types::{BytesKind, Collation, Result, SqlType};
+
+/// Most bytes of a VARBINARY.
+const VARBINARY_BYTES_MAX: u64 = 65_535;
+
+/// A byte string of this length: VARBINARY while a row can hold it, LONGBLOB beyond.
+pub(super) fn bytes_of_length(length: u64) -> SqlType {
+    match u32::try_from(length) {
+        Ok(length) if u64::from(length) <= VARBINARY_BYTES_MAX => SqlType::Bytes { kind: BytesKind::VarBinary, length },
+        _ => SqlType::Bytes { kind: BytesKind::LongBlob, length: u32::MAX },
+    }
+}
+
+/// Most bytes of a value as a byte string.
+pub(super) fn byte_length(ty: SqlType) -> u64 {
+    let each = ty.collation().map_or(1, Collation::charset_max_bytes);
+    u64::from(display_length(ty)) * u64::from(each)
+}
+
+impl Binder<'_> {
+    /// All as text under the collation that decides, or as byte strings; and a model of the result's derivation.
+    pub(super) fn texts(&mut self, items: Vec<Item>, name: &str) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let refs: Vec<&Item> = items.iter().collect();
+        let model = collation::aggregate(&refs, self.default_collation(), &name.to_ascii_lowercase())?;
+        let items = items.into_iter().map(|item| self.text_or_bytes(item, model.0)).collect();
+        Ok((items, model))
+    }
+
+    /// As [`Self::texts`], of a function whose result is what its first argument is: next to a text, a byte string
+    /// stays as it is, and the function reads it as a text (error 3854 if it is none).
+    pub(super) fn texts_like_first(
+        &mut self,
+        items: Vec<Item>,
+        name: &str,
+    ) -> Result<(Vec<Item>, (Collation, Derivation))> {
+        let is_binary = items.first().is_some_and(|item| item.ty.is_bytes());
+        let deciding: Vec<&Item> = items.iter().filter(|item| is_binary || !item.ty.is_bytes()).collect();
+        let model = collation::aggregate(&deciding, self.default_collation(), &name.to_ascii_lowercase())?;
+        let convert = |item: Item| match item.ty {
+            SqlType::Bytes { .. } => item,
+            _ => self.text_or_bytes(item, model.0),
+        };
+        Ok((items.into_iter().map(convert).collect(), model))
+    }
+
+    fn text_or_bytes(&mut self, item: Item, collation: Collation) -> Item {
+        match (collation, item.ty) {
+            (Collation::Binary, SqlType::Bytes { .. }) => item,
+            (Collation::Binary, ty) => self.convert(item, bytes_of_length(byte_length(ty))),
+            _ => self.convert_to_text(item, collation),
+        }
+    }
+
+    /// A call whose result has so many characters, or bytes if the texts are byte strings.
+    pub(super) fn text_call(&self, function: F, length: u64, args: Vec<Item>, model: (Collation, Derivation)) -> Item {
+        let ty = text_result(length, model.0);
+        let derivation = match model.1 {
+            Derivation::Numeric | Derivation::Ignorable => Derivation::Literal,
+            derivation => derivation,
+        };
+        let args = args.into_iter().map(|item| item.expr).collect();
+        Item { derivation, ..Item::new(Expr::Call { function, args, ty }, ty) }
+    }
+}
+
+/// Text of so many characters, or a byte string of so many bytes.
+pub(super) fn text_result(length: u64, collation: Collation) -> SqlType {
+    match collation {
+        Collation::Binary => bytes_of_length(length),
+        _ => text_of_length(length, collation),
+    }
+}
