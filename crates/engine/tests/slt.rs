@@ -163,6 +163,8 @@ files! {
     explain_changes
     expressions
     floats
+    functions_dates
+    functions_languages
     functions_numbers
     grouping
     hints

@@ -15,6 +15,9 @@ impl Evaluator<'_> {
             return None;
         }
         let given = function.given(args);
+        if !function.argument_count().contains(&given.len()) {
+            return None;
+        }
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
             values.push(value!(self.eval(arg)));

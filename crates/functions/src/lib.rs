@@ -6,7 +6,9 @@
 //!   typing.rs     what the type of a result may depend on
 //!   call.rs       what a function may ask for while it is computed
 //!   mysql.rs      the names of all functions that MySQL has
-//!   number/       one module for each family of functions
+//!   locale.rs     languages: names of months and days, how numbers are written
+//!   number/       functions of numbers
+//!   time/         functions of dates and times
 //! ```
 //!
 //! # How to add a function
@@ -20,10 +22,11 @@
 //! ```
 //!
 //! - **Arguments** ([`Takes`]): what each argument is converted to before the function sees it, with MySQL's warnings.
-//!   `Takes::AsIs` leaves the value alone: functions of dates take their arguments so, and read them with their own
-//!   warnings. `Takes::Number` is an integer, a decimal or a double, as the argument is. All arguments that are
-//!   `Takes::Text` come to one collation (error 1267 if there is none). `optional(n)`: the last n arguments may be left
-//!   out; `repeated()`: the last one may come any number of times more. Wrong numbers are error 1582.
+//!   `Takes::AsIs` leaves the value alone; so does `Takes::Moment`, which functions of dates have: they read a text or
+//!   a number with warnings of their own. `Takes::Number` is an integer, a decimal or a double, as the argument is.
+//!   All arguments that are `Takes::Text` come to one collation (error 1267 if there is none). `optional(n)`: the last
+//!   n arguments may be left out; `repeated()`: the last one may come any number of times more. Wrong numbers are
+//!   error 1582.
 //! - **Result** ([`ResultType`]): `fn(&Typing) -> ResultType`. [`Typing`] tells the types of the arguments before and
 //!   after their conversion, how many characters they have, their digits of fractional seconds, and their values if
 //!   they are constant. The module [`result`] has the common ones. A text's length is what MySQL declares for the
@@ -45,8 +48,10 @@
 
 mod call;
 mod function;
+pub mod locale;
 pub mod mysql;
 pub mod number;
+pub mod time;
 mod typing;
 
 pub use call::{Call, CallState, CallStates};
@@ -63,7 +68,7 @@ use std::{
 };
 
 /// The tables of all families.
-const FAMILIES: &[&[Function]] = &[number::FUNCTIONS];
+const FAMILIES: &[&[Function]] = &[number::FUNCTIONS, time::FUNCTIONS];
 
 /// All functions, and each name in upper case with the function that has it.
 struct Library {
