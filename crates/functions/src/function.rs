@@ -15,6 +15,8 @@ pub enum Takes {
     Text,
     /// Text; a hexadecimal literal is the text of its number.
     DigitText,
+    /// The value as it is; a hexadecimal literal is its number. For functions that read texts as decimals.
+    Exact,
     /// The bytes of a byte string, or of a text in its character set.
     Bytes,
     /// A signed 64-bit integer; an unsigned one that is larger becomes the largest.

@@ -25,7 +25,8 @@ pub fn format(call: &mut Call, args: &[Value]) -> Result<Value> {
     if args[1].is_null() {
         return Ok(Value::Null);
     }
-    let decimals = int(args, 1).clamp(0, DECIMALS_MAX) as u8;
+    // As in MySQL the lower 32 bits count.
+    let decimals = i64::from(int(args, 1) as i32).clamp(0, DECIMALS_MAX) as u8;
     let locale = match args.get(2) {
         None => Locale::english(),
         Some(name) => {
@@ -60,7 +61,8 @@ fn decimal_digits(value: &Value, decimals: u8) -> String {
 
 /// Rounded as MySQL's `my_double_round` does, halves of what the double holds to even.
 fn double_digits(x: f64, decimals: u8) -> String {
-    let unit = 10f64.powi(decimals.into());
+    // Powers beyond 1e22 are exact only when they are read from text.
+    let unit: f64 = format!("1e{decimals}").parse().unwrap_or(f64::INFINITY);
     let scaled = x * unit;
     let rounded = if scaled.is_finite() { scaled.round_ties_even() / unit } else { x };
     format_fixed(rounded, decimals)

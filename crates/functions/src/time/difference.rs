@@ -40,10 +40,10 @@ pub fn sub_time(call: &mut Call, args: &[Value]) -> Result<Value> {
     sum(call, args, -1)
 }
 
-/// The first argument plus or minus the second one, which is a TIME; NULL if that is a datetime.
+/// The first argument plus or minus the second one, which is a TIME.
 fn sum(call: &mut Call, args: &[Value], sign: i128) -> Result<Value> {
     let Some(start) = read::time_or_moment(call, &args[0]) else { return Ok(Value::Null) };
-    let Some(TimeOrMoment::Time(by)) = read::time_or_moment(call, &args[1]) else { return Ok(Value::Null) };
+    let Some(by) = added(call, &args[1]) else { return Ok(Value::Null) };
     let sum = start.micros() + sign * i128::from(by);
     let value = match start {
         TimeOrMoment::Time(_) => within_time(call, sum),
@@ -57,6 +57,19 @@ fn sum(call: &mut Call, args: &[Value], sign: i128) -> Result<Value> {
         }
         _ => value,
     })
+}
+
+/// A TIME that is added, in microseconds: of a date or datetime its time of day; none of a text or number that is a
+/// datetime.
+fn added(call: &mut Call, value: &Value) -> Option<i64> {
+    match value {
+        Value::Date(_) => Some(0),
+        Value::DateTime(t) => Some(t.rem_euclid(MICROS_PER_DAY)),
+        other => match read::time_or_moment(call, other)? {
+            TimeOrMoment::Time(t) => Some(t),
+            TimeOrMoment::Moment(_) => None,
+        },
+    }
 }
 
 /// The TIME of so many microseconds; the end of the range of TIME, with warning 1292, for more.
@@ -98,7 +111,7 @@ pub fn timestamp(call: &mut Call, args: &[Value]) -> Result<Value> {
         return Ok(call.cast(&args[0], call.ty));
     }
     let Some(moment) = read::moment(call, &args[0]) else { return Ok(Value::Null) };
-    let Some(TimeOrMoment::Time(by)) = read::time_or_moment(call, &args[1]) else { return Ok(Value::Null) };
+    let Some(by) = added(call, &args[1]) else { return Ok(Value::Null) };
     Ok(moment_of(call, read::micros_of(&moment) + i128::from(by)))
 }
 

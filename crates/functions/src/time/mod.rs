@@ -27,7 +27,7 @@ pub mod week;
 use crate::{
     Function,
     SessionValue::{TimeZone, Variable},
-    Takes::{AsIs, Int, Keyword, Moment, Text},
+    Takes::{AsIs, Exact, Int, Keyword, Moment, Text},
     result,
 };
 
@@ -73,8 +73,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("TIMESTAMP", &[Moment, AsIs], difference::returns_timestamp, difference::timestamp).optional(1),
     Function::new("TIMESTAMPDIFF", &[Keyword(UNITS), Moment, Moment], result::bigint, difference::timestamp_diff),
     Function::new("MAKEDATE", &[Int, Int], result::date, make::make_date),
-    Function::new("MAKETIME", &[Int, Int, AsIs], make::returns_time_of_third, make::make_time),
-    Function::new("SEC_TO_TIME", &[AsIs], make::returns_time, make::sec_to_time),
+    Function::new("MAKETIME", &[Int, Int, Exact], make::returns_time_of_third, make::make_time),
+    Function::new("SEC_TO_TIME", &[Exact], make::returns_time, make::sec_to_time),
     Function::new("FROM_DAYS", &[Int], result::date, make::from_days),
     Function::new("TO_DAYS", &[Moment], result::int, count::to_days),
     Function::new("TO_SECONDS", &[Moment], result::bigint, count::to_seconds),
@@ -84,7 +84,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function::new("UNIX_TIMESTAMP", &[Moment], epoch::returns_seconds, epoch::unix_timestamp)
         .null_of_null()
         .asks(&[TimeZone]),
-    Function::new("FROM_UNIXTIME", &[AsIs, Text], epoch::returns_datetime, epoch::from_unixtime)
+    Function::new("FROM_UNIXTIME", &[Exact, Text], epoch::returns_datetime, epoch::from_unixtime)
         .optional(1)
         .asks(&[TimeZone, TIME_NAMES]),
     Function::new("SYSDATE", &[AsIs], epoch::returns_sysdate, epoch::sysdate)

@@ -58,8 +58,8 @@ pub fn days_since_1970(day_number: i64) -> i32 {
 /// zero date, which there is none of here.
 pub fn day_of_number(day_number: i64) -> Result<Option<i32>, ()> {
     match day_number {
-        ..=YEAR_ZERO_LAST => Ok(None),
-        ..=DAY_NUMBER_MAX => Ok(Some(days_since_1970(day_number))),
+        n if n <= YEAR_ZERO_LAST => Ok(None),
+        n if n <= DAY_NUMBER_MAX => Ok(Some(days_since_1970(n))),
         _ => Err(()),
     }
 }

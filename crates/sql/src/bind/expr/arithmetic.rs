@@ -134,14 +134,11 @@ impl Binder<'_> {
         Item::new(Expr::Call { function, args, ty }, ty)
     }
 
-    /// The bits of a number; a negative one has those of its two's complement. From a decimal a cast to unsigned would
-    /// give 0 there, so it is rounded to a signed integer first.
+    /// The bits of a number; a negative one has those of its two's complement. A decimal is rounded to a signed integer
+    /// first, as in MySQL, also one that only an unsigned integer would hold.
     pub fn bits_of(&mut self, item: Item) -> Expr {
-        let signed = match item.as_literal() {
-            Some(Value::Decimal(d)) => d.unscaled < 0,
-            _ => matches!(item.ty, SqlType::Decimal { .. }),
-        };
-        let item = if signed { self.convert(item, SqlType::BIGINT) } else { item };
+        let is_decimal = matches!(item.ty, SqlType::Decimal { .. });
+        let item = if is_decimal { self.convert(item, SqlType::BIGINT) } else { item };
         self.convert(item, SqlType::BIGINT_UNSIGNED).expr
     }
 }

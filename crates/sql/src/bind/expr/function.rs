@@ -344,6 +344,8 @@ impl Binder<'_> {
         let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
+            // Fractional seconds are rounded as those of a double.
+            SqlType::Decimal { .. } if shown.is_temporal() && matches!(name, "ROUND" | "TRUNCATE") => SqlType::Double,
             ty => ty,
         };
         let digits = first.decimal_digits().unwrap_or((19, 0));

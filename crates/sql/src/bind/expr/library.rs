@@ -83,6 +83,7 @@ impl Binder<'_> {
         for (i, item) in items.into_iter().enumerate() {
             taken.push(match function.takes_at(i) {
                 Takes::AsIs | Takes::Keyword(_) => item,
+                Takes::Exact => bytes_as_number(item),
                 Takes::Moment => self.dated(item),
                 Takes::DigitText => match bytes_as_number(item) {
                     item if item.ty.is_bytes() => item,
@@ -105,6 +106,8 @@ impl Binder<'_> {
                     let item = bytes_as_number(item);
                     let ty = match numeric_type(item.ty) {
                         SqlType::Null => SqlType::Double,
+                        // Fractional seconds are those of a double.
+                        SqlType::Decimal { .. } if item.ty.is_temporal() => SqlType::Double,
                         ty => ty,
                     };
                     self.convert(item, ty)

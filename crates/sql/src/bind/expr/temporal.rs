@@ -118,7 +118,26 @@ impl Binder<'_> {
             let args = vec![self.convert(arg, SqlType::Date), self.default_week_mode()];
             return Ok(call(ScalarFunction::Week, args, SqlType::BIGINT));
         }
+        let arg = if unit.parts().first() == Some(&Day) { self.without_day(arg) } else { arg };
         Ok(call(ScalarFunction::Extract(unit), vec![arg], SqlType::BIGINT))
+    }
+
+    /// A date or datetime as MySQL reads it where a unit of several parts begins with days: a column, and what is moved
+    /// by an interval, has its day; anything else is a time of day alone.
+    fn without_day(&mut self, arg: Item) -> Item {
+        use ScalarFunction::{ConvertTz, DateAdd, DateSub};
+        let has_day = match &arg.expr {
+            Expr::Column(_) => true,
+            Expr::Call { function, .. } => matches!(function, DateAdd(_) | DateSub(_) | ConvertTz),
+            _ => false,
+        };
+        match arg.ty {
+            SqlType::Date | SqlType::DateTime { .. } if !has_day => {
+                let ty = SqlType::Time { fsp: arg.ty.fsp() };
+                self.convert(arg, ty)
+            }
+            _ => arg,
+        }
     }
 
     /// `HOUR(x)`, MINUTE, SECOND, MICROSECOND: as EXTRACT, without the sign of a negative time.
