@@ -138,6 +138,9 @@ codes! {
     DatetimeFunctionOverflow = 1441, "22008";
     CollationCharsetMismatch = 1253, "42000";
     WrongArguments = 1210, "HY000";
+    WrongValueForType = 1411, "HY000";
+    UnknownLocale = 1649, "HY000";
+    InvalidBitwiseOperandsSize = 3513, "HY000";
     TooBigPrecision = 1426, "42000";
     TooBigScale = 1425, "42000";
     MBiggerThanD = 1427, "42000";

@@ -7,7 +7,7 @@ use crate::{
 };
 use muster_algebra::{ArithmeticOp, CompareOp, Expr, IntervalUnit, ScalarFunction as F, SessionFunction as S};
 use muster_functions::{LibraryFunction, mysql};
-use muster_types::{Collation, ErrorCode, Result, SqlError, SqlType, Value};
+use muster_types::{Collation, ErrorCode, IntWidth, Result, SqlError, SqlType, Value};
 use sqlparser::ast;
 
 /// 1582.
@@ -96,7 +96,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
     Some(match name {
         "IF" => 3..=3,
         "IFNULL" | "NULLIF" | "MOD" | "STRCMP" | "DATEDIFF" | "LEFT" | "RIGHT" | "REPEAT" | "INSTR" => 2..=2,
-        "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" | "DATE_FORMAT" => 2..=2,
+        "DATE_ADD" | "DATE_SUB" | "ADDDATE" | "SUBDATE" => 2..=2,
         "WEEK" | "YEARWEEK" => 1..=2,
         "WEEKOFYEAR" => 1..=1,
         "COALESCE" => 1..=MANY,
@@ -108,7 +108,7 @@ fn argument_count(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "ROUND" | "LOG" => 1..=2,
         "TRUNCATE" => 2..=2,
         "ABS" | "SIGN" | "CEIL" | "CEILING" | "FLOOR" | "ISNULL" | "LENGTH" | "OCTET_LENGTH" | "TRIM" => 1..=1,
-        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" | "TIMESTAMP" => 1..=1,
+        "LTRIM" | "RTRIM" | "DATE" | "TIME" | "LAST_DAY" | "SPACE" | "SLEEP" => 1..=1,
         "CHARSET" | "COLLATION" | "COERCIBILITY" | "BIT_LENGTH" | "BIT_COUNT" | "CRC32" => 1..=1,
         "NAME_CONST" | "GET_LOCK" => 2..=2,
         "RELEASE_LOCK" | "IS_FREE_LOCK" | "IS_USED_LOCK" | "PS_THREAD_ID" => 1..=1,
@@ -224,9 +224,8 @@ impl Binder<'_> {
             "CRC32" => {
                 let item = self.expr(args[0], cx)?;
                 let arg = if item.ty.is_bytes() { item } else { self.texts(vec![item], name)?.0.remove(0) };
-                Ok(call(F::Crc32, vec![arg], SqlType::BIGINT_UNSIGNED))
+                Ok(call(F::Crc32, vec![arg], SqlType::Int { width: IntWidth::Int, unsigned: true }))
             }
-            "WEEK" if args.len() == 1 => self.extract_unit(IntervalUnit::Week, args[0], cx),
             "WEEK" | "YEARWEEK" | "WEEKOFYEAR" => self.week(name, args, cx),
             "CONVERT_TZ" => self.convert_tz(args, cx),
             "TRIM" | "LTRIM" | "RTRIM" => self.trim(name, args, cx),
@@ -241,7 +240,7 @@ impl Binder<'_> {
                 let items = self.items(args, cx)?.into_iter().map(bytes_as_number).collect();
                 Ok(self.numeric_function(name, items))
             }
-            "DATEDIFF" | "DATE" | "TIME" | "TIMESTAMP" | "LAST_DAY" | "DATE_FORMAT" => {
+            "DATEDIFF" | "DATE" | "TIME" | "LAST_DAY" => {
                 let items = self.items(args, cx)?;
                 Ok(self.date_function(name, items))
             }
@@ -316,7 +315,12 @@ impl Binder<'_> {
     fn week(&mut self, name: &str, args: &[&ast::Expr], cx: &mut ExprContext) -> Result<Item> {
         let mut items = self.items(args, cx)?.into_iter();
         let (Some(date), mode) = (items.next(), items.next()) else { return Err(wrong_count(name)) };
-        let mode = mode.unwrap_or_else(|| self.given(Value::Int(if name == "WEEKOFYEAR" { 3 } else { 0 })));
+        let mode = match (mode, name) {
+            (Some(mode), _) => mode,
+            (None, "WEEKOFYEAR") => self.given(Value::Int(3)),
+            (None, "YEARWEEK") => self.given(Value::Int(0)),
+            (None, _) => self.default_week_mode(),
+        };
         let function = if name == "YEARWEEK" { F::YearWeek } else { F::Week };
         // A mode that is NULL is 0.
         let mode = match mode.as_literal() {
@@ -337,6 +341,8 @@ impl Binder<'_> {
         let first = first.unrounded(KEPT_DIGITS);
         let ty = match numeric_type(first.ty) {
             SqlType::Null => SqlType::Double,
+            // Fractional seconds are rounded as those of a double.
+            SqlType::Decimal { .. } if shown.is_temporal() && matches!(name, "ROUND" | "TRUNCATE") => SqlType::Double,
             ty => ty,
         };
         let digits = first.decimal_digits().unwrap_or((19, 0));
@@ -399,17 +405,9 @@ impl Binder<'_> {
         match (name, second) {
             ("DATE", _) => self.convert(first, SqlType::Date),
             ("TIME", _) => self.convert(first, SqlType::Time { fsp }),
-            ("TIMESTAMP", _) => self.convert(first, SqlType::DateTime { fsp }),
             ("DATEDIFF", Some(second)) => {
                 let args = vec![self.convert(first, SqlType::Date), self.convert(second, SqlType::Date)];
                 call(F::DateDiff, args, SqlType::BIGINT)
-            }
-            ("DATE_FORMAT", Some(format)) => {
-                let collation = self.default_collation();
-                // A letter of the format becomes at most the name of a month.
-                let length = display_length(text_type(format.ty, collation)) as u64 * 10;
-                let format = self.convert_to_text(format, collation);
-                self.text_call(F::DateFormat, length, vec![first, format], (collation, Derivation::Literal))
             }
             _ => {
                 let date = self.convert(first, SqlType::Date);
