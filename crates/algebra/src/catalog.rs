@@ -49,7 +49,7 @@ impl ColumnDef {
 
     /// A value of the column as a client sees it; `None` for NULL.
     pub fn shown(&self, value: &Value) -> Option<String> {
-        value.to_text_with(self.ty.fsp(), self.digits.map(|d| d.scale))
+        self.ty.shown(value)?.to_text_with(self.ty.fsp(), self.digits.map(|d| d.scale))
     }
 }
 

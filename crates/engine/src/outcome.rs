@@ -26,7 +26,7 @@ pub struct ColumnInfo {
 impl ColumnInfo {
     /// A value of the column as the text protocol shows it; `None` for NULL.
     pub fn shown(&self, value: &Value) -> Option<String> {
-        value.to_text_with(self.ty.fsp(), self.decimals)
+        self.ty.shown(value)?.to_text_with(self.ty.fsp(), self.decimals)
     }
 }
 

@@ -160,6 +160,7 @@ files! {
     delete
     duplicate_subqueries
     early_stop
+    enum_set
     explain_changes
     expressions
     floats
@@ -187,4 +188,5 @@ files! {
     update
     variables
     views
+    year_bit
 }

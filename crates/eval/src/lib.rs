@@ -240,6 +240,9 @@ impl Evaluator<'_> {
             (Value::Bool(_), SqlType::Bool) => true,
             (Value::Int(_), SqlType::Int { unsigned: false, .. }) => true,
             (Value::UInt(_), SqlType::Int { unsigned: true, .. }) => true,
+            (Value::UInt(_), SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }) => {
+                from == Some(ty)
+            }
             (Value::Decimal(d), SqlType::Decimal { scale, .. }) => d.scale == scale,
             (Value::Double(_), SqlType::Double) | (Value::Float(_), SqlType::Float) => true,
             (Value::Date(_), SqlType::Date) | (Value::Time(_), SqlType::Time { .. }) => true,

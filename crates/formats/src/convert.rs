@@ -20,7 +20,7 @@ use muster_types::{
     BytesKind, Result, SqlError, SqlType, TextKind, Value,
     cast::int_range,
     sql_type::DECIMAL64_MAX_PRECISION,
-    store::{StoreFault, Unfit, decimal_max, number, temporal, text},
+    store::{StoreFault, StoredType, Unfit, decimal_max, number, store_text, temporal, text},
 };
 use std::sync::Arc;
 
@@ -141,8 +141,30 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         SqlType::Time { fsp } => converter.numbers::<DurationMicrosecondType>(problems, 0, |t| temporal::time(t, fsp)),
         SqlType::Text { kind, length, .. } => converter.text(problems, kind, length)?,
         SqlType::Bytes { kind, length } => converter.byte_strings(problems, kind, length)?,
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => {
+            let stored = StoredType { ty: column.ty, digits: None, zone: column.time_zone };
+            let parse = |text: &[u8]| match store_text(text, stored) {
+                Ok(value) => Ok(unsigned(&value)),
+                Err(unfit) => Err(unfit.map(|value| unsigned(&value))),
+            };
+            let narrow = |text: &[u8]| parse(text).map(|n| n as u16).map_err(|unfit| unfit.map(|n| n as u16));
+            match arrow_type(&column.ty) {
+                DataType::UInt8 => converter.numbers::<UInt8Type>(problems, 0, |text| {
+                    parse(text).map(|n| n as u8).map_err(|unfit| unfit.map(|n| n as u8))
+                }),
+                DataType::UInt16 => converter.numbers::<UInt16Type>(problems, 0, narrow),
+                _ => converter.numbers::<UInt64Type>(problems, 0, parse),
+            }
+        }
         SqlType::Bool | SqlType::Null => return Err(SqlError::internal("no column has this type")),
     })
+}
+
+fn unsigned(value: &Value) -> u64 {
+    match value {
+        Value::UInt(number) => *number,
+        _ => 0,
+    }
 }
 
 /// Converts the fields of one column to an Arrow array of the column's type.

@@ -5,7 +5,7 @@ use crate::charset;
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, ErrorCode, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, ErrorCode, MemberList, Result, SqlError, SqlType, TextKind, Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     store::StoredType,
     time_zone::TimeZone,
@@ -83,6 +83,9 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         }
         Some(DefaultClause::Value(value)) => {
             let column = StoredType { ty, digits: spec.digits, zone };
+            if !names_members(value, ty) {
+                return Err(invalid_default());
+            }
             Some(DefaultValue::Value(default::convert(value, column).ok_or_else(invalid_default)?))
         }
     };
@@ -115,9 +118,10 @@ fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType>
         SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } if fsp > 6 => {
             Err(SqlError::precision_too_big(fsp, name, 6))
         }
+        SqlType::Enum(members) => Ok(SqlType::Enum(distinct_members(spec, members, table_collation, "ENUM")?)),
+        SqlType::Set(members) => Ok(SqlType::Set(distinct_members(spec, members, table_collation, "SET")?)),
         SqlType::Text { kind, length, .. } => {
-            let collation =
-                charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?.unwrap_or(table_collation);
+            let collation = collation_of(spec, table_collation)?;
             if collation == Collation::Binary {
                 return binary_type(kind, length).map_or_else(too_long, Ok);
             }
@@ -136,6 +140,33 @@ fn column_type(spec: &ColumnSpec, table_collation: Collation) -> Result<SqlType>
             too_long(MAX_ROW_BYTES)
         }
         ty => Ok(ty),
+    }
+}
+
+fn collation_of(spec: &ColumnSpec, table_collation: Collation) -> Result<Collation> {
+    let own = charset::resolve(spec.charset.as_deref(), spec.collation.as_deref())?;
+    Ok(own.unwrap_or(table_collation))
+}
+
+/// The members of an ENUM or SET under the column's collation. Error 1291 if two of them are equal.
+fn distinct_members(spec: &ColumnSpec, members: MemberList, table: Collation, kind: &str) -> Result<MemberList> {
+    let members = members.with_collation(collation_of(spec, table)?);
+    match members.duplicate() {
+        None => Ok(members),
+        Some(value) => {
+            let message = format!("Column '{}' has duplicated value '{value}' in {kind}", spec.name);
+            Err(SqlError::new(ErrorCode::DuplicatedValueInType, message))
+        }
+    }
+}
+
+/// Returns true unless the type is ENUM or SET and the default is no text of members: numbers are not taken here.
+fn names_members(value: &Value, ty: SqlType) -> bool {
+    match (ty, value) {
+        (SqlType::Enum(members), Value::Text(text)) => members.position(text.trim_end_matches(' ')).is_some(),
+        (SqlType::Set(members), Value::Text(text)) => members.set_bits(text.trim_end_matches(' ')).1,
+        (SqlType::Enum(_) | SqlType::Set(_), _) => false,
+        _ => true,
     }
 }
 

@@ -71,7 +71,7 @@ fn outputs(
         let entry = tables.definitions().table(&origin.database, &origin.table).ok()?;
         let column = &entry.def.columns[entry.def.column(&origin.column)?];
         match &column.default {
-            Some(DefaultValue::Value(value)) => Some(DefaultClause::Value(value.clone())),
+            Some(DefaultValue::Value(value)) => column.ty.shown(value).map(DefaultClause::Value),
             Some(DefaultValue::CurrentTimestamp) => {
                 Some(DefaultClause::CurrentTimestamp { fsp: column.ty.fsp().into() })
             }

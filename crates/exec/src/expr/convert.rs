@@ -8,12 +8,12 @@ use super::{
     temporal::{DateTimeToDate, DateToDateTime},
 };
 use crate::arrow_value::arrow_type;
-use arrow_array::{Array, ArrayRef, Float64Array, cast::AsArray, types::*};
+use arrow_array::{Array, ArrayRef, Float64Array, builder::StringViewBuilder, cast::AsArray, types::*};
 use arrow_schema::DataType;
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr_common::physical_expr::PhysicalExpr;
-use muster_types::{Decimal, IntWidth, SqlType, TextKind};
+use muster_types::{Decimal, IntWidth, MemberList, SqlType, TextKind};
 use std::sync::Arc;
 
 /// A cast that can neither warn nor change its meaning, done by Arrow.
@@ -52,6 +52,25 @@ impl Kernel for IntegerToDecimal {
             _ => arrow_cast::cast(&array, &DataType::Int64)?,
         };
         map_decimals(&integers, &self.result, |x| x.checked_mul(factor), |_| out_of_range(""))
+    }
+}
+
+/// The texts of ENUM values: views into the members, of which each is there once.
+struct EnumText {
+    members: MemberList,
+}
+
+impl Kernel for EnumText {
+    fn label(&self) -> String {
+        "enum_text".into()
+    }
+
+    fn call(&self, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        let positions = arrow_cast::cast(&args[0].to_array(rows)?, &DataType::UInt64)?;
+        let positions = positions.as_primitive::<UInt64Type>();
+        let mut texts = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+        positions.iter().for_each(|p| texts.append_option(p.map(|position| self.members.enum_text(position))));
+        Ok(Arc::new(texts.finish()))
     }
 }
 
@@ -134,6 +153,16 @@ pub fn fast_cast(
             if scale < s && precision - scale > p - s =>
         {
             kernel!(Rescale { from: s, to: scale, result: result.clone() })
+        }
+        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }, SqlType::Bool) => kernel!(NotZero),
+        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }, SqlType::Double) => {
+            kernel!(ArrowCast { result: result.clone() })
+        }
+        (SqlType::Year, SqlType::Int { width, .. }) if width >= IntWidth::Int => {
+            kernel!(ArrowCast { result: result.clone() })
+        }
+        (SqlType::Enum(members), SqlType::Text { length, .. }) if length >= members.longest() => {
+            kernel!(EnumText { members })
         }
         (SqlType::Int { .. } | SqlType::Float, SqlType::Double) => kernel!(ArrowCast { result: result.clone() }),
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),

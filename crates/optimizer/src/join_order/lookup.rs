@@ -366,7 +366,9 @@ fn fits(from: SqlType, to: SqlType) -> bool {
         (SqlType::DateTime { fsp: a }, SqlType::DateTime { fsp: b })
         | (SqlType::Timestamp { fsp: a }, SqlType::Timestamp { fsp: b })
         | (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) => a <= b,
-        (SqlType::Date, SqlType::Date) => true,
+        (SqlType::Date, SqlType::Date) | (SqlType::Year, SqlType::Year) => true,
+        (SqlType::Enum(a), SqlType::Enum(b)) | (SqlType::Set(a), SqlType::Set(b)) => a == b,
+        (SqlType::Bit { width: a }, SqlType::Bit { width: b }) => a == b,
         _ => false,
     }
 }

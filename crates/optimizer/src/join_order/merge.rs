@@ -146,6 +146,7 @@ fn one_type(members: &[(usize, ColId)], columns: &Columns) -> bool {
     let kind = |id: ColId| match columns.ty(id) {
         SqlType::Int { unsigned, .. } => Some((0, u32::from(unsigned))),
         SqlType::Decimal { scale, .. } => Some((1, u32::from(scale))),
+        SqlType::Year => Some((6, 0)),
         SqlType::Date => Some((2, 0)),
         SqlType::DateTime { .. } => Some((3, 0)),
         SqlType::Timestamp { .. } => Some((4, 0)),

@@ -135,6 +135,17 @@ fn shape(ty: &SqlType, charset: ResultCharset) -> Shape {
             shape.collation = number;
             shape
         }
+        SqlType::Enum(_) | SqlType::Set(_) => {
+            let flag = if matches!(ty, SqlType::Enum(_)) { ColumnFlags::ENUM_FLAG } else { ColumnFlags::SET_FLAG };
+            let text = shape(&ty.operand_type(), charset);
+            Shape { column_type: MYSQL_TYPE_STRING, flags: text.flags | flag, ..text }
+        }
+        SqlType::Year => {
+            let year = number(MYSQL_TYPE_YEAR, 4);
+            let flags = year.flags - ColumnFlags::BINARY_FLAG | ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG;
+            Shape { flags, ..year }
+        }
+        SqlType::Bit { width } => bytes(MYSQL_TYPE_BIT, width.into(), ColumnFlags::UNSIGNED_FLAG),
         SqlType::Bytes { kind, length } => match kind {
             BytesKind::Binary => bytes(MYSQL_TYPE_STRING, length, ColumnFlags::empty()),
             BytesKind::VarBinary => bytes(MYSQL_TYPE_VAR_STRING, length, ColumnFlags::empty()),

@@ -5,7 +5,11 @@ use super::{
     column::{self, column_type},
 };
 use muster_engine::ColumnInfo;
-use muster_types::charset::Charset;
+use muster_types::{
+    SqlType,
+    charset::{self, Charset},
+    sql_type::bit_bytes,
+};
 use mysql_common::constants::ColumnType;
 
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +21,7 @@ pub struct Format {
     /// Of texts.
     pub charset: Charset,
     pub column_type: ColumnType,
+    pub ty: SqlType,
 }
 
 impl Format {
@@ -26,6 +31,18 @@ impl Format {
             decimals: column.decimals,
             charset: column::charset(column, charset),
             column_type: column_type(&column.ty),
+            ty: column.ty,
+        }
+    }
+
+    /// The string that a number of an ENUM, SET or BIT column is sent as; `None` for other columns.
+    pub fn string_of(&self, number: u64) -> Option<Vec<u8>> {
+        let text = |text: &str| charset::encode(self.charset, text).into_owned();
+        match self.ty {
+            SqlType::Enum(members) => Some(text(members.enum_text(number))),
+            SqlType::Set(members) => Some(text(&members.set_text(number))),
+            SqlType::Bit { width } => Some(bit_bytes(number, width)),
+            _ => None,
         }
     }
 }

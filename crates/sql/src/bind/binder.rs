@@ -1,7 +1,8 @@
 //! The state of binding one statement.
 
 use super::{
-    BindEnv, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block, scope::FromClause, star::Star,
+    BindEnv, declared::as_operand, dependency::Dependencies, expr::literal::bytes_as_number, hints::Block,
+    scope::FromClause, star::Star,
 };
 use crate::typing::{Derivation, Item, collation, text_type};
 use muster_algebra::{AggregateCall, ColId, Columns, Expr, Rel, TableId};
@@ -120,7 +121,8 @@ impl<'a> Binder<'a> {
     }
 
     pub fn column_item(&self, id: ColId) -> Item {
-        Item { decimals: self.columns.get(id).decimals, ..Item::new(Expr::Column(id), self.columns.ty(id)) }
+        let item = Item::new(Expr::Column(id), self.columns.ty(id));
+        Item { decimals: self.columns.get(id).decimals, ..as_operand(item) }
     }
 
     /// The value as type `ty`: literals at once, all else by a cast.
@@ -128,6 +130,7 @@ impl<'a> Binder<'a> {
         if item.ty == ty {
             return item;
         }
+        let item = self.declared_if_wanted(item, ty);
         let item = match (item.decimals, ty.is_numeric()) {
             (_, true) => bytes_as_number(item),
             // As text it has the digits that it shows.

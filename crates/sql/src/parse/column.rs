@@ -3,7 +3,9 @@
 use super::cursor::Cursor;
 use crate::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, Decimal, ErrorCode, FloatDigits, IntWidth, MemberList, Result, SqlError, SqlType, TextKind,
+    Value,
+    members::{ENUM_MEMBERS_MAX, SET_MEMBERS_MAX},
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE, DECIMAL_MAX_STORED_PRECISION},
 };
 use sqlparser::tokenizer::Token;
@@ -161,13 +163,17 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
         "MEDIUMBLOB" => bytes(BytesKind::MediumBlob, 16_777_215),
         "LONGBLOB" => bytes(BytesKind::LongBlob, u32::MAX),
-        "BIT" | "YEAR" | "ENUM" | "SET" | "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT"
-        | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "VECTOR" => {
+        "ENUM" => SqlType::Enum(members(c, &name, ENUM_MEMBERS_MAX)?),
+        "SET" => SqlType::Set(members(c, &name, SET_MEMBERS_MAX)?),
+        "YEAR" => year(c)?,
+        "BIT" => bit(c, &name)?,
+        "JSON" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
+        | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "VECTOR" => {
             return Err(SqlError::unsupported(format!("type {word}")));
         }
         _ => return Err(c.source.error_at(place)),
     };
-    if spec.ty.is_text() {
+    if spec.ty.is_text() || matches!(spec.ty, SqlType::Enum(_) | SqlType::Set(_)) {
         loop {
             if c.accept("CHARACTER SET") || c.accept("CHARSET") || c.accept("CHAR SET") {
                 spec.charset = Some(c.name_or_string()?);
@@ -181,6 +187,57 @@ fn data_type(c: &mut Cursor, spec: &mut ColumnSpec) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// `('a', 'b', ..)` of ENUM and SET. Spaces at the end of a member do not belong to it. Errors: 1097 for too many, 1367
+/// for a comma within a member of a SET.
+fn members(c: &mut Cursor, name: &str, max: usize) -> Result<MemberList> {
+    let mut names = Vec::new();
+    c.expect_token(&Token::LParen)?;
+    loop {
+        names.push(c.string()?.trim_end_matches(' ').to_owned());
+        if !c.accept_token(&Token::Comma) {
+            break;
+        }
+    }
+    c.expect_token(&Token::RParen)?;
+    if names.len() > max {
+        let message = format!("Too many strings for column {name} and SET");
+        return Err(match max {
+            SET_MEMBERS_MAX => SqlError::new(ErrorCode::TooBigSet, message),
+            _ => SqlError::new(ErrorCode::TooBigEnum, format!("Too many enumeration values for column {name}.")),
+        });
+    }
+    if max == SET_MEMBERS_MAX
+        && let Some(wrong) = names.iter().find(|name| name.contains(','))
+    {
+        let message = format!("Illegal set '{wrong}' value found during parsing");
+        return Err(SqlError::new(ErrorCode::IllegalValueForType, message));
+    }
+    Ok(MemberList::new(names, Collation::DEFAULT))
+}
+
+/// `YEAR` and `YEAR(4)`. Error 1818 for another width.
+fn year(c: &mut Cursor) -> Result<SqlType> {
+    match length(c)? {
+        None | Some(4) => Ok(SqlType::Year),
+        Some(_) => {
+            let message = "Invalid display width. Use YEAR instead.";
+            Err(SqlError::new(ErrorCode::InvalidYearColumnLength, message))
+        }
+    }
+}
+
+/// `BIT` and `BIT(n)`. Errors: 3013 for no bits, 1439 for more than 64.
+fn bit(c: &mut Cursor, name: &str) -> Result<SqlType> {
+    match length(c)?.unwrap_or(1) {
+        0 => Err(SqlError::new(ErrorCode::InvalidFieldSize, format!("Invalid size for column '{name}'."))),
+        width @ 1..=64 => Ok(SqlType::Bit { width: width as u8 }),
+        _ => {
+            let message = format!("Display width out of range for column '{name}' (max = 64)");
+            Err(SqlError::new(ErrorCode::TooBigDisplayWidth, message))
+        }
+    }
 }
 
 fn text(kind: TextKind, length: u32) -> SqlType {
@@ -317,6 +374,11 @@ fn literal(c: &mut Cursor) -> Result<Value> {
         let bytes = hex_bytes(digits).ok_or_else(|| c.error())?;
         c.advance();
         return Ok(Value::Bytes(bytes));
+    }
+    if let Token::SingleQuotedByteStringLiteral(digits) = c.peek(0) {
+        let value = u64::from_str_radix(digits, 2).map_err(|_| c.error())?;
+        c.advance();
+        return Ok(Value::UInt(value));
     }
     let negative = c.accept_token(&Token::Minus);
     if !negative {

@@ -1,6 +1,6 @@
 //! One value into a column of any type.
 
-use super::{StoreFault, Unfit, number, temporal, text};
+use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
     Decimal, FloatDigits, SqlType, Value,
     cast::{cast, int_range},
@@ -25,6 +25,16 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
         (Value::Null, _) => Ok(Value::Null),
         (Value::Text(text), _) => store_text(text.as_bytes(), column),
         (Value::Bytes(bytes), _) => store_text(bytes, column),
+        (_, SqlType::Year) => unsigned(named::year_value(value)),
+        (
+            Value::Date(_) | Value::DateTime(_) | Value::Time(_),
+            SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. },
+        ) => store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column),
+        // What another ENUM column has for a wrong value.
+        (Value::UInt(0), SqlType::Enum(_)) => Ok(Value::UInt(0)),
+        (_, SqlType::Enum(members)) => unsigned(named::enum_number(value, members)),
+        (_, SqlType::Set(members)) => unsigned(named::set_number(value, members)),
+        (_, SqlType::Bit { width }) => unsigned(named::bit_number(value, width)),
         (_, SqlType::Text { .. } | SqlType::Bytes { .. }) => {
             store_text(value.to_text(shown_digits(value)).unwrap_or_default().as_bytes(), column)
         }
@@ -82,8 +92,16 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
             };
             text::fitted_bytes(bytes, length).map(value).map_err(|unfit| unfit.map(value))
         }
+        SqlType::Enum(members) => unsigned(named::enum_text(bytes, members)),
+        SqlType::Set(members) => unsigned(named::set_text(bytes, members)),
+        SqlType::Year => unsigned(named::year_text(bytes)),
+        SqlType::Bit { width } => unsigned(named::bit_text(bytes, width)),
         SqlType::Bool | SqlType::Null => Ok(Value::Null),
     }
+}
+
+fn unsigned(stored: Result<u64, Unfit<u64>>) -> Result<Value, Unfit<Value>> {
+    stored.map(Value::UInt).map_err(|unfit| unfit.map(Value::UInt))
 }
 
 /// A number, date or time as the text of a number, which a column of type `ty` rounds as it would round the value.
@@ -144,6 +162,9 @@ pub fn implicit_default(ty: SqlType) -> Option<Value> {
         SqlType::Time { .. } => Value::Time(0),
         SqlType::Text { .. } => Value::Text(String::new()),
         SqlType::Bytes { .. } => Value::Bytes(Vec::new()),
+        // MySQL's implicit default of an ENUM is its first member.
+        SqlType::Enum(_) => Value::UInt(1),
+        SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } => Value::UInt(0),
         _ => return None,
     })
 }

@@ -33,7 +33,7 @@ impl Binder<'_> {
                 let item = self.expression(&expr.ast, scope, names, Clause::FieldList)?;
                 // A column gets the digits that a quotient keeps beyond those that it shows (MySQL:
                 // `Item::save_in_field`).
-                let item = item.unrounded(KEPT_DIGITS);
+                let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
                 let item = match ty.collation() {
                     _ if ty.is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.

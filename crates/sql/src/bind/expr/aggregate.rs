@@ -86,7 +86,12 @@ impl Binder<'_> {
             }
         };
         let item = self.column_item(id);
-        Ok(self.shown_as(item, shown))
+        match shown.operand_type() == shown {
+            true => Ok(self.shown_as(item, shown)),
+            // As in MySQL, the smallest and the largest year show as numbers.
+            false if shown == SqlType::Year => Ok(self.no_operand(item)),
+            false => Ok(item),
+        }
     }
 
     /// An aggregate over columns of a query around belongs to that query, which Muster cannot do.
@@ -129,6 +134,10 @@ impl Binder<'_> {
         }
         if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
             items = items.into_iter().map(bytes_as_number).collect();
+        }
+        let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
+        if name == "ANY_VALUE" || matches!(name, "MIN" | "MAX") && is_number(&items[0]) {
+            items = items.into_iter().map(|item| self.bare(item)).collect();
         }
         let one = |b: &mut Self, function, arg, ty| {
             let args = vec![b.operand(items[0].clone(), arg).expr];
@@ -204,10 +213,11 @@ impl Binder<'_> {
                 FunctionArgumentClause::OrderBy(keys) => {
                     for key in keys {
                         let descending = order::descending(key)?;
-                        let expr = match order::position(&key.expr, items.len(), Clause::OrderBy)? {
-                            Some(i) => items[i].expr.clone(),
-                            None => self.expr(&key.expr, cx)?.expr,
+                        let item = match order::position(&key.expr, items.len(), Clause::OrderBy)? {
+                            Some(i) => items[i].clone(),
+                            None => self.expr(&key.expr, cx)?,
                         };
+                        let expr = self.bare(item).expr;
                         order.push(SortKey { expr, descending });
                     }
                 }

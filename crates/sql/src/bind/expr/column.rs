@@ -3,7 +3,7 @@
 use super::ExprContext;
 use crate::{
     VariableScope,
-    bind::{binder::Binder, scope::Clause, select::find_alias},
+    bind::{binder::Binder, declared::as_operand, scope::Clause, select::find_alias},
     typing::{Derivation, Item},
 };
 use muster_algebra::{ColId, Expr};
@@ -130,7 +130,7 @@ impl Binder<'_> {
                 (cx.clause, cx.selected) = (clause, aliases);
                 item.map(Some)
             }
-            _ => Ok(Some(selected[i].item.clone())),
+            _ => Ok(Some(as_operand(selected[i].item.clone()))),
         }
     }
 }

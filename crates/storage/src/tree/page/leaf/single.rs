@@ -31,7 +31,11 @@ impl<'a> Leaf<'a> {
             SqlType::Null => ValueRef::Null,
             SqlType::Bool => ValueRef::Bool(int() != 0),
             SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
-            SqlType::Int { unsigned: true, .. } => ValueRef::UInt(int() as u64),
+            SqlType::Int { unsigned: true, .. }
+            | SqlType::Enum(_)
+            | SqlType::Set(_)
+            | SqlType::Year
+            | SqlType::Bit { .. } => ValueRef::UInt(int() as u64),
             SqlType::Decimal { scale, .. } => match stored.physical {
                 Physical::Wide => ValueRef::Decimal(Decimal::new(cells.wide(row), scale)),
                 _ => ValueRef::Decimal(Decimal::new(int().into(), scale)),
