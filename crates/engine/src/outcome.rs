@@ -16,6 +16,8 @@ pub struct ColumnInfo {
     pub ty: SqlType,
     /// Digits behind the point that a floating-point column shows; `None`: as many as it takes.
     pub decimals: Option<u8>,
+    /// See [`muster_algebra::ColumnDef::display_width`].
+    pub display_width: Option<u8>,
     pub nullable: bool,
     pub primary_key: bool,
     pub unique_key: bool,
@@ -26,7 +28,7 @@ pub struct ColumnInfo {
 impl ColumnInfo {
     /// A value of the column as the text protocol shows it; `None` for NULL.
     pub fn shown(&self, value: &Value) -> Option<String> {
-        self.ty.shown(value)?.to_text_with(self.ty.fsp(), self.decimals)
+        self.ty.shown_text(value, self.decimals)
     }
 }
 

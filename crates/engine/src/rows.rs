@@ -18,6 +18,7 @@ pub fn column(name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnInf
         org_name: String::new(),
         ty,
         decimals: None,
+        display_width: None,
         nullable,
         primary_key: false,
         unique_key: false,

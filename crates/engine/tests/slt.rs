@@ -157,6 +157,7 @@ files! {
     create_table_select
     databases
     decimals
+    declared_types
     delete
     duplicate_subqueries
     early_stop
@@ -174,6 +175,7 @@ files! {
     load
     load_rows
     no_primary_key
+    number_attributes
     numbers
     replace
     show

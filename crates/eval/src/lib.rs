@@ -235,6 +235,7 @@ impl Evaluator<'_> {
 
     /// The value in the shape that type `ty` has: results of functions and of CASE.
     fn conform(&mut self, value: Value, from: Option<SqlType>, ty: SqlType) -> Value {
+        let ty = ty.stored_type();
         let fits = match (&value, ty) {
             (Value::Null, _) | (_, SqlType::Null) => true,
             (Value::Bool(_), SqlType::Bool) => true,

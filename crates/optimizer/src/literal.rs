@@ -111,6 +111,7 @@ pub fn exact_value(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
             };
             (number <= largest_number(to)?).then_some(Value::UInt(number))
         }
+        SqlType::Unsigned(number) => exact_value(value, from, number.plain()),
         SqlType::Null => None,
     }
 }
@@ -134,7 +135,7 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
         }
         Some(number.unscaled.div_euclid(muster_types::decimal::pow10((number.scale - scale) as u32)?))
     };
-    match to {
+    match to.stored_type() {
         SqlType::Int { width, unsigned } => {
             let (low, high) = int_bounds(width, unsigned);
             let floor = units(0)?.min(high);
@@ -154,6 +155,7 @@ pub fn floor_value(value: &Value, to: SqlType) -> Option<Option<Value>> {
 /// cast is comparing before it.
 pub fn is_lossless_cast(from: SqlType, to: SqlType) -> bool {
     match (from, to) {
+        (SqlType::Unsigned(number), to) => number.plain() == to || is_lossless_cast(number.plain(), to),
         (SqlType::Int { width: a, unsigned: ua }, SqlType::Int { width: b, unsigned: ub }) => {
             let ((la, ha), (lb, hb)) = (int_bounds(a, ua), int_bounds(b, ub));
             lb <= la && ha <= hb

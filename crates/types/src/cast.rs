@@ -65,8 +65,14 @@ pub fn cast_from(value: &Value, from: Option<SqlType>, to: SqlType) -> (Value, O
     {
         return cast_from(&from.shown(value).unwrap_or(Value::Null), None, to);
     }
+    if let Some(SqlType::Unsigned(number)) = from
+        && (to.is_text() || to.is_bytes())
+    {
+        return cast_from(&Value::Text(number.filled(value.to_text(0).unwrap_or_default())), None, to);
+    }
     match to {
         SqlType::Null => (Value::Null, None),
+        SqlType::Unsigned(number) => cast_from(value, from, number.plain()),
         SqlType::Bool => {
             let (x, warning) = to_double(value);
             (Value::Bool(x != 0.0), warning)

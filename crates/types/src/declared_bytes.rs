@@ -49,6 +49,7 @@ impl SqlType {
                 _ => 8,
             },
             SqlType::Year => 1,
+            SqlType::Unsigned(number) => number.plain().declared_bytes(),
             SqlType::Bit { width } => u64::from(width).div_ceil(8),
         }
     }

@@ -1,6 +1,6 @@
 //! Types of columns and expressions, with MySQL's names and limits.
 
-use crate::{Collation, MemberList, Value};
+use crate::{Collation, MemberList, UnsignedNumber, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -83,7 +83,8 @@ impl fmt::Display for FloatDigits {
 /// `UInt8/16/32/64` (`Medium` uses 32 bits), `Decimal` -> `Decimal64(precision, scale)` up to 18 digits and
 /// `Decimal128(min(precision, 38), scale)` beyond, `Float` -> `Float32`, `Double` -> `Float64`, `Date` -> `Date32`,
 /// `DateTime` and `Timestamp` -> `Timestamp(Microsecond, None)`, `Time` -> `Duration(Microsecond)`, `Text` ->
-/// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`.
+/// `Utf8View`, `Bytes` -> `BinaryView`, `Enum` -> `UInt8` or `UInt16`, `Set` and `Bit` -> `UInt64`, `Year` -> `UInt16`,
+/// `Unsigned` -> that of its plain type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SqlType {
     /// The type of a bare `NULL`.
@@ -133,6 +134,8 @@ pub enum SqlType {
     Bit {
         width: u8,
     },
+    /// A DECIMAL, FLOAT or DOUBLE that is UNSIGNED, or a number with ZEROFILL. An expression sees the number.
+    Unsigned(UnsignedNumber),
 }
 
 impl SqlType {
@@ -161,8 +164,27 @@ impl SqlType {
             SqlType::Set(members) => SqlType::varchar(members.total_length(), members.collation()),
             SqlType::Year => SqlType::Int { width: IntWidth::Small, unsigned: true },
             SqlType::Bit { .. } => SqlType::BIGINT_UNSIGNED,
+            SqlType::Unsigned(number) => number.plain(),
             other => other,
         }
+    }
+
+    /// The type that values have in pages, keys and arrays: without attributes of the column.
+    pub fn stored_type(&self) -> SqlType {
+        match self {
+            SqlType::Unsigned(number) => number.plain(),
+            other => *other,
+        }
+    }
+
+    /// The text of a value as a client sees it; `None` for NULL. `decimals`: digits behind the point that a
+    /// floating-point column shows.
+    pub fn shown_text(&self, value: &Value, decimals: Option<u8>) -> Option<String> {
+        let text = self.shown(value)?.to_text_with(self.fsp(), decimals)?;
+        Some(match self {
+            SqlType::Unsigned(number) => number.filled(text),
+            _ => text,
+        })
     }
 
     /// A value of this type as a client sees it; `None` for NULL. What is no value of an ENUM, SET, YEAR or BIT is
@@ -312,6 +334,7 @@ impl fmt::Display for SqlType {
             SqlType::Set(members) => write!(f, "set{members}"),
             SqlType::Year => f.write_str("year"),
             SqlType::Bit { width } => write!(f, "bit({width})"),
+            SqlType::Unsigned(number) => number.fmt(f),
         }
     }
 }

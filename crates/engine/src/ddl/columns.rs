@@ -5,7 +5,8 @@ use crate::charset;
 use muster_algebra::{ColumnDef, DefaultValue};
 use muster_sql::{ColumnSpec, DefaultClause};
 use muster_types::{
-    BytesKind, Collation, ErrorCode, MemberList, Result, SqlError, SqlType, TextKind, Value,
+    BytesKind, Collation, ErrorCode, MemberList, NumberKind, Result, SqlError, SqlType, TextKind, UnsignedNumber,
+    Value,
     sql_type::{DECIMAL_MAX_PRECISION, DECIMAL_MAX_SCALE},
     store::StoredType,
     time_zone::TimeZone,
@@ -43,6 +44,18 @@ pub fn columns(specs: &[ColumnSpec], collation: Collation, zone: TimeZone) -> Re
     Ok(columns)
 }
 
+/// The column under `sql_mode` REAL_AS_FLOAT.
+pub fn real_as_float(spec: &ColumnSpec) -> ColumnSpec {
+    let ty = match spec.ty {
+        SqlType::Double if spec.is_real => SqlType::Float,
+        SqlType::Unsigned(number) if spec.is_real => {
+            SqlType::Unsigned(UnsignedNumber { kind: NumberKind::Float, ..number })
+        }
+        ty => ty,
+    };
+    ColumnSpec { ty, ..spec.clone() }
+}
+
 fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<ColumnDef> {
     let name = &spec.name;
     check_length(name)?;
@@ -52,7 +65,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
     let ty = column_type(spec, collation)?;
     let invalid_default = || SqlError::new(ErrorCode::InvalidDefault, format!("Invalid default value for '{name}'"));
     if spec.auto_increment {
-        if !matches!(ty, SqlType::Int { .. }) {
+        if !matches!(ty.stored_type(), SqlType::Int { .. }) {
             let message = format!("Incorrect column specifier for column '{name}'");
             return Err(SqlError::new(ErrorCode::WrongFieldSpec, message));
         }
@@ -97,6 +110,7 @@ fn column(spec: &ColumnSpec, collation: Collation, zone: TimeZone) -> Result<Col
         name: name.clone(),
         ty,
         digits: spec.digits,
+        display_width: spec.display_width,
         nullable,
         default,
         auto_increment: spec.auto_increment,

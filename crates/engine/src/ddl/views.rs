@@ -55,6 +55,7 @@ pub fn create_view(context: &Arc<StatementContext>, statement: &CreateView) -> R
             name: column.clone(),
             ty: meta.ty,
             // Those of a view's column are not declared: there is room for all that a double has.
+            display_width: None,
             digits: meta.decimals.map(|scale| FloatDigits { precision: DOUBLE_DIGITS + scale, scale }),
             nullable: meta.nullable,
             default: None,

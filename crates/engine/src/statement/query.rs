@@ -204,4 +204,5 @@ fn describe_origin(info: &mut ColumnInfo, origin: &ColumnOrigin, tables: &Statem
         _ => {}
     }
     info.auto_increment = def.columns[at].auto_increment;
+    info.display_width = def.columns[at].display_width;
 }

@@ -116,6 +116,9 @@ pub fn fast_cast(
     }
     match (from, to) {
         (a, b) if a == b => Some(arg.clone()),
+        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. } | SqlType::Unsigned(_), to) => {
+            declared_cast(arg, from, to, nullable)
+        }
         (SqlType::Text { length: a, .. }, SqlType::Text { length: b, kind, .. })
             if a <= b || matches!(kind, TextKind::LongText) =>
         {
@@ -154,16 +157,6 @@ pub fn fast_cast(
         {
             kernel!(Rescale { from: s, to: scale, result: result.clone() })
         }
-        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }, SqlType::Bool) => kernel!(NotZero),
-        (SqlType::Enum(_) | SqlType::Set(_) | SqlType::Year | SqlType::Bit { .. }, SqlType::Double) => {
-            kernel!(ArrowCast { result: result.clone() })
-        }
-        (SqlType::Year, SqlType::Int { width, .. }) if width >= IntWidth::Int => {
-            kernel!(ArrowCast { result: result.clone() })
-        }
-        (SqlType::Enum(members), SqlType::Text { length, .. }) if length >= members.longest() => {
-            kernel!(EnumText { members })
-        }
         (SqlType::Int { .. } | SqlType::Float, SqlType::Double) => kernel!(ArrowCast { result: result.clone() }),
         (SqlType::Decimal { scale, .. }, SqlType::Double) => kernel!(DecimalToDouble { scale }),
         (SqlType::Date, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => kernel!(DateToDateTime),
@@ -173,6 +166,30 @@ pub fn fast_cast(
             SqlType::DateTime { fsp: b } | SqlType::Timestamp { fsp: b },
         ) if a <= b => Some(arg.clone()),
         (SqlType::Time { fsp: a }, SqlType::Time { fsp: b }) if a <= b => Some(arg.clone()),
+        _ => None,
+    }
+}
+
+/// Casts of columns whose type is not that of an operand.
+fn declared_cast(
+    arg: &Arc<dyn PhysicalExpr>,
+    from: SqlType,
+    to: SqlType,
+    nullable: bool,
+) -> Option<Arc<dyn PhysicalExpr>> {
+    let result = arrow_type(&to);
+    let args = vec![arg.clone()];
+    match (from, to) {
+        (SqlType::Unsigned(number), to) if to.is_numeric() => fast_cast(arg, number.plain(), to, nullable),
+        (SqlType::Unsigned(_), _) => None,
+        (_, SqlType::Bool) => Some(KernelExpr::build(NotZero, args, result, nullable)),
+        (SqlType::Enum(members), SqlType::Text { length, .. }) if length >= members.longest() => {
+            Some(KernelExpr::build(EnumText { members }, args, result, nullable))
+        }
+        (_, SqlType::Double) => Some(KernelExpr::build(ArrowCast { result: result.clone() }, args, result, nullable)),
+        (SqlType::Year, SqlType::Int { width, .. }) if width >= IntWidth::Int => {
+            Some(KernelExpr::build(ArrowCast { result: result.clone() }, args, result, nullable))
+        }
         _ => None,
     }
 }

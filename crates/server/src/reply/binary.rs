@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use muster_engine::ColumnInfo;
 use muster_protocol::put_length_bytes;
 use muster_types::{
-    ValueRef, charset,
+    SqlType, ValueRef, charset,
     temporal::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days},
 };
 use mysql_common::constants::ColumnType;
@@ -54,7 +54,10 @@ pub fn put(value: ValueRef<'_>, i: usize, bitmap: usize, format: &Format, out: &
             Some(string) => put_length_bytes(&string, out),
             None => put_integer(u, format, out),
         },
-        ValueRef::Decimal(d) => put_length_bytes(d.to_string().as_bytes(), out),
+        ValueRef::Decimal(d) => match format.ty {
+            SqlType::Unsigned(number) => put_length_bytes(number.filled(d.to_string()).as_bytes(), out),
+            _ => put_length_bytes(d.to_string().as_bytes(), out),
+        },
         ValueRef::Float(x) => out.extend_from_slice(&x.to_le_bytes()),
         ValueRef::Double(x) => out.extend_from_slice(&x.to_le_bytes()),
         ValueRef::Date(d) => put_datetime(d as i64 * MICROS_PER_DAY, out),

@@ -33,6 +33,11 @@ impl Writer<'_> {
 
 /// Appends a value.
 pub fn put(value: ValueRef<'_>, format: &Format, out: &mut Vec<u8>) {
+    if let SqlType::Unsigned(number) = format.ty
+        && let Some(text) = value.to_value().to_text_with(format.fsp, format.decimals)
+    {
+        return put_length_bytes(number.filled(text).as_bytes(), out);
+    }
     match value {
         ValueRef::Null => out.push(NULL),
         ValueRef::Text(text) => put_length_bytes(&charset::encode(format.charset, text), out),

@@ -160,7 +160,9 @@ impl<'a> Binder<'a> {
 
     /// The value as text under `collation`; text of that collation stays as it is.
     pub fn convert_to_text(&mut self, item: Item, collation: Collation) -> Item {
-        let ty = match text_type(item.ty, collation) {
+        // A YEAR is shorter as a text than the number that it is as an operand.
+        let declared = self.declared_type(&item).unwrap_or(item.ty);
+        let ty = match text_type(declared, collation) {
             SqlType::Bytes { length, .. } => SqlType::varchar(length, collation),
             ty => collation::with_collation(ty, collation),
         };

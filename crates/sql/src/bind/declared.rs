@@ -1,4 +1,5 @@
-//! Columns of ENUM, SET, YEAR and BIT, which an expression sees as text or as a number.
+//! Columns of ENUM, SET, YEAR and BIT, which an expression sees as text or as a number, and of numbers with attributes,
+//! which it sees without them.
 //!
 //! ```text
 //!   operand   CAST(column AS its operand type)    comparisons, functions, arithmetic
@@ -28,7 +29,7 @@ pub(super) fn as_operand(item: Item) -> Item {
 }
 
 impl Binder<'_> {
-    /// The type of the column that the item is an operand of, if it is one of the four types.
+    /// The type of the column that the item is an operand of, if that is another than the operand's.
     pub(super) fn declared_type(&self, item: &Item) -> Option<SqlType> {
         let Expr::Cast { arg, ty } = &item.expr else { return None };
         let declared = self.type_of(arg);
@@ -77,12 +78,14 @@ impl Binder<'_> {
         }
     }
 
-    /// The item that a conversion to `ty` starts from: an ENUM or SET becomes a number by itself, a YEAR or BIT a text.
+    /// The item that a conversion to `ty` starts from: an ENUM or SET becomes a number by itself, a YEAR, BIT or
+    /// ZEROFILL number a text.
     pub(super) fn declared_if_wanted(&self, item: Item, ty: SqlType) -> Item {
         let is_string = ty.is_text() || ty.is_bytes();
         let wanted = match self.declared_type(&item) {
             Some(SqlType::Enum(_) | SqlType::Set(_)) => ty.is_numeric(),
             Some(SqlType::Year | SqlType::Bit { .. }) => is_string,
+            Some(SqlType::Unsigned(number)) => is_string && number.zerofill.is_some(),
             _ => false,
         };
         if wanted { self.bare(item) } else { item }

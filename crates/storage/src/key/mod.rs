@@ -67,6 +67,7 @@ impl KeyKind {
             }
             SqlType::Enum(members) => KeyKind::Int { width: enum_bytes(members), signed: false },
             SqlType::Year => KeyKind::Int { width: 2, signed: false },
+            SqlType::Unsigned(number) => KeyKind::of(&number.plain()),
             SqlType::Set(_) | SqlType::Bit { .. } => KeyKind::Int { width: 8, signed: false },
             SqlType::Text { collation, .. } => KeyKind::Text(collation),
             SqlType::Bytes { .. } => KeyKind::Bytes,

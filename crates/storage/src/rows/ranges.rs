@@ -26,6 +26,7 @@ impl ColumnRange {
     /// values: integers, decimals of up to 18 digits, dates and times.
     pub fn holds(ty: &SqlType) -> bool {
         match ty {
+            SqlType::Unsigned(number) => Self::holds(&number.plain()),
             SqlType::Int { .. } | SqlType::Decimal { .. } | SqlType::Enum(_) | SqlType::Year => {
                 match Physical::of(ty) {
                     Physical::Int { width, signed } => signed || width < 8,

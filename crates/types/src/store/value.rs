@@ -2,7 +2,7 @@
 
 use super::{StoreFault, Unfit, named, number, temporal, text};
 use crate::{
-    Decimal, FloatDigits, SqlType, Value,
+    Decimal, FloatDigits, SqlType, UnsignedNumber, Value,
     cast::{cast, int_range},
     decimal::pow10,
     sql_type::DECIMAL_MAX_STORED_PRECISION,
@@ -21,6 +21,15 @@ pub struct StoredType {
 
 /// The value as the column stores it. NULL stays NULL: whether the column can be NULL is the caller's to know.
 pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
+    if let SqlType::Unsigned(number) = column.ty {
+        let is_negative = match value {
+            Value::Text(text) => is_negative_number(text.as_bytes()),
+            Value::Bytes(bytes) => is_negative_number(bytes),
+            number => UnsignedNumber::excludes(number),
+        };
+        let plain = StoredType { ty: number.plain(), ..column };
+        return not_negative(store(value, plain), is_negative, plain.ty);
+    }
     match (value, column.ty) {
         (Value::Null, _) => Ok(Value::Null),
         (Value::Text(text), _) => store_text(text.as_bytes(), column),
@@ -49,6 +58,10 @@ pub fn store(value: &Value, column: StoredType) -> Result<Value, Unfit<Value>> {
 pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value>> {
     let StoredType { ty, digits, zone } = column;
     match ty {
+        SqlType::Unsigned(number) => {
+            let plain = StoredType { ty: number.plain(), ..column };
+            not_negative(store_text(bytes, plain), is_negative_number(bytes), plain.ty)
+        }
         SqlType::Int { width, unsigned } => {
             let (min, max) = int_range(width, unsigned);
             let value = |n: i128| if unsigned { Value::UInt(n as u64) } else { Value::Int(n as i64) };
@@ -98,6 +111,24 @@ pub fn store_text(bytes: &[u8], column: StoredType) -> Result<Value, Unfit<Value
         SqlType::Bit { width } => unsigned(named::bit_text(bytes, width)),
         SqlType::Bool | SqlType::Null => Ok(Value::Null),
     }
+}
+
+/// What a column without negative numbers stores of one that is negative or not: nothing of what rounds to zero, too.
+/// `plain`: its type without UNSIGNED.
+fn not_negative(stored: Result<Value, Unfit<Value>>, is_negative: bool, plain: SqlType) -> Result<Value, Unfit<Value>> {
+    match stored {
+        Ok(_) | Err(Unfit { instead: Some(_), .. }) if is_negative => {
+            Err(Unfit { fault: StoreFault::OutOfRange, instead: implicit_default(plain) })
+        }
+        other => other,
+    }
+}
+
+/// Returns true if the text begins with a number below zero.
+pub fn is_negative_number(text: &[u8]) -> bool {
+    let Some(digits) = text.trim_ascii_start().strip_prefix(b"-") else { return false };
+    let number = digits.iter().take_while(|b| b.is_ascii_digit() || **b == b'.');
+    number.into_iter().any(|b| (b'1'..=b'9').contains(b))
 }
 
 fn unsigned(stored: Result<u64, Unfit<u64>>) -> Result<Value, Unfit<Value>> {
@@ -154,6 +185,7 @@ pub fn decimal_max(precision: u8) -> i128 {
 /// there is no zero.
 pub fn implicit_default(ty: SqlType) -> Option<Value> {
     Some(match ty {
+        SqlType::Unsigned(number) => return implicit_default(number.plain()),
         SqlType::Int { unsigned: true, .. } => Value::UInt(0),
         SqlType::Int { .. } => Value::Int(0),
         SqlType::Decimal { scale, .. } => Value::Decimal(Decimal::new(0, scale)),

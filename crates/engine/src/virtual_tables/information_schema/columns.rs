@@ -67,7 +67,7 @@ fn row(zone: TimeZone, database: &str, table: &str, at: usize, c: &ColumnDef, ke
         }
         _ => {}
     }
-    let (precision, scale) = match (c.ty, c.digits) {
+    let (precision, scale) = match (c.ty.stored_type(), c.digits) {
         (_, Some(digits)) => (Some(digits.precision.into()), Some(digits.scale.into())),
         (SqlType::Int { width: IntWidth::Big, unsigned: true }, _) => (Some(20), Some(0)),
         (SqlType::Bit { width }, _) => (Some(u64::from(width)), None),

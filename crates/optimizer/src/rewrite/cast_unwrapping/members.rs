@@ -1,5 +1,5 @@
-//! `CAST(e AS CHAR) = 'a'` of an ENUM or SET column becomes a comparison with the number that has this text. A text that
-//! is no member's stays: its comparison is never TRUE.
+//! `CAST(e AS CHAR) = 'a'` of an ENUM or SET column becomes a comparison with the number that has this text. A text
+//! that is no member's stays: its comparison is never TRUE.
 
 use crate::literal::literal;
 use muster_algebra::{Columns, CompareOp, Expr, SqlType, Value};
@@ -31,11 +31,10 @@ fn enum_numbers(text: &str, members: MemberList) -> Vec<u64> {
     empty.into_iter().chain(members.position(text).map(|position| position as u64)).collect()
 }
 
-/// The bits whose text equals a text. `None` if that is not known: members that are parts of others under the collation.
+/// The bits whose text equals a text. `None` if that is not known: an empty member has no text of its own.
 fn set_number(text: &str, members: MemberList) -> Option<Vec<u64>> {
     let (bits, all) = members.set_bits(text);
     let equal = all && members.collation().equals(&members.set_text(bits), text);
-    // An empty member has no text of its own.
     let plain = members.names().iter().all(|name| !name.is_empty());
     (equal && plain).then_some(vec![bits])
 }
@@ -67,4 +66,39 @@ pub(super) fn unwrap_list(arg: &Expr, list: &[Expr], columns: &Columns) -> Optio
         all.extend(numbers(constant, declared)?);
     }
     (!all.is_empty()).then(|| (column.clone(), all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_types::Collation;
+
+    #[test]
+    fn texts_become_the_numbers_of_members() {
+        let names = |list: &[&str]| list.iter().map(|n| n.to_string()).collect();
+        let mut columns = Columns::default();
+        let e_type = SqlType::Enum(MemberList::new(names(&["b", "a", ""]), Collation::DEFAULT));
+        let s_type = SqlType::Set(MemberList::new(names(&["x", "y"]), Collation::DEFAULT));
+        let (e, s) = (columns.add_computed("e", e_type, true), columns.add_computed("s", s_type, true));
+        let text = |id, ty: SqlType| Expr::Cast { arg: Box::new(Expr::Column(id)), ty: ty.operand_type() };
+        let constant = |text: &str| Expr::literal(Value::Text(text.into()), SqlType::varchar(9, Collation::DEFAULT));
+        let number = |n, ty| Expr::literal(Value::UInt(n), ty);
+        let unwrap = |op, id, ty, value| unwrap_comparison(op, &text(id, ty), &constant(value), &columns);
+        let equal = |id, n, ty| Some(Expr::compare(CompareOp::Eq, Expr::Column(id), number(n, ty)));
+        assert_eq!(unwrap(CompareOp::Eq, e, e_type, "A"), equal(e, 2, e_type));
+        assert_eq!(unwrap(CompareOp::Eq, s, s_type, "x,Y"), equal(s, 3, s_type));
+        // The empty member and the value of a wrong text.
+        let either = vec![number(0, e_type), number(3, e_type)];
+        let list = Expr::InList { arg: Box::new(Expr::Column(e)), list: either, negated: false };
+        assert_eq!(unwrap(CompareOp::Eq, e, e_type, ""), Some(list));
+        // No member's text, another order of the members, and an order of texts, which numbers do not have.
+        for (op, id, ty, value) in
+            [(CompareOp::Eq, e, e_type, "c"), (CompareOp::Eq, s, s_type, "y,x"), (CompareOp::Lt, e, e_type, "a")]
+        {
+            assert_eq!(unwrap(op, id, ty, value), None, "{value}");
+        }
+        let in_list = unwrap_list(&text(e, e_type), &[constant("a"), constant("c")], &columns);
+        assert_eq!(in_list, Some((Expr::Column(e), vec![number(2, e_type)])));
+        assert_eq!(unwrap_list(&text(e, e_type), &[constant("c")], &columns), None);
+    }
 }

@@ -227,8 +227,8 @@ impl Binder<'_> {
         *expr = replaced(std::mem::replace(expr, Expr::bool(true)), computed);
     }
 
-    /// The query whose rows are inserted, its columns as columns of these types take them. Error 1136 for another number
-    /// of columns.
+    /// The query whose rows are inserted, its columns as columns of these types take them. Error 1136 for another
+    /// number of columns.
     fn source_query(&mut self, query: &Query, given: &[SqlType], database: Option<&str>) -> Result<BoundQuery> {
         let names = Names::of_statement(database, &query.items);
         self.wants_from = is_single_block(&query.ast);

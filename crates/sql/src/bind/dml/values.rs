@@ -35,7 +35,7 @@ impl Binder<'_> {
                 // `Item::save_in_field`).
                 let item = self.for_column(item.unrounded(KEPT_DIGITS), ty);
                 let item = match ty.collation() {
-                    _ if ty.is_numeric() => bytes_as_number(item),
+                    _ if ty.stored_type().is_numeric() => bytes_as_number(item),
                     // The text of a time has the digits of its type.
                     Some(collation) if item.ty.is_temporal() => {
                         let text = text_type(item.ty, collation);
@@ -113,7 +113,7 @@ impl Binder<'_> {
 
 /// A hexadecimal literal: its last eight bytes are a number's, high ones first.
 fn hexadecimal(bytes: &[u8], ty: SqlType) -> Value {
-    match ty.is_numeric() {
+    match ty.stored_type().is_numeric() {
         true => Value::UInt(bytes.iter().fold(0u64, |v, b| v << 8 | *b as u64)),
         false => Value::Bytes(bytes.to_vec()),
     }

@@ -132,13 +132,7 @@ impl Binder<'_> {
             let ty = call.ty;
             return Ok((call, ty, None));
         }
-        if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
-            items = items.into_iter().map(bytes_as_number).collect();
-        }
-        let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
-        if name == "ANY_VALUE" || matches!(name, "MIN" | "MAX") && is_number(&items[0]) {
-            items = items.into_iter().map(|item| self.bare(item)).collect();
-        }
+        items = self.aggregated(name, items);
         let one = |b: &mut Self, function, arg, ty| {
             let args = vec![b.operand(items[0].clone(), arg).expr];
             AggregateCall { function, args, distinct, ty }
@@ -194,6 +188,16 @@ impl Binder<'_> {
         };
         let shown = shown.unwrap_or(call.ty);
         Ok((call, shown, decimals))
+    }
+
+    /// The arguments of an aggregate: MIN, MAX and ANY_VALUE take columns of YEAR and BIT as they are stored.
+    fn aggregated(&self, name: &str, items: Vec<Item>) -> Vec<Item> {
+        let is_number = |item: &Item| matches!(self.declared_type(item), Some(SqlType::Bit { .. } | SqlType::Year));
+        if !matches!(name, "COUNT" | "MIN" | "MAX" | "ANY_VALUE") {
+            return items.into_iter().map(bytes_as_number).collect();
+        }
+        let bare = name == "ANY_VALUE" || matches!(name, "MIN" | "MAX") && items.iter().all(is_number);
+        if bare { items.into_iter().map(|item| self.bare(item)).collect() } else { items }
     }
 
     fn group_concat(

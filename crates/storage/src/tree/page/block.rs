@@ -375,7 +375,8 @@ impl ColumnBlock {
         }
         let bytes = || overflow.unwrap_or_else(|| self.bytes(row).to_vec());
         match *ty {
-            SqlType::Null => Value::Null,
+            // Layouts have stored types only.
+            SqlType::Null | SqlType::Unsigned(_) => Value::Null,
             SqlType::Bool => Value::Bool(self.int(row) != 0),
             SqlType::Int { unsigned: false, .. } => Value::Int(self.int(row)),
             SqlType::Int { unsigned: true, .. }

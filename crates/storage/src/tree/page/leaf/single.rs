@@ -28,7 +28,8 @@ impl<'a> Leaf<'a> {
         }
         let int = || cells.int(row);
         Ok(Some(match stored.ty {
-            SqlType::Null => ValueRef::Null,
+            // Layouts have stored types only.
+            SqlType::Null | SqlType::Unsigned(_) => ValueRef::Null,
             SqlType::Bool => ValueRef::Bool(int() != 0),
             SqlType::Int { unsigned: false, .. } => ValueRef::Int(int()),
             SqlType::Int { unsigned: true, .. }
