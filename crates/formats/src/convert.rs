@@ -94,8 +94,7 @@ pub(super) fn convert(column: &TargetColumn, fields: Fields, problems: &mut Prob
         };
     }
     let refuses_negative = matches!(column.ty, SqlType::Unsigned(_));
-    let plain = column.ty.stored_type();
-    Ok(match plain {
+    Ok(match column.ty.stored_type() {
         SqlType::Int { width, unsigned } => {
             let range = int_range(width, unsigned);
             match arrow_type(&column.ty) {
